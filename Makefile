@@ -1,0 +1,48 @@
+# Everything a developer or a CI machine runs. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev run test check bench lock
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.installed ## Install cinder and what it needs to run
+setup-dev: $(VENV)/.installed-dev ## Install what testing and checking need as well
+
+run: setup ## Serve on 127.0.0.1:8000
+	$(BIN)/cinder serve
+
+test: setup-dev ## Run the tests
+	$(BIN)/python -m pytest
+
+check: setup-dev ## Check format, lint, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup-dev ## Measure speed beside a bare loop doing the same work
+	$(BIN)/python -m bench
+
+lock: setup-dev ## Pin the dependencies anew
+	$(BIN)/pip install --quiet uv
+	$(LOCK) --group build -o requirements.lock
+	$(LOCK) --group build --group dev -o requirements-dev.lock
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+# The editable install comes last and takes its build tools from the lock.
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,160 @@
+"""The composition root: builds every part from the settings, opens it, and closes it again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cinder.config import EgressSettings, ScrapeSettings, Settings
+from cinder.egress import (
+    AddressPolicy,
+    ForwardProxy,
+    Guard,
+    ProxyLimits,
+    Resolver,
+    SystemResolver,
+)
+from cinder.fetch.ladder import Ladder
+from cinder.fetch.retry import RetryPolicy
+from cinder.fetch.static import StaticFetcher, StaticLimits
+from cinder.metrics import Metrics
+from cinder.model.url import host_and_port
+from cinder.services.archive import Archive
+from cinder.services.expiry import expire_forever
+from cinder.services.health import Health
+from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.scrape import ContentDefaults, ScrapeService
+from cinder.services.text_tools import TextTools
+from cinder.store import open_store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """The use cases of a running cinder, for the surfaces to call."""
+
+    settings: Settings
+    scrape: ScrapeService
+    archive: Archive
+    text_tools: TextTools
+    health: Health
+    metrics: Metrics
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> AsyncIterator[App]:
+    """Open everything that requests need, and close it at the end.
+
+    `resolver` stands in for the system's name resolution.
+    """
+    metrics = Metrics()
+    async with AsyncExitStack() as parts:
+        store = await parts.enter_async_context(
+            open_store(
+                settings.store_url,
+                pool_size=settings.store.pool_size,
+                observe=metrics.observe_query,
+            )
+        )
+        if resolver is None:
+            resolver = await parts.enter_async_context(_make_resolver(settings.egress))
+        proxy = await parts.enter_async_context(_make_proxy(settings.egress, resolver))
+        fetcher = await parts.enter_async_context(_make_static_fetcher(settings, proxy))
+        sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape))
+        scrape = await parts.enter_async_context(
+            ScrapeService(
+                store=store,
+                ladder=Ladder([fetcher], _retry_policy(settings.scrape)),
+                sandbox=sandbox,
+                metrics=metrics,
+                defaults=_content_defaults(settings),
+            )
+        )
+        expiry = expire_forever(store, settings.store.expiry_interval_seconds)
+        await parts.enter_async_context(_running(expiry))
+        text_tools = TextTools(sandbox)
+        yield App(
+            settings=settings,
+            scrape=scrape,
+            archive=Archive(store),
+            text_tools=text_tools,
+            health=Health(
+                {
+                    "database": store.check,
+                    "egress": lambda: _check_listening(proxy.url),
+                    "extraction": text_tools.check,
+                }
+            ),
+            metrics=metrics,
+        )
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run work beside the block, and end it with the block."""
+    tasks = asyncio.TaskGroup()
+    await tasks.__aenter__()
+    task = tasks.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        # Not told of the block's own error: the group would wrap it in an exception group.
+        await tasks.__aexit__(None, None, None)
+
+
+async def _check_listening(url: str) -> None:
+    _, writer = await asyncio.open_connection(*host_and_port(url))
+    writer.close()
+    await writer.wait_closed()
+
+
+def _make_resolver(egress: EgressSettings) -> SystemResolver:
+    return SystemResolver(timeout_seconds=egress.dns_timeout_seconds)
+
+
+def _make_proxy(egress: EgressSettings, resolver: Resolver) -> ForwardProxy:
+    policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
+    limits = ProxyLimits(
+        connect_timeout_seconds=egress.connect_timeout_seconds,
+        max_connections=egress.max_connections,
+    )
+    return ForwardProxy(Guard(policy, resolver), limits)
+
+
+def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetcher:
+    limits = StaticLimits(
+        max_body_bytes=settings.scrape.max_body_bytes,
+        max_redirects=settings.scrape.max_redirects,
+        max_concurrency=settings.scrape.max_concurrency,
+    )
+    return StaticFetcher(
+        proxy,
+        limits,
+        impersonate=settings.scrape.impersonate,
+        ca_file=settings.egress.ca_file,
+    )
+
+
+def _make_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
+    return ExtractionSandbox(
+        workers=scrape.extract_workers,
+        timeout_seconds=scrape.extract_timeout_seconds,
+        memory_bytes=scrape.extract_memory_bytes,
+    )
+
+
+def _retry_policy(scrape: ScrapeSettings) -> RetryPolicy:
+    return RetryPolicy(
+        max_retries=scrape.max_retries,
+        first_wait_seconds=scrape.retry_wait_seconds,
+        max_wait_seconds=scrape.retry_wait_max_seconds,
+    )
+
+
+def _content_defaults(settings: Settings) -> ContentDefaults:
+    return ContentDefaults(
+        strip_chrome_tags=settings.scrape.strip_chrome_tags,
+        remove_base64_images=settings.scrape.remove_base64_images,
+        retention=timedelta(hours=settings.store.retention_hours),
+    )

@@ -1,0 +1,203 @@
+"""Settings: read once, from cinder.toml, then CINDER_… variables, then the command line.
+
+In cinder.toml a setting is written in kebab-case below its section; in the environment as
+``CINDER_SECTION__SETTING``. `docs/settings.md` lists them all and a test keeps it true.
+"""
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+MEBIBYTE = 1024 * 1024
+
+
+def _split_commas(value: object) -> object:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+# NoDecode: pydantic-settings would otherwise insist on JSON for a list in the environment.
+CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_commas)]
+
+
+class Section(BaseModel):
+    """A group of settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class ServerSettings(Section):
+    """The HTTP server."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Beyond loopback, a configured api-token is required."""
+    port: int = Field(8000, ge=0, le=65535)
+    """Port to listen on; 0 takes any free one."""
+    api_token: SecretStr | None = None
+    """The bearer token callers must send. When absent, the first start makes one and keeps it in
+    the data directory."""
+    auth: Literal["on", "off"] = "on"
+    """Whether callers must send the token. `off` is allowed on loopback only."""
+    allowed_hosts: CommaSeparated = ()
+    """Host names, beside loopback, under which the server may be addressed at /mcp."""
+    max_request_bytes: int = Field(4 * MEBIBYTE, ge=1024)
+    """Largest request body accepted."""
+    result_max_chars: int = Field(100_000, ge=100)
+    """Characters of each text format in a REST answer, unless the request says otherwise."""
+    mcp_result_max_chars: int = Field(20_000, ge=100)
+    """Characters of text in an MCP answer, unless the request says otherwise."""
+    result_max_chars_ceiling: int = Field(1_000_000, ge=100)
+    """The most that a request may ask for with maxChars."""
+    shutdown_seconds: int = Field(10, ge=0)
+    """How long running requests may take to finish once the server is told to stop."""
+
+
+class StoreSettings(Section):
+    """What is kept, where and how long."""
+
+    url: str | None = None
+    """Database: `sqlite:///path` or `postgresql://…`. When absent, cinder.db in the data
+    directory."""
+    retention_hours: float = Field(30 * 24, gt=0)
+    """How long a saved version stays readable."""
+    expiry_interval_seconds: float = Field(300, gt=0)
+    """How often what has expired is deleted."""
+    pool_size: int = Field(8, ge=1)
+    """Database connections for reading at once."""
+
+
+class EgressSettings(Section):
+    """The one door out: what cinder may connect to."""
+
+    allow: CommaSeparated = ()
+    """Exceptions to "public addresses only": exact `host:port` pairs or networks."""
+    ports: CommaSeparated = ("80", "443", "8000-8999")
+    """Ports that may be connected to; a `host:port` pair in `allow` needs no entry here."""
+    dns_timeout_seconds: float = Field(5, gt=0)
+    """How long a name may take to resolve."""
+    connect_timeout_seconds: float = Field(10, gt=0)
+    """How long a connection may take to open."""
+    max_connections: int = Field(512, ge=1)
+    """Connections through the egress proxy at once."""
+    ca_file: Path | None = None
+    """Certificate authorities to trust instead of the built-in ones (PEM)."""
+
+
+class ScrapeSettings(Section):
+    """Fetching pages and turning them into content."""
+
+    strip_chrome_tags: bool = True
+    """Whether navigation, headers, footers and side bars are left out of a page's content."""
+    remove_base64_images: bool = True
+    """Whether images embedded as data: URLs are left out of a page's content."""
+    max_body_bytes: int = Field(10 * MEBIBYTE, ge=1024)
+    """Largest page accepted, after decompression."""
+    max_redirects: int = Field(10, ge=0)
+    """Redirects followed for one page."""
+    max_retries: int = Field(2, ge=0)
+    """How often a page is tried again after 429, 5xx or a connection error."""
+    retry_wait_seconds: float = Field(0.5, ge=0)
+    """The wait before the first retry; it doubles each time."""
+    retry_wait_max_seconds: float = Field(20, ge=0)
+    """The longest wait before a retry; a Retry-After beyond it is not waited for."""
+    impersonate: str = "chrome"
+    """The browser whose TLS and header fingerprint static fetches show."""
+    max_concurrency: int = Field(64, ge=1)
+    """Pages fetched at once; further ones wait."""
+    extract_workers: int = Field(2, ge=1)
+    """Processes that turn pages into content."""
+    extract_timeout_seconds: float = Field(20, gt=0)
+    """How long turning one page into content may take."""
+    extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
+    """Memory that each of those processes may take."""
+
+
+class LogSettings(Section):
+    """Logs: one JSON object a line, on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe message that is written."""
+
+
+class KebabTomlSource(TomlConfigSettingsSource):
+    """A TOML file whose keys are written in kebab-case."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:  # Any: as the parent has it
+        return _snake_keys(super()._read_file(file_path))
+
+
+def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:  # Any: whatever TOML holds
+    return {
+        key.replace("-", "_"): _snake_keys(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+    }
+
+
+def default_data_dir() -> Path:
+    """Return where cinder keeps its data unless told otherwise."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "cinder"
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        env_prefix="CINDER_",
+        env_nested_delimiter="__",
+    )
+
+    data_dir: Path = Field(default_factory=default_data_dir)
+    """Where cinder keeps its database, its token and everything else."""
+    server: ServerSettings = Field(default_factory=ServerSettings)
+    store: StoreSettings = Field(default_factory=StoreSettings)
+    egress: EgressSettings = Field(default_factory=EgressSettings)
+    scrape: ScrapeSettings = Field(default_factory=ScrapeSettings)
+    log: LogSettings = Field(default_factory=LogSettings)
+
+    @property
+    def store_url(self) -> str:
+        """The database to use."""
+        return self.store.url or f"sqlite:///{self.data_dir / 'cinder.db'}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server listens on this machine alone."""
+        if self.server.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.server.host).is_loopback
+        except ValueError:
+            return False
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the framework's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources: command line over environment over file."""
+        path = Path(os.environ.get("CINDER_CONFIG", "cinder.toml"))
+        return init_settings, env_settings, KebabTomlSource(settings_cls, path)
+
+
+def read_settings(**overrides: Any) -> Settings:  # Any: whatever the fields take
+    """Read the settings; keyword arguments, by section, win over file and environment."""
+    return Settings(**overrides)

@@ -1,0 +1,71 @@
+"""The guard: resolves a host once, judges every answer, and pins what may be connected to."""
+
+from ipaddress import ip_address
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from cinder.egress.base import Address, Resolver
+from cinder.egress.policy import AddressPolicy, unmapped
+from cinder.egress.target import Target
+from cinder.errors import DnsFailed, EgressBlocked
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+
+class Guard:
+    """Decides for each connection anew, by the answer that this connection then uses."""
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        resolver: Resolver,
+        *,
+        max_answers: int = 256,
+        max_tried: int = 8,
+    ) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._max_answers = max_answers
+        self._max_tried = max_tried
+
+    async def pin(self, host: str, port: int) -> list[Address]:
+        """Return the addresses to try, in order, for a host as it stands in a canonical URL.
+
+        One refused address among the host's answers refuses the host: which of them a
+        connection would use is the name server's choice, and it may be hostile.
+
+        Raises:
+            EgressBlocked: the policy refuses the host or port.
+            DnsFailed: the name does not resolve, or to more addresses than any honest one.
+        """
+        target = Target(host.lower(), port)
+        addresses = await self._addresses_of(target.host)
+        if not self._is_allowed(target, addresses):
+            _log.info("egress", host=target.host, port=port, decision="blocked")
+            raise EgressBlocked(_explain_block(target))
+        _log.debug("egress", host=target.host, port=port, decision="allowed")
+        return [unmapped(address) for address in addresses[: self._max_tried]]
+
+    async def _addresses_of(self, host: str) -> list[Address]:
+        try:
+            return [ip_address(host)]
+        except ValueError:
+            addresses = await self._resolver.resolve(host)
+        # A hostile name has thousands, and judging them all would hold everyone else up.
+        if len(addresses) > self._max_answers:
+            raise DnsFailed(f"The host name {host!r} has too many addresses")
+        return addresses
+
+    def _is_allowed(self, target: Target, addresses: list[Address]) -> bool:
+        if self._policy.names(target):
+            return True
+        return all(self._policy.permits(address, target.port) for address in addresses)
+
+
+def _explain_block(target: Target) -> str:
+    # Nothing here may depend on what the name resolved to: that would map the inner network.
+    return (
+        f"{target} may not be connected to: only public addresses and the configured ports may. "
+        f"To allow it, add {target} to CINDER_EGRESS__ALLOW"
+    )

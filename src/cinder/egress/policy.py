@@ -1,0 +1,132 @@
+"""The address policy: which addresses and ports cinder may connect to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_network
+from typing import Self, TypeAlias
+
+from cinder.egress.base import Address
+from cinder.egress.target import Target, parse_port
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+# IANA's special-purpose registry, less what it calls globally reachable (the anycast blocks of
+# AS112 and AMT), and multicast, which has a registry of its own.
+_SPECIAL_V4 = tuple(
+    IPv4Network(block)
+    for block in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by carrier-grade NAT; clouds keep services in it
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local; cloud metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments; some are reachable, none serves pages
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # relays of 6to4, withdrawn
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+_UNICAST_V6 = IPv6Network("2000::/3")
+_SPECIAL_V6 = tuple(
+    IPv6Network(block)
+    for block in (
+        "2001::/23",  # protocol assignments, among them Teredo and ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address of any kind, wrapped
+        "3ffe::/16",  # the 6bone, given back
+        "3fff::/20",  # documentation
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """Public unicast addresses on the usual ports, and what the owner allows beyond them.
+
+    A pair allows its host on its port, whatever that host resolves to. A network allows its
+    addresses on every port: whoever names a network means the services in it.
+    """
+
+    pairs: frozenset[Target]
+    networks: tuple[Network, ...]
+    ports: tuple[range, ...]
+
+    @classmethod
+    def from_rules(cls, *, allow: Iterable[str], ports: Iterable[str]) -> Self:
+        """Read rules such as `127.0.0.1:8080` or `10.0.0.0/8`, and ports such as `8000-8999`.
+
+        Raises:
+            ValueError: a rule cannot be read; the message names it.
+        """
+        rules = tuple(allow)
+        return cls(
+            pairs=frozenset(_parse_pair(rule) for rule in rules if "/" not in rule),
+            networks=tuple(_parse_network(rule) for rule in rules if "/" in rule),
+            ports=tuple(_parse_ports(rule) for rule in ports),
+        )
+
+    def names(self, target: Target) -> bool:
+        """Whether a pair rule allows this target, so that its addresses need no judging."""
+        return target in self.pairs
+
+    def permits(self, address: Address, port: int) -> bool:
+        """Whether a connection to this address and port is allowed."""
+        address = unmapped(address)
+        if any(address in network for network in self.networks):
+            return True
+        return is_public(address) and any(port in allowed for allowed in self.ports)
+
+
+def unmapped(address: Address) -> Address:
+    """Return the IPv4 address that a v4-mapped IPv6 address stands for; others as they are."""
+    if isinstance(address, IPv4Address):
+        return address
+    return address.ipv4_mapped or address
+
+
+def is_public(address: Address) -> bool:
+    """Whether packets to this address leave for the public internet, to one machine."""
+    address = unmapped(address)
+    if isinstance(address, IPv4Address):
+        return not any(address in block for block in _SPECIAL_V4)
+    # A scope ties an address to one of this machine's interfaces.
+    if address.scope_id is not None or address not in _UNICAST_V6:
+        return False
+    return not any(address in block for block in _SPECIAL_V6)
+
+
+def _parse_pair(rule: str) -> Target:
+    try:
+        return Target.from_pair(rule)
+    except ValueError:
+        raise ValueError(
+            f"The allow rule {rule!r} is neither a host:port pair (an IPv6 address in brackets) "
+            "nor a network such as 10.0.0.0/8"
+        ) from None
+
+
+def _parse_network(rule: str) -> Network:
+    try:
+        network = ip_network(rule)
+    except ValueError as exc:
+        raise ValueError(f"The allow rule {rule!r} is not a network: {exc}") from None
+    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
+        raise ValueError(f"The allow rule {rule!r} must be written as an IPv4 network")
+    return network
+
+
+def _parse_ports(rule: str) -> range:
+    first, _, last = rule.partition("-")
+    try:
+        ports = range(parse_port(first), parse_port(last or first) + 1)
+    except ValueError:
+        ports = range(0)
+    if not ports or rule.endswith("-"):
+        raise ValueError(f"The port rule {rule!r} is neither a port nor a range such as 8000-8999")
+    return ports

@@ -1,0 +1,195 @@
+"""The error tree: every failure cinder reports, each with a stable code.
+
+    CinderError
+    ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
+    ├── Unauthorized          UNAUTHORIZED         no token, or a wrong one
+    ├── Unsupported           UNSUPPORTED          understood, but this installation cannot do it
+    ├── EgressBlocked         EGRESS_BLOCKED       the address policy refuses the target
+    ├── DnsFailed             DNS_ERROR            the target's name does not resolve
+    ├── ScrapeTimeout         SCRAPE_TIMEOUT       the request's time ran out
+    ├── ScrapeFailed          SCRAPE_FAILED        every strategy was tried and none worked
+    │   └── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
+    ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
+    ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
+    └── CacheFailed           CACHE_ERROR          the database could not be read or written
+
+A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
+code) stands in one table, ``cinder.surfaces.errors``.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from inspect import cleandoc
+from typing import ClassVar
+
+
+class ErrorCode(StrEnum):
+    """Every code that a caller may see. Codes never change their meaning."""
+
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    SCRAPE_TIMEOUT = "SCRAPE_TIMEOUT"
+    SCRAPE_FAILED = "SCRAPE_FAILED"
+    CACHE_ERROR = "CACHE_ERROR"
+    EXTRACTION_FAILED = "EXTRACTION_FAILED"
+    BATCH_NOT_FOUND = "BATCH_NOT_FOUND"
+    BATCH_EXPIRED = "BATCH_EXPIRED"
+    UNAUTHORIZED = "UNAUTHORIZED"
+    EGRESS_BLOCKED = "EGRESS_BLOCKED"
+    ROBOTS_DISALLOWED = "ROBOTS_DISALLOWED"
+    RATE_LIMITED = "RATE_LIMITED"
+    CONTENT_TOO_LARGE = "CONTENT_TOO_LARGE"
+    PARSE_LIMIT = "PARSE_LIMIT"
+    ACTION_FAILED = "ACTION_FAILED"
+    CRAWL_NOT_FOUND = "CRAWL_NOT_FOUND"
+    CRAWL_EXPIRED = "CRAWL_EXPIRED"
+    FORBIDDEN = "FORBIDDEN"
+    UNSUPPORTED = "UNSUPPORTED"
+    BROWSER_UNAVAILABLE = "BROWSER_UNAVAILABLE"
+    PROFILE_LOCKED = "PROFILE_LOCKED"
+    DNS_ERROR = "DNS_ERROR"
+    OVERLOADED = "OVERLOADED"
+    STORAGE_FULL = "STORAGE_FULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One strategy's try at a URL: how long it took and, if it failed, why."""
+
+    strategy: str
+    elapsed_ms: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """The way a scrape took: what was tried, in order, and how often it was retried."""
+
+    attempts: tuple[Attempt, ...] = ()
+    retry_count: int = 0
+
+    @property
+    def strategies(self) -> list[str]:
+        """The strategies tried, each once, in order."""
+        return list(dict.fromkeys(attempt.strategy for attempt in self.attempts))
+
+    @property
+    def last_error(self) -> str | None:
+        """What the last failing attempt said."""
+        return next((a.error for a in reversed(self.attempts) if a.error), None)
+
+    @property
+    def strategy_errors(self) -> dict[str, str]:
+        """The last error of each strategy that failed."""
+        return {a.strategy: a.error for a in self.attempts if a.error}
+
+    @property
+    def timing(self) -> dict[str, int]:
+        """Milliseconds spent in each strategy, all its attempts together."""
+        spent: dict[str, int] = {}
+        for attempt in self.attempts:
+            spent[attempt.strategy] = spent.get(attempt.strategy, 0) + attempt.elapsed_ms
+        return spent
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One field of a request that is wrong, and what is wrong with it."""
+
+    field: str
+    message: str
+
+
+@dataclass
+class CinderError(Exception):
+    """Cinder could not do what was asked."""
+
+    code: ClassVar[ErrorCode] = ErrorCode.SCRAPE_FAILED
+
+    message: str = ""
+    url: str | None = field(default=None, kw_only=True)
+    diagnostics: Diagnostics | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.message = self.message or cleandoc(self.__doc__ or "")
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    # A dataclass that compares by value loses its hash, and raising needs one.
+    __hash__ = Exception.__hash__
+
+
+@dataclass
+class InvalidRequest(CinderError):
+    """The request is not valid."""
+
+    code = ErrorCode.VALIDATION_ERROR
+
+    problems: tuple[FieldProblem, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.message and self.problems:
+            listed = "; ".join(f"{p.field}: {p.message}" for p in self.problems)
+            self.message = f"Invalid arguments: {listed}"
+        super().__post_init__()
+
+    __hash__ = Exception.__hash__
+
+
+class Unauthorized(CinderError):
+    """A valid API token is needed: send it as `Authorization: Bearer <token>`."""
+
+    code = ErrorCode.UNAUTHORIZED
+
+
+class Unsupported(CinderError):
+    """This installation cannot do that."""
+
+    code = ErrorCode.UNSUPPORTED
+
+
+class EgressBlocked(CinderError):
+    """The address is not a public one, and no allow rule names it."""
+
+    code = ErrorCode.EGRESS_BLOCKED
+
+
+class DnsFailed(CinderError):
+    """The host name could not be resolved."""
+
+    code = ErrorCode.DNS_ERROR
+
+
+class ScrapeTimeout(CinderError):
+    """The page did not answer within the request's timeout."""
+
+    code = ErrorCode.SCRAPE_TIMEOUT
+
+
+class ScrapeFailed(CinderError):
+    """Every strategy was tried and none could get the page."""
+
+    code = ErrorCode.SCRAPE_FAILED
+
+
+class ConnectionFailed(ScrapeFailed):
+    """The connection could not be made, or broke before the answer was whole."""
+
+
+class ContentTooLarge(CinderError):
+    """The page is larger than the limit."""
+
+    code = ErrorCode.CONTENT_TOO_LARGE
+
+
+class ParseLimitExceeded(CinderError):
+    """The page's content could not be processed within the limits of time and memory."""
+
+    code = ErrorCode.PARSE_LIMIT
+
+
+class CacheFailed(CinderError):
+    """The database could not be read or written."""
+
+    code = ErrorCode.CACHE_ERROR

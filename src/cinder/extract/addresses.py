@@ -1,0 +1,92 @@
+"""Makes every address of a page absolute, gives lazy images their source, disarms script links."""
+
+import re
+
+import can_ada
+from selectolax.lexbor import LexborAttributes, LexborNode
+
+from cinder.extract.html_tree import WEB_SCHEMES, element_walk, join_address
+from cinder.extract.srcset import parse_srcset, widest
+
+_KEPT_LINK_SCHEMES = (*WEB_SCHEMES, "mailto:", "tel:", "ftp:", "sms:", "magnet:", "geo:")
+_SINGLE_ADDRESSES = ("href", "src", "poster", "cite")
+_LAZY_SOURCES = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-orig-file")
+_LAZY_SOURCE_SETS = ("data-srcset", "data-lazy-srcset")
+# What lazy loaders put in `src` until the real image comes: a tiny data: image, or a named blank.
+_PLACEHOLDER_DATA = ("data:image/gif", "data:image/svg")
+_PLACEHOLDER_DATA_LENGTH = 2_048
+_PLACEHOLDER_NAMES = ("blank", "placeholder", "spacer", "1x1", "lazy", "transparent")
+_DATA_IMAGE = re.compile(r"\s*data:image/", re.IGNORECASE)
+
+
+def resolve_addresses(root: LexborNode, base: can_ada.URL | None) -> None:
+    """Rewrite href, src, srcset and poster below `root`; without a base, relative ones stay."""
+    for node in element_walk(root):
+        names = node.attributes.keys()
+        if node.tag == "img":
+            _give_lazy_image_its_source(node)
+        for name in _SINGLE_ADDRESSES:
+            if name in names or (name == "src" and node.tag == "img"):
+                _resolve_attribute(node.attrs, name, base)
+        if "srcset" in names or "data-srcset" in names:
+            _resolve_source_set(node.attrs, base)
+
+
+def is_data_image(address: str) -> bool:
+    """Whether an address holds an image's bytes itself."""
+    return _DATA_IMAGE.match(address) is not None
+
+
+def absolute_address(base: can_ada.URL | None, reference: str) -> str | None:
+    """Return a reference as the page means it, or None if nothing should follow it."""
+    if is_data_image(reference):
+        return reference
+    joined = join_address(base, reference)
+    if joined is None:
+        return _relative_as_written(reference) if base is None else None
+    return joined.href if joined.protocol in _KEPT_LINK_SCHEMES else None
+
+
+def _relative_as_written(reference: str) -> str | None:
+    # Without a base only absolute addresses parse; one with a colon may still be a script.
+    return None if ":" in reference.partition("/")[0] else reference
+
+
+def _resolve_attribute(attributes: LexborAttributes, name: str, base: can_ada.URL | None) -> None:
+    value = attributes.get(name)
+    if value is None:
+        return
+    resolved = absolute_address(base, value)
+    if resolved is None:
+        del attributes[name]
+    elif resolved != value:
+        attributes[name] = resolved
+
+
+def _resolve_source_set(attributes: LexborAttributes, base: can_ada.URL | None) -> None:
+    candidates = parse_srcset(attributes.sget("srcset"))
+    resolved = [(absolute_address(base, address), size) for address, size in candidates]
+    kept = [f"{address} {size}".rstrip() for address, size in resolved if address]
+    if kept:
+        attributes["srcset"] = ", ".join(kept)
+    elif "srcset" in attributes:
+        del attributes["srcset"]
+
+
+def _give_lazy_image_its_source(image: LexborNode) -> None:
+    attributes = image.attributes
+    source = attributes.get("src")
+    if source and not _is_placeholder(source):
+        return
+    lazy = next((attributes[name] for name in _LAZY_SOURCES if attributes.get(name)), None)
+    sets = [attributes.get(name) for name in (*_LAZY_SOURCE_SETS, "srcset")]
+    best = lazy or next((widest(parse_srcset(value)) for value in sets if value), None)
+    if best:
+        image.attrs["src"] = best
+
+
+def _is_placeholder(source: str) -> bool:
+    if is_data_image(source):
+        return len(source) <= _PLACEHOLDER_DATA_LENGTH and source.startswith(_PLACEHOLDER_DATA)
+    file_name = source.rpartition("/")[2].lower()
+    return any(name in file_name for name in _PLACEHOLDER_NAMES)

@@ -1,0 +1,147 @@
+"""Takes out of a page what is not content: code, hidden parts, page chrome, what a caller names."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.extract.addresses import is_data_image
+from cinder.extract.html_tree import detach, element_walk
+
+_INVISIBLE_TAGS = frozenset(
+    (
+        *("applet", "base", "canvas", "embed", "frame", "head", "iframe", "link", "map"),
+        *("meta", "noembed", "noframes", "noscript", "object", "param", "script", "style"),
+        *("svg", "template", "title"),
+    )
+)
+_CHROME_TAGS = frozenset(("nav", "aside", "menu", "search", "button", "select", "textarea"))
+_CHROME_ROLES = frozenset(
+    (
+        *("alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu"),
+        *("menubar", "navigation", "search", "toolbar", "tooltip"),
+    )
+)
+_CONTENT_TAGS = frozenset(("article", "main"))
+_NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
+_HIDING_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# A form with more text than this wraps a page rather than asks for something.
+_FORM_MAX_TEXT = 600
+
+
+def remove_matching(tree: LexborHTMLParser, selectors: Sequence[str]) -> None:
+    """Take out every element that one of the `excludeTags` matches.
+
+    Raises:
+        InvalidRequest: a selector is not valid CSS.
+    """
+    for selector in selectors:
+        detach(_select(tree, selector, "excludeTags"))
+
+
+def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[LexborNode]:
+    """Return the outermost elements that one of the `includeTags` matches, in document order.
+
+    Raises:
+        InvalidRequest: a selector is not valid CSS.
+    """
+    wanted = {node.mem_id for s in selectors for node in _select(tree, s, "includeTags")}
+    if tree.root is None or not wanted:
+        return []
+    outermost: list[LexborNode] = []
+    inside: set[int] = set()
+    for node in element_walk(tree.root):
+        parent = node.parent
+        if parent is not None and parent.mem_id in inside:
+            inside.add(node.mem_id)
+        elif node.mem_id in wanted:
+            inside.add(node.mem_id)
+            outermost.append(node)
+    return outermost
+
+
+def remove_invisible(root: LexborNode) -> None:
+    """Take out scripts, styles, comments, embedded documents, hidden elements and dead images."""
+    detach([node for node in root.traverse() if _is_invisible(node)])
+
+
+def remove_base64_images(root: LexborNode) -> None:
+    """Take out images and sources whose bytes stand in the page itself."""
+    detach(
+        node
+        for node in root.css("img[src], source[srcset], source[src]")
+        if is_data_image(node.attributes.get("src") or node.attributes.get("srcset") or "")
+    )
+
+
+def remove_chrome(root: LexborNode) -> None:
+    """Take out navigation, side bars, forms, and headers and footers that are the page's own."""
+    detach(
+        [
+            node
+            for node, in_content in _walk_with_content_flag(root)
+            if _is_chrome(node, in_content=in_content)
+        ]
+    )
+
+
+def strip_attributes(root: LexborNode) -> None:
+    """Take out event handlers and inline styles."""
+    for node in element_walk(root):
+        names = node.attributes.keys()
+        for name in [name for name in names if name.startswith("on") or name == "style"]:
+            del node.attrs[name]
+
+
+def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNode]:
+    try:
+        return tree.css(selector)
+    except SelectolaxError:
+        problem = FieldProblem(field, f"Not a valid CSS selector: {selector[:200]!r}")
+        raise InvalidRequest(problems=(problem,)) from None
+
+
+def _is_invisible(node: LexborNode) -> bool:
+    tag = node.tag
+    if not node.is_element_node:
+        return node.is_comment_node or tag is None
+    return (
+        tag in _INVISIBLE_TAGS or _is_hidden(node, tag) or (tag == "img" and not _has_source(node))
+    )
+
+
+def _is_hidden(node: LexborNode, tag: str | None) -> bool:
+    if tag in _NEVER_HIDDEN:
+        return False
+    attributes = node.attributes
+    if tag == "dialog" and "open" not in attributes:
+        return True
+    if "hidden" in attributes:
+        return attributes["hidden"] != "until-found"
+    style = attributes.get("style")
+    return style is not None and _HIDING_STYLE.search(style) is not None
+
+
+def _has_source(image: LexborNode) -> bool:
+    return bool(image.attributes.get("src"))
+
+
+def _walk_with_content_flag(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
+    """Yield every element and whether it stands inside an article or the main element."""
+    inside: set[int] = set()
+    for node in element_walk(root):
+        parent = node.parent
+        in_content = parent is not None and parent.mem_id in inside
+        if in_content or node.tag in _CONTENT_TAGS:
+            inside.add(node.mem_id)
+        yield node, in_content
+
+
+def _is_chrome(node: LexborNode, *, in_content: bool) -> bool:
+    tag = node.tag
+    if tag in ("header", "footer"):
+        return not in_content
+    if tag == "form":
+        return len(node.text(separator=" ", strip=True)) <= _FORM_MAX_TEXT
+    return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES

@@ -1,0 +1,174 @@
+"""The one way from a fetched page to its content."""
+
+from dataclasses import dataclass
+
+import can_ada
+from html_to_markdown import ConversionError
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from cinder.extract.addresses import resolve_addresses
+from cinder.extract.charset import decode_body
+from cinder.extract.cleaning import (
+    find_included,
+    remove_base64_images,
+    remove_chrome,
+    remove_invisible,
+    remove_matching,
+    strip_attributes,
+)
+from cinder.extract.content_kind import ContentKind, Shape, content_kind
+from cinder.extract.html_tree import content_root, document_base, parse_html
+from cinder.extract.links import collect_images, collect_links
+from cinder.extract.main_content import keep_main_content
+from cinder.extract.markdown import to_markdown
+from cinder.extract.metadata import read_metadata
+from cinder.extract.options import ExtractOptions
+from cinder.extract.plain_content import plain_to_html, plain_to_markdown
+from cinder.extract.visible_text import count_words, visible_text
+from cinder.model.document import Extraction, PageMetadata
+from cinder.model.request import Format
+
+__all__ = ["ExtractOptions", "extract_content"]
+
+_CHARS_PER_TOKEN = 4
+
+
+def extract_content(
+    body: bytes, *, content_type: str, url: str, options: ExtractOptions
+) -> Extraction:
+    """Turn a page into the formats asked for.
+
+    Args:
+        body: the page as it came.
+        content_type: the whole Content-Type header, empty when there was none.
+        url: where the page finally came from.
+        options: what to produce.
+
+    Raises:
+        InvalidRequest: one of the caller's selectors is not valid CSS.
+    """
+    text = decode_body(body, content_type)
+    kind = content_kind(content_type, text)
+    if kind.shape is Shape.HTML:
+        return _Page(text, url, options).extract()
+    if kind.shape is Shape.BINARY:
+        named = content_type or "the type of the body"
+        return Extraction(
+            warnings=(f"The page is not text ({named}): it has no content to clean.",)
+        )
+    return _extract_plain(text, kind, options)
+
+
+def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Extraction:
+    markdown = plain_to_markdown(text, kind) if options.wants_markdown else None
+    counted = text if markdown is None else markdown
+    return Extraction(
+        text=text,
+        markdown=markdown,
+        html=plain_to_html(text) if Format.HTML in options.formats else None,
+        links=() if Format.LINKS in options.formats else None,
+        images=() if Format.IMAGES in options.formats else None,
+        word_count=count_words(counted),
+        token_count=_count_tokens(counted),
+    )
+
+
+@dataclass(slots=True)
+class _Content:
+    """The part of a page that is its content, and its addresses."""
+
+    roots: list[LexborNode]
+    links: tuple[str, ...] | None
+    images: tuple[str, ...] | None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def html(self) -> str:
+        return "\n".join(_html_of(root) for root in self.roots)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(visible_text(root) for root in self.roots)
+
+
+class _Page:
+    """An HTML page on its way to becoming content."""
+
+    def __init__(self, text: str, url: str, options: ExtractOptions) -> None:
+        self._text = text
+        self._url = url
+        self._options = options
+
+    def extract(self) -> Extraction:
+        metadata = PageMetadata()
+        try:
+            tree = parse_html(self._text)
+            base = document_base(tree, self._url)
+            metadata = read_metadata(tree, base)
+            return self._render(self._select(tree, base), metadata)
+        except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
+            reason = str(exc)[:200] or type(exc).__name__
+            warning = f"The page was fetched, but its content could not be cleaned: {reason}."
+            return Extraction(text=self._text, metadata=metadata, warnings=(warning,))
+
+    def _select(self, tree: LexborHTMLParser, base: can_ada.URL | None) -> _Content:
+        """Narrow the tree to its content, taking the links of the whole page on the way."""
+        formats, content = self._options.formats, self._options.content
+        remove_matching(tree, content.exclude_tags)
+        body = content_root(tree)
+        if body is None:
+            return _Content([], (), ())
+        included = find_included(tree, content.include_tags)
+        roots = included if content.include_tags else [body]
+        resolve_addresses(body, base)
+        selected = _Content(
+            roots,
+            links=collect_links(roots, base) if Format.LINKS in formats else None,
+            images=collect_images(roots, base) if Format.IMAGES in formats else None,
+        )
+        if content.include_tags and not included:
+            selected.warnings = ("No element of the page matches includeTags.",)
+        self._clean(selected)
+        return selected
+
+    def _clean(self, selected: _Content) -> None:
+        content = self._options.content
+        for root in selected.roots:
+            remove_invisible(root)
+            if self._options.remove_base64_images:
+                remove_base64_images(root)
+        if content.only_main_content and not content.include_tags:
+            selected.roots = [self._main_content(root) for root in selected.roots]
+
+    def _main_content(self, root: LexborNode) -> LexborNode:
+        if self._options.strip_chrome_tags:
+            remove_chrome(root)
+        return keep_main_content(root)
+
+    def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
+        html = ""
+        if self._options.wants_markdown or Format.HTML in self._options.formats:
+            for root in selected.roots:
+                strip_attributes(root)
+            html = selected.html
+        markdown = to_markdown(html) if self._options.wants_markdown else None
+        counted = selected.text if markdown is None else markdown
+        return Extraction(
+            text=self._text,
+            markdown=markdown,
+            html=html if Format.HTML in self._options.formats else None,
+            links=selected.links,
+            images=selected.images,
+            metadata=metadata,
+            word_count=count_words(counted),
+            token_count=_count_tokens(counted),
+            warnings=selected.warnings,
+        )
+
+
+def _html_of(root: LexborNode) -> str:
+    return (root.inner_html if root.tag in ("html", "body") else root.html) or ""
+
+
+def _count_tokens(text: str) -> int:
+    return -(-len(text) // _CHARS_PER_TOKEN)

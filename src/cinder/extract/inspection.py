@@ -1,0 +1,60 @@
+"""Facts about an HTML string: the pure tool that needs no fetch."""
+
+import hashlib
+
+import can_ada
+from selectolax.lexbor import LexborHTMLParser
+
+from cinder.extract.addresses import absolute_address, is_data_image
+from cinder.extract.facts import Heading, HtmlFacts
+from cinder.extract.html_tree import collapse, content_root, document_base, parse_html
+from cinder.extract.metadata import page_title, read_meta_tags
+from cinder.extract.visible_text import visible_text
+
+__all__ = ["Heading", "HtmlFacts", "inspect_html"]
+
+
+def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
+    """Return what an HTML string holds; relative addresses are resolved against `base_url`."""
+    tree = parse_html(html)
+    base = document_base(tree, base_url)
+    links = [element.attributes.get("href") or "" for element in tree.css("a[href]")]
+    images = tree.css("img")
+    text = _body_text(tree)
+    headings = _headings(tree)
+    return HtmlFacts(
+        title=page_title(tree) or next((h.text for h in headings if h.level == 1), ""),
+        headings=headings,
+        paragraph_count=len(tree.css("p")),
+        link_count=len(links),
+        image_count=len(images),
+        word_count=len(text.split()),
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        meta=_meta(tree),
+        links=_absolute(base, links),
+        images=_absolute(base, [image.attributes.get("src") or "" for image in images]),
+    )
+
+
+def _headings(tree: LexborHTMLParser) -> tuple[Heading, ...]:
+    return tuple(
+        Heading(int((element.tag or "")[1:]), collapse(visible_text(element)))
+        for element in tree.css("h1, h2, h3, h4, h5, h6")
+    )
+
+
+def _body_text(tree: LexborHTMLParser) -> str:
+    root = content_root(tree)
+    return visible_text(root) if root is not None else ""
+
+
+def _meta(tree: LexborHTMLParser) -> dict[str, str]:
+    declared = tree.css_first("meta[charset]")
+    charset = declared.attributes.get("charset") if declared else None
+    return read_meta_tags(tree) | ({"charset": charset} if charset else {})
+
+
+def _absolute(base: can_ada.URL | None, addresses: list[str]) -> tuple[str, ...]:
+    outside = (address for address in addresses if address.strip() and not is_data_image(address))
+    found = (absolute_address(base, address) for address in outside)
+    return tuple(dict.fromkeys(filter(None, found)))

@@ -1,0 +1,60 @@
+"""The text a reader would see: words of inline elements joined, blocks on lines of their own."""
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.html_tree import collapse
+
+_INLINE = frozenset(
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del"),
+        *("dfn", "em", "font", "i", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby"),
+        *("s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt"),
+        *("u", "var", "wbr"),
+    )
+)
+_NOT_TEXT = frozenset(("script", "style", "template", "head", "title"))
+_WORD = re.compile(r"\w\S*")
+
+
+def visible_text(root: LexborNode) -> str:
+    """Return the text of `root`, one line for each block, white space collapsed."""
+    lines: list[str] = []
+    line: list[str] = []
+    current = -1
+    for text, block in _texts_by_block(root):
+        if block != current:
+            lines.append("".join(line))
+            line, current = [], block
+        line.append(text)
+    lines.append("".join(line))
+    return "\n".join(filter(None, map(collapse, lines)))
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs without white space that hold a letter or digit."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:
+    """Pair each text with a number that changes wherever a block begins or ends."""
+    texts: list[tuple[str, int]] = []
+    blocks: dict[int, int] = {}
+    for node in root.traverse(include_text=True):
+        parent = node.parent
+        block = blocks.get(parent.mem_id, 0) if parent is not None else 0
+        if node.is_text_node:
+            if block >= 0:
+                texts.append((node.text_content or "", block))
+        else:
+            blocks[node.mem_id] = _block_of(node, block)
+            if node.tag == "br":
+                texts.append(("\n", len(blocks)))
+    return texts
+
+
+def _block_of(node: LexborNode, parent_block: int) -> int:
+    if parent_block < 0 or node.tag in _NOT_TEXT:
+        return -1
+    return parent_block if node.tag in _INLINE else node.mem_id

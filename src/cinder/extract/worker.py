@@ -1,0 +1,104 @@
+"""The sandbox's child process: takes one job after another from its parent, and nothing else.
+
+Run as ``python -m cinder.extract.worker MEMORY_BYTES PARENT_PID``. It says `ready` once, then
+answers each message on standard input with one on standard output, until its input ends.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+from cinder.errors import InvalidRequest
+from cinder.extract.content import extract_content
+from cinder.extract.inspection import inspect_html
+from cinder.extract.wire import (
+    PREFIX_BYTES,
+    Message,
+    extraction_answer,
+    facts_answer,
+    invalid_answer,
+    read_header,
+    read_header_size,
+    read_options,
+)
+
+if sys.platform != "win32":
+    import resource
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(memory_bytes: int, parent_pid: int) -> None:
+    """Serve jobs until the parent closes the pipe."""
+    _confine(memory_bytes, parent_pid)
+    jobs, answers = _take_pipes()
+    _send(answers, Message("ready", {}))
+    while (job := _receive(jobs)) is not None:
+        _send(answers, _answer(job))
+
+
+def _confine(memory_bytes: int, parent_pid: int) -> None:
+    # The terminal's Ctrl-C reaches the whole group; when to stop is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent_pid:
+            sys.exit("The parent ended before its worker began.")
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the pipes from and to the parent, out of reach of anything that prints."""
+    jobs = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    return jobs, answers
+
+
+def _receive(jobs: BinaryIO) -> Message | None:
+    prefix = jobs.read(PREFIX_BYTES)
+    if len(prefix) < PREFIX_BYTES:
+        return None
+    kind, header, sizes = read_header(jobs.read(read_header_size(prefix)))
+    return Message(kind, header, tuple(jobs.read(size) for size in sizes))
+
+
+def _send(answers: BinaryIO, message: Message) -> None:
+    answers.writelines(message.frame())
+    answers.flush()
+
+
+def _answer(job: Message) -> Message:
+    try:
+        return _run(job)
+    except InvalidRequest as exc:
+        return invalid_answer(exc)
+    except MemoryError:
+        # Too little is left to go on with; the parent starts a fresh process.
+        os._exit(1)
+    except Exception as exc:  # noqa: BLE001 - the worker's outermost loop: it tells the parent
+        return Message("failed", {"reason": f"{type(exc).__name__}: {exc}"[:500]})
+
+
+def _run(job: Message) -> Message:
+    header, (body,) = job.header, job.parts
+    if job.kind == "inspect":
+        return facts_answer(inspect_html(body.decode(), str(header["base_url"])))
+    extraction = extract_content(
+        body,
+        content_type=str(header["content_type"]),
+        url=str(header["url"]),
+        options=read_options(header),
+    )
+    return extraction_answer(extraction)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

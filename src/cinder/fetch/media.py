@@ -1,0 +1,64 @@
+"""Media passthrough: which answers are files to hand on as they are, rather than pages."""
+
+from pathlib import PurePosixPath
+
+import can_ada
+
+from cinder.model.document import FetchedPage
+
+_MEDIA_TYPES = ("image/", "video/", "audio/")
+_PDF = "application/pdf"
+_UNNAMED = "application/octet-stream"
+
+# The type a file of unnamed type is handed on as, by the end of its URL's path.
+_TYPE_BY_EXTENSION = {
+    ".avi": "video/x-msvideo",
+    ".avif": "image/avif",
+    ".bmp": "image/bmp",
+    ".flac": "audio/flac",
+    ".gif": "image/gif",
+    ".heic": "image/heic",
+    ".ico": "image/x-icon",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".m4a": "audio/mp4",
+    ".m4v": "video/mp4",
+    ".mkv": "video/x-matroska",
+    ".mov": "video/quicktime",
+    ".mp3": "audio/mpeg",
+    ".mp4": "video/mp4",
+    ".mpeg": "video/mpeg",
+    ".ogg": "audio/ogg",
+    ".ogv": "video/ogg",
+    ".opus": "audio/opus",
+    ".pdf": _PDF,
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".tif": "image/tiff",
+    ".tiff": "image/tiff",
+    ".wav": "audio/wav",
+    ".weba": "audio/webm",
+    ".webm": "video/webm",
+    ".webp": "image/webp",
+}
+
+
+def media_type(page: FetchedPage) -> str | None:
+    """Return the MIME type under which an answer is handed on as media; None for a page."""
+    content_type = page.content_type
+    is_unnamed = content_type in ("", _UNNAMED)
+    by_extension = _TYPE_BY_EXTENSION.get(_extension(page.final_url))
+    if "attachment" in page.headers.get("content-disposition", "").lower():
+        return by_extension or _UNNAMED if is_unnamed else content_type
+    if content_type.startswith(_MEDIA_TYPES) or content_type == _PDF:
+        return content_type
+    return by_extension if content_type == _UNNAMED else None
+
+
+def is_pdf(mime: str) -> bool:
+    """Whether a MIME type is that of a PDF document."""
+    return mime == _PDF
+
+
+def _extension(url: str) -> str:
+    return PurePosixPath(can_ada.parse(url).pathname).suffix.lower()

@@ -1,0 +1,180 @@
+"""The static engine: fetches a page as a browser would ask for it, without being one."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from curl_cffi import CurlECode, CurlOpt
+from curl_cffi.requests import AsyncSession, Response
+from curl_cffi.requests.exceptions import RequestException
+
+from cinder.egress import ForwardProxy
+from cinder.errors import (
+    CinderError,
+    ContentTooLarge,
+    ScrapeFailed,
+    ScrapeTimeout,
+)
+from cinder.fetch.base import FetchTask
+from cinder.fetch.curl_errors import kind_of_failure
+from cinder.fetch.redirects import HopHeaders, redirect_target
+from cinder.model.document import FetchedPage, Source, Validators
+
+# What a write callback returns to make curl give up.
+_STOP_WRITING = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticLimits:
+    """How much a fetch may take."""
+
+    max_body_bytes: int
+    max_redirects: int
+    max_concurrency: int
+
+
+class StaticFetcher:
+    """Fetches with curl, wearing a browser's fingerprint, through the egress proxy."""
+
+    name = "native"
+
+    def __init__(
+        self,
+        proxy: ForwardProxy,
+        limits: StaticLimits,
+        *,
+        impersonate: str,
+        ca_file: Path | None = None,
+    ) -> None:
+        self._proxy = proxy
+        self._limits = limits
+        self._impersonate = impersonate
+        self._ca_file = ca_file
+        self._session: AsyncSession[Response] | None = None
+
+    async def __aenter__(self) -> Self:
+        options: dict[CurlOpt, str | int] = {
+            # Plain http goes through a tunnel like https: one kind of refusal, connections that
+            # are kept, and curl cannot send a request for an IPv6 address any other way.
+            CurlOpt.HTTPPROXYTUNNEL: 1,
+            CurlOpt.NOPROXY: "",  # else NO_PROXY in the environment opens a way round
+            CurlOpt.PROTOCOLS_STR: "http,https",  # else curl reads file:
+            CurlOpt.MAXFILESIZE_LARGE: self._limits.max_body_bytes,
+        }
+        if self._ca_file is not None:
+            options[CurlOpt.CAINFO] = str(self._ca_file)
+        self._session = AsyncSession(
+            proxy=self._proxy.url,
+            proxy_auth=self._proxy.credentials,
+            impersonate=self._impersonate,
+            allow_redirects=False,
+            max_clients=self._limits.max_concurrency,
+            trust_env=False,
+            curl_options=options,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        """Fetch a URL, following redirects, each judged anew by the proxy."""
+        deadline = asyncio.get_running_loop().time() + task.timeout_seconds
+        hop_headers = HopHeaders(task.url, [*task.headers, *_conditions(task.validators)])
+        url = task.url
+        for _ in range(self._limits.max_redirects + 1):
+            response, body = await self._request(url, hop_headers, deadline)
+            target = redirect_target(url, response.status_code, response.headers.get("location"))
+            if target is None:
+                return _page(task.url, url, response, body)
+            hop_headers.keep_cookies(url, _all_values(response, "set-cookie"))
+            url = target
+        raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
+
+    async def _request(
+        self, url: str, hop_headers: HopHeaders, deadline: float
+    ) -> tuple[Response, bytes]:
+        remaining = deadline - asyncio.get_running_loop().time()
+        if remaining <= 0:
+            raise ScrapeTimeout("The time was spent on redirects", url=url)
+        body = _BoundedBody(self._limits.max_body_bytes)
+        try:
+            response = await self._opened.request(
+                "GET",
+                url,
+                headers=dict(hop_headers.for_url(url)),
+                timeout=remaining,
+                content_callback=body.write,
+                discard_cookies=True,
+                # On plain http curl would offer an upgrade to h2c that some servers choke on.
+                http_version="v1" if url.startswith("http:") else None,
+                quote=False,
+            )
+        except RequestException as error:
+            raise self._translate(error, url, body) from error
+        return response, bytes(body.data)
+
+    @property
+    def _opened(self) -> AsyncSession[Response]:
+        if self._session is None:
+            raise RuntimeError("the fetcher is not open")
+        return self._session
+
+    def _translate(self, error: RequestException, url: str, body: "_BoundedBody") -> CinderError:
+        # The proxy's refusal of a CONNECT leaves the status at 0. With any other status the
+        # headers are an origin's, which must not pass for the proxy.
+        response = error.response
+        is_from_proxy = response is not None and not response.status_code
+        if is_from_proxy and (refusal := self._proxy.marker.read(response.headers)):
+            return refusal.to_error(url)
+        code = CurlECode(error.code)
+        if body.is_full or code is CurlECode.FILESIZE_EXCEEDED:
+            limit = self._limits.max_body_bytes
+            message = f"{url} is larger than {limit} bytes (setting scrape.max-body-bytes)"
+            return ContentTooLarge(message, url=url)
+        failure, sentence = kind_of_failure(code)
+        return failure(f"{sentence} ({code.name.lower()})", url=url)
+
+
+class _BoundedBody:
+    """Takes in a body as it arrives, decompressed, up to a limit."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.data = bytearray()
+        self.is_full = False
+        self._max_bytes = max_bytes
+
+    def write(self, chunk: bytes) -> int:
+        if len(self.data) + len(chunk) > self._max_bytes:
+            self.is_full = True
+            return _STOP_WRITING
+        self.data += chunk
+        return len(chunk)
+
+
+def _conditions(validators: Validators) -> list[tuple[str, str]]:
+    headers = []
+    if validators.etag:
+        headers.append(("If-None-Match", validators.etag))
+    if validators.last_modified:
+        headers.append(("If-Modified-Since", validators.last_modified))
+    return headers
+
+
+def _all_values(response: Response, name: str) -> list[str]:
+    return [value for value in response.headers.get_list(name) if value]
+
+
+def _page(url: str, final_url: str, response: Response, body: bytes) -> FetchedPage:
+    headers = {name.lower(): value or "" for name, value in response.headers.items()}
+    return FetchedPage(
+        url=url,
+        final_url=final_url,
+        status_code=response.status_code,
+        headers=headers,
+        body=body,
+        source=Source.NATIVE,
+        strategy=StaticFetcher.name,
+    )

@@ -1,0 +1,56 @@
+"""Metrics: what is counted and timed, under the names that Prometheus scrapes."""
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """The counters and timers of one process, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "cinder_scrape_requests",
+            "Scrape requests by surface, command and outcome (an error code, or ok).",
+            ["surface", "command", "outcome"],
+            registry=self.registry,
+        )
+        self.cache = Counter(
+            "cinder_cache_lookups",
+            "Cache lookups by result: hit, stale, miss or bypass.",
+            ["result"],
+            registry=self.registry,
+        )
+        self.strategies = Counter(
+            "cinder_strategy_attempts",
+            "Fetch attempts by strategy and outcome (an error code, or ok).",
+            ["strategy", "outcome"],
+            registry=self.registry,
+        )
+        self.scrape_seconds = Histogram(
+            "cinder_scrape_seconds",
+            "Time from request to result, by where the result came from: cache or web.",
+            ["origin"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.database_seconds = Histogram(
+            "cinder_database_seconds",
+            "Time of database operations.",
+            ["operation"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+
+    def count_attempt(self, strategy: str, outcome: str) -> None:
+        """Count one fetch attempt."""
+        self.strategies.labels(strategy, outcome).inc()
+
+    def observe_query(self, operation: str, seconds: float) -> None:
+        """Record the time of one database operation."""
+        self.database_seconds.labels(operation).observe(seconds)
+
+    def render(self) -> bytes:
+        """Return everything in the Prometheus text format."""
+        return generate_latest(self.registry)

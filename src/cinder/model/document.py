@@ -1,0 +1,137 @@
+"""What a page turned out to be: the fetched bytes, the document made of them, and its verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+# A value as JSON has it.
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+
+class Source(StrEnum):
+    """Which kind of engine fetched a page."""
+
+    NATIVE = "native"
+    BROWSER = "browser"
+
+
+class VerdictKind(StrEnum):
+    """What a fetch really got."""
+
+    OK = "ok"
+    BLOCKED = "blocked"
+    LOGIN_WALL = "login_wall"
+    PAYWALL = "paywall"
+    CONSENT_ONLY = "consent_only"
+    SOFT_404 = "soft_404"
+    HTTP_ERROR = "http_error"
+    JS_SHELL = "js_shell"
+    EMPTY = "empty"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The kind of thing a fetch got, and what shows it."""
+
+    kind: VerdictKind = VerdictKind.OK
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Bytes handed through as they came, with their MIME type."""
+
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validators:
+    """What a server gave to ask later whether a page has changed."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.etag or self.last_modified)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPage:
+    """A server's final answer, after redirects. Header names are lower-case."""
+
+    url: str
+    final_url: str
+    status_code: int
+    headers: Mapping[str, str]
+    body: bytes
+    source: Source
+    strategy: str
+
+    @property
+    def content_type(self) -> str:
+        """The MIME type without its parameters, lower-case; empty when the server named none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def validators(self) -> Validators:
+        """The page's ETag and Last-Modified."""
+        return Validators(
+            etag=self.headers.get("etag"), last_modified=self.headers.get("last-modified")
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMetadata:
+    """What a page says about itself."""
+
+    title: str | None = None
+    description: str | None = None
+    language: str | None = None
+    author: str | None = None
+    published: str | None = None
+    modified: str | None = None
+    canonical: str | None = None
+    site_name: str | None = None
+    keywords: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    open_graph: Mapping[str, str] = field(default_factory=dict)
+    json_ld: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The content made of a page: one field for each format, None where it was not asked for."""
+
+    text: str | None = None
+    """The page decoded to text, unchanged otherwise."""
+    markdown: str | None = None
+    html: str | None = None
+    links: tuple[str, ...] | None = None
+    images: tuple[str, ...] | None = None
+    metadata: PageMetadata = field(default_factory=PageMetadata)
+    word_count: int = 0
+    token_count: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A scraped page: where it came from, what it holds, how trustworthy it is."""
+
+    url: str
+    final_url: str
+    status_code: int
+    source: Source
+    strategy: str
+    content_type: str
+    scraped_at: datetime
+    load_time_ms: int
+    content: Extraction = field(default_factory=Extraction)
+    media: Media | None = None
+    verdict: Verdict = field(default_factory=Verdict)
+    validators: Validators = field(default_factory=Validators)
+    extracted: str | None = None

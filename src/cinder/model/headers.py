@@ -1,0 +1,66 @@
+"""Custom request headers: which a caller may set, and which of them are secrets."""
+
+import re
+from collections.abc import Mapping
+
+from cinder.errors import FieldProblem
+
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 16_384
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_SECRET_NAME = re.compile(r"auth|cookie|token|secret|session|api-?key|password", re.IGNORECASE)
+
+# Headers that say how the message travels, or that would change what kind of answer comes back.
+_MANAGED = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "if-match",
+        "if-modified-since",
+        "if-none-match",
+        "if-range",
+        "if-unmodified-since",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "range",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
+    """Return what is wrong with custom headers; nothing when they may be sent as they are."""
+    if len(headers) > MAX_HEADERS:
+        return [FieldProblem("headers", f"At most {MAX_HEADERS} headers can be sent")]
+    problems = []
+    for name, value in headers.items():
+        if message := _check_header(name, value):
+            problems.append(FieldProblem(f"headers.{name[:100]}", message))
+    return problems
+
+
+def _check_header(name: str, value: str) -> str | None:
+    if not _NAME.fullmatch(name):
+        return "Not a valid header name"
+    if name.lower() in _MANAGED:
+        return "This header is set by cinder and cannot be overridden"
+    if not _VALUE.fullmatch(value):
+        return "A header value must be Latin-1 text without line breaks or control characters"
+    if len(value) > MAX_HEADER_BYTES:
+        return f"A header value has at most {MAX_HEADER_BYTES} characters"
+    return None
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether a header of this name is likely to identify or authorise someone."""
+    return bool(_SECRET_NAME.search(name))

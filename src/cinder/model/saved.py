@@ -1,0 +1,125 @@
+"""Saved documents: the versions that are kept and the `scrape://` URIs that name them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import can_ada
+
+from cinder.model.document import Document
+
+SCHEME = "scrape://"
+
+
+class SavedKind(StrEnum):
+    """Which of a saved version's bodies a URI names."""
+
+    RAW = "raw"
+    CLEANED = "cleaned"
+    EXTRACTED = "extracted"
+    SCREENSHOT = "screenshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One saved state of one page: the page's address within `scrape://`, and when it was saved.
+
+    No two saves share both: the store moves the later one on by a millisecond.
+    """
+
+    place: str
+    saved_at: datetime
+
+    def uri(self, kind: SavedKind) -> str:
+        """Return the URI of one of this version's bodies."""
+        return f"{SCHEME}{self.place}/{kind}_{format_timestamp(self.saved_at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDocument:
+    """A document as the store keeps it, with the version it was saved under."""
+
+    document: Document
+    version: Version
+    cache_key: str
+
+    @property
+    def uris(self) -> dict[SavedKind, str]:
+        """The URI of every body this version has."""
+        return {kind: self.version.uri(kind) for kind in saved_kinds(self.document)}
+
+    @property
+    def primary_uri(self) -> str:
+        """The URI of the body a reader most likely wants."""
+        uris = self.uris
+        order = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW, SavedKind.SCREENSHOT)
+        return next(uris[kind] for kind in order if kind in uris)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedBody:
+    """One body of a saved version: text, or bytes where it is media."""
+
+    uri: str
+    url: str
+    title: str | None
+    mime: str
+    saved_at: datetime
+    text: str | None = None
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedListing:
+    """A saved version as a list shows it: its primary body, without the body itself."""
+
+    id: int
+    uri: str
+    url: str
+    title: str | None
+    mime: str
+    size: int
+    saved_at: datetime
+
+
+def saved_kinds(document: Document) -> list[SavedKind]:
+    """Return which bodies a document has to keep."""
+    bodies = {
+        SavedKind.RAW: document.content.text is not None or document.media is not None,
+        SavedKind.CLEANED: document.content.markdown is not None,
+        SavedKind.EXTRACTED: document.extracted is not None,
+    }
+    return [kind for kind, is_there in bodies.items() if is_there]
+
+
+def place_of(url: str) -> str:
+    """Return a page's address within `scrape://`: `host[:port]/path[?query]`.
+
+    A plain-http page keeps its port 80, so that it stays apart from its https namesake.
+    """
+    parsed = can_ada.parse(url)
+    port = ":80" if parsed.protocol == "http:" and not parsed.port else ""
+    path = parsed.pathname.rstrip("/")
+    return f"{parsed.host}{port}{path}{parsed.search}"
+
+
+def parse_saved_uri(uri: str) -> tuple[Version, SavedKind]:
+    """Return the version and the kind of body that a `scrape://` URI names.
+
+    Raises:
+        ValueError: it is not such a URI; the message shows the right form.
+    """
+    place, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
+    kind, _, timestamp = leaf.partition("_")
+    try:
+        if not uri.startswith(SCHEME) or not place or not timestamp.endswith("Z"):
+            raise ValueError(uri)
+        return Version(place, datetime.fromisoformat(timestamp)), SavedKind(kind)
+    except ValueError:
+        form = f"{SCHEME}host/path/kind_timestamp"
+        raise ValueError(f"Not a saved page's URI: {uri[:200]!r}. It looks like {form}") from None
+
+
+def format_timestamp(moment: datetime) -> str:
+    """Return a moment as cinder writes it everywhere: UTC, milliseconds, `Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

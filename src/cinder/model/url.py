@@ -1,0 +1,73 @@
+"""URLs: parsed once, by the WHATWG rules, into the one spelling every part then uses."""
+
+import re
+
+import can_ada
+
+MAX_URL_LENGTH = 8_192
+
+# Digits after the colon are a port: "example.com:8080" has no scheme.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
+
+
+def parse_web_url(text: str) -> str:
+    """Return the canonical http(s) URL that `text` means; without a scheme it means https.
+
+    Raises:
+        ValueError: `text` is no web URL; the message says why and is fit to show.
+    """
+    text = text.strip()
+    if not text:
+        raise ValueError("Required")
+    if len(text) > MAX_URL_LENGTH:
+        raise ValueError(f"Too long: a URL has at most {MAX_URL_LENGTH} characters")
+    return _check_web_url(_parse_or_add_scheme(text)).href
+
+
+def join_web_url(base: str, reference: str) -> str:
+    """Return the http(s) URL that `reference` means on the page `base`.
+
+    Raises:
+        ValueError: the result is no web URL; the message says why.
+    """
+    return _check_web_url(can_ada.parse(base) + reference.strip()).href
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of a canonical URL, as browsers compare them."""
+    return can_ada.parse(url).origin
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """Return the host (an IPv6 address without brackets) and port of a canonical URL."""
+    parsed = can_ada.parse(url)
+    port = int(parsed.port) if parsed.port else {"http:": 80, "https:": 443}[parsed.protocol]
+    return parsed.hostname.strip("[]"), port
+
+
+def _parse_or_add_scheme(text: str) -> can_ada.URL:
+    # URL parsers drop tabs and line breaks anywhere; so must the look for a scheme.
+    text = re.sub(r"[\t\n\r]", "", text)
+    if not _SCHEME.match(text):
+        text = f"https://{text.removeprefix('//')}"
+    return _parse(text)
+
+
+def _parse(text: str) -> can_ada.URL:
+    try:
+        return can_ada.parse(text)
+    except ValueError:
+        raise ValueError(f"Not a valid URL: {text[:200]!r}") from None
+
+
+def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:
+    if parsed.protocol not in ("http:", "https:"):
+        scheme = parsed.protocol.rstrip(":")
+        raise ValueError(f"Only http and https URLs can be fetched, not {scheme!r}")
+    if parsed.has_credentials():
+        raise ValueError(
+            "A URL must not contain a user name or password; send an Authorization header instead"
+        )
+    if not parsed.hostname.strip("."):
+        raise ValueError("The URL has no host")
+    return parsed

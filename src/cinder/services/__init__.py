@@ -1,0 +1,1 @@
+"""The use cases: what cinder does, whichever way it was asked."""

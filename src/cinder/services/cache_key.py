@@ -1,0 +1,51 @@
+"""Cache keys: which requests may share an answer, and what of a request may be written down."""
+
+import hashlib
+import json
+
+from cinder.model.document import Json
+from cinder.model.request import ScrapeRequest
+
+
+def cache_key(request: ScrapeRequest) -> str:
+    """Return the key under which the answer to a request is kept.
+
+    It covers everything that changes the answer. What pages through a kept answer, or says when
+    it is too old, is not part of it. A request with credentials has keys of its caller's own.
+    """
+    parts = describe_options(request)
+    parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
+    if request.has_credentials:
+        parts["caller"] = request.caller
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def describe_options(request: ScrapeRequest) -> dict[str, Json]:
+    """Return a request's options as they may be kept and shown: of its headers, the names only."""
+    content, render = request.content, request.render
+    return {
+        "url": without_fragment(request.url),
+        "extract": request.extract,
+        "cleanScrape": content.clean,
+        "onlyMainContent": content.only_main_content,
+        "includeTags": sorted(content.include_tags),
+        "excludeTags": sorted(content.exclude_tags),
+        "formats": sorted(request.formats),
+        "headers": sorted(name.lower() for name, _ in request.headers),
+        "waitFor": render.wait_for_ms,
+        "actions": [
+            {key: value for key in action.__slots__ if (value := getattr(action, key)) is not None}
+            for action in render.actions
+        ],
+        "blockAds": render.block_ads,
+        "mobile": render.mobile,
+        "proxy": render.proxy,
+        "profile": render.profile,
+        "mode": render.mode,
+        "pdf": None if content.pdf_parser is None else {"maxPages": content.pdf_parser.max_pages},
+    }
+
+
+def without_fragment(url: str) -> str:
+    """Return a URL as a server sees it."""
+    return url.partition("#")[0]

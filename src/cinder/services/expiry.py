@@ -1,0 +1,22 @@
+"""Expiry: deleting, in the background, what has been kept long enough."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import structlog
+
+from cinder.errors import CacheFailed
+from cinder.store.base import Store
+
+log = structlog.get_logger()
+
+
+async def expire_forever(store: Store, interval_seconds: float) -> None:
+    """Delete what has expired, again and again, until cancelled."""
+    while True:
+        try:
+            if deleted := await store.delete_expired(datetime.now(UTC)):
+                log.info("expired versions deleted", count=deleted)
+        except CacheFailed as error:
+            log.warning("expired versions could not be deleted", error=error.message)
+        await asyncio.sleep(interval_seconds)

@@ -1,0 +1,59 @@
+"""Fitting lists and objects into an answer: their beginning, counted in characters of JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from cinder.model.document import Json
+
+T = TypeVar("T")
+
+
+def fit_items(items: Sequence[T], max_chars: int) -> list[T]:
+    """Return as many of the first items as fit."""
+    fitting: list[T] = []
+    for item in items:
+        max_chars -= json_chars(item)
+        if max_chars < 0:
+            break
+        fitting.append(item)
+    return fitting
+
+
+def fit_members(members: Mapping[str, Json], max_chars: int) -> dict[str, Json]:
+    """Return the members that fit, the short ones first, and of a long list its beginning."""
+    fitting: dict[str, Json] = {}
+    for name, value in sorted(members.items(), key=json_chars):
+        room = max_chars - len(name) - 6
+        part = fit_items(value, room) if isinstance(value, list) else value
+        if part and json_chars(part) <= max_chars:
+            fitting[name] = part
+            max_chars -= json_chars((name, part))
+    return {name: fitting[name] for name in members if name in fitting}
+
+
+def fit_lists(data: dict[str, Json], names: Sequence[str], max_chars: int) -> str | None:
+    """Cut the named lists in `data` to the given size each; return a sentence on what was cut."""
+    cuts = []
+    for name in names:
+        whole = data.get(name)
+        if isinstance(whole, list):
+            data[name] = fitting = fit_items(whole, max_chars)
+            if len(fitting) < len(whole):
+                cuts.append(f"the first {len(fitting)} of {len(whole)} {name}")
+    return f"Only {' and '.join(cuts)} are shown." if cuts else None
+
+
+def json_chars(value: object) -> int:
+    """Return how many characters a value takes within a list or an object."""
+    # Two more for the comma and the space to the next.
+    return len(json.dumps(value, ensure_ascii=False)) + 2
+
+
+def without_nulls(value: Json) -> Json:
+    """Return a JSON value with every null left out, at any depth."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value if inner is not None]
+    return value

@@ -1,0 +1,266 @@
+"""Scraping one URL: from the cache where it is fresh enough, else from the web."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
+from cinder.extract.options import ExtractOptions
+from cinder.fetch.base import FetchTask
+from cinder.fetch.ladder import AttemptLog, Ladder, require_static
+from cinder.fetch.media import is_pdf, media_type
+from cinder.fetch.verdict import judge
+from cinder.metrics import Metrics
+from cinder.model.document import (
+    Document,
+    Extraction,
+    FetchedPage,
+    Media,
+    Validators,
+    VerdictKind,
+)
+from cinder.model.request import Format, ResultHandling, ScrapeRequest
+from cinder.model.saved import SavedDocument
+from cinder.services.cache_key import cache_key, describe_options
+from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.single_flight import SingleFlight
+from cinder.store.base import EntryKey, Store
+
+NOT_MODIFIED = 304
+
+_NOT_YET = {
+    Format.SUMMARY: "Summaries",
+    Format.BRANDING: "Branding",
+    Format.CHANGE_TRACKING: "Change tracking",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentDefaults:
+    """What the owner has set for all pages."""
+
+    strip_chrome_tags: bool = True
+    remove_base64_images: bool = True
+    retention: timedelta = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapeOutcome:
+    """What came of a scrape: the document, where it is kept, and the way it was got."""
+
+    document: Document
+    saved: SavedDocument | None = None
+    cached: bool = False
+    age_ms: int = 0
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+
+    @property
+    def warning(self) -> str | None:
+        """What the reader should know before trusting the content."""
+        return " ".join(self.document.content.warnings) or None
+
+
+class ScrapeService:
+    """Scrapes URLs. All surfaces and all jobs come through here."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        ladder: Ladder,
+        sandbox: ExtractionSandbox,
+        metrics: Metrics,
+        defaults: ContentDefaults,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._ladder = ladder
+        self._sandbox = sandbox
+        self._metrics = metrics
+        self._defaults = defaults
+        self._clock = clock
+        self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
+
+    async def __aenter__(self) -> Self:
+        await self._flights.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._flights.__aexit__()
+
+    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
+        """Return a URL's content, fresh enough for the request and kept if it says so.
+
+        Raises:
+            CinderError: it could not be had; with diagnostics where anything was tried.
+        """
+        _require_supported(request)
+        started = time.monotonic()
+        key = cache_key(request)
+        kept = await self._find(request, key)
+        if kept is not None and self._is_fresh(kept, request):
+            self._metrics.scrape_seconds.labels("cache").observe(time.monotonic() - started)
+            return self._answer_from_cache(kept, request)
+        flight = (key, request.result_handling, request.timeout_ms, request.cache)
+        outcome = await self._flights.run(flight, lambda: self._scrape_web(request, key, kept))
+        self._metrics.scrape_seconds.labels("web").observe(time.monotonic() - started)
+        return outcome
+
+    async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:
+        if request.cache.force_rescrape:
+            self._metrics.cache.labels("bypass").inc()
+            return None
+        kept = await self._store.find(key)
+        result = "miss" if kept is None else "hit" if self._is_fresh(kept, request) else "stale"
+        self._metrics.cache.labels(result).inc()
+        return kept
+
+    def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
+        return self._age_ms(kept.document) <= request.cache.max_age_ms
+
+    def _age_ms(self, document: Document) -> int:
+        return round((self._clock() - document.scraped_at).total_seconds() * 1000)
+
+    def _answer_from_cache(self, kept: SavedDocument, request: ScrapeRequest) -> ScrapeOutcome:
+        return ScrapeOutcome(
+            document=kept.document,
+            saved=None if request.result_handling is ResultHandling.RETURN_ONLY else kept,
+            cached=True,
+            age_ms=max(0, self._age_ms(kept.document)),
+        )
+
+    async def _scrape_web(
+        self, request: ScrapeRequest, key: str, stale: SavedDocument | None
+    ) -> ScrapeOutcome:
+        log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        async with _within_timeout(request, log):
+            started = time.monotonic()
+            validators = stale.document.validators if stale else Validators()
+            page = await self._ladder.fetch(_fetch_task(request, validators), log)
+            if stale is not None and page.status_code == NOT_MODIFIED:
+                return await self._answer_revalidated(stale, request, log)
+            document = await self._make_document(page, request, started)
+            _require_answer(document, request, log)
+        saved = await self._keep(document, request, key)
+        return ScrapeOutcome(document=document, saved=saved, diagnostics=log.diagnostics)
+
+    async def _make_document(
+        self, page: FetchedPage, request: ScrapeRequest, started: float
+    ) -> Document:
+        mime = media_type(page)
+        if mime is not None and is_pdf(mime) and request.content.pdf_parser is not None:
+            raise Unsupported(
+                f"{request.url} is a PDF, and this version of cinder does not parse PDF documents. "
+                "The `scrape` tool and POST /api/v2/scrape without `parsers` hand the file itself "
+                "through.",
+                url=request.url,
+            )
+        content = (
+            Extraction() if mime else await self._sandbox.extract(page, self._options(request))
+        )
+        return Document(
+            url=request.url,
+            final_url=page.final_url,
+            status_code=page.status_code,
+            source=page.source,
+            strategy=page.strategy,
+            content_type=mime or page.content_type or "text/html",
+            scraped_at=self._clock(),
+            load_time_ms=round((time.monotonic() - started) * 1000),
+            content=content,
+            media=Media(mime, page.body) if mime else None,
+            verdict=judge(page, content),
+            validators=page.validators,
+        )
+
+    def _options(self, request: ScrapeRequest) -> ExtractOptions:
+        return ExtractOptions(
+            formats=request.formats,
+            content=request.content,
+            strip_chrome_tags=self._defaults.strip_chrome_tags,
+            remove_base64_images=self._defaults.remove_base64_images,
+        )
+
+    async def _answer_revalidated(
+        self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
+    ) -> ScrapeOutcome:
+        now = self._clock()
+        current = replace(stale, document=replace(stale.document, scraped_at=now))
+        if request.result_handling is not ResultHandling.RETURN_ONLY:
+            expires_at = now + self._defaults.retention
+            await self._store.mark_revalidated(stale.cache_key, now, expires_at)
+        return replace(self._answer_from_cache(current, request), diagnostics=log.diagnostics)
+
+    async def _keep(
+        self, document: Document, request: ScrapeRequest, key: str
+    ) -> SavedDocument | None:
+        is_good = document.verdict.kind is not VerdictKind.HTTP_ERROR
+        if request.result_handling is ResultHandling.RETURN_ONLY or not is_good:
+            return None
+        entry = EntryKey(
+            cache_key=key,
+            options=describe_options(request),
+            owner=request.caller if request.has_credentials else None,
+            expires_at=document.scraped_at + self._defaults.retention,
+            extract_query=request.extract,
+        )
+        return await self._store.save(document, entry)
+
+
+def _require_supported(request: ScrapeRequest) -> None:
+    require_static(request)
+    for wanted in request.formats:
+        if wanted in _NOT_YET:
+            raise Unsupported(
+                f"{_NOT_YET[wanted]} (the format '{wanted}') are not part of this version of "
+                "cinder. Leave the format out.",
+                url=request.url,
+            )
+    if request.extract is not None:
+        raise Unsupported(
+            "`extract` is not part of this version of cinder. Leave it out and take what you need "
+            "from the content.",
+            url=request.url,
+        )
+
+
+def _fetch_task(request: ScrapeRequest, validators: Validators) -> FetchTask:
+    return FetchTask(
+        url=request.url,
+        timeout_seconds=request.timeout_ms / 1000,
+        headers=request.headers,
+        validators=validators,
+        render=request.render,
+    )
+
+
+def _require_answer(document: Document, request: ScrapeRequest, log: AttemptLog) -> None:
+    if document.verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
+        raise ScrapeFailed(
+            f"The server answered {document.verdict.evidence}", diagnostics=log.diagnostics
+        )
+
+
+@asynccontextmanager
+async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncIterator[None]:
+    """Bound the work by the request's timeout, and give every failure its URL and diagnostics."""
+    try:
+        async with asyncio.timeout(request.timeout_ms / 1000):
+            yield
+    except TimeoutError:
+        raise ScrapeTimeout(
+            f"Failed to scrape {request.url}: Timed out after {request.timeout_ms}ms. "
+            "Try again with a longer timeout.",
+            url=request.url,
+            diagnostics=log.diagnostics,
+        ) from None
+    except CinderError as error:
+        error.url = error.url or request.url
+        error.diagnostics = error.diagnostics or log.diagnostics
+        if isinstance(error, ScrapeFailed | ScrapeTimeout):
+            error.message = f"Failed to scrape {request.url}: {error.message}"
+        raise

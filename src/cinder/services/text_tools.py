@@ -1,0 +1,28 @@
+"""The pure tools: facts about an HTML string, and the likeness of two texts."""
+
+from cinder.extract.facts import HtmlFacts
+from cinder.extract.similarity import text_similarity
+from cinder.services.sandbox import ExtractionSandbox
+
+
+class TextTools:
+    """Answers from what it is given alone; nothing is fetched or kept."""
+
+    def __init__(self, sandbox: ExtractionSandbox) -> None:
+        self._sandbox = sandbox
+
+    async def inspect(self, html: str, base_url: str = "") -> HtmlFacts:
+        """Return what an HTML string holds.
+
+        Raises:
+            ParseLimitExceeded: it could not be parsed within the limits.
+        """
+        return await self._sandbox.inspect(html, base_url)
+
+    async def check(self) -> None:
+        """Return if HTML can be parsed."""
+        await self.inspect("<p>ready</p>")
+
+    def similarity(self, text_a: str, text_b: str) -> float:
+        """Return how alike two texts' words are, from 0.0 to 1.0."""
+        return text_similarity(text_a, text_b)

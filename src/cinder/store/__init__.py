@@ -1,0 +1,41 @@
+"""Everything that is kept, on SQLite or PostgreSQL."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store
+from cinder.store.database import Database
+from cinder.store.documents import DocumentStore
+
+__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "open_store"]
+
+
+def open_store(
+    url: str,
+    *,
+    pool_size: int,
+    observe: QueryObserver,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Store:
+    """Return the store in the database that `url` names; entering it connects and migrates.
+
+    Raises:
+        ValueError: the URL names no database that cinder knows; the message says which it does.
+    """
+    return DocumentStore(_database(url, pool_size), observe=observe, clock=clock)
+
+
+def _database(url: str, pool_size: int) -> Database:
+    # Each driver is imported only where it is used: start-up pays for one of them.
+    scheme = url.partition(":")[0]
+    if scheme == "sqlite":
+        from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
+
+        return SqliteDatabase(path_of(url), pool_size=pool_size)
+    if scheme in ("postgresql", "postgres"):
+        from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
+
+        return PostgresDatabase(url, pool_size=pool_size)
+    raise ValueError(
+        f"Unknown kind of database {scheme!r}: use sqlite:///path or postgresql://user@host/name"
+    )

@@ -1,0 +1,100 @@
+"""The store's protocol: everything that is kept, whichever database keeps it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Protocol, Self
+
+from cinder.model.document import Document, Json
+from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+
+# Called after each database operation with its name and the seconds it took.
+QueryObserver = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryKey:
+    """Under what a document is cached, and for whom and how long it is kept."""
+
+    cache_key: str
+    options: dict[str, Json]
+    """The request's options as they may be shown: credentials are not among them."""
+    owner: str | None
+    """The caller who alone may see it; None where no credentials were involved."""
+    expires_at: datetime
+    extract_query: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrySummary:
+    """A cache entry as an operator sees it."""
+
+    url: str
+    cache_key: str
+    scraped_at: datetime
+    expires_at: datetime | None
+    access_count: int
+    last_accessed_at: datetime | None
+    raw_length: int | None
+    cleaned_length: int | None
+
+
+class Store(Protocol):
+    """Keeps scraped documents: the newest under its cache key, every version under its URI.
+
+    Every method may raise `cinder.errors.CacheFailed`.
+    """
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    async def find(self, cache_key: str) -> SavedDocument | None:
+        """Return the newest document under this key, unless it has expired; count the access."""
+        ...
+
+    async def save(self, document: Document, key: EntryKey) -> SavedDocument:
+        """Keep a document as the newest under its key; what was newest stays readable by URI.
+
+        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD.
+        """
+        ...
+
+    async def mark_revalidated(self, cache_key: str, at: datetime, expires_at: datetime) -> None:
+        """Note that the origin confirmed the newest document to be current."""
+        ...
+
+    async def read(self, version: Version, kind: SavedKind, caller: str) -> SavedBody | None:
+        """Return one body of a saved version, or None where there is none this caller may see."""
+        ...
+
+    async def list_saved(
+        self, caller: str, *, before_id: int | None = None, limit: int = 100
+    ) -> list[SavedListing]:
+        """Return saved versions the caller may see, newest first, from below an id.
+
+        At most 1,000 at once, whatever the limit.
+        """
+        ...
+
+    async def list_entries(self, url: str) -> list[EntrySummary]:
+        """Return every cache entry of a URL, newest first."""
+        ...
+
+    async def invalidate_url(self, url: str) -> int:
+        """Delete every cache entry of a URL with all its versions; return how many entries."""
+        ...
+
+    async def delete_expired(self, now: datetime) -> int:
+        """Delete what has expired by then; return how many versions went."""
+        ...
+
+    async def check(self) -> None:
+        """Return if the database answers and is whole enough to work with."""
+        ...

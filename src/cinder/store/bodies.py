@@ -1,0 +1,76 @@
+"""Bodies: the texts and the media of one version, each under the kind its URI names."""
+
+import re
+from typing import NamedTuple
+
+from cinder.model.document import Document, Media
+from cinder.model.saved import SavedKind, saved_kinds
+
+_PRIMARY_ORDER = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW)
+_TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|javascript|yaml)$")
+
+
+class Body(NamedTuple):
+    """One body of a version: a text, or media as bytes."""
+
+    kind: SavedKind
+    mime: str
+    content: str | bytes
+
+
+def list_bodies(
+    content_type: str,
+    *,
+    raw: str | None,
+    cleaned: str | None,
+    extracted: str | None,
+    media: Media | None,
+) -> list[Body]:
+    """Return the bodies that are there, each once: media counts as the screenshot."""
+    texts = {SavedKind.RAW: raw, SavedKind.CLEANED: cleaned, SavedKind.EXTRACTED: extracted}
+    bodies = [
+        Body(kind, text_mime(kind, content_type), text)
+        for kind, text in texts.items()
+        if text is not None
+    ]
+    return [*bodies, Body(SavedKind.SCREENSHOT, media.mime, media.data)] if media else bodies
+
+
+def primary_body(document: Document) -> Body | None:
+    """Return the body that a list shows for a document, or None where it has none at all."""
+    kinds = saved_kinds(document)
+    kind = next((kind for kind in _PRIMARY_ORDER if kind in kinds), None)
+    if kind is None:
+        return None
+    content, media = document.content, document.media
+    bodies = list_bodies(
+        document.content_type,
+        raw=content.text,
+        cleaned=content.markdown,
+        extracted=document.extracted,
+        media=media,
+    )
+    return choose_body(bodies, kind)
+
+
+def choose_body(bodies: list[Body], kind: SavedKind) -> Body | None:
+    """Return the body of a kind; where there is no raw text, the raw body is the media."""
+    by_kind = {body.kind: body for body in bodies}
+    found = by_kind.get(kind)
+    if found is None and kind is SavedKind.RAW:
+        found = by_kind.get(SavedKind.SCREENSHOT)
+    return found and found._replace(kind=kind)
+
+
+def text_mime(kind: SavedKind, content_type: str) -> str:
+    """Return the MIME type of a body that is text."""
+    if kind is SavedKind.CLEANED:
+        return "text/markdown"
+    # A text made of something that is none, such as a PDF's, is not of that type any more.
+    is_text = kind is SavedKind.RAW and _TEXT_TYPES.match(content_type)
+    return content_type if is_text else "text/plain"
+
+
+def to_bytes(content: str | bytes) -> bytes:
+    """Return a body's content as it is hashed, measured and compressed."""
+    return content.encode() if isinstance(content, str) else content

@@ -1,0 +1,239 @@
+"""Documents as rows: what of a document stands in which column, and back."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from cinder.model.document import (
+    Document,
+    Extraction,
+    Json,
+    Media,
+    PageMetadata,
+    Source,
+    Validators,
+    Verdict,
+    VerdictKind,
+)
+from cinder.model.saved import place_of
+from cinder.store.base import EntryKey
+from cinder.store.bodies import Body, list_bodies, primary_body, to_bytes
+from cinder.store.dialect import Dialect, fingerprint, scrub
+from cinder.store.procedure import Row, SqlValue
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+# A NUL as JSON escapes it: the backslash before the u is not itself escaped.
+_ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class EntryRow(NamedTuple):
+    """A cache entry's columns, in the order of the statement that writes them."""
+
+    url: str
+    url_hash: str
+    cache_key: str
+    owner: str | None
+    source: str
+    strategy_used: str
+    content_type: str
+    extract_query: str | None
+    scrape_options: str
+    content_length_raw: int | None
+    content_length_cleaned: int | None
+    content_length_extracted: int | None
+    scraped_at: datetime | str
+    expires_at: datetime | str
+    screenshot_format: str | None
+    document: str | bytes
+    raw_content: str | bytes | None
+    cleaned_content: str | bytes | None
+    extracted_content: str | bytes | None
+    screenshot: bytes | None
+
+
+class VersionRow(NamedTuple):
+    """A version's columns, in the order of the statement that writes them, but for its time."""
+
+    place_hash: str
+    place: str
+    url: str
+    url_hash: str
+    cache_key: str
+    owner: str | None
+    title: str | None
+    kind: str | None
+    mime: str | None
+    size: int | None
+    expires_at: datetime | str
+
+
+def encode_entry(document: Document, key: EntryKey, dialect: Dialect) -> EntryRow:
+    """Return the cache entry that holds a document."""
+    content, media = document.content, document.media
+    raw, cleaned, extracted = (
+        text if text is None else scrub(text)
+        for text in (content.text, content.markdown, document.extracted)
+    )
+    return EntryRow(
+        url=document.url,
+        url_hash=hash_url(document.url),
+        cache_key=key.cache_key,
+        owner=key.owner,
+        source=document.source,
+        strategy_used=scrub(document.strategy),
+        content_type=scrub(document.content_type),
+        extract_query=key.extract_query and scrub(key.extract_query),
+        scrape_options=_write_json(key.options),
+        content_length_raw=_length(raw),
+        content_length_cleaned=_length(cleaned),
+        content_length_extracted=_length(extracted),
+        scraped_at=dialect.pack_moment(document.scraped_at),
+        expires_at=dialect.pack_moment(key.expires_at),
+        screenshot_format=scrub(media.mime) if media else None,
+        document=dialect.pack_text(_write_json(_rest_of(document))),
+        raw_content=_pack(raw, dialect),
+        cleaned_content=_pack(cleaned, dialect),
+        extracted_content=_pack(extracted, dialect),
+        screenshot=media.data if media else None,
+    )
+
+
+def decode_entry(row: Row, dialect: Dialect) -> Document:
+    """Return the document that a cache entry holds."""
+    rest = json.loads(dialect.unpack_text(row["document"]))
+    return Document(
+        url=row["url"],
+        source=Source(row["source"]),
+        strategy=row["strategy_used"],
+        content_type=row["content_type"],
+        scraped_at=dialect.unpack_moment(row["scraped_at"]),
+        content=Extraction(
+            text=_unpack(row["raw_content"], dialect),
+            markdown=_unpack(row["cleaned_content"], dialect),
+            metadata=PageMetadata(**_with_tuples(rest["metadata"])),
+            **_with_tuples(rest["content"]),
+        ),
+        media=_media(row),
+        verdict=Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"]),
+        validators=Validators(**rest["validators"]),
+        extracted=_unpack(row["extracted_content"], dialect),
+        **rest["document"],
+    )
+
+
+def encode_version(document: Document, key: EntryKey, dialect: Dialect) -> VersionRow:
+    """Return what the registry of versions keeps of a document."""
+    primary = primary_body(document)
+    place = place_of(document.url)
+    title = document.content.metadata.title
+    return VersionRow(
+        place_hash=fingerprint(place),
+        place=place,
+        url=document.url,
+        url_hash=hash_url(document.url),
+        cache_key=key.cache_key,
+        owner=key.owner,
+        title=None if title is None else scrub(title),
+        kind=primary and primary.kind,
+        mime=primary and scrub(primary.mime),
+        size=primary and _size(primary.content),
+        expires_at=dialect.pack_moment(key.expires_at),
+    )
+
+
+def decode_bodies(row: Row, dialect: Dialect) -> list[Body]:
+    """Return the bodies that a cache entry holds."""
+    return list_bodies(
+        row["content_type"],
+        raw=_unpack(row["raw_content"], dialect),
+        cleaned=_unpack(row["cleaned_content"], dialect),
+        extracted=_unpack(row["extracted_content"], dialect),
+        media=_media(row),
+    )
+
+
+def hash_url(url: str) -> str:
+    """Return the hash under which a URL's entries are found; fragments do not count."""
+    return fingerprint(url.partition("#")[0])
+
+
+def to_milliseconds(moment: datetime) -> int:
+    """Return the whole milliseconds from 1970 to a moment."""
+    return (moment - EPOCH) // MILLISECOND
+
+
+def from_milliseconds(milliseconds: int) -> datetime:
+    """Return the moment that lies so many milliseconds after 1970."""
+    return EPOCH + milliseconds * MILLISECOND
+
+
+def _names(kind: type[Any], but: str = "") -> tuple[str, ...]:  # Any: any dataclass
+    return tuple(field.name for field in fields(kind) if field.name not in but.split())
+
+
+_METADATA = _names(PageMetadata)
+_VERDICT = _names(Verdict)
+_VALIDATORS = _names(Validators)
+_CONTENT = _names(Extraction, but="text markdown metadata")
+_DOCUMENT = _names(
+    Document,
+    but="url source strategy content_type scraped_at content media verdict validators extracted",
+)
+
+
+def _rest_of(document: Document) -> dict[str, object]:
+    """Return all of a document that has no column of its own."""
+    content = document.content
+    return {
+        "document": _pick(document, _DOCUMENT),
+        "content": _pick(content, _CONTENT),
+        "metadata": _pick(content.metadata, _METADATA),
+        "verdict": _pick(document.verdict, _VERDICT),
+        "validators": _pick(document.validators, _VALIDATORS),
+    }
+
+
+def _pick(value: object, names: tuple[str, ...]) -> dict[str, object]:
+    picked = {name: getattr(value, name) for name in names}
+    return {n: dict(v) if isinstance(v, Mapping) else v for n, v in picked.items()}
+
+
+def _with_tuples(picked: dict[str, Any]) -> dict[str, Any]:  # Any: whatever JSON holds
+    return {n: tuple(v) if isinstance(v, list) else v for n, v in picked.items()}
+
+
+def _write_json(value: Mapping[str, Json] | Mapping[str, object]) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinities; pages have
+        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(finite, ensure_ascii=False)
+    if "\\u0000" in text:
+        text = _ESCAPED_NUL.sub("\\1\ufffd", text)
+    return scrub(text)
+
+
+def _size(content: str | bytes) -> int:
+    return len(to_bytes(scrub(content) if isinstance(content, str) else content))
+
+
+def _media(row: Row) -> Media | None:
+    data = row["screenshot"]
+    return None if data is None else Media(row["screenshot_format"], data)
+
+
+def _length(text: str | None) -> int | None:
+    return None if text is None else len(text)
+
+
+def _pack(text: str | None, dialect: Dialect) -> str | bytes | None:
+    return None if text is None else dialect.pack_text(text)
+
+
+def _unpack(value: SqlValue, dialect: Dialect) -> str | None:
+    return None if value is None else dialect.unpack_text(value)

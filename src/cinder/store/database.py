@@ -1,0 +1,37 @@
+"""The seam between what is kept and the database that keeps it."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from cinder.store.dialect import Dialect
+from cinder.store.procedure import Procedure
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """Runs procedures; each is handed over as a function that starts it, so it can be retried.
+
+    Every method may raise `cinder.errors.CacheFailed`.
+    """
+
+    @property
+    def dialect(self) -> Dialect:
+        """How this database writes values."""
+        ...
+
+    async def open(self) -> None:
+        """Connect, and bring the schema up to date."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was begun and disconnect."""
+        ...
+
+    async def read(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure that only reads."""
+        ...
+
+    async def write(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure in a transaction: all of it is kept for good, or none."""
+        ...

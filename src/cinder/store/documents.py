@@ -1,0 +1,201 @@
+"""The store itself: every operation, timed, over whichever database runs it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime
+from types import TracebackType
+from typing import Self, TypeVar
+
+from cinder.errors import CacheFailed
+from cinder.model.document import Document
+from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store import deleting, reading, saving
+from cinder.store.access import AccessCounts
+from cinder.store.base import EntryKey, EntrySummary, QueryObserver
+from cinder.store.codec import (
+    EntryRow,
+    VersionRow,
+    encode_entry,
+    encode_version,
+    from_milliseconds,
+    to_milliseconds,
+)
+from cinder.store.database import Database
+from cinder.store.migration import require_current
+
+T = TypeVar("T")
+
+FLUSH_SECONDS = 1.0
+MAX_ID = 2**63 - 1
+MAX_LISTED = 1000
+
+logger = logging.getLogger(__name__)
+
+
+class DocumentStore:
+    """Keeps documents in a database. See `cinder.store.base.Store`."""
+
+    def __init__(
+        self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
+    ) -> None:
+        self._database = database
+        self._dialect = database.dialect
+        self._observe = observe
+        self._clock = clock
+        self._access = AccessCounts()
+        self._closing = asyncio.Event()
+        self._tasks = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._database.open()
+        await self._tasks.__aenter__()
+        self._tasks.create_task(self._flush_until_closed())
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._closing.set()
+        try:
+            # Not told of the body's exception, which the group would wrap in one of its own.
+            await self._tasks.__aexit__(None, None, None)
+        finally:
+            await self._database.close()
+
+    async def find(self, cache_key: str) -> SavedDocument | None:
+        """Return the newest document under this key, unless it has expired; count the access."""
+        now = self._clock()
+        found = await self._timed(
+            "find", self._database.read(lambda: reading.find_entry(cache_key, now, self._dialect))
+        )
+        if found is not None:
+            self._access.add(cache_key, now)
+        return found
+
+    async def save(self, document: Document, key: EntryKey) -> SavedDocument:
+        """Keep a document as the newest under its key; what was newest stays readable by URI.
+
+        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD.
+        """
+        return await self._timed("save", self._save(document, key))
+
+    async def mark_revalidated(self, cache_key: str, at: datetime, expires_at: datetime) -> None:
+        """Note that the origin confirmed the newest document to be current."""
+        await self._timed(
+            "mark_revalidated",
+            self._database.write(
+                lambda: saving.mark_revalidated(cache_key, at, expires_at, self._dialect)
+            ),
+        )
+
+    async def read(self, version: Version, kind: SavedKind, caller: str) -> SavedBody | None:
+        """Return one body of a saved version, or None where there is none this caller may see."""
+        now = self._clock()
+        return await self._timed(
+            "read",
+            self._database.read(
+                lambda: reading.read_body(version, kind, caller, now, self._dialect)
+            ),
+        )
+
+    async def list_saved(
+        self, caller: str, *, before_id: int | None = None, limit: int = 100
+    ) -> list[SavedListing]:
+        """Return saved versions the caller may see, newest first, from below an id.
+
+        At most 1,000 at once, whatever the limit.
+        """
+        below = MAX_ID if before_id is None else max(0, min(before_id, MAX_ID))
+        count = max(0, min(limit, MAX_LISTED))
+        now = self._clock()
+        return await self._timed(
+            "list_saved",
+            self._database.read(
+                lambda: reading.list_versions(caller, below, count, now, self._dialect)
+            ),
+        )
+
+    async def list_entries(self, url: str) -> list[EntrySummary]:
+        """Return every cache entry of a URL, newest first."""
+        await self._flush()
+        now = self._clock()
+        return await self._timed(
+            "list_entries",
+            self._database.read(lambda: reading.list_entries(url, now, self._dialect)),
+        )
+
+    async def invalidate_url(self, url: str) -> int:
+        """Delete every cache entry of a URL with all its versions; return how many entries."""
+        return await self._timed(
+            "invalidate_url", self._database.write(lambda: deleting.delete_url(url))
+        )
+
+    async def delete_expired(self, now: datetime) -> int:
+        """Delete what has expired by then; return how many versions went."""
+        deleted = 0
+        while count := await self._timed(
+            "delete_expired",
+            self._database.write(lambda: deleting.delete_expired_chunk(now, self._dialect)),
+        ):
+            deleted += count
+        return deleted
+
+    async def check(self) -> None:
+        """Return if the database answers, can be locked for writing and has the right schema."""
+        version = await self._timed("check", self._database.read(reading.read_schema_version))
+        require_current(version)
+        await self._timed("check", self._database.write(reading.read_schema_version))
+
+    async def _save(self, document: Document, key: EntryKey) -> SavedDocument:
+        # Compressing and hashing a large page would hold up the event loop.
+        entry, version = await asyncio.to_thread(self._encode, document, key)
+        wanted = to_milliseconds(document.scraped_at)
+        saved_at = await self._database.write(
+            lambda: saving.save_document(entry, version, wanted, self._dialect)
+        )
+        named = Version(version.place, from_milliseconds(saved_at))
+        return SavedDocument(document, named, key.cache_key)
+
+    def _encode(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
+        try:
+            return (
+                encode_entry(document, key, self._dialect),
+                encode_version(document, key, self._dialect),
+            )
+        except RecursionError as exc:
+            raise CacheFailed(
+                "The page's structured data is nested too deeply to be kept", url=document.url
+            ) from exc
+
+    async def _timed(self, operation: str, work: Awaitable[T]) -> T:
+        start = time.perf_counter()
+        try:
+            return await work
+        finally:
+            self._observe(operation, time.perf_counter() - start)
+
+    async def _flush_until_closed(self) -> None:
+        while not self._closing.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._closing.wait()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        counts = self._access.take()
+        if not counts:
+            return
+        try:
+            await self._timed(
+                "count_accesses",
+                self._database.write(lambda: saving.count_accesses(counts, self._dialect)),
+            )
+        except CacheFailed as exc:
+            self._access.give_back(counts)
+            logger.warning("Access counts are not written yet: %s", exc)

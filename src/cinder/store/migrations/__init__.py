@@ -1,0 +1,1 @@
+"""Migrations: how a database gets from one schema to the next."""

@@ -1,0 +1,150 @@
+"""PostgreSQL: a pool of asyncpg connections, each write a transaction that is retried on races."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import asyncpg
+
+from cinder.errors import CacheFailed
+from cinder.store.dialect import POSTGRESQL, Dialect
+from cinder.store.migration import is_behind, postgresql_script
+from cinder.store.procedure import Overtaken, Procedure, Run
+
+if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
+    Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy
+    Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
+
+T = TypeVar("T")
+
+COMMAND_SECONDS = 60
+WRITE_ATTEMPTS = 10
+# Answers beyond this are unpacked off the event loop.
+LARGE_ANSWER = 256 * 1024
+# Any number, as long as every cinder takes the same.
+MIGRATION_LOCK = 0x63696E646572
+
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+
+# What another writer at the same entry, version or body can cause.
+_RACES = (
+    Overtaken,
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.UniqueViolationError,
+    asyncpg.ForeignKeyViolationError,
+)
+
+_NO_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
+
+
+class PostgresDatabase:
+    """A PostgreSQL database, named by its URL. See `cinder.store.database.Database`."""
+
+    dialect: Dialect = POSTGRESQL
+
+    def __init__(self, url: str, *, pool_size: int) -> None:
+        self._url = url
+        self._pool_size = pool_size
+        self._pool: Pool | None = None
+
+    async def open(self) -> None:
+        """Connect, and migrate where the schema is behind."""
+        with _translated():
+            pool = await asyncpg.create_pool(
+                self._url,
+                min_size=1,
+                max_size=self._pool_size,
+                command_timeout=COMMAND_SECONDS,
+            )
+            try:
+                await self._migrate(pool)
+            except BaseException:
+                pool.terminate()
+                raise
+        self._pool = pool
+
+    async def close(self) -> None:
+        """Wait for what is under way, then disconnect."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            with _translated():
+                await pool.close()
+
+    async def read(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure on any connection."""
+        with _translated():
+            async with self._open_pool().acquire() as connection:
+                return await _run(connection, start())
+
+    async def write(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure in a transaction, again where another writer got in its way."""
+        with _translated():
+            async with self._open_pool().acquire() as connection:
+                for _ in range(WRITE_ATTEMPTS - 1):
+                    try:
+                        return await _run_in_transaction(connection, start())
+                    except _RACES:
+                        continue
+                return await _run_in_transaction(connection, start())
+
+    def _open_pool(self) -> "Pool":
+        if self._pool is None:
+            raise CacheFailed("The store is not open")
+        return self._pool
+
+    async def _migrate(self, pool: "Pool") -> None:
+        async with pool.acquire() as connection:
+            if not is_behind(await _schema_version(connection)):
+                return
+            # Held until the connection goes back to the pool; the script has its own transaction.
+            await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
+            version = await _schema_version(connection)
+            if is_behind(version):
+                await connection.execute(await asyncio.to_thread(postgresql_script, version))
+
+
+async def _run_in_transaction(connection: "Connection", procedure: Procedure[T]) -> T:
+    async with connection.transaction(isolation="read_committed"):
+        return await _run(connection, procedure)
+
+
+async def _run(connection: "Connection", procedure: Procedure[T]) -> T:
+    run = Run(procedure)
+    while run.statement is not None:
+        rows = await connection.fetch(run.statement.sql, *run.statement.args)
+        if _is_large(rows):
+            await asyncio.to_thread(run.advance, rows)
+        else:
+            run.advance(rows)
+    return run.result
+
+
+def _is_large(rows: Sequence[asyncpg.Record]) -> bool:
+    sizes = (len(value) for row in rows for value in row if isinstance(value, str | bytes))
+    return sum(sizes) > LARGE_ANSWER
+
+
+async def _schema_version(connection: "Connection") -> str | None:
+    try:
+        version = await connection.fetchval("SELECT version_num FROM webhook.alembic_version")
+    except _NO_SCHEMA:
+        return None
+    return None if version is None else str(version)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except DRIVER_ERRORS as exc:
+        raise CacheFailed(
+            f"PostgreSQL could not be used: {str(exc) or type(exc).__name__}. "
+            "Check that the server in the store's URL is up and lets cinder in"
+        ) from exc

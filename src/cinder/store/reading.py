@@ -1,0 +1,164 @@
+"""Reading: finding entries by key or URL, and versions and their bodies by URI."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store.base import EntrySummary
+from cinder.store.bodies import Body, text_mime
+from cinder.store.codec import decode_entry, from_milliseconds, hash_url, to_milliseconds
+from cinder.store.dialect import Dialect, decompress, fingerprint
+from cinder.store.procedure import Procedure, Row, Statement
+
+_FIND_ENTRY = """
+SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screenshot_format,
+       e.document, e.raw_content, e.cleaned_content, e.extracted_content, e.screenshot,
+       v.place, v.saved_at
+  FROM webhook.scrape_cache e JOIN webhook.saved_versions v ON v.id = e.version_id
+ WHERE e.cache_key = $1 AND e.expires_at > $2
+"""
+
+# Only the body asked for is read; where there is no raw text, the raw body is the media.
+_FIND_VERSION = """
+SELECT v.id, v.url, v.title, e.id AS entry_id, e.content_type, e.screenshot_format,
+       CASE CAST($3 AS TEXT)
+            WHEN 'raw' THEN e.raw_content
+            WHEN 'cleaned' THEN e.cleaned_content
+            WHEN 'extracted' THEN e.extracted_content
+       END AS text,
+       CASE WHEN $3 = 'screenshot' OR ($3 = 'raw' AND e.raw_content IS NULL)
+            THEN e.screenshot
+       END AS data
+  FROM webhook.saved_versions v LEFT JOIN webhook.scrape_cache e ON e.version_id = v.id
+ WHERE v.place_hash = $1 AND v.saved_at = $2
+   AND v.expires_at > $4 AND (v.owner IS NULL OR v.owner = $5)
+"""
+
+_FIND_BODY = """
+SELECT vb.kind, vb.mime, b.data
+  FROM webhook.version_bodies vb JOIN webhook.bodies b ON b.hash = vb.hash
+ WHERE vb.version_id = $1
+   AND (vb.kind = $2 OR (CAST($2 AS TEXT) = 'raw' AND vb.kind = 'screenshot'))
+ ORDER BY vb.kind LIMIT 1
+"""
+
+_LIST_VERSIONS = """
+SELECT id, place, saved_at, url, title, kind, mime, size
+  FROM webhook.saved_versions
+ WHERE id < $1 AND expires_at > $2 AND (owner IS NULL OR owner = $3) AND kind IS NOT NULL
+ ORDER BY id DESC LIMIT $4
+"""
+
+_LIST_ENTRIES = """
+SELECT url, cache_key, scraped_at, expires_at, access_count, last_accessed_at,
+       content_length_raw, content_length_cleaned
+  FROM webhook.scrape_cache
+ WHERE url_hash = $1 AND expires_at > $2
+ ORDER BY scraped_at DESC, id DESC
+"""
+
+_SCHEMA_VERSION = "SELECT version_num FROM webhook.alembic_version"
+
+
+def find_entry(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[SavedDocument | None]:
+    """Return the newest document under a key, unless it has expired."""
+    rows = yield Statement(_FIND_ENTRY, (cache_key, dialect.pack_moment(now)))
+    if not rows:
+        return None
+    row = rows[0]
+    version = Version(row["place"], from_milliseconds(row["saved_at"]))
+    return SavedDocument(decode_entry(row, dialect), version, cache_key)
+
+
+def read_body(
+    version: Version, kind: SavedKind, caller: str, now: datetime, dialect: Dialect
+) -> Procedure[SavedBody | None]:
+    """Return one body of a version that has not expired and that the caller may see."""
+    saved_at = to_milliseconds(version.saved_at)
+    args = (fingerprint(version.place), saved_at, kind, dialect.pack_moment(now), caller)
+    rows = yield Statement(_FIND_VERSION, args)
+    if not rows:
+        return None
+    row = rows[0]
+    if row["entry_id"] is None:
+        body = _body_set_aside((yield Statement(_FIND_BODY, (row["id"], kind))), kind)
+    else:
+        body = _body_in_entry(row, kind, dialect)
+    return body and _saved_body(row, version, body)
+
+
+def list_versions(
+    caller: str, before_id: int, limit: int, now: datetime, dialect: Dialect
+) -> Procedure[list[SavedListing]]:
+    """Return the versions below an id that the caller may see, newest first."""
+    args = (before_id, dialect.pack_moment(now), caller, limit)
+    rows = yield Statement(_LIST_VERSIONS, args)
+    return [_listing(row) for row in rows]
+
+
+def list_entries(url: str, now: datetime, dialect: Dialect) -> Procedure[list[EntrySummary]]:
+    """Return a URL's entries, newest first."""
+    rows = yield Statement(_LIST_ENTRIES, (hash_url(url), dialect.pack_moment(now)))
+    return [_summary(row, dialect) for row in rows]
+
+
+def read_schema_version() -> Procedure[str | None]:
+    """Return which migration the database is at."""
+    rows = yield Statement(_SCHEMA_VERSION)
+    return rows[0]["version_num"] if rows else None
+
+
+def _body_in_entry(row: Row, kind: SavedKind, dialect: Dialect) -> Body | None:
+    if row["text"] is not None:
+        return Body(kind, text_mime(kind, row["content_type"]), dialect.unpack_text(row["text"]))
+    if row["data"] is not None:
+        return Body(kind, row["screenshot_format"], row["data"])
+    return None
+
+
+def _body_set_aside(rows: Sequence[Row], kind: SavedKind) -> Body | None:
+    if not rows:
+        return None
+    data = decompress(rows[0]["data"])
+    is_media = rows[0]["kind"] == SavedKind.SCREENSHOT
+    return Body(kind, rows[0]["mime"], data if is_media else data.decode())
+
+
+def _saved_body(row: Row, version: Version, body: Body) -> SavedBody:
+    content = body.content
+    return SavedBody(
+        uri=version.uri(body.kind),
+        url=row["url"],
+        title=row["title"],
+        mime=body.mime,
+        saved_at=version.saved_at,
+        text=content if isinstance(content, str) else None,
+        data=content if isinstance(content, bytes) else None,
+    )
+
+
+def _listing(row: Row) -> SavedListing:
+    saved_at = from_milliseconds(row["saved_at"])
+    return SavedListing(
+        id=row["id"],
+        uri=Version(row["place"], saved_at).uri(SavedKind(row["kind"])),
+        url=row["url"],
+        title=row["title"],
+        mime=row["mime"],
+        size=row["size"],
+        saved_at=saved_at,
+    )
+
+
+def _summary(row: Row, dialect: Dialect) -> EntrySummary:
+    last = row["last_accessed_at"]
+    return EntrySummary(
+        url=row["url"],
+        cache_key=row["cache_key"],
+        scraped_at=dialect.unpack_moment(row["scraped_at"]),
+        expires_at=dialect.unpack_moment(row["expires_at"]),
+        access_count=row["access_count"],
+        last_accessed_at=None if last is None else dialect.unpack_moment(last),
+        raw_length=row["content_length_raw"],
+        cleaned_length=row["content_length_cleaned"],
+    )

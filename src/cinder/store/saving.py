@@ -1,0 +1,138 @@
+"""Saving: how a document becomes the newest of its entry, and how an entry is kept current."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from operator import itemgetter
+
+from cinder.store.bodies import Body, to_bytes
+from cinder.store.codec import EntryRow, VersionRow, decode_bodies
+from cinder.store.dialect import Dialect, compress
+from cinder.store.procedure import Overtaken, Procedure, Row, Statement
+
+_LOCK_ENTRY = """
+SELECT version_id, content_type, screenshot_format,
+       raw_content, cleaned_content, extracted_content, screenshot
+  FROM webhook.scrape_cache
+ WHERE cache_key = $1 FOR UPDATE
+"""
+
+_ADD_VERSION = """
+INSERT INTO webhook.saved_versions (
+    place_hash, place, url, url_hash, cache_key, owner, title, kind, mime, size, expires_at,
+    saved_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (place_hash, saved_at) DO NOTHING
+RETURNING id
+"""
+
+_TAKEN_TIMES = """
+SELECT saved_at FROM webhook.saved_versions
+ WHERE place_hash = $1 AND saved_at >= $2 ORDER BY saved_at LIMIT 1000
+"""
+
+_ADD_BODY = "INSERT INTO webhook.bodies (hash, data) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+
+_ADD_VERSION_BODY = """
+INSERT INTO webhook.version_bodies (version_id, kind, mime, hash) VALUES ($1, $2, $3, $4)
+"""
+
+_ADD_ENTRY = """
+INSERT INTO webhook.scrape_cache (
+    url, url_hash, cache_key, owner, source, strategy_used, content_type, extract_query,
+    scrape_options, content_length_raw, content_length_cleaned, content_length_extracted,
+    scraped_at, expires_at, screenshot_format, document, raw_content, cleaned_content,
+    extracted_content, screenshot, version_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21)
+ON CONFLICT (cache_key) DO NOTHING
+RETURNING version_id
+"""
+
+_REPLACE_ENTRY = """
+UPDATE webhook.scrape_cache SET
+    url = $1, url_hash = $2, owner = $4, source = $5, strategy_used = $6, content_type = $7,
+    extract_query = $8, scrape_options = $9, content_length_raw = $10,
+    content_length_cleaned = $11, content_length_extracted = $12, scraped_at = $13,
+    expires_at = $14, screenshot_format = $15, document = $16, raw_content = $17,
+    cleaned_content = $18, extracted_content = $19, screenshot = $20, version_id = $21
+WHERE cache_key = $3
+RETURNING version_id
+"""
+
+_REVALIDATE_ENTRY = """
+UPDATE webhook.scrape_cache SET scraped_at = $2, expires_at = $3 WHERE cache_key = $1
+RETURNING version_id
+"""
+
+_PROLONG_VERSION = "UPDATE webhook.saved_versions SET expires_at = $2 WHERE id = $1"
+
+_COUNT_ACCESSES = """
+UPDATE webhook.scrape_cache SET access_count = access_count + $2, last_accessed_at = $3
+ WHERE cache_key = $1
+"""
+
+
+def save_document(
+    entry: EntryRow, version: VersionRow, saved_at: int, dialect: Dialect
+) -> Procedure[int]:
+    """Make a document the newest of its entry; return the time, in ms, that names its version."""
+    replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
+    version_id, saved_at = yield from _add_version(version, saved_at)
+    for row in replaced:
+        yield from _set_aside(row, dialect)
+    # Two statements: one that does either would wait for the lock of a writer who came first,
+    # and that writer may be waiting for this version's place.
+    put = _REPLACE_ENTRY if replaced else _ADD_ENTRY
+    written = yield Statement(put, (*entry, version_id))
+    if not written:
+        raise Overtaken
+    return saved_at
+
+
+def mark_revalidated(
+    cache_key: str, at: datetime, expires_at: datetime, dialect: Dialect
+) -> Procedure[None]:
+    """Note when the newest document was confirmed, and keep it for longer."""
+    expiry = dialect.pack_moment(expires_at)
+    rows = yield Statement(_REVALIDATE_ENTRY, (cache_key, dialect.pack_moment(at), expiry))
+    for row in rows:
+        yield Statement(_PROLONG_VERSION, (row["version_id"], expiry))
+
+
+def count_accesses(counts: Mapping[str, tuple[int, datetime]], dialect: Dialect) -> Procedure[None]:
+    """Add how often entries were read, and note when last."""
+    # In order, so that two of these at once cannot wait for each other.
+    for cache_key, (count, last) in sorted(counts.items()):
+        yield Statement(_COUNT_ACCESSES, (cache_key, count, dialect.pack_moment(last)))
+
+
+def _add_version(version: VersionRow, saved_at: int) -> Procedure[tuple[int, int]]:
+    """Register a version at the first free millisecond; return its id and that time."""
+    while True:
+        added = yield Statement(_ADD_VERSION, (*version, saved_at))
+        if added:
+            return added[0]["id"], saved_at
+        rows = yield Statement(_TAKEN_TIMES, (version.place_hash, saved_at))
+        saved_at = _first_gap(saved_at, [row["saved_at"] for row in rows])
+
+
+def _first_gap(start: int, taken: list[int]) -> int:
+    for expected, time in enumerate(taken, start):
+        if time != expected:
+            return expected
+    return start + len(taken)
+
+
+def _set_aside(entry: Row, dialect: Dialect) -> Procedure[None]:
+    """Move the bodies of a version that is about to be replaced out of its entry."""
+    hashed = [_hash(body) for body in decode_bodies(entry, dialect)]
+    # In order of hash, so that two saves of the same bodies cannot wait for each other.
+    for digest, body, data in sorted(hashed, key=itemgetter(0)):
+        yield Statement(_ADD_BODY, (digest, compress(data)))
+        yield Statement(_ADD_VERSION_BODY, (entry["version_id"], body.kind, body.mime, digest))
+
+
+def _hash(body: Body) -> tuple[str, Body, bytes]:
+    data = to_bytes(body.content)
+    return sha256(data).hexdigest(), body, data

@@ -1,0 +1,185 @@
+"""SQLite: a pool of threads that read and one that writes, on the standard library's driver."""
+
+import asyncio
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from cinder.errors import CacheFailed
+from cinder.store.dialect import SQLITE, Dialect
+from cinder.store.migration import is_behind, upgrade_sqlite
+from cinder.store.procedure import Procedure, Run, SqlValue, Statement
+from cinder.store.sqlite_writer import SqliteWriter
+
+T = TypeVar("T")
+
+# How long to wait for another process that writes.
+BUSY_SECONDS = 30
+WAL_ATTEMPTS = 20
+MAX_WAL_BYTES = 64 * 1024 * 1024
+
+_URL_PREFIX = "sqlite:///"
+_ANY = re.compile(r"= ANY\((\$\d+)\)")
+
+
+def path_of(url: str) -> Path:
+    """Return the file that a URL names: `sqlite:///relative` or `sqlite:////absolute`.
+
+    Raises:
+        ValueError: it names none.
+    """
+    path = url.removeprefix(_URL_PREFIX)
+    if path == url or path in ("", ":memory:"):
+        raise ValueError(f"Not a database file: {url!r}. Use sqlite:///path or sqlite:////path")
+    return Path(path)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection that leaves transactions to its user."""
+    # Threads hand connections over to be closed; no two ever use one at once.
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA journal_size_limit = {MAX_WAL_BYTES}")
+    return connection
+
+
+class SqliteDatabase:
+    """A database in one file. See `cinder.store.database.Database`."""
+
+    dialect: Dialect = SQLITE
+
+    def __init__(self, path: Path, *, pool_size: int) -> None:
+        self._path = path
+        self._connections: list[sqlite3.Connection] = []
+        self._local = threading.local()
+        self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
+        self._writer: SqliteWriter | None = None
+
+    async def open(self) -> None:
+        """Create the file where it is missing, migrate it, and start the writer."""
+        with self._translated("opened"):
+            await asyncio.to_thread(self._open)
+
+    async def close(self) -> None:
+        """Finish the writes that wait, then close every connection."""
+        writer, self._writer = self._writer, None
+        # One step off the loop: a caller that is cancelled leaves it to finish by itself.
+        await asyncio.to_thread(self._close, writer)
+
+    async def read(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure in one of the reading threads."""
+        self._open_writer()
+        loop = asyncio.get_running_loop()
+        with self._translated("read"):
+            return await loop.run_in_executor(self._readers, self._read, start)
+
+    async def write(self, start: Callable[[], Procedure[T]]) -> T:
+        """Run a procedure in the writing thread; return when it is safe on disk."""
+        writer = self._open_writer()
+        with self._translated("written"):
+            future = writer.submit(lambda connection: _run(connection, start()))
+            return await asyncio.wrap_future(future)
+
+    def _open(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path.touch(mode=0o600)
+        connection = connect(self._path)
+        try:
+            _use_write_ahead_log(connection)
+            if is_behind(_schema_version(connection)):
+                upgrade_sqlite(self._path)
+        except BaseException:
+            connection.close()
+            raise
+        self._writer = SqliteWriter(connection)
+
+    def _close(self, writer: SqliteWriter | None) -> None:
+        self._readers.shutdown()
+        for connection in self._connections:
+            connection.close()
+        if writer is not None:
+            writer.stop()
+
+    def _open_writer(self) -> SqliteWriter:
+        if self._writer is None:
+            raise CacheFailed("The store is not open")
+        return self._writer
+
+    def _read(self, start: Callable[[], Procedure[T]]) -> T:
+        if not hasattr(self._local, "connection"):
+            self._local.connection = self._connect_reader()
+        return _run(self._local.connection, start())
+
+    def _connect_reader(self) -> sqlite3.Connection:
+        connection = connect(self._path)
+        self._connections.append(connection)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    @contextmanager
+    def _translated(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as exc:
+            raise CacheFailed(
+                f"The database {self._path} could not be {done}: {exc}. "
+                "Check that the disk has room and the file is cinder's own"
+            ) from exc
+
+
+def _run(connection: sqlite3.Connection, procedure: Procedure[T]) -> T:
+    run = Run(procedure)
+    while run.statement is not None:
+        run.advance(_execute(connection, run.statement))
+    return run.result
+
+
+def _execute(connection: sqlite3.Connection, statement: Statement) -> list[sqlite3.Row]:
+    # SQLite takes `$1` for a parameter with the name "1".
+    named = {str(number): _plain(arg) for number, arg in enumerate(statement.args, 1)}
+    return connection.execute(_to_sqlite(statement.sql), named).fetchall()
+
+
+@lru_cache
+def _to_sqlite(sql: str) -> str:
+    """Return a statement without what SQLite lacks: schemas, row locks and arrays."""
+    sql = sql.replace("webhook.", "").replace(" FOR UPDATE", "")
+    return _ANY.sub(r"IN (SELECT value FROM json_each(\1))", sql)
+
+
+def _plain(arg: SqlValue) -> object:
+    return json.dumps(arg) if isinstance(arg, list) else arg
+
+
+def _schema_version(connection: sqlite3.Connection) -> str | None:
+    tables = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
+    if connection.execute(tables).fetchone() is None:
+        return None
+    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return row["version_num"] if row else None
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let readers and the writer work at the same time; the file remembers it."""
+    for _ in range(WAL_ATTEMPTS - 1):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            # Two processes that create a database meet here, and SQLite does not wait for a
+            # change of this mode; for a lock it does.
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+        else:
+            return
+    connection.execute("PRAGMA journal_mode = WAL")

@@ -1,0 +1,40 @@
+"""JSON in and out over HTTP: reading a request's body, writing an answer's."""
+
+from collections.abc import Mapping
+
+from pydantic_core import from_json, to_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.model.document import Json
+from cinder.surfaces.errors import HTTP_STATUS, describe_error
+
+
+async def read_json(request: Request) -> object:
+    """Return the JSON that a request carries.
+
+    Raises:
+        InvalidRequest: it carries none.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        message = f"Send JSON with Content-Type: application/json, not {kind or 'without a type'!r}"
+        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+    try:
+        return from_json(await request.body(), allow_inf_nan=False)
+    except ValueError as error:
+        problem = FieldProblem("(request)", f"Not valid JSON: {error}")
+        raise InvalidRequest(problems=(problem,)) from None
+
+
+def json_response(
+    content: Mapping[str, Json], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an answer that carries JSON."""
+    return Response(to_json(content), status, dict(headers or {}), "application/json")
+
+
+def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as every route but /api/v2/scrape says it."""
+    return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code], headers)

@@ -1,0 +1,129 @@
+"""Arguments: reading a caller's JSON into a model, and naming everything that is wrong with it."""
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
+
+from cinder.errors import FieldProblem, InvalidRequest
+
+# A check across fields: it sees the arguments as given, whatever else is wrong with them.
+CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
+
+
+class Arguments(BaseModel):
+    """Arguments as they stand on the wire: camelCase, nothing unknown."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+    )
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def read_arguments(model: type[A], given: object, *checks: CrossCheck) -> A:
+    """Return the arguments as a model; null counts as absent.
+
+    Raises:
+        InvalidRequest: something is wrong with them; every wrong field is named at once.
+    """
+    if not isinstance(given, Mapping):
+        message = f"Expected an object, received {_shown(given)}"
+        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+    present = {str(key): value for key, value in given.items() if value is not None}
+    problems = [problem for check in checks for problem in check(present)]
+    try:
+        arguments = model.model_validate(present, by_alias=True, by_name=False)
+    except ValidationError as error:
+        wrong = [_problem(model, detail) for detail in error.errors(include_url=False)]
+        problems = wrong + [p for p in problems if p.field not in {w.field for w in wrong}]
+    if problems:
+        raise InvalidRequest(problems=tuple(problems))
+    return arguments
+
+
+def parse_json_strings(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with lists and objects unpacked that arrived as JSON in a string."""
+    return {
+        key: _unpacked(value) if isinstance(value, str) and _takes_container(model, key) else value
+        for key, value in given.items()
+    }
+
+
+def _unpacked(text: str) -> object:
+    if not text.lstrip().startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _takes_container(model: type[Arguments], key: str) -> bool:
+    for name, info in model.model_fields.items():
+        if key in (name, info.alias):
+            return "list" in str(info.annotation) or "dict" in str(info.annotation)
+    return False
+
+
+def _problem(model: type[Arguments], detail: ErrorDetails) -> FieldProblem:
+    path = _path(detail["loc"])
+    match detail["type"]:
+        case "missing":
+            return FieldProblem(path, "Required")
+        case "extra_forbidden":
+            return FieldProblem(path, _unknown_key(model, detail["loc"]))
+        case "enum" | "literal_error":
+            expected = detail["ctx"]["expected"].replace(" or ", ", ").replace(", ", " | ")
+            received = _shown(detail["input"])
+            return FieldProblem(
+                path, f"Invalid enum value. Expected {expected}, received {received}"
+            )
+        case "value_error":
+            return FieldProblem(path, str(detail["ctx"]["error"]))
+        case _:
+            return FieldProblem(path, f"{detail['msg']}, received {_shown(detail['input'])}")
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path
+
+
+def _unknown_key(model: type[Arguments], location: tuple[int | str, ...]) -> str:
+    known = _keys_at(model, location[:-1])
+    nearest = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+    return (
+        f"Unknown key. Did you mean '{nearest[0]}'?"
+        if nearest
+        else (f"Unknown key. Known are: {', '.join(sorted(known))}")
+    )
+
+
+def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that may stand at a place within nested models."""
+    for part in location:
+        if isinstance(part, int):
+            continue
+        field = next(f for n, f in model.model_fields.items() if part in (n, f.alias))
+        model = _inner_model(field.annotation) or model
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:  # Any: a type form has no type
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_inner_model(part) for part in getattr(annotation, "__args__", ()))
+    return next((model for model in inner if model is not None), None)
+
+
+def _shown(value: object) -> str:
+    text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 100 else f"{text[:100]}…"

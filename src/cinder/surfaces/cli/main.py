@@ -1,0 +1,79 @@
+"""The `cinder` command: its subcommands, and how their failures are told.
+
+Subcommands import what they need when they run: `cinder mcp` must answer within two seconds, and
+the web framework alone would take one of them.
+"""
+
+import sys
+
+import typer
+
+from cinder import __version__
+from cinder.errors import CinderError, InvalidRequest
+from cinder.surfaces.cli.cache import cache
+from cinder.surfaces.cli.doctor import doctor
+from cinder.surfaces.cli.mcp import mcp
+from cinder.surfaces.cli.scrape import scrape
+from cinder.surfaces.cli.serve import serve
+from cinder.surfaces.errors import EXIT_BAD_INPUT, exit_code
+
+cli = typer.Typer(
+    name="cinder",
+    help="Give it a URL; it answers with clean, honest, citable content.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (scrape, serve, mcp, doctor):
+    cli.command()(command)
+cli.add_typer(cache, name="cache")
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        print(f"cinder {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def _options(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Show the version and exit.",
+    ),
+) -> None:
+    """Give it a URL; it answers with clean, honest, citable content."""
+
+
+def main() -> None:
+    """Run the command line; exit 2 when the input was wrong, 1 when the work failed."""
+    try:
+        cli()
+    except CinderError as error:
+        print(f"cinder: {_one_line(error)}", file=sys.stderr)
+        sys.exit(exit_code(error))
+    except ValueError as error:
+        # Settings: pydantic's errors, bad rules and unsafe combinations all are ValueErrors.
+        print(f"cinder: {_describe_settings_error(error)}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+
+
+def _one_line(error: CinderError) -> str:
+    if isinstance(error, InvalidRequest):
+        return error.message
+    return f"{error.message} [{error.code}]"
+
+
+def _describe_settings_error(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = (
+        f"{'.'.join(str(part).replace('_', '-') for part in detail['loc'])}: {detail['msg']}"
+        for detail in error.errors(include_url=False)
+    )
+    return f"The settings are not valid: {'; '.join(problems)}. See docs/settings.md."

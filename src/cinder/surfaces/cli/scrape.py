@@ -1,0 +1,144 @@
+"""`cinder scrape`: one URL, from the command line."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.surfaces.cli.output import write_media, write_text
+
+if TYPE_CHECKING:
+    from cinder.services.scrape import ScrapeOutcome
+
+CALLER = "owner"
+
+
+def scrape(
+    url: Annotated[str, typer.Argument(help="The page; https:// may be left out.")],
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format", "-f", help="markdown, html, rawHtml, links or images; repeatable."
+        ),
+    ] = None,
+    *,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", "-H", help="'Name: value' to send; repeatable.")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(help="CSS selector of what to keep; repeatable.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="CSS selector of what to leave out; repeatable.")
+    ] = None,
+    whole_page: Annotated[
+        bool, typer.Option("--whole-page", help="Keep all of the page, not its main content alone.")
+    ] = False,
+    mode: Annotated[str | None, typer.Option(help="smart, static or dynamic.")] = None,
+    timeout: Annotated[int | None, typer.Option(help="Milliseconds for the whole request.")] = None,
+    max_age: Annotated[
+        int | None, typer.Option(help="Oldest kept answer to take, in milliseconds.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Fetch anew, whatever is kept.")] = False,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Keep nothing.")] = False,
+    max_chars: Annotated[int | None, typer.Option(help="Show at most so many characters.")] = None,
+    start_index: Annotated[int, typer.Option(help="Show from this character on.")] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole answer as JSON.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the content to this file.")
+    ] = None,
+) -> None:
+    """Print a page as clean markdown, or in another format."""
+    given: dict[str, Any] = {
+        "url": url,
+        "formats": formats,
+        "headers": _parse_headers(header or []),
+        "includeTags": include,
+        "excludeTags": exclude,
+        "onlyMainContent": not whole_page,
+        "mode": mode,
+        "timeout": timeout,
+        "maxAge": max_age,
+        "forceRescrape": fresh,
+        "resultHandling": "returnOnly" if no_save else "saveAndReturn",
+        "maxChars": max_chars,
+        "startIndex": start_index,
+    }
+    data, outcome = asyncio.run(_scrape(given))
+    if as_json:
+        write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
+    elif outcome.document.media is not None:
+        write_media(outcome.document.media.mime, outcome.document.media.data, output)
+    else:
+        write_text(_as_text(data), output)
+        _print_source(data)
+
+
+async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]":
+    from cinder.app import open_app
+    from cinder.config import read_settings
+    from cinder.model.request import Format
+    from cinder.surfaces.arguments import read_arguments
+    from cinder.surfaces.logs import set_up_logs
+    from cinder.surfaces.scrape_answer import describe_outcome
+    from cinder.surfaces.scrape_arguments import (
+        ScrapeArguments,
+        check_target,
+    )
+
+    arguments = read_arguments(ScrapeArguments, given, check_target)
+    request = arguments.to_request(caller=CALLER, default_formats=(Format.MARKDOWN,))
+    settings = read_settings()
+    set_up_logs("warning" if settings.log.level == "info" else settings.log.level)
+    ceiling = settings.server.result_max_chars_ceiling
+    async with open_app(settings) as app:
+        with _progress(f"Fetching {request.url}"):
+            outcome = await app.scrape.scrape(request)
+    return describe_outcome(outcome, request, arguments.window(ceiling, ceiling)), outcome
+
+
+def _parse_headers(lines: list[str]) -> dict[str, str]:
+    headers = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon:
+            problem = FieldProblem("--header", f"Expected 'Name: value', received {line!r}")
+            raise InvalidRequest(problems=(problem,))
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _progress(message: str) -> Any:  # Any: rich's status, or nothing
+    from contextlib import nullcontext
+
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(message)
+
+
+def _as_text(data: dict[str, Any]) -> str:
+    """Return every format asked for, one after the other."""
+    texts = [data[key] for key in ("content", "html", "rawHtml") if key in data]
+    texts += ["\n".join(data[key]) for key in ("links", "images") if key in data]
+    return "\n\n".join(text.strip("\n") for text in texts)
+
+
+def _print_source(data: dict[str, Any]) -> None:
+    origin = f"cached {data['cacheAge'] // 1000} s ago" if data["cached"] else "fresh"
+    uris = data.get("savedUris", {})
+    saved = uris.get("cleaned") or uris.get("raw")
+    line = f"{data['url']}  {data['verdict']}, {origin}"
+    print(f"{line}, saved as {saved}" if saved else line, file=sys.stderr)
+    metadata = data["metadata"]
+    if "continuation" in metadata:
+        print(metadata["continuation"], file=sys.stderr)
+    if "warning" in data:
+        print(f"Warning: {data['warning']}", file=sys.stderr)

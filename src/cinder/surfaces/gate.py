@@ -1,0 +1,120 @@
+"""The gate before every route: who may pass, and how large a request may be."""
+
+import hashlib
+import hmac
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cinder.errors import ContentTooLarge, Unauthorized
+from cinder.surfaces.answers import error_response
+
+SESSION_COOKIE = "cinder_session"
+OPEN_PATHS = frozenset({"/healthz", "/login"})
+
+# Pages for people: a browser's session opens these, and never the API.
+_PEOPLE_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
+
+
+class Tokens:
+    """Knows the one token, and the session that stands for it in a browser."""
+
+    def __init__(self, token: str | None) -> None:
+        self.are_required = token is not None
+        self._token = (token or "").encode()
+
+    @property
+    def session(self) -> str:
+        """What a logged-in browser holds instead of the token itself."""
+        return hmac.new(self._token, b"cinder browser session", hashlib.sha256).hexdigest()
+
+    def matches(self, given: str) -> bool:
+        """Whether this is the token."""
+        return hmac.compare_digest(given.encode(), self._token)
+
+    def admits(self, request: Request) -> bool:
+        """Whether a request may pass."""
+        if not self.are_required or request.url.path in OPEN_PATHS:
+            return True
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.matches(given.strip()):
+            return True
+        is_for_people = request.method == "GET" and is_for_people_path(request.url.path)
+        return is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, ""))
+
+    def _is_session(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.session.encode())
+
+
+def is_for_people_path(path: str) -> bool:
+    """Whether a path is a page for people rather than part of the API."""
+    return path == "/" or path.startswith(_PEOPLE_PATHS)
+
+
+class Gate:
+    """Lets a request through to the app, or answers it."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens, max_request_bytes: int) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._max_request_bytes = max_request_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if not self._tokens.admits(request):
+            await _refuse(request)(scope, receive, send)
+        elif _content_length(request.headers) > self._max_request_bytes:
+            await self._too_large()(scope, receive, send)
+        else:
+            await self._serve_bounded(scope, receive, send)
+
+    async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        received = 0
+        has_answered = False
+
+        async def bounded() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._max_request_bytes:
+                raise _BodyTooLarge
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal has_answered
+            has_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, noted)
+        except _BodyTooLarge:
+            if not has_answered:
+                await self._too_large()(scope, receive, send)
+
+    def _too_large(self) -> Response:
+        limit = self._max_request_bytes
+        message = f"A request may have at most {limit} bytes (setting server.max-request-bytes)"
+        return error_response(ContentTooLarge(message))
+
+
+class _BodyTooLarge(Exception):
+    """More bytes arrived than a request may have."""
+
+
+def _content_length(headers: Headers) -> int:
+    value = headers.get("content-length", "0")
+    return int(value) if value.isdecimal() else 0
+
+
+def _refuse(request: Request) -> Response:
+    wants_page = "text/html" in request.headers.get("accept", "")
+    if request.method == "GET" and wants_page and is_for_people_path(request.url.path):
+        return RedirectResponse(f"/login?next={quote(request.url.path)}", status_code=303)
+    return error_response(Unauthorized(), headers={"WWW-Authenticate": "Bearer"})

@@ -1,0 +1,105 @@
+"""The HTTP server: every surface that speaks HTTP, mounted on one ASGI app."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi_offline import FastAPIOffline
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+
+from cinder import __version__
+from cinder.app import App
+from cinder.config import Settings
+from cinder.model.document import Json
+from cinder.surfaces import openapi
+from cinder.surfaces.answers import json_response
+from cinder.surfaces.gate import Gate, Tokens
+from cinder.surfaces.login import login_routes
+from cinder.surfaces.mcp.streamable_http import open_http
+from cinder.surfaces.rest_v1 import routes as rest_v1
+from cinder.surfaces.rest_v2 import routes as rest_v2
+from cinder.surfaces.token import find_token
+
+log = structlog.get_logger()
+
+
+def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) -> FastAPI:
+    """Return the whole server as an app, which opens cinder as it starts up.
+
+    Raises:
+        UnsafeSettings: the server would be open to anyone who can reach it.
+    """
+    tokens = Tokens(find_token(settings))
+
+    @asynccontextmanager
+    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+        async with opening as app, open_http(app) as mcp:
+            _add_routes(api, app)
+            api.router.routes.append(Route("/mcp", endpoint=mcp))
+            yield
+
+    api = FastAPIOffline(
+        title="cinder",
+        version=__version__,
+        description="A URL in; clean, honest, citable content out.",
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    api.router.routes.extend(login_routes(tokens))
+    api.add_exception_handler(Exception, _answer_unexpected)
+    api.add_middleware(Gate, tokens=tokens, max_request_bytes=settings.server.max_request_bytes)
+    return api
+
+
+def _add_routes(api: FastAPI, app: App) -> None:
+    api.include_router(rest_v2.build_router(app))
+    api.include_router(rest_v1.build_router(app))
+    api.include_router(_operations(app))
+    generate = api.openapi
+
+    def complete() -> dict[str, Any]:  # Any: an OpenAPI document is free-form
+        return openapi.complete(generate())
+
+    # The way FastAPI documents for changing the generated document.
+    api.openapi = complete  # type: ignore[method-assign]
+
+
+def _operations(app: App) -> APIRouter:
+    """Return the routes for those who run the server."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/", include_in_schema=False)
+    async def root() -> Response:
+        return RedirectResponse("/docs")
+
+    @router.get("/healthz")
+    async def healthz() -> Response:
+        """Answer as long as the process is alive."""
+        return json_response({"status": "ok", "version": __version__})
+
+    @router.get("/readyz")
+    async def readyz() -> Response:
+        """Answer 200 when every part that requests need works, else 503 and which does not."""
+        findings = await app.health.examine()
+        parts = {finding.part: finding.problem or "ok" for finding in findings}
+        is_ready = all(finding.problem is None for finding in findings)
+        status = "ready" if is_ready else "not ready"
+        headers = {} if is_ready else {"Retry-After": "5"}
+        content: dict[str, Json] = {"status": status, "parts": parts}
+        return json_response(content, 200 if is_ready else 503, headers)
+
+    @router.get("/metrics")
+    async def metrics() -> Response:
+        """Return counters and timers in the Prometheus text format."""
+        return Response(app.metrics.render(), media_type="text/plain; version=0.0.4")
+
+    return router
+
+
+async def _answer_unexpected(request: Request, error: Exception) -> Response:
+    log.error("a request failed unexpectedly", path=request.url.path, exc_info=error)
+    message = "cinder failed unexpectedly. The server's log has the details; please report it."
+    return json_response({"error": {"code": "SCRAPE_FAILED", "message": message}}, 500)

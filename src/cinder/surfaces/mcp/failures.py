@@ -1,0 +1,83 @@
+"""Failures said to a model: what failed, what to do next, and the way that was taken."""
+
+import json
+from collections.abc import Iterable
+
+from cinder.errors import CinderError, Diagnostics, ErrorCode, FieldProblem, InvalidRequest
+from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
+
+MAX_CHARS = 1_000
+
+_MESSAGE_CHARS = 450
+_STRATEGY_ERROR_CHARS = 100
+
+# Codes whose messages already say what to do next have no entry.
+_NEXT_STEP = {
+    ErrorCode.DNS_ERROR: "Check the spelling of the host name.",
+    ErrorCode.SCRAPE_TIMEOUT: (
+        f"Try again, or another page; a tool call has at most {SCRAPE_TIMEOUT_MS} ms."
+    ),
+    ErrorCode.SCRAPE_FAILED: (
+        "Check the URL or try again later; cinder_scrape returns a page despite an HTTP error."
+    ),
+    ErrorCode.CONTENT_TOO_LARGE: (
+        "Use a smaller page; the owner can raise CINDER_SCRAPE__MAX_BODY_BYTES."
+    ),
+    ErrorCode.PARSE_LIMIT: "Use another page, or a smaller part of the HTML.",
+    ErrorCode.CACHE_ERROR: (
+        "Try again; scrape with forceRescrape and resultHandling returnOnly needs no database."
+    ),
+}
+
+
+def describe_failure(error: CinderError) -> str:
+    """Return an error as a model reads it."""
+    if isinstance(error, InvalidRequest) and error.problems:
+        return _describe_problems(error.problems)
+    lines = [f"{error.code}: {_cut(error.message, _MESSAGE_CHARS)}"]
+    if next_step := _NEXT_STEP.get(error.code):
+        lines.append(next_step)
+    if error.diagnostics is not None and error.diagnostics.attempts:
+        lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")
+    return _cut("\n".join(lines), MAX_CHARS)
+
+
+def describe_unexpected(tool: str) -> str:
+    """Return what is said of a failure that nobody foresaw; its details are for the log alone."""
+    return (
+        f"INTERNAL_ERROR: {tool} failed in a way that cinder did not expect, and the details were "
+        "logged. Try again with simpler arguments, or use another tool."
+    )
+
+
+def describe_unknown_tool(name: str, known: Iterable[str]) -> str:
+    """Return what is said of a tool that does not exist."""
+    return f"There is no tool {_cut(name, 100)!r}. Call one of: {', '.join(known)}."
+
+
+def _describe_problems(problems: tuple[FieldProblem, ...]) -> str:
+    text = f"{ErrorCode.VALIDATION_ERROR}: Correct these arguments and call again."
+    for index, problem in enumerate(problems):
+        line = f"\n- {_cut(problem.field, 100)}: {problem.message}"
+        rest = f"\n- and {len(problems) - index} more"
+        if len(text) + len(line) + len(rest) > MAX_CHARS:
+            return text + rest
+        text += line
+    return text
+
+
+def _describe_diagnostics(diagnostics: Diagnostics) -> str:
+    errors = {
+        strategy: _cut(error, _STRATEGY_ERROR_CHARS)
+        for strategy, error in diagnostics.strategy_errors.items()
+    }
+    shown = {
+        "strategiesAttempted": diagnostics.strategies,
+        "strategyErrors": errors,
+        "timing": diagnostics.timing,
+    }
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"

@@ -1,0 +1,95 @@
+"""Flat JSON Schemas: what a tool takes and gives, in the subset that every model provider accepts.
+
+No references, no unions, no constants, no bounds: each node has one plain type. Whatever needs more
+than that is checked in code when the arguments are read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+# Any, here and below: a JSON Schema is nested JSON, and mypy cannot narrow what lies in it.
+Schema = dict[str, Any]
+
+_KEPT = ("type", "enum", "items", "properties", "required", "additionalProperties")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """What a tool's schema says of one argument."""
+
+    description: str = ""
+    choices: tuple[str, ...] = ()
+    """Of an enum's values, those that can be served; all where none are named."""
+    is_required: bool = False
+    """Whether it is needed although the model, which serves more than one use, can do without."""
+
+
+def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:
+    """Return the schema of a tool's arguments, of which it shows the named ones only."""
+    whole = _flat_schema(model)
+    required = set(whole.get("required", ()))
+    return {
+        "type": "object",
+        "properties": {
+            name: _offered(whole["properties"][name], parameter)
+            for name, parameter in parameters.items()
+        },
+        "required": [n for n, p in parameters.items() if p.is_required or n in required],
+        "additionalProperties": False,
+    }
+
+
+def output_schema(model: type[BaseModel]) -> Schema:
+    """Return the schema of a tool's structured content."""
+    return _flat_schema(model)
+
+
+def _offered(node: Schema, parameter: Parameter) -> Schema:
+    shown = dict(node)
+    if parameter.choices and "items" in shown:
+        shown["items"] = shown["items"] | {"enum": list(parameter.choices)}
+    elif parameter.choices:
+        shown["enum"] = list(parameter.choices)
+    if parameter.description:
+        shown["description"] = parameter.description
+    return shown
+
+
+class _WithoutUnions(GenerateJsonSchema):
+    """Says an optional value as the value alone, and a single choice as an enum of one."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        node = super().literal_schema(schema)
+        return {"type": "string", "enum": [node["const"]]} if "const" in node else node
+
+
+def _flat_schema(model: type[BaseModel]) -> Schema:
+    whole = model.model_json_schema(schema_generator=_WithoutUnions)
+    flat = _flatten(whole, whole.get("$defs", {}))
+    flat.pop("additionalProperties", None)
+    return flat
+
+
+def _flatten(node: Schema, definitions: Schema) -> Schema:
+    if "$ref" in node:
+        node = definitions[node["$ref"].rpartition("/")[2]]
+    flat = {key: node[key] for key in _KEPT if key in node}
+    if "type" not in flat:
+        raise TypeError(f"This has no single plain type: {node}")
+    if "items" in flat:
+        flat["items"] = _flatten(flat["items"], definitions)
+    if "properties" in flat:
+        flat["properties"] = {
+            name: _flatten(inner, definitions) for name, inner in flat["properties"].items()
+        }
+    if isinstance(flat.get("additionalProperties"), dict):
+        flat["additionalProperties"] = _flatten(flat["additionalProperties"], definitions)
+    return flat

@@ -1,0 +1,91 @@
+"""The result of a scrape: the page's content as blocks, and the same as structured data."""
+
+import mcp_types as types
+
+from cinder.model.document import Json
+from cinder.model.request import Format, ResultHandling, ScrapeRequest
+from cinder.model.saved import SavedDocument
+from cinder.services.excerpt import Window
+from cinder.services.scrape import ScrapeOutcome
+from cinder.surfaces.mcp.content import body_annotations, embed_text, note_annotations
+from cinder.surfaces.mcp.media_result import describe_media, media_blocks
+from cinder.surfaces.mcp.page_header import page_header, page_name, warning_line
+from cinder.surfaces.scrape_answer import describe_outcome
+
+_FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
+_LISTS = (Format.LINKS, Format.IMAGES)
+
+
+def scrape_result(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window
+) -> types.CallToolResult:
+    """Return a scrape's result in the form that its result handling asks for."""
+    data = describe_outcome(outcome, request, window)
+    content: list[types.ContentBlock]
+    if request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None:
+        content = [_link_saved(outcome, outcome.saved, data)]
+    elif outcome.document.media is not None:
+        data = describe_media(outcome, outcome.document.media, data)
+        content = media_blocks(outcome, outcome.document.media, str(data["message"]))
+    else:
+        content = _text_blocks(outcome, data)
+    return types.CallToolResult(content=content, structured_content=data)
+
+
+def _link_saved(
+    outcome: ScrapeOutcome, saved: SavedDocument, data: dict[str, Json]
+) -> types.ResourceLink:
+    is_markdown = outcome.document.content.markdown is not None
+    return types.ResourceLink(
+        uri=saved.primary_uri,
+        name=page_name(outcome),
+        description=page_header(outcome, warning_line(data)),
+        mime_type="text/markdown" if is_markdown else outcome.document.content_type,
+        annotations=note_annotations(outcome.document.scraped_at),
+    )
+
+
+def _text_blocks(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.ContentBlock]:
+    modified = outcome.document.scraped_at
+    header = page_header(outcome, warning_line(data), _continuation(data))
+    texts = _further_texts(data)
+    if "content" in data:
+        leading = _leading_blocks(outcome, data, header)
+    else:
+        text = "\n\n".join([header, *texts[:1]])
+        leading = [types.TextContent(text=text, annotations=body_annotations(modified))]
+        texts = texts[1:]
+    further = (types.TextContent(text=t, annotations=note_annotations(modified)) for t in texts)
+    return [*leading, *further]
+
+
+def _leading_blocks(
+    outcome: ScrapeOutcome, data: dict[str, Json], header: str
+) -> list[types.ContentBlock]:
+    modified = outcome.document.scraped_at
+    body = str(data["content"])
+    if outcome.saved is None:
+        text = f"{header}\n\n{body}"
+        return [types.TextContent(text=text, annotations=body_annotations(modified))]
+    uri, mime = outcome.saved.primary_uri, str(data["contentType"])
+    return [
+        embed_text(uri, mime, body, body_annotations(modified)),
+        types.TextContent(text=header, annotations=note_annotations(modified)),
+    ]
+
+
+def _continuation(data: dict[str, Json]) -> str | None:
+    metadata = data["metadata"]
+    if isinstance(metadata, dict) and "continuation" in metadata:
+        return str(metadata["continuation"])
+    return None
+
+
+def _further_texts(data: dict[str, Json]) -> list[str]:
+    texts = [f"{name}:\n{data[name]}" for name in _FURTHER_TEXTS if name in data]
+    lists = [
+        "\n".join([f"{name} ({len(urls)}):", *map(str, urls)])
+        for name in _LISTS
+        if isinstance(urls := data.get(name), list)
+    ]
+    return texts + lists

@@ -1,0 +1,28 @@
+"""The size of a result: how much text it may hold."""
+
+from collections.abc import Sequence
+
+from cinder.config import ServerSettings
+from cinder.model.request import Format
+from cinder.services.excerpt import Window
+from cinder.surfaces.scrape_arguments import ScrapeArguments
+
+# What a result without an explicit maxChars keeps free for the header above its text.
+HEADER_CHARS = 1_000
+
+_TEXTS = {Format.MARKDOWN, Format.HTML, Format.RAW_HTML, Format.LINKS, Format.IMAGES}
+
+
+def body_chars(server: ServerSettings) -> int:
+    """Return how many characters the text of a result may have besides its header."""
+    whole = server.mcp_result_max_chars
+    return max(whole - HEADER_CHARS, whole // 2)
+
+
+def shared_window(
+    arguments: ScrapeArguments, formats: Sequence[Format], server: ServerSettings
+) -> Window:
+    """Return the part of each text that a result may hold, all formats sharing the room evenly."""
+    window = arguments.window(body_chars(server), server.result_max_chars_ceiling)
+    shares = len(_TEXTS.intersection(formats)) or 1
+    return Window(window.start, max(1, window.max_chars // shares))

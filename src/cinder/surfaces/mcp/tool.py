@@ -1,0 +1,55 @@
+"""A tool: what the protocol tells of it, and the function that answers a call."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import mcp_types as types
+from pydantic import BaseModel
+
+from cinder.app import App
+from cinder.surfaces.arguments import Arguments, CrossCheck, parse_json_strings, read_arguments
+from cinder.surfaces.mcp.content import text_failure
+from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
+
+A = TypeVar("A", bound=Arguments)
+
+# Every request comes from the one owner of this installation.
+CALLER = "owner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[A]):
+    """One tool."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[A]
+    parameters: Mapping[str, Parameter]
+    """Those arguments that the schema shows, in order. Others are accepted all the same."""
+    output: type[BaseModel]
+    annotations: types.ToolAnnotations
+    run: Callable[[App, A], Awaitable[types.CallToolResult]]
+    checks: tuple[CrossCheck, ...] = ()
+    fail: Callable[[str], types.CallToolResult] = text_failure
+
+    def describe(self) -> types.Tool:
+        """Return the tool as `tools/list` shows it."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=input_schema(self.arguments, self.parameters),
+            output_schema=output_schema(self.output),
+            annotations=self.annotations,
+        )
+
+    async def call(self, app: App, given: Mapping[str, Any]) -> types.CallToolResult:
+        """Answer a call.
+
+        Raises:
+            CinderError: the arguments are wrong, or what they ask for could not be done.
+        """
+        unpacked = parse_json_strings(self.arguments, given)
+        return await self.run(app, read_arguments(self.arguments, unpacked, *self.checks))

@@ -1,0 +1,1 @@
+"""The tools, one subject a module; `cinder.surfaces.mcp.registry` lists them."""

@@ -1,0 +1,91 @@
+"""The tool `cinder_scrape`: one page with its metadata, few options, HTTP errors shown as pages."""
+
+import json
+
+import mcp_types as types
+
+from cinder.app import App
+from cinder.model.document import Json, VerdictKind
+from cinder.services.scrape import ScrapeOutcome
+from cinder.surfaces.mcp.content import body_annotations
+from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
+from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.output import Output
+from cinder.surfaces.mcp.page_header import page_header, warning_line
+from cinder.surfaces.mcp.size_limit import body_chars
+from cinder.surfaces.mcp.tool import CALLER, Tool
+from cinder.surfaces.page_answer import describe_page
+from cinder.surfaces.page_arguments import PageArguments
+
+
+class PageMetadataOutput(Output):
+    """What a page says about itself."""
+
+    description: str | None = None
+    keywords: list[str] | None = None
+    images: list[str] | None = None
+    author: str | None = None
+    publish_date: str | None = None
+
+
+class PageOutput(Output):
+    """A page."""
+
+    url: str
+    title: str | None = None
+    content: str
+    metadata: PageMetadataOutput | None = None
+    status_code: int
+    load_time: int
+    verdict: VerdictKind
+    evidence: str | None = None
+    cached: bool
+    saved_uri: str | None = None
+    warning: str | None = None
+
+
+async def run(app: App, arguments: PageArguments) -> types.CallToolResult:
+    """Scrape a page."""
+    request = arguments.to_request(caller=CALLER, timeout_ms=SCRAPE_TIMEOUT_MS)
+    outcome = await app.scrape.scrape(request)
+    data = describe_page(outcome, arguments, body_chars(app.settings.server))
+    return types.CallToolResult(content=[_text(outcome, data)], structured_content=data)
+
+
+def _text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextContent:
+    metadata = json.dumps(data.get("metadata", {}), ensure_ascii=False)
+    header = page_header(
+        outcome,
+        f"Load time: {data['loadTime']} ms",
+        f"Metadata: {metadata}" if "metadata" in data else None,
+        warning_line(data),
+    )
+    return types.TextContent(
+        text=f"{header}\n\n{data['content']}",
+        annotations=body_annotations(outcome.document.scraped_at),
+    )
+
+
+CINDER_SCRAPE = Tool(
+    name="cinder_scrape",
+    title="Read a page",
+    description=(
+        "Read one known page in one simple call: its content and metadata (description, author, "
+        "date, images). A page with an HTTP error is returned, with its statusCode. Best default "
+        "for reading; use scrape for files, further formats, or to go on where a page was cut."
+    ),
+    arguments=PageArguments,
+    parameters={
+        "url": Parameter(),
+        "mode": Parameter(description="Default smart", choices=("smart", "static")),
+        "includeMetadata": Parameter(description="Default true"),
+        "returnFormat": Parameter(
+            description="Default markdown; json: outline, sections, tables, links"
+        ),
+    },
+    output=PageOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    ),
+    run=run,
+)

@@ -1,0 +1,118 @@
+"""The tool `scrape`: one URL with every option of POST /api/v2/scrape."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import mcp_types as types
+
+from cinder.app import App
+from cinder.errors import FieldProblem
+from cinder.model.document import Source, VerdictKind
+from cinder.model.request import Format
+from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
+from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.output import Output
+from cinder.surfaces.mcp.scrape_result import scrape_result
+from cinder.surfaces.mcp.size_limit import shared_window
+from cinder.surfaces.mcp.tool import CALLER, Tool
+from cinder.surfaces.scrape_arguments import ScrapeArguments, check_actions, check_target
+
+
+class ScrapeToolArguments(ScrapeArguments):
+    """The arguments of a scrape, and `format` for asking for a single one."""
+
+    format: Literal["markdown", "links", "screenshot", "fullscreenshot"] | None = None
+
+
+class TextMetadata(Output):
+    """How much of a page's text there is, and how to get the rest."""
+
+    title: str | None = None
+    status_code: int | None = None
+    final_url: str | None = None
+    raw_length: int | None = None
+    cleaned_length: int | None = None
+    was_truncated: bool | None = None
+    next_start_index: int | None = None
+    continuation: str | None = None
+
+
+class ScrapeOutput(Output):
+    """A scraped page or file."""
+
+    url: str
+    content: str | None = None
+    content_type: str | None = None
+    html: str | None = None
+    raw_html: str | None = None
+    links: list[str] | None = None
+    images: list[str] | None = None
+    size: int | None = None
+    message: str | None = None
+    source: Source
+    cached: bool
+    cache_age: int | None = None
+    timestamp: str
+    saved_uris: dict[str, str] | None = None
+    metadata: TextMetadata | None = None
+    verdict: VerdictKind
+    evidence: str | None = None
+    warning: str | None = None
+
+
+# What this version serves. The arguments that need a browser, a model or a batch are accepted and
+# answered with UNSUPPORTED; to offer one, give it a line here.
+PARAMETERS = {
+    "url": Parameter(description="https:// is added if missing", is_required=True),
+    "format": Parameter(description="Default markdown", choices=("markdown", "links")),
+    "formats": Parameter(
+        description="Instead of format, to get several",
+        choices=("markdown", "html", "rawHtml", "links", "images"),
+    ),
+    "onlyMainContent": Parameter(description="Default true"),
+    "includeTags": Parameter(description="CSS selectors to keep"),
+    "excludeTags": Parameter(description="CSS selectors to drop"),
+    "cleanScrape": Parameter(description="false: the page unconverted. Default true"),
+    "maxChars": Parameter(description="Default about 20000"),
+    "startIndex": Parameter(description="Character to go on from when cut"),
+    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly gives a link"),
+    "maxAge": Parameter(description="Oldest cached copy to accept, ms. Default 2 days"),
+    "forceRescrape": Parameter(description="Skip the cache"),
+    "headers": Parameter(description="HTTP headers to send"),
+    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+}
+
+
+def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the clash where both ways to ask for a format are used."""
+    if "format" in given and given.get("formats"):
+        yield FieldProblem("format", "Give either format or formats, not both")
+
+
+async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
+    """Scrape a URL."""
+    wanted = Format(arguments.format or Format.MARKDOWN)
+    request = bound_timeout(arguments.to_request(caller=CALLER, default_formats=(wanted,)))
+    window = shared_window(arguments, request.formats, app.settings.server)
+    return scrape_result(await app.scrape.scrape(request), request, window)
+
+
+SCRAPE = Tool(
+    name="scrape",
+    title="Scrape a URL",
+    description=(
+        "Read one known URL: a page as clean markdown, or an image, PDF or other file as it is. "
+        "Best for full control over format, caching and size. Returns content, savedUris (for "
+        "resources/read) and a verdict saying what was really got, e.g. login_wall. A long page "
+        "is cut: go on with startIndex. Simpler: cinder_scrape."
+    ),
+    arguments=ScrapeToolArguments,
+    parameters=PARAMETERS,
+    output=ScrapeOutput,
+    # Not read-only: the browser actions it accepts may click and type.
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+    ),
+    run=run,
+    checks=(check_target, check_actions, check_format),
+)

@@ -1,0 +1,1 @@
+"""The first REST version: /v1."""

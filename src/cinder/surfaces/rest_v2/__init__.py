@@ -1,0 +1,1 @@
+"""The second REST version: POST /api/v2/scrape."""

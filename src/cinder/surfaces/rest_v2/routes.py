@@ -1,0 +1,62 @@
+"""POST /api/v2/scrape: one URL, answered in the shape its result handling asks for."""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request, Response
+
+from cinder.app import App
+from cinder.errors import CinderError
+from cinder.model.document import Json
+from cinder.model.request import Format
+from cinder.surfaces.answers import json_response, read_json
+from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.openapi import json_body
+from cinder.surfaces.scrape_answer import describe_outcome
+from cinder.surfaces.scrape_arguments import (
+    Command,
+    ScrapeArguments,
+    check_actions,
+    check_target,
+)
+
+DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
+CALLER = "owner"
+
+
+def build_router(app: App) -> APIRouter:
+    """Return the routes of the second REST version."""
+    router = APIRouter(tags=["scrape"])
+
+    @router.post("/api/v2/scrape", openapi_extra=json_body(ScrapeArguments))
+    async def scrape(request: Request) -> Response:
+        """Scrape one URL and return it, keep it, or both."""
+        command = Command.START.value
+        try:
+            given = await read_json(request)
+            command = _command_of(given)
+            answer = await _scrape(app, given)
+            outcome, status = "ok", 200
+        except CinderError as error:
+            answer = {"success": False, "command": command, "error": describe_error(error)}
+            outcome, status = error.code.value, HTTP_STATUS[error.code]
+        app.metrics.requests.labels("rest_v2", command, outcome).inc()
+        return json_response(answer, status)
+
+    return router
+
+
+async def _scrape(app: App, given: object) -> dict[str, Json]:
+    arguments = read_arguments(ScrapeArguments, given, check_target, check_actions)
+    request = arguments.to_request(caller=CALLER, default_formats=DEFAULT_FORMATS)
+    outcome = await app.scrape.scrape(request)
+    limits = app.settings.server
+    window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)
+    data = describe_outcome(outcome, request, window)
+    return {"success": True, "command": arguments.command, "data": data}
+
+
+def _command_of(given: object) -> str:
+    """Return the command to show in the answer, whatever else is wrong with the request."""
+    command = given.get("command") if isinstance(given, Mapping) else None
+    return command if command in list(Command) else Command.START.value

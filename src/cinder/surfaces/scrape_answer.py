@@ -1,0 +1,152 @@
+"""The answer to a scrape, as POST /api/v2/scrape and the MCP tool `scrape` both give it."""
+
+import base64
+from collections.abc import Sequence
+
+from cinder.model.document import Document, Json, VerdictKind
+from cinder.model.request import Format, ResultHandling, ScrapeRequest
+from cinder.model.saved import format_timestamp
+from cinder.services.excerpt import Excerpt, Window, take_excerpt
+from cinder.services.fitting import fit_lists
+from cinder.services.scrape import ScrapeOutcome
+
+MARKDOWN = "text/markdown"
+HTML = "text/html"
+
+_LIST_FORMATS = (Format.LINKS, Format.IMAGES)
+
+
+def describe_outcome(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window
+) -> dict[str, Json]:
+    """Return the `data` of a successful scrape, in the shape that its result handling asks for."""
+    document = outcome.document
+    data: dict[str, Json] = {"url": document.url}
+    if request.result_handling is not ResultHandling.SAVE_ONLY:
+        data |= _contents(outcome, request, window)
+    data |= {
+        "source": document.source,
+        "cached": outcome.cached,
+        "timestamp": format_timestamp(document.scraped_at),
+    }
+    if outcome.cached:
+        data["cacheAge"] = outcome.age_ms
+    if outcome.saved is not None:
+        data["savedUris"] = {str(kind): uri for kind, uri in outcome.saved.uris.items()}
+    if request.result_handling is ResultHandling.SAVE_ONLY:
+        data["message"] = "Content saved to cache"
+    return data | _judgement(outcome)
+
+
+def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, str, str] | None:
+    """Return the text an answer leads with: its format, MIME type and body.
+
+    None where no text was asked for, or the page is a file.
+    """
+    content = document.content
+    if document.media is not None:
+        return None
+    if Format.MARKDOWN in request.formats:
+        if content.markdown is not None:
+            return Format.MARKDOWN, MARKDOWN, content.markdown
+        return Format.RAW_HTML, document.content_type, content.text or ""
+    if Format.HTML in request.formats and content.html is not None:
+        return Format.HTML, HTML, content.html
+    if Format.RAW_HTML in request.formats:
+        return Format.RAW_HTML, document.content_type, content.text or ""
+    return None
+
+
+def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) -> dict[str, Json]:
+    document = outcome.document
+    if document.media is not None:
+        encoded = base64.b64encode(document.media.data).decode()
+        mime = document.media.mime
+        return {
+            "format": "media",
+            "contentType": mime,
+            "screenshotMime": mime,
+            "screenshotBase64": f"data:{mime};base64,{encoded}",
+        }
+    data: dict[str, Json] = {}
+    excerpts: list[Excerpt] = []
+    primary = primary_text(document, request)
+    if primary is not None:
+        excerpts.append(take_excerpt(primary[2], window))
+        data |= {"content": excerpts[-1].text, "contentType": primary[1]}
+    for wanted, text in _other_texts(document, request, primary[0] if primary else None):
+        excerpts.append(take_excerpt(text, window))
+        data[wanted] = excerpts[-1].text
+    data |= _lists(document, request)
+    cut_lists = fit_lists(data, _LIST_FORMATS, window.max_chars)
+    whole_uri = outcome.saved.primary_uri if outcome.saved else None
+    data["metadata"] = _metadata(document) | _describe_cuts(excerpts, cut_lists, whole_uri)
+    return data
+
+
+def _describe_cuts(
+    excerpts: Sequence[Excerpt], cut_lists: str | None, whole_uri: str | None
+) -> dict[str, Json]:
+    """Say what was left out, and how to get it."""
+    cut = next((excerpt for excerpt in excerpts if excerpt.was_truncated), None)
+    notices = []
+    if cut is not None:
+        notices.append(
+            f"Characters {cut.start} to {cut.end} of {cut.total} are shown: ask again with "
+            f"startIndex {cut.end} for what follows, or with a larger maxChars."
+        )
+        notices += [f"{whole_uri} holds the whole."] if whole_uri else []
+    if cut_lists is not None:
+        notices.append(f"{cut_lists} Ask again with a larger maxChars for all.")
+    shown: dict[str, Json] = {"wasTruncated": bool(notices)}
+    if cut is not None:
+        shown["nextStartIndex"] = cut.end
+    if notices:
+        shown["continuation"] = " ".join(notices)
+    return shown
+
+
+def _other_texts(
+    document: Document, request: ScrapeRequest, primary: Format | None
+) -> list[tuple[Format, str]]:
+    texts = {Format.HTML: document.content.html, Format.RAW_HTML: document.content.text}
+    return [
+        (wanted, text)
+        for wanted in request.formats
+        if wanted is not primary and (text := texts.get(wanted)) is not None
+    ]
+
+
+def _lists(document: Document, request: ScrapeRequest) -> dict[str, Json]:
+    lists = {Format.LINKS: document.content.links, Format.IMAGES: document.content.images}
+    return {
+        str(wanted): list(lists[wanted] or ())
+        for wanted in _LIST_FORMATS
+        if wanted in request.formats
+    }
+
+
+def _metadata(document: Document) -> dict[str, Json]:
+    content = document.content
+    lengths = {
+        "rawLength": content.text,
+        "cleanedLength": content.markdown,
+        "extractedLength": document.extracted,
+    }
+    shown: dict[str, Json] = {name: len(text) for name, text in lengths.items() if text is not None}
+    shown["statusCode"] = document.status_code
+    if content.metadata.title:
+        shown["title"] = content.metadata.title
+    if document.final_url != document.url:
+        shown["finalUrl"] = document.final_url
+    return shown
+
+
+def _judgement(outcome: ScrapeOutcome) -> dict[str, Json]:
+    verdict = outcome.document.verdict
+    shown: dict[str, Json] = {"verdict": verdict.kind}
+    if verdict.kind is not VerdictKind.OK:
+        shown["evidence"] = verdict.evidence
+    if outcome.warning:
+        shown["warning"] = outcome.warning
+    return shown

@@ -1,0 +1,193 @@
+"""The arguments of a scrape, as POST /api/v2/scrape and the MCP tool `scrape` both take them."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from cinder.errors import FieldProblem, InvalidRequest, Unsupported
+from cinder.model.headers import check_headers
+from cinder.model.request import (
+    DAY_MS,
+    Action,
+    ActionType,
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    PdfParser,
+    Profile,
+    ProxyTier,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
+from cinder.model.url import parse_web_url
+from cinder.services.excerpt import Window
+from cinder.surfaces.arguments import Arguments
+
+MAX_TIMEOUT_MS = 300_000
+MAX_WAIT_MS = 60_000
+MAX_AGE_MS = 36_500 * DAY_MS
+MAX_SELECTORS = 100
+MAX_ACTIONS = 50
+
+
+class Command(StrEnum):
+    """What is to be done."""
+
+    START = "start"
+    STATUS = "status"
+    CANCEL = "cancel"
+    ERRORS = "errors"
+
+
+def _refuse_bool(value: object) -> object:
+    # Pydantic takes true for 1; a caller who sends true means something else.
+    if isinstance(value, bool):
+        raise ValueError(f"Expected a number, received {str(value).lower()}")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_refuse_bool)]
+Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
+WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
+
+
+class ActionArguments(Arguments):
+    """One browser action."""
+
+    type: ActionType
+    milliseconds: Annotated[Whole, Field(ge=0, le=MAX_WAIT_MS)] | None = None
+    selector: str | None = None
+    text: str | None = None
+    key: str | None = None
+    direction: Literal["up", "down"] | None = None
+    amount: Annotated[Whole, Field(ge=1)] | None = None
+    name: str | None = None
+    script: Annotated[str, Field(max_length=100_000)] | None = None
+
+
+class ParserArguments(Arguments):
+    """One document parser."""
+
+    type: Literal["pdf"]
+    max_pages: Annotated[Whole, Field(ge=1)] | None = None
+
+
+class ScrapeArguments(Arguments):
+    """One URL to scrape, or a batch command."""
+
+    command: Command = Command.START
+    url: WebUrl | None = None
+    urls: Annotated[list[str], Field(max_length=10_000)] | None = None
+    job_id: str | None = None
+    timeout: Annotated[Whole, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
+    max_chars: Annotated[Whole, Field(ge=1)] | None = None
+    start_index: Annotated[Whole, Field(ge=0)] = 0
+    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
+    force_rescrape: bool = False
+    clean_scrape: bool = True
+    max_age: Annotated[Whole, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
+    proxy: ProxyTier = ProxyTier.AUTO
+    block_ads: bool = True
+    headers: dict[str, str] = Field(default_factory=dict)
+    wait_for: Annotated[Whole, Field(ge=0, le=MAX_WAIT_MS)] = 0
+    include_tags: Selectors = Field(default_factory=list)
+    exclude_tags: Selectors = Field(default_factory=list)
+    formats: list[Format] = Field(default_factory=list)
+    parsers: list[ParserArguments] = Field(default_factory=list)
+    only_main_content: bool = True
+    actions: Annotated[list[ActionArguments], Field(max_length=MAX_ACTIONS)] = Field(
+        default_factory=list
+    )
+    extract: str | None = None
+    profile: Profile = Profile.DEFAULT
+    mode: Mode = Mode.SMART
+
+    def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
+        """Return the request that these arguments make.
+
+        Raises:
+            InvalidRequest: a header may not be sent.
+            Unsupported: it is a batch command.
+        """
+        if self.url is None:
+            raise Unsupported(
+                "Batches (`urls`, and the commands status, cancel and errors) are not part of this "
+                "version of cinder. Send one `url` at a time."
+            )
+        if problems := check_headers(self.headers):
+            raise InvalidRequest(problems=tuple(problems))
+        return ScrapeRequest(
+            url=self.url,
+            formats=tuple(dict.fromkeys(self.formats)) or default_formats,
+            result_handling=self.result_handling,
+            timeout_ms=self.timeout,
+            headers=tuple(self.headers.items()),
+            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
+            content=self._content_options(),
+            render=self._render_options(),
+            extract=self.extract,
+            caller=caller,
+        )
+
+    def window(self, default_chars: int, ceiling: int) -> Window:
+        """Return which part of each text the answer may hold."""
+        return Window(self.start_index, min(self.max_chars or default_chars, ceiling))
+
+    def _content_options(self) -> ContentOptions:
+        return ContentOptions(
+            clean=self.clean_scrape,
+            only_main_content=self.only_main_content,
+            include_tags=tuple(self.include_tags),
+            exclude_tags=tuple(self.exclude_tags),
+            pdf_parser=PdfParser(max_pages=self.parsers[0].max_pages) if self.parsers else None,
+        )
+
+    def _render_options(self) -> RenderOptions:
+        return RenderOptions(
+            mode=self.mode,
+            wait_for_ms=self.wait_for,
+            actions=tuple(Action(**dict(action)) for action in self.actions),
+            block_ads=self.block_ads,
+            proxy=self.proxy,
+            profile=self.profile,
+        )
+
+
+def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what a command lacks: a start needs a URL, the others a job."""
+    command = given.get("command", Command.START)
+    if command not in list(Command):
+        return
+    if command == Command.START:
+        if "url" in given and "urls" in given:
+            yield FieldProblem("urls", "Give either url or urls, not both")
+        elif "url" not in given and "urls" not in given:
+            yield FieldProblem("url", "Required")
+    elif "jobId" not in given:
+        yield FieldProblem("jobId", "Required")
+
+
+_NEEDED_FIELDS = {
+    ActionType.WAIT: ("milliseconds",),
+    ActionType.CLICK: ("selector",),
+    ActionType.WRITE: ("selector", "text"),
+    ActionType.PRESS: ("key",),
+    ActionType.SCROLL: ("direction",),
+    ActionType.EXECUTE_JAVASCRIPT: ("script",),
+}
+
+
+def check_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the fields that an action lacks for its type."""
+    actions = given.get("actions")
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        if isinstance(action, Mapping) and action.get("type") in list(ActionType):
+            for name in _NEEDED_FIELDS.get(ActionType(action["type"]), ()):
+                if action.get(name) is None:
+                    yield FieldProblem(
+                        f"actions[{index}].{name}", f"Required for the action '{action['type']}'"
+                    )

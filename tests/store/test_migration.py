@@ -1,0 +1,73 @@
+"""Migrations: run once, by whoever comes first, and never backwards."""
+
+import asyncio
+import sqlite3
+import sys
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+
+import asyncpg
+import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from cinder.errors import CacheFailed
+from cinder.store.migration import MIGRATIONS, SCHEMA_HEAD
+from cinder.store.sqlite import path_of
+from tests.store.conftest import open_at
+from tests.store.samples import Clock, a_document, a_key
+
+
+async def execute(url: str, sql: str) -> list[str]:
+    """Run a statement with the plain driver; return the first column."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(path_of(url))) as file, file:
+            return [row[0] for row in file.execute(sql.replace("webhook.", ""))]
+    connection = await asyncpg.connect(url)
+    try:
+        return [row[0] for row in await connection.fetch(sql)]
+    finally:
+        await connection.close()
+
+
+def test_the_head_that_cinder_knows_is_alembics() -> None:
+    script = ScriptDirectory.from_config(Config(MIGRATIONS / "alembic.ini"))
+    assert script.get_current_head() == SCHEMA_HEAD
+
+
+async def test_stores_that_open_at_once_migrate_once(empty_url: str) -> None:
+    stores = [open_at(empty_url, Clock()) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        await asyncio.gather(*(stack.enter_async_context(store) for store in stores))
+        await asyncio.gather(*(store.save(a_document(), a_key()) for store in stores))
+        assert len(await stores[0].list_saved("anyone")) == 3
+    assert await execute(empty_url, "SELECT version_num FROM webhook.alembic_version") == ["0001"]
+
+
+async def test_a_database_newer_than_the_code_is_left_alone(store_url: str) -> None:
+    async with open_at(store_url, Clock()):
+        pass
+    await execute(store_url, "UPDATE webhook.alembic_version SET version_num = '9999'")
+    with pytest.raises(CacheFailed, match="upgrade cinder"):
+        async with open_at(store_url, Clock()):
+            pass
+
+
+async def test_the_check_notices_another_schema(store_url: str) -> None:
+    async with open_at(store_url, Clock()) as store:
+        await execute(store_url, "UPDATE webhook.alembic_version SET version_num = '0000'")
+        with pytest.raises(CacheFailed):
+            await store.check()
+
+
+async def test_the_command_line_migrates_too(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'cinder.db'}"
+    for command in ("upgrade head", "check", "downgrade base", "upgrade head"):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "alembic", "-c", MIGRATIONS / "alembic.ini"),
+            *("-x", f"url={url}", *command.split()),
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        assert await process.wait() == 0
+    async with open_at(url, Clock()) as store:
+        await store.check()

@@ -1,0 +1,120 @@
+"""Reading: who may see what, in which order, and for how long."""
+
+from datetime import timedelta
+
+from cinder.model.document import Media
+from cinder.model.saved import SavedBody, SavedKind, SavedListing, Version
+from cinder.store import EntrySummary, Store
+from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
+
+
+async def test_an_unknown_key_finds_nothing(store: Store) -> None:
+    assert await store.find("no such key") is None
+
+
+async def test_every_body_is_read_with_its_type(store: Store) -> None:
+    saved = await store.save(a_full_document(), a_key())
+    bodies = {kind: await store.read(saved.version, kind, "anyone") for kind in SavedKind}
+    content, media = saved.document.content, saved.document.media
+    assert isinstance(media, Media)
+    assert {
+        kind: body and (body.mime, body.text or body.data) for kind, body in bodies.items()
+    } == {
+        SavedKind.RAW: ("text/html", content.text),
+        SavedKind.CLEANED: ("text/markdown", content.markdown),
+        SavedKind.EXTRACTED: ("text/plain", saved.document.extracted),
+        SavedKind.SCREENSHOT: ("image/png", media.data),
+    }
+
+
+async def test_a_body_tells_where_it_comes_from(store: Store) -> None:
+    saved = await store.save(a_document("text"), a_key())
+    assert await store.read(saved.version, SavedKind.RAW, "anyone") == SavedBody(
+        uri=saved.version.uri(SavedKind.RAW),
+        url=URL,
+        title="Hello",
+        mime="text/html",
+        saved_at=saved.version.saved_at,
+        text="text",
+    )
+
+
+async def test_what_was_never_saved_is_not_read(store: Store) -> None:
+    saved = await store.save(a_document(), a_key())
+    assert await store.read(saved.version, SavedKind.EXTRACTED, "anyone") is None
+    assert await store.read(Version("example.com/other", NOW), SavedKind.RAW, "anyone") is None
+    assert await store.read(Version("\x00\ud800", NOW), SavedKind.RAW, "anyone") is None
+
+
+async def test_an_owned_version_is_shown_to_its_owner_alone(store: Store) -> None:
+    for text in ("first", "second"):
+        await store.save(a_document(text), a_key("private", owner="alice"))
+    public = await store.save(a_document("public"), a_key("public"))
+    alices = await store.list_saved("alice")
+    assert len(alices) == 3
+    assert [listing.uri for listing in await store.list_saved("bob")] == [public.primary_uri]
+    for listing in alices[1:]:
+        version = Version("example.com/article", listing.saved_at)
+        assert await store.read(version, SavedKind.RAW, "alice") is not None
+        assert await store.read(version, SavedKind.RAW, "bob") is None
+
+
+async def test_a_list_is_paged_from_the_newest_down(store: Store) -> None:
+    uris = [
+        (await store.save(a_document(f"{n}"), a_key(f"key {n % 3}"))).primary_uri for n in range(7)
+    ]
+    seen: list[SavedListing] = []
+    while page := await store.list_saved(
+        "anyone", before_id=seen[-1].id if seen else None, limit=3
+    ):
+        assert len(page) <= 3
+        seen += page
+    assert [listing.uri for listing in seen] == uris[::-1]
+    assert await store.list_saved("anyone", before_id=2**80, limit=-1) == []
+
+
+async def test_a_listing_describes_the_primary_body(store: Store) -> None:
+    saved = await store.save(a_document("Grüße"), a_key())
+    [listing] = await store.list_saved("anyone")
+    assert listing == SavedListing(
+        id=listing.id,
+        uri=saved.primary_uri,
+        url=URL,
+        title="Hello",
+        mime="text/markdown",
+        size=len("# Grüße".encode()),
+        saved_at=saved.version.saved_at,
+    )
+
+
+async def test_what_has_expired_is_no_longer_shown(store: Store, clock: Clock) -> None:
+    saved = await store.save(a_document(), a_key(expires_at=NOW + timedelta(hours=1)))
+    clock.move_on(timedelta(hours=1))
+    assert await store.find("key") is None
+    assert await store.read(saved.version, SavedKind.RAW, "anyone") is None
+    assert await store.list_saved("anyone") == []
+    assert await store.list_entries(URL) == []
+
+
+async def test_the_entries_of_a_url_are_listed_newest_first(store: Store) -> None:
+    for number in range(3):
+        moment = NOW + timedelta(minutes=number)
+        await store.save(a_document("text", scraped_at=moment), a_key(f"key {number}"))
+    await store.save(a_document(url="https://example.com/other"), a_key("other"))
+    assert await store.list_entries(f"{URL}#fragment") == [
+        EntrySummary(
+            url=URL,
+            cache_key=f"key {number}",
+            scraped_at=NOW + timedelta(minutes=number),
+            expires_at=NOW + timedelta(days=30),
+            access_count=0,
+            last_accessed_at=None,
+            raw_length=4,
+            cleaned_length=6,
+        )
+        for number in (2, 1, 0)
+    ]
+
+
+async def test_an_open_store_is_found_sound(store: Store) -> None:
+    await store.check()

@@ -1,0 +1,122 @@
+"""The writer: all or nothing for each write, one commit for many, nothing lost at the end."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from cinder.store.sqlite import connect
+from cinder.store.sqlite_writer import MAX_BATCH, SqliteWriter
+
+SECONDS = 30
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "numbers.db"
+
+
+@pytest.fixture
+def commits() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def writer(path: Path, commits: list[str]) -> Iterator[SqliteWriter]:
+    connection = connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY, filler BLOB)")
+    connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    writer = SqliteWriter(connection)
+    yield writer
+    writer.stop()
+
+
+def add(number: int, filler: bytes = b"") -> Callable[[sqlite3.Connection], None]:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO numbers VALUES (?, ?)", (number, filler))
+
+    return work
+
+
+def kept(path: Path) -> list[int]:
+    connection = connect(path)
+    try:
+        return [row[0] for row in connection.execute("SELECT number FROM numbers ORDER BY 1")]
+    finally:
+        connection.close()
+
+
+def hold(writer: SqliteWriter) -> threading.Event:
+    """Keep the writer busy until the event is set, so that what follows has to wait."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_connection: sqlite3.Connection) -> None:
+        begun.set()
+        go_on.wait(SECONDS)
+
+    writer.submit(work)
+    assert begun.wait(SECONDS)
+    return go_on
+
+
+def test_writes_that_wait_together_share_a_commit(
+    writer: SqliteWriter, path: Path, commits: list[str]
+) -> None:
+    go_on = hold(writer)
+    futures = [writer.submit(add(number)) for number in range(MAX_BATCH)]
+    go_on.set()
+    for future in futures:
+        future.result(SECONDS)
+    assert kept(path) == list(range(MAX_BATCH))
+    assert len(commits) == 2
+
+
+def test_a_write_that_fails_undoes_itself_alone(writer: SqliteWriter, path: Path) -> None:
+    def add_then_fail(connection: sqlite3.Connection) -> None:
+        add(2)(connection)
+        add(1)(connection)
+
+    go_on = hold(writer)
+    first, failing, last = (writer.submit(work) for work in (add(1), add_then_fail, add(3)))
+    go_on.set()
+    with pytest.raises(sqlite3.IntegrityError):
+        failing.result(SECONDS)
+    first.result(SECONDS)
+    last.result(SECONDS)
+    assert kept(path) == [1, 3]
+
+
+def test_a_write_cancelled_before_it_begins_is_left_out(writer: SqliteWriter, path: Path) -> None:
+    go_on = hold(writer)
+    cancelled, other = writer.submit(add(1)), writer.submit(add(2))
+    assert cancelled.cancel()
+    go_on.set()
+    other.result(SECONDS)
+    with pytest.raises(CancelledError):
+        cancelled.result(SECONDS)
+    assert kept(path) == [2]
+
+
+def test_a_full_disk_fails_the_write_and_not_the_writer(writer: SqliteWriter, path: Path) -> None:
+    writer.submit(lambda c: c.execute("PRAGMA max_page_count = 20").fetchall()).result(SECONDS)
+    full = writer.submit(add(1, bytes(10_000_000)))
+    with pytest.raises(sqlite3.OperationalError):
+        full.result(SECONDS)
+    writer.submit(add(2)).result(SECONDS)
+    assert kept(path) == [2]
+
+
+def test_stopping_finishes_what_waits(path: Path) -> None:
+    connection = connect(path)
+    connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY, filler BLOB)")
+    writer = SqliteWriter(connection)
+    go_on = hold(writer)
+    futures = [writer.submit(add(number)) for number in range(2 * MAX_BATCH)]
+    go_on.set()
+    writer.stop()
+    assert all(future.done() for future in futures)
+    assert kept(path) == list(range(2 * MAX_BATCH))

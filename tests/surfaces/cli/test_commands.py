@@ -1,0 +1,171 @@
+"""The command line, run as a person runs it: as a process of its own."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cinder import __version__
+from tests.site import Canary, Site
+from tests.site.pages import PNG
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Awaitable[Finished]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, site: Site) -> Run:
+    """Run the `cinder` command on a data directory of its own, allowed to reach the website."""
+
+    async def run_command(*arguments: str, **variables: str) -> Finished:
+        environment = {
+            **os.environ,
+            "CINDER_DATA_DIR": str(tmp_path / "data"),
+            "CINDER_EGRESS__ALLOW": site.address,
+            **variables,
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "cinder",
+            *arguments,
+            env=environment,
+            cwd=tmp_path,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert process.returncode is not None
+        return Finished(process.returncode, out.decode(), err.decode())
+
+    return run_command
+
+
+async def test_scrape_prints_markdown_and_says_where_it_is_kept(run: Run, site: Site) -> None:
+    done = await run("scrape", site.url("/article"))
+    assert done.code == 0
+    assert done.out.startswith("# Ember care\n")
+    assert f"saved as scrape://127.0.0.1:{site.port}/article/cleaned_" in done.err
+
+
+async def test_a_second_scrape_is_read_from_the_cache_and_by_its_uri(run: Run, site: Site) -> None:
+    first = await run("scrape", site.url("/article"))
+    second = await run("scrape", site.url("/article"))
+    assert "cached" in second.err
+    assert second.out == first.out
+    kept = await run("cache", "read", second.err.split("saved as ")[1].strip())
+    assert kept.out == first.out
+    shown = await run("cache", "show", site.url("/article"))
+    assert "read 1 times" in shown.out
+    cleared = await run("cache", "clear", site.url("/article"))
+    assert cleared.out == f"Deleted 1 cache entries of {site.url('/article')}\n"
+    assert "Nothing is kept" in (await run("cache", "show", site.url("/article"))).out
+
+
+async def test_scrape_prints_the_whole_answer_as_json(run: Run, site: Site) -> None:
+    done = await run("scrape", site.url("/article"), "--json", "-f", "links", "--no-save")
+    answer = json.loads(done.out)
+    assert site.url("/about") in answer["links"]
+    assert "savedUris" not in answer
+
+
+async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None:
+    done = await run("scrape", site.url("/image"), "-o", "ember.png")
+    assert done.code == 0
+    assert (tmp_path / "ember.png").read_bytes() == PNG
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("scrape", "file:///etc/passwd"),
+        ("scrape", "http://"),
+        ("scrape", "a.example", "-f", "pdf"),
+        ("scrape", "a.example", "-H", "no colon"),
+        ("scrape", "a.example", "-H", "Host: b.example"),
+        ("scrape", "a.example", "--mode", "quick"),
+        ("cache", "read", "scrape://nothing"),
+    ],
+)
+async def test_bad_input_is_one_clear_line_and_exit_code_two(
+    run: Run, arguments: tuple[str, ...]
+) -> None:
+    done = await run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("cinder: Invalid arguments: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:22/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://2130706433/",
+        "http://localhost:{canary}/",
+        "http://127.0.0.1:{canary}/",
+        "http://127.0.0.1:{site}/redirect?to=http://127.0.0.1:{canary}/",
+    ],
+)
+async def test_private_addresses_are_refused(
+    run: Run, site: Site, canary: Canary, url: str
+) -> None:
+    done = await run("scrape", url.format(site=site.port, canary=canary.port))
+    assert done.code == 1
+    assert "EGRESS_BLOCKED" in done.err
+    assert not canary.was_reached()
+
+
+async def test_wrong_settings_are_named(run: Run) -> None:
+    done = await run("scrape", "a.example", CINDER_SCRAPE__MAX_RETRIES="many")
+    assert done.code == 2
+    assert "scrape.max-retries" in done.err
+    done = await run("scrape", "a.example", CINDER_EGRESS__ALLOW="here:there")
+    assert done.code == 2
+    assert "here:there" in done.err
+
+
+async def test_a_server_open_to_all_does_not_start(run: Run) -> None:
+    done = await run("serve", "--host", "0.0.0.0", "--port", "0")
+    assert done.code == 2
+    assert "CINDER_SERVER__API_TOKEN" in done.err
+
+
+async def test_doctor_checks_every_part(run: Run) -> None:
+    done = await run("doctor", CINDER_SERVER__PORT="1")
+    assert done.code == 0, done.out
+    assert [line.split()[1] for line in done.out.splitlines()] == [
+        "settings",
+        "data",
+        "database",
+        "egress",
+        "extraction",
+        "browser",
+        "server",
+    ]
+
+
+async def test_doctor_says_how_to_mend(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
+    done = await run("doctor", CINDER_STORE__URL=f"sqlite:///{tmp_path / 'broken.db'}")
+    assert done.code == 1
+    assert "FAIL  database" in done.out
+    assert "CINDER_STORE__URL" in done.out
+
+
+async def test_version_is_shown(run: Run) -> None:
+    assert (await run("--version")).out == f"cinder {__version__}\n"

@@ -1,0 +1,79 @@
+"""The server as a process: how it starts, stops, and what survives its death."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.site import Site
+from tests.surfaces.running import RunningServer, run_server
+
+SCRAPES = 200
+
+
+async def test_the_server_prints_where_it_listens_and_its_token(tmp_path: Path) -> None:
+    async with run_server(tmp_path / "data") as server, server.client() as client:
+        assert (await client.get("/readyz")).json()["status"] == "ready"
+        assert server.token == (tmp_path / "data" / "api-token").read_text().strip()
+
+
+async def test_a_told_stop_is_a_clean_one(tmp_path: Path) -> None:
+    async with run_server(tmp_path / "data") as server:
+        server.process.terminate()
+        async with asyncio.timeout(20):
+            await server.process.wait()
+    with sqlite3.connect(tmp_path / "data" / "cinder.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+
+
+async def test_what_was_answered_survives_the_servers_sudden_death(
+    tmp_path: Path, site: Site
+) -> None:
+    data_dir = tmp_path / "data"
+    async with run_server(data_dir, CINDER_EGRESS__ALLOW=site.address) as server:
+        uris = await _scrape_until_killed(server, site)
+    assert 0 < len(uris) < 2 * SCRAPES
+    async with run_server(data_dir, CINDER_EGRESS__ALLOW=site.address) as server:
+        await _read_all(server, uris)
+    with sqlite3.connect(data_dir / "cinder.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+
+
+async def _scrape_until_killed(server: RunningServer, site: Site) -> list[str]:
+    """Kill the server in the middle of many scrapes; return the URIs it had answered by then."""
+    answered: list[str] = []
+    half_done = asyncio.Event()
+
+    async def scrape(client: httpx2.AsyncClient, number: int) -> None:
+        body = {"url": site.url(f"/numbered?n={number}"), "formats": ["markdown"]}
+        try:
+            response = await client.post("/api/v2/scrape", json=body)
+        except httpx2.TransportError:
+            return
+        data: dict[str, Any] = response.json()["data"]
+        answered.extend(data["savedUris"].values())
+        if len(answered) >= SCRAPES // 2:
+            half_done.set()
+
+    async with server.client() as client, asyncio.TaskGroup() as scrapes:
+        for number in range(SCRAPES):
+            scrapes.create_task(scrape(client, number))
+        await half_done.wait()
+        await server.kill()
+    return answered
+
+
+async def _read_all(server: RunningServer, uris: list[str]) -> None:
+    async with (
+        server.client() as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+    ):
+        for uri in uris:
+            result = await client.read_resource(uri)
+            assert "Ember" in str(result.contents)

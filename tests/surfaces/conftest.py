@@ -1,0 +1,54 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from cinder.app import open_app
+from cinder.config import Settings
+from cinder.surfaces.http import create_api
+from tests.conftest import TableResolver
+
+TOKEN = "test-token"
+
+
+@asynccontextmanager
+async def started(api: FastAPI) -> AsyncIterator[None]:
+    """Start a server up and shut it down within one task, as a real server does."""
+    is_up, may_end = asyncio.Event(), asyncio.Event()
+
+    async def live() -> None:
+        async with api.router.lifespan_context(api):
+            is_up.set()
+            await may_end.wait()
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(live())
+        await is_up.wait()
+        yield
+        may_end.set()
+
+
+@pytest.fixture
+async def api(settings: Settings, resolver: TableResolver) -> AsyncIterator[FastAPI]:
+    """The whole server, started up, in this process."""
+    served = create_api(settings, open_app(settings, resolver=resolver))
+    async with started(served):
+        yield served
+
+
+@pytest.fixture
+async def stranger(api: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client without a token."""
+    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+        yield client
+
+
+@pytest.fixture
+async def client(stranger: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    """A client with the token."""
+    stranger.headers["Authorization"] = f"Bearer {TOKEN}"
+    return stranger

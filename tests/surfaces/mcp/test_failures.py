@@ -1,0 +1,57 @@
+import json
+
+from cinder.errors import (
+    Attempt,
+    Diagnostics,
+    EgressBlocked,
+    FieldProblem,
+    InvalidRequest,
+    ScrapeFailed,
+)
+from cinder.surfaces.mcp.failures import (
+    MAX_CHARS,
+    describe_failure,
+    describe_unexpected,
+    describe_unknown_tool,
+)
+
+
+def test_failure_says_what_failed_what_to_do_and_what_was_tried() -> None:
+    diagnostics = Diagnostics((Attempt("native", 12, "HTTP 404 Not Found"),))
+    error = ScrapeFailed("The server answered 404 Not Found", diagnostics=diagnostics)
+    what, next_step, tried = describe_failure(error).split("\n")
+    assert what == "SCRAPE_FAILED: The server answered 404 Not Found"
+    assert "try again" in next_step
+    assert json.loads(tried.removeprefix("Diagnostics: ")) == {
+        "strategiesAttempted": ["native"],
+        "strategyErrors": {"native": "HTTP 404 Not Found"},
+        "timing": {"native": 12},
+    }
+
+
+def test_failure_before_any_attempt_has_no_diagnostics() -> None:
+    assert "Diagnostics" not in describe_failure(EgressBlocked())
+
+
+def test_every_wrong_argument_has_a_line() -> None:
+    problems = (FieldProblem("url", "Required"), FieldProblem("maxAge", "Too small"))
+    assert describe_failure(InvalidRequest(problems=problems)).split("\n") == [
+        "VALIDATION_ERROR: Correct these arguments and call again.",
+        "- url: Required",
+        "- maxAge: Too small",
+    ]
+
+
+def test_many_wrong_arguments_are_counted_beyond_the_limit() -> None:
+    problems = tuple(FieldProblem(f"includeTags[{n}]", "Wrong " * 10) for n in range(50))
+    text = describe_failure(InvalidRequest(problems=problems))
+    assert len(text) <= MAX_CHARS
+    assert text.endswith("more")
+
+
+def test_failures_stay_short_whatever_they_quote() -> None:
+    attempts = tuple(Attempt(f"strategy-{n}", 1, "e" * 5_000) for n in range(9))
+    error = ScrapeFailed("m" * 5_000, diagnostics=Diagnostics(attempts))
+    assert len(describe_failure(error)) <= MAX_CHARS
+    assert len(describe_unknown_tool("x" * 5_000, ["scrape"])) <= MAX_CHARS
+    assert len(describe_unexpected("scrape")) <= MAX_CHARS

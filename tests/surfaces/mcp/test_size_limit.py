@@ -1,0 +1,27 @@
+from cinder.config import ServerSettings
+from cinder.model.request import Format
+from cinder.services.excerpt import Window
+from cinder.surfaces.mcp.size_limit import shared_window
+from cinder.surfaces.scrape_arguments import ScrapeArguments
+
+SERVER = ServerSettings(mcp_result_max_chars=10_000, result_max_chars_ceiling=50_000)
+
+
+def test_default_leaves_room_for_the_header() -> None:
+    window = shared_window(ScrapeArguments(), [Format.MARKDOWN], SERVER)
+    assert window == Window(0, 9_000)
+
+
+def test_formats_share_the_room_evenly() -> None:
+    formats = [Format.MARKDOWN, Format.HTML, Format.LINKS]
+    assert shared_window(ScrapeArguments(), formats, SERVER) == Window(0, 3_000)
+
+
+def test_explicit_size_is_honoured_exactly() -> None:
+    arguments = ScrapeArguments(max_chars=12_345, start_index=7)
+    assert shared_window(arguments, [Format.MARKDOWN], SERVER) == Window(7, 12_345)
+
+
+def test_explicit_size_ends_at_the_ceiling() -> None:
+    arguments = ScrapeArguments(max_chars=10_000_000)
+    assert shared_window(arguments, [Format.MARKDOWN], SERVER) == Window(0, 50_000)

@@ -1,0 +1,120 @@
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cinder.config import read_settings
+from cinder.surfaces.token import UnsafeSettings, find_token
+from tests.site import Site
+
+PROTECTED = [
+    ("POST", "/api/v2/scrape"),
+    ("POST", "/v1/scrape"),
+    ("POST", "/mcp"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+    ("GET", "/docs"),
+    ("GET", "/openapi.json"),
+    ("GET", "/nowhere"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (b"Accept", b"*/*"),
+        (b"Authorization", b"Bearer wrong"),
+        (b"Authorization", b"Bearer test-tokenx"),
+        (b"Authorization", b"Basic test-token"),
+        (b"Authorization", b"Bearer \xff\xfe"),
+        (b"X-Api-Key", b"test-token"),
+        (b"Cookie", b"cinder_session=test-token"),
+    ],
+)
+async def test_without_the_token_nothing_opens(
+    stranger: httpx2.AsyncClient, name: bytes, value: bytes
+) -> None:
+    for method, path in PROTECTED:
+        response = await stranger.request(method, path, headers=[(name, value)])
+        assert response.status_code == 401, path
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert response.json()["error"]["code"] == "UNAUTHORIZED"
+
+
+async def test_health_needs_no_token(stranger: httpx2.AsyncClient) -> None:
+    response = await stranger.get("/healthz")
+    assert (response.status_code, response.json()["status"]) == (200, "ok")
+
+
+async def test_readiness_names_every_part(client: httpx2.AsyncClient) -> None:
+    response = await client.get("/readyz")
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "ready",
+        "parts": {"database": "ok", "egress": "ok", "extraction": "ok"},
+    }
+
+
+async def test_metrics_count_requests_by_surface_and_command(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    await client.post("/api/v2/scrape", json={"url": site.url("/article")})
+    await client.post("/api/v2/scrape", json={})
+    shown = (await client.get("/metrics")).text
+    count = "cinder_scrape_requests_total{command"
+    assert f'{count}="start",outcome="ok",surface="rest_v2"}} 1.0' in shown
+    assert f'{count}="start",outcome="VALIDATION_ERROR",surface="rest_v2"}} 1.0' in shown
+
+
+async def test_a_browser_without_a_token_is_led_to_the_login(stranger: httpx2.AsyncClient) -> None:
+    response = await stranger.get("/docs", headers={"Accept": "text/html"})
+    assert (response.status_code, response.headers["Location"]) == (303, "/login?next=/docs")
+
+
+async def test_logging_in_opens_the_pages_for_people_and_not_the_api(
+    stranger: httpx2.AsyncClient,
+) -> None:
+    form = {"token": "test-token", "next": "/docs"}
+    response = await stranger.post("/login", data=form)
+    assert (response.status_code, response.headers["Location"]) == (303, "/docs")
+    cookie = response.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "test-token" not in cookie
+    assert (await stranger.get("/docs")).status_code == 200
+    assert (await stranger.post("/v1/scrape", json={"url": "a.example"})).status_code == 401
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil", "/v1/x"])
+async def test_a_login_leads_nowhere_else(stranger: httpx2.AsyncClient, target: str) -> None:
+    response = await stranger.post("/login", data={"token": "test-token", "next": target})
+    assert response.headers["Location"] == "/docs"
+
+
+async def test_a_wrong_token_does_not_log_in(stranger: httpx2.AsyncClient) -> None:
+    response = await stranger.post("/login", data={"token": "wrong", "next": "/docs"})
+    assert response.status_code == 401
+    assert "Set-Cookie" not in response.headers
+
+
+async def test_the_api_describes_itself_without_outside_help(client: httpx2.AsyncClient) -> None:
+    document = (await client.get("/openapi.json")).json()
+    assert {"/api/v2/scrape", "/v1/scrape"} <= set(document["paths"])
+    assert "maxChars" in document["components"]["schemas"]["ScrapeArguments"]["properties"]
+    page = (await client.get("/docs")).text
+    assert "https://" not in page
+
+
+def test_a_token_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    settings = read_settings(data_dir=tmp_path / "data")
+    token = find_token(settings)
+    assert token is not None
+    assert len(token) >= 32
+    assert find_token(settings) == token
+    assert (tmp_path / "data" / "api-token").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("server", [{"host": "0.0.0.0"}, {"host": "0.0.0.0", "auth": "off"}])
+def test_an_open_server_without_a_token_does_not_start(server: dict[str, str]) -> None:
+    with pytest.raises(UnsafeSettings):
+        find_token(read_settings(server=server))
