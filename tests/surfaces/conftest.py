@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from cinder.app import open_app
 from cinder.config import Settings
@@ -15,7 +15,7 @@ TOKEN = "test-token"
 
 
 @asynccontextmanager
-async def started(api: FastAPI) -> AsyncIterator[None]:
+async def started(api: Starlette) -> AsyncIterator[None]:
     """Start a server up and shut it down within one task, as a real server does."""
     is_up, may_end = asyncio.Event(), asyncio.Event()
 
@@ -32,7 +32,7 @@ async def started(api: FastAPI) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-async def api(settings: Settings, resolver: TableResolver) -> AsyncIterator[FastAPI]:
+async def api(settings: Settings, resolver: TableResolver) -> AsyncIterator[Starlette]:
     """The whole server, started up, in this process."""
     served = create_api(settings, open_app(settings, resolver=resolver))
     async with started(served):
@@ -40,7 +40,7 @@ async def api(settings: Settings, resolver: TableResolver) -> AsyncIterator[Fast
 
 
 @pytest.fixture
-async def stranger(api: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
+async def stranger(api: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
     """A client without a token."""
     transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:

@@ -28,8 +28,17 @@ class Database(Protocol):
         """Finish what was begun and disconnect."""
         ...
 
-    async def read(self, start: Callable[[], Procedure[T]]) -> T:
-        """Run a procedure that only reads."""
+    async def read(
+        self,
+        start: Callable[[], Procedure[T]],
+        *,
+        measure: Callable[[], Procedure[int]] | None = None,
+    ) -> T:
+        """Run a procedure that only reads.
+
+        `measure` tells how many bytes it will read, for a database that may choose by it where
+        to run the procedure.
+        """
         ...
 
     async def write(self, start: Callable[[], Procedure[T]]) -> T:

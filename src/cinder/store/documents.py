@@ -72,7 +72,11 @@ class DocumentStore:
         """Return the newest document under this key, unless it has expired; count the access."""
         now = self._clock()
         found = await self._timed(
-            "find", self._database.read(lambda: reading.find_entry(cache_key, now, self._dialect))
+            "find",
+            self._database.read(
+                lambda: reading.find_entry(cache_key, now, self._dialect),
+                measure=lambda: reading.measure_entry(cache_key),
+            ),
         )
         if found is not None:
             self._access.add(cache_key, now)

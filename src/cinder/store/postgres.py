@@ -77,7 +77,12 @@ class PostgresDatabase:
             with _translated():
                 await pool.close()
 
-    async def read(self, start: Callable[[], Procedure[T]]) -> T:
+    async def read(
+        self,
+        start: Callable[[], Procedure[T]],
+        *,
+        measure: Callable[[], Procedure[int]] | None = None,  # noqa: ARG002 - waits either way
+    ) -> T:
         """Run a procedure on any connection."""
         with _translated():
             async with self._open_pool().acquire() as connection:

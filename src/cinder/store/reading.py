@@ -18,6 +18,13 @@ SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screens
  WHERE e.cache_key = $1 AND e.expires_at > $2
 """
 
+_MEASURE_ENTRY = """
+SELECT COALESCE(LENGTH(raw_content), 0) + COALESCE(LENGTH(cleaned_content), 0)
+     + COALESCE(LENGTH(extracted_content), 0) + COALESCE(LENGTH(screenshot), 0)
+     + LENGTH(document) AS size
+  FROM webhook.scrape_cache WHERE cache_key = $1
+"""
+
 # Only the body asked for is read; where there is no raw text, the raw body is the media.
 _FIND_VERSION = """
 SELECT v.id, v.url, v.title, e.id AS entry_id, e.content_type, e.screenshot_format,
@@ -68,6 +75,12 @@ def find_entry(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[Sav
     row = rows[0]
     version = Version(row["place"], from_milliseconds(row["saved_at"]))
     return SavedDocument(decode_entry(row, dialect), version, cache_key)
+
+
+def measure_entry(cache_key: str) -> Procedure[int]:
+    """Return how many bytes finding an entry reads, as the database holds them."""
+    rows = yield Statement(_MEASURE_ENTRY, (cache_key,))
+    return rows[0]["size"] if rows else 0
 
 
 def read_body(

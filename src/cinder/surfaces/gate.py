@@ -37,12 +37,13 @@ class Tokens:
 
     def admits(self, request: Request) -> bool:
         """Whether a request may pass."""
-        if not self.are_required or request.url.path in OPEN_PATHS:
+        path: str = request.scope["path"]
+        if not self.are_required or path in OPEN_PATHS:
             return True
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self.matches(given.strip()):
             return True
-        is_for_people = request.method == "GET" and is_for_people_path(request.url.path)
+        is_for_people = request.method == "GET" and is_for_people_path(path)
         return is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, ""))
 
     def _is_session(self, given: str) -> bool:

@@ -5,10 +5,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import structlog
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Response
 from fastapi_offline import FastAPIOffline
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from cinder import __version__
 from cinder.app import App
@@ -26,7 +29,7 @@ from cinder.surfaces.token import find_token
 log = structlog.get_logger()
 
 
-def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) -> FastAPI:
+def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) -> Starlette:
     """Return the whole server as an app, which opens cinder as it starts up.
 
     Raises:
@@ -35,36 +38,40 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
     tokens = Tokens(find_token(settings))
 
     @asynccontextmanager
-    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(api: Starlette) -> AsyncIterator[None]:
         async with opening as app, open_http(app) as mcp:
-            _add_routes(api, app)
-            api.router.routes.append(Route("/mcp", endpoint=mcp))
+            api.router.routes += [
+                *rest_v2.build_routes(app),
+                *rest_v1.build_routes(app),
+                Route("/mcp", endpoint=mcp),
+                *login_routes(tokens),
+                Mount("/", _make_operations(app)),
+            ]
             yield
 
+    gate = Middleware(Gate, tokens=tokens, max_request_bytes=settings.server.max_request_bytes)
+    return Starlette(
+        lifespan=lifespan, middleware=[gate], exception_handlers={Exception: _answer_unexpected}
+    )
+
+
+def _make_operations(app: App) -> FastAPI:
+    """Return the routes for those who run the server, and the documentation of all routes."""
     api = FastAPIOffline(
         title="cinder",
         version=__version__,
         description="A URL in; clean, honest, citable content out.",
         redoc_url=None,
-        lifespan=lifespan,
     )
-    api.router.routes.extend(login_routes(tokens))
-    api.add_exception_handler(Exception, _answer_unexpected)
-    api.add_middleware(Gate, tokens=tokens, max_request_bytes=settings.server.max_request_bytes)
-    return api
-
-
-def _add_routes(api: FastAPI, app: App) -> None:
-    api.include_router(rest_v2.build_router(app))
-    api.include_router(rest_v1.build_router(app))
     api.include_router(_operations(app))
     generate = api.openapi
 
     def complete() -> dict[str, Any]:  # Any: an OpenAPI document is free-form
-        return openapi.complete(generate())
+        return openapi.complete(generate(), rest_v2.OPERATIONS | rest_v1.OPERATIONS)
 
     # The way FastAPI documents for changing the generated document.
     api.openapi = complete  # type: ignore[method-assign]
+    return api
 
 
 def _operations(app: App) -> APIRouter:

@@ -1,33 +1,51 @@
-"""The OpenAPI document: what the routes take, generated from the models that read it."""
+"""The OpenAPI document: what the API's routes take, generated from the models that read it.
 
+These routes are Starlette's: FastAPI would solve dependencies that they do not have, which takes
+as long as the rest of a cached answer. What it cannot see, it cannot document; hence this page.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
-
-from cinder.surfaces.page_arguments import PageArguments
-from cinder.surfaces.scrape_arguments import ScrapeArguments
 
 # OpenAPI documents are free-form JSON, hence Any throughout.
 OpenApi = dict[str, Any]
 
 _REF = "#/components/schemas/{model}"
-_MODELS: tuple[type[BaseModel], ...] = (PageArguments, ScrapeArguments)
 
 
-def json_body(model: type[BaseModel]) -> OpenApi:
-    """Return the part of a route's description that says it takes this model as JSON."""
-    schema = {"$ref": _REF.format(model=model.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A POST route to describe: what it does, and the model that reads its body."""
+
+    summary: str
+    model: type[BaseModel]
+
+    def describe(self) -> OpenApi:
+        """Return the operation as OpenAPI has it."""
+        schema = {"$ref": _REF.format(model=self.model.__name__)}
+        body = {"required": True, "content": {"application/json": {"schema": schema}}}
+        answers = {"200": "The answer", "400": "Invalid arguments, each named", "401": "No token"}
+        return {
+            "summary": self.summary,
+            "requestBody": body,
+            "responses": {status: {"description": text} for status, text in answers.items()},
+        }
 
 
-def complete(document: OpenApi) -> OpenApi:
-    """Add the models that routes refer to, and how to authenticate."""
+def complete(document: OpenApi, operations: Mapping[str, Operation]) -> OpenApi:
+    """Add the API's routes, the models they take, and how to authenticate."""
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
-    for model in _MODELS:
-        schema = model.model_json_schema(ref_template=_REF, by_alias=True)
+    paths = {}
+    for path, operation in operations.items():
+        schema = operation.model.model_json_schema(ref_template=_REF, by_alias=True)
         schemas |= schema.pop("$defs", {})
-        schemas[model.__name__] = schema
+        schemas[operation.model.__name__] = schema
+        paths[path] = {"post": operation.describe()}
+    document["paths"] = paths | document["paths"]
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     return document

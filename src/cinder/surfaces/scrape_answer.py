@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cinder.model.document import Document, Json, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
-from cinder.model.saved import format_timestamp
+from cinder.model.saved import SavedDocument, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists
 from cinder.services.scrape import ScrapeOutcome
@@ -79,13 +79,12 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
         data[wanted] = excerpts[-1].text
     data |= _lists(document, request)
     cut_lists = fit_lists(data, _LIST_FORMATS, window.max_chars)
-    whole_uri = outcome.saved.primary_uri if outcome.saved else None
-    data["metadata"] = _metadata(document) | _describe_cuts(excerpts, cut_lists, whole_uri)
+    data["metadata"] = _metadata(document) | _describe_cuts(excerpts, cut_lists, outcome.saved)
     return data
 
 
 def _describe_cuts(
-    excerpts: Sequence[Excerpt], cut_lists: str | None, whole_uri: str | None
+    excerpts: Sequence[Excerpt], cut_lists: str | None, saved: SavedDocument | None
 ) -> dict[str, Json]:
     """Say what was left out, and how to get it."""
     cut = next((excerpt for excerpt in excerpts if excerpt.was_truncated), None)
@@ -95,7 +94,7 @@ def _describe_cuts(
             f"Characters {cut.start} to {cut.end} of {cut.total} are shown: ask again with "
             f"startIndex {cut.end} for what follows, or with a larger maxChars."
         )
-        notices += [f"{whole_uri} holds the whole."] if whole_uri else []
+        notices += [f"{saved.primary_uri} holds the whole."] if saved else []
     if cut_lists is not None:
         notices.append(f"{cut_lists} Ask again with a larger maxChars for all.")
     shown: dict[str, Json] = {"wasTruncated": bool(notices)}

@@ -1,26 +1,29 @@
 """POST /v1/scrape: one page with what it says about itself."""
 
-from fastapi import APIRouter, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError
 from cinder.model.document import Json
 from cinder.surfaces.answers import error_response, json_response, read_json
 from cinder.surfaces.arguments import read_arguments
-from cinder.surfaces.openapi import json_body
+from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import describe_page
 from cinder.surfaces.page_arguments import PageArguments
 
 CALLER = "owner"
 
+OPERATIONS = {
+    "/v1/scrape": Operation("Scrape one page: its content and its metadata", PageArguments)
+}
 
-def build_router(app: App) -> APIRouter:
+
+def build_routes(app: App) -> list[Route]:
     """Return the routes of the first REST version."""
-    router = APIRouter(prefix="/v1", tags=["pages"])
 
-    @router.post("/scrape", openapi_extra=json_body(PageArguments))
     async def scrape(request: Request) -> Response:
-        """Scrape one page: its content in one format, and its metadata."""
         try:
             response = json_response(await _scrape(app, await read_json(request)))
             outcome = "ok"
@@ -29,7 +32,7 @@ def build_router(app: App) -> APIRouter:
         app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
         return response
 
-    return router
+    return [Route("/v1/scrape", scrape, methods=["POST"])]
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from fastapi import APIRouter, Request, Response
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError
@@ -11,7 +13,7 @@ from cinder.model.request import Format
 from cinder.surfaces.answers import json_response, read_json
 from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
-from cinder.surfaces.openapi import json_body
+from cinder.surfaces.openapi import Operation
 from cinder.surfaces.scrape_answer import describe_outcome
 from cinder.surfaces.scrape_arguments import (
     Command,
@@ -23,14 +25,15 @@ from cinder.surfaces.scrape_arguments import (
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 CALLER = "owner"
 
+OPERATIONS = {
+    "/api/v2/scrape": Operation("Scrape one URL and return it, keep it, or both", ScrapeArguments)
+}
 
-def build_router(app: App) -> APIRouter:
+
+def build_routes(app: App) -> list[Route]:
     """Return the routes of the second REST version."""
-    router = APIRouter(tags=["scrape"])
 
-    @router.post("/api/v2/scrape", openapi_extra=json_body(ScrapeArguments))
     async def scrape(request: Request) -> Response:
-        """Scrape one URL and return it, keep it, or both."""
         command = Command.START.value
         try:
             given = await read_json(request)
@@ -43,7 +46,7 @@ def build_router(app: App) -> APIRouter:
         app.metrics.requests.labels("rest_v2", command, outcome).inc()
         return json_response(answer, status)
 
-    return router
+    return [Route("/api/v2/scrape", scrape, methods=["POST"])]
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:

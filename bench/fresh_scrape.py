@@ -1,0 +1,79 @@
+"""Fresh static scrapes: CPU a page, beside fetching and converting in a bare loop."""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from curl_cffi.requests import AsyncSession
+from html_to_markdown import convert
+
+from bench.cpu import cpu_seconds
+from bench.website import run_website
+from cinder.app import App, open_app
+from cinder.config import read_settings
+from cinder.model.request import CachePolicy, ScrapeRequest
+
+PAGES = 300
+PAGE_BYTES = 60_000
+CONCURRENCY = 16
+ROUNDS = 3
+BAR_MS = 12
+
+
+async def bench_fresh_scrape() -> None:
+    async with run_website(PAGE_BYTES) as address:
+        with tempfile.TemporaryDirectory() as folder:
+            settings = read_settings(data_dir=Path(folder), egress={"allow": [address]})
+            async with open_app(settings) as app:
+                await _with_cinder(app, address, range(20))
+                rounds = [await _round(app, address) for _ in range(ROUNDS)]
+    cinder, bare = (sorted(column)[ROUNDS // 2] for column in zip(*rounds, strict=True))
+    print(
+        f"fresh static scrape, {PAGE_BYTES // 1000} KB pages: {cinder:.2f} ms CPU a page "
+        f"(bar {BAR_MS}), bare loop (curl + html-to-markdown) {bare:.2f} ms, "
+        f"ratio {cinder / bare:.1f}"
+    )
+
+
+async def _round(app: App, address: str) -> tuple[float, float]:
+    return (
+        await _measure(_with_cinder(app, address, range(PAGES))),
+        await _measure(_bare(address, range(PAGES))),
+    )
+
+
+async def _measure(work: Awaitable[None]) -> float:
+    before = cpu_seconds()
+    await work
+    return (cpu_seconds() - before) / PAGES * 1000
+
+
+async def _with_cinder(app: App, address: str, pages: range) -> None:
+    async def one(number: int) -> None:
+        url = f"http://{address}/{number}"
+        await app.scrape.scrape(ScrapeRequest(url=url, cache=CachePolicy(force_rescrape=True)))
+
+    await _at_once(one, pages)
+
+
+async def _bare(address: str, pages: range) -> None:
+    async with AsyncSession(max_clients=CONCURRENCY) as session:
+
+        async def one(number: int) -> None:
+            response = await session.get(f"http://{address}/{number}")
+            convert(response.text)
+
+        await _at_once(one, pages)
+
+
+async def _at_once(work: Callable[[int], Awaitable[None]], numbers: range) -> None:
+    waiting = iter(numbers)
+
+    async def worker() -> None:
+        for number in waiting:
+            await work(number)
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(CONCURRENCY):
+            workers.create_task(worker())
