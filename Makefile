@@ -6,10 +6,10 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test check bench lock
+.PHONY: help setup setup-dev run test check bench inspector lock
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.installed ## Install cinder and what it needs to run
 setup-dev: $(VENV)/.installed-dev ## Install what testing and checking need as well
@@ -28,6 +28,13 @@ check: setup-dev ## Check format, lint, types and import contracts
 
 bench: setup-dev ## Measure speed beside a bare loop doing the same work
 	$(BIN)/python -m bench
+
+inspector: setup-dev tests/inspector/node_modules ## List and call the tools with the MCP inspector
+	$(BIN)/python -m tests.inspector
+
+tests/inspector/node_modules: tests/inspector/package.json
+	cd tests/inspector && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
 
 lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv

@@ -1,12 +1,18 @@
 """The documents say what the code does."""
 
+import re
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from cinder.config import Section, Settings
+from cinder.app import open_app
+from cinder.config import Section, Settings, read_settings
+from cinder.model.request import ScrapeRequest
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
@@ -52,3 +58,33 @@ def test_every_setting_is_documented_with_its_variable_and_default(row: str) -> 
 def test_no_setting_is_documented_that_does_not_exist() -> None:
     documented = [line for line in SETTINGS_PAGE.splitlines() if line.startswith("| `")]
     assert documented == rows()
+
+
+def test_every_setting_and_file_that_the_readme_names_exists() -> None:
+    readme = (ROOT / "README.md").read_text()
+    variables = re.findall(r"`(CINDER_[A-Z_]+)", readme)
+    assert variables
+    for variable in variables:
+        assert f"`{variable}`" in SETTINGS_PAGE
+    for name in re.findall(r"`([A-Za-z/]+\.(?:md|html))`", readme):
+        assert (ROOT / name).exists(), name
+
+
+async def test_the_tour_shows_what_a_reader_will_see(tmp_path: Path) -> None:
+    """Run the tour's scrape, on a port of its own, and find its output in the README."""
+    readme = (ROOT / "README.md").read_text()
+    handler = partial(SimpleHTTPRequestHandler, directory=ROOT / "examples" / "site")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"127.0.0.1:{server.server_port}"
+            settings = read_settings(data_dir=tmp_path, egress={"allow": [address]})
+            request = ScrapeRequest(url=f"http://{address}/ember.html")
+            async with open_app(settings) as app:
+                outcome = await app.scrape.scrape(request)
+        finally:
+            server.shutdown()
+            thread.join()
+    shown = (outcome.document.content.markdown or "").replace(address, "127.0.0.1:8080")
+    assert f"$ cinder scrape http://127.0.0.1:8080/ember.html\n{shown}\n```" in readme
