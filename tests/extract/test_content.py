@@ -71,9 +71,13 @@ def test_the_main_content_is_what_counts_by_default() -> None:
     assert not any(word in markdown for word in ("Menu", "Buy", "Imprint"))
 
 
-def test_the_whole_page_can_be_asked_for() -> None:
-    markdown = extract(content=ContentOptions(only_main_content=False)).markdown or ""
-    assert all(word in markdown for word in ("Menu", "Title", "Buy", "Imprint"))
+def test_the_whole_page_can_be_asked_for_with_and_without_its_chrome() -> None:
+    whole = ContentOptions(only_main_content=False)
+    bare = extract(content=whole).markdown or ""
+    assert all(word in bare for word in ("Title", "Buy"))
+    assert not any(word in bare for word in ("Menu", "Imprint"))
+    full = extract(content=whole, strip_chrome_tags=False).markdown or ""
+    assert all(word in full for word in ("Menu", "Title", "Buy", "Imprint"))
 
 
 def test_chrome_inside_the_content_stays_unless_stripped() -> None:

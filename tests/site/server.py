@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 
@@ -16,12 +17,13 @@ from tests.site.pages import Pages
 class Site:
     """A running website."""
 
+    scheme: str
     port: int
     pages: Pages
     loop: asyncio.AbstractEventLoop
 
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"{self.scheme}://127.0.0.1:{self.port}{path}"
 
     @property
     def address(self) -> str:
@@ -52,13 +54,18 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def serve_site() -> Iterator[Site]:
+def serve_site(certificate: Path | None = None) -> Iterator[Site]:
+    """Serve the website until the exit; with a certificate, over TLS."""
     pages = Pages()
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     loop = asyncio.new_event_loop()
     config = uvicorn.Config(
-        pages.app(), log_level="error", timeout_graceful_shutdown=1, lifespan="off"
+        pages.app(),
+        log_level="error",
+        timeout_graceful_shutdown=1,
+        lifespan="off",
+        ssl_certfile=certificate,
     )
     server = _Server(config)
     thread = threading.Thread(
@@ -67,7 +74,8 @@ def serve_site() -> Iterator[Site]:
     thread.start()
     assert server.ready.wait(10)
     try:
-        yield Site(listener.getsockname()[1], pages, loop)
+        scheme = "https" if certificate else "http"
+        yield Site(scheme, listener.getsockname()[1], pages, loop)
     finally:
         loop.call_soon_threadsafe(pages.release.set)
         server.should_exit = True

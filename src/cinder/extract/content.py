@@ -137,13 +137,13 @@ class _Page:
             remove_invisible(root)
             if self._options.remove_base64_images:
                 remove_base64_images(root)
-        if content.only_main_content and not content.include_tags:
-            selected.roots = [self._main_content(root) for root in selected.roots]
-
-    def _main_content(self, root: LexborNode) -> LexborNode:
-        if self._options.strip_chrome_tags:
+        # What a caller names is the content, whatever it looks like.
+        if content.include_tags:
+            return
+        for root in selected.roots if self._options.strip_chrome_tags else ():
             remove_chrome(root)
-        return keep_main_content(root)
+        if content.only_main_content:
+            selected.roots = [keep_main_content(root) for root in selected.roots]
 
     def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
         html = ""
