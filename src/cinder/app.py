@@ -64,7 +64,7 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
         scrape = await parts.enter_async_context(
             ScrapeService(
                 store=store,
-                ladder=Ladder([fetcher], _retry_policy(settings.scrape)),
+                ladder=Ladder(fetcher, _retry_policy(settings.scrape)),
                 sandbox=sandbox,
                 metrics=metrics,
                 defaults=_content_defaults(settings),

@@ -9,6 +9,7 @@
     ├── ScrapeTimeout         SCRAPE_TIMEOUT       the request's time ran out
     ├── ScrapeFailed          SCRAPE_FAILED        every strategy was tried and none worked
     │   └── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
+    ├── Overloaded            OVERLOADED           too much at once; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
@@ -108,6 +109,7 @@ class CinderError(Exception):
     message: str = ""
     url: str | None = field(default=None, kw_only=True)
     diagnostics: Diagnostics | None = field(default=None, kw_only=True)
+    verdict: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.message = self.message or cleandoc(self.__doc__ or "")
@@ -175,6 +177,12 @@ class ScrapeFailed(CinderError):
 
 class ConnectionFailed(ScrapeFailed):
     """The connection could not be made, or broke before the answer was whole."""
+
+
+class Overloaded(CinderError):
+    """More is asked for at once than the server takes; try again later."""
+
+    code = ErrorCode.OVERLOADED
 
 
 class ContentTooLarge(CinderError):

@@ -12,7 +12,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "cinder_scrape_requests",
-            "Scrape requests by surface, command and outcome (an error code, or ok).",
+            "Scrape requests by surface, command and outcome (ok or an error code).",
             ["surface", "command", "outcome"],
             registry=self.registry,
         )
@@ -24,7 +24,7 @@ class Metrics:
         )
         self.strategies = Counter(
             "cinder_strategy_attempts",
-            "Fetch attempts by strategy and outcome (an error code, or ok).",
+            "Fetch attempts by strategy and outcome (ok, http_error, cancelled or an error code).",
             ["strategy", "outcome"],
             registry=self.registry,
         )

@@ -1,9 +1,10 @@
 import pytest
 
-from cinder.errors import EgressBlocked
+from cinder.errors import EgressBlocked, ScrapeFailed
 from cinder.fetch.redirects import HopHeaders, redirect_target
 
 HOME = "https://a.example/start"
+SENT = [("Authorization", "Bearer x"), ("cookie", "a=b"), ("X-Api-Key", "k"), ("X-A", "1")]
 
 
 def test_a_redirect_is_joined_to_the_page_it_came_from() -> None:
@@ -16,15 +17,22 @@ def test_an_answer_without_a_way_on_is_final(status: int, location: str | None) 
     assert redirect_target(HOME, status, location) is None
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "javascript:alert(1)", "http://["])
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "javascript:alert(1)", "mailto:a@b.example"]
+)
 def test_a_redirect_out_of_the_web_is_refused(location: str) -> None:
     with pytest.raises(EgressBlocked):
         redirect_target(HOME, 302, location)
 
 
+def test_a_redirect_that_leads_nowhere_is_a_failure() -> None:
+    with pytest.raises(ScrapeFailed):
+        redirect_target(HOME, 302, "http://[")
+
+
 def test_credentials_stay_with_their_origin() -> None:
-    headers = HopHeaders(HOME, [("Authorization", "Bearer x"), ("cookie", "a=b"), ("X-A", "1")])
-    assert len(headers.for_url("https://a.example/other")) == 3
+    headers = HopHeaders(HOME, SENT)
+    assert headers.for_url("https://a.example/other") == SENT
     assert headers.for_url("https://b.example/") == [("X-A", "1")]
     assert headers.for_url("http://a.example/") == [("X-A", "1")]
 

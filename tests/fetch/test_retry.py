@@ -45,6 +45,8 @@ def test_the_server_decides_the_wait_within_our_patience() -> None:
         ("Sat, 15 Nov 2025 18:31:00 GMT", 60),
         ("Sat, 15 Nov 2025 18:00:00 GMT", 0),
         ("soon", None),
+        ("Thu, 01 Jan 1970 00:00:00 +99999999999999", None),
+        ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", None),
         ("-5", None),
         ("", None),
     ],

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import replace
 
 import pytest
@@ -6,10 +7,12 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.errors import (
+    CinderError,
     ConnectionFailed,
     ContentTooLarge,
     DnsFailed,
     EgressBlocked,
+    ErrorCode,
     ScrapeFailed,
     ScrapeTimeout,
     Unsupported,
@@ -243,6 +246,7 @@ async def test_a_closed_port_is_a_connection_that_is_tried_again(
         ("/image", "image/png"),
         ("/paper", "application/pdf"),
         ("/attachment", "application/octet-stream"),
+        ("/archive", "application/zip"),
     ],
 )
 async def test_media_is_handed_through_whatever_was_asked_for(
@@ -251,10 +255,66 @@ async def test_media_is_handed_through_whatever_was_asked_for(
     outcome = await app.scrape.scrape(ScrapeRequest(url=site.url(path)))
     assert outcome.document.media is not None
     assert outcome.document.media.mime == mime
+    assert outcome.document.verdict.kind is VerdictKind.OK
     assert outcome.saved is not None
-    kept = await app.archive.read(outcome.saved.uris[SavedKind.RAW], "owner")
+    kept = await app.archive.read(outcome.saved.primary_uri, "owner")
     assert kept is not None
     assert (kept.data, kept.mime) == (outcome.document.media.data, mime)
+
+
+async def test_callers_who_share_a_flight_each_get_what_they_asked_for(
+    app: App, site: Site
+) -> None:
+    request = ScrapeRequest(url=site.url("/silent?code=404"))
+    async with asyncio.TaskGroup() as callers:
+        strict = callers.create_task(_code_of(app.scrape.scrape(request)))
+        lenient = callers.create_task(
+            app.scrape.scrape(replace(request, keep_http_errors=True, url=request.url + "#part"))
+        )
+        await site.asked("/silent")
+        site.release()
+    assert strict.result() is ErrorCode.SCRAPE_FAILED
+    assert lenient.result().document.status_code == 404
+    assert lenient.result().document.url.endswith("#part")
+    assert site.hits("/silent") == 1
+
+
+async def _code_of(work: Awaitable[object]) -> ErrorCode | None:
+    try:
+        await work
+    except CinderError as error:
+        return error.code
+    return None
+
+
+async def test_a_confirmation_that_was_not_asked_for_is_no_page(app: App, site: Site) -> None:
+    await app.scrape.scrape(ScrapeRequest(url=site.url("/etag")))
+    with pytest.raises(ScrapeFailed):
+        await app.scrape.scrape(ScrapeRequest(url=site.url("/status?code=304")))
+
+
+async def test_a_stale_page_is_confirmed_only_by_the_address_that_sent_it(
+    app: App, site: Site
+) -> None:
+    moving = ScrapeRequest(url=site.url("/moving"), cache=CachePolicy(max_age_ms=0))
+    first = await app.scrape.scrape(moving)
+    second = await app.scrape.scrape(moving)
+    assert first.document.content.metadata.title == "Ember care"
+    assert second.document.content.metadata.title == "A page of its own"
+
+
+async def test_odd_header_bytes_do_not_break_a_fetch(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/odd-headers"), cache=CachePolicy(max_age_ms=0))
+    for _ in range(2):
+        outcome = await app.scrape.scrape(request)
+        assert outcome.document.content.metadata.title == "Ember care"
+
+
+async def test_a_wait_longer_than_the_time_left_is_not_begun(app: App, site: Site) -> None:
+    url = site.url("/flaky?failures=9&retry-after=15")
+    with pytest.raises(ScrapeFailed):
+        await app.scrape.scrape(ScrapeRequest(url=url, timeout_ms=5_000))
+    assert site.hits("/flaky") == 1
 
 
 async def test_an_undeclared_charset_is_taken_from_the_page(app: App, site: Site) -> None:

@@ -134,7 +134,25 @@ class Pages:
     async def silent(self, request: Request) -> Response:
         """Answer only once the test lets go."""
         await self.release.wait()
-        return HTMLResponse(ARTICLE)
+        return HTMLResponse(ARTICLE, int(request.query_params.get("code", "200")))
+
+    async def moving(self, request: Request) -> Response:
+        """Redirect the first visitor to a page with validators, and be a page to the others."""
+        if self.hits["/moving"] == 1:
+            return RedirectResponse("/etag")
+        if "if-none-match" in request.headers or "if-modified-since" in request.headers:
+            return Response(status_code=304)
+        return HTMLResponse("<title>A page of its own</title><p>Something else entirely</p>")
+
+    async def odd_headers(self, request: Request) -> Response:
+        """Set a cookie and send a tag that are not ASCII, by way of a redirect."""
+        odd = {"set-cookie": "a=caf\xe9", "etag": '"caf\xe9"'}
+        if self.hits["/odd-headers"] % 2:
+            return Response(status_code=302, headers={"location": "/odd-headers", **odd})
+        return HTMLResponse(ARTICLE, headers=odd)
+
+    async def archive(self, request: Request) -> Response:
+        return Response(b"PK\x03\x04\x00\xff\xfe\x00" * 20, media_type="application/zip")
 
     async def huge(self, request: Request) -> Response:
         async def body() -> AsyncIterator[bytes]:

@@ -84,7 +84,7 @@ async def test_a_page_that_comes_back_to_an_old_state_shares_its_bodies(store: S
 async def test_revalidation_renews_the_document_but_not_its_uri(store: Store, clock: Clock) -> None:
     saved = await store.save(a_document(), a_key(expires_at=NOW + timedelta(days=1)))
     confirmed = NOW + timedelta(hours=20)
-    await store.mark_revalidated("key", confirmed, NOW + timedelta(days=2))
+    await store.mark_revalidated(saved, confirmed, NOW + timedelta(days=2))
     clock.move_on(timedelta(days=1, hours=1))
     found = await store.find("key")
     assert found is not None
@@ -93,9 +93,11 @@ async def test_revalidation_renews_the_document_but_not_its_uri(store: Store, cl
     assert await raw_text(store, saved) is not None
 
 
-async def test_revalidating_an_unknown_key_changes_nothing(store: Store) -> None:
-    await store.mark_revalidated("no such key", NOW, NOW + timedelta(days=2))
-    assert await store.find("no such key") is None
+async def test_revalidating_what_was_replaced_meanwhile_changes_nothing(store: Store) -> None:
+    stale = await store.save(a_document("old"), a_key())
+    newest = await store.save(a_document("new"), a_key())
+    await store.mark_revalidated(stale, NOW + timedelta(hours=1), NOW + timedelta(days=2))
+    assert await store.find("key") == newest
 
 
 async def test_accesses_are_counted_and_survive_a_replacement(store: Store, clock: Clock) -> None:

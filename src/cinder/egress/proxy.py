@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 import h11
@@ -63,12 +62,7 @@ class ForwardProxy:
         )
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         server, self._server = self._server, None
         if server:
             server.close()

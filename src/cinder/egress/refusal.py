@@ -12,6 +12,7 @@ from cinder.errors import (
     ConnectionFailed,
     DnsFailed,
     EgressBlocked,
+    Overloaded,
     ScrapeFailed,
     ScrapeTimeout,
 )
@@ -53,6 +54,7 @@ _STATUS = {
 _ERRORS: dict[RefusalCode, type[CinderError]] = {
     RefusalCode.EGRESS_BLOCKED: EgressBlocked,
     RefusalCode.DNS_ERROR: DnsFailed,
+    RefusalCode.OVERLOADED: Overloaded,
     RefusalCode.CONNECT_FAILED: ConnectionFailed,
     RefusalCode.CONNECT_TIMEOUT: ScrapeTimeout,
     RefusalCode.CONNECTION_LOST: ConnectionFailed,

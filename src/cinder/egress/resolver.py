@@ -4,7 +4,6 @@ import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
-from types import TracebackType
 from typing import Self
 
 from cinder.egress.base import Address
@@ -24,12 +23,7 @@ class SystemResolver:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         # A lookup cannot be interrupted: the system gives it up in its own time.
         self._threads.shutdown(wait=False, cancel_futures=True)
 

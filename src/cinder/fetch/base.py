@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cinder.model.document import FetchedPage, Validators
-from cinder.model.request import RenderOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +14,8 @@ class FetchTask:
     timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
     validators: Validators = field(default_factory=Validators)
-    render: RenderOptions = field(default_factory=RenderOptions)
+    """What to ask with whether the page at `validated_url` has changed."""
+    validated_url: str | None = None
 
 
 class Fetcher(Protocol):

@@ -8,7 +8,7 @@ from cinder.model.document import FetchedPage
 
 _MEDIA_TYPES = ("image/", "video/", "audio/")
 _PDF = "application/pdf"
-_UNNAMED = "application/octet-stream"
+UNNAMED_TYPE = "application/octet-stream"
 
 # The type a file of unnamed type is handed on as, by the end of its URL's path.
 _TYPE_BY_EXTENSION = {
@@ -46,13 +46,13 @@ _TYPE_BY_EXTENSION = {
 def media_type(page: FetchedPage) -> str | None:
     """Return the MIME type under which an answer is handed on as media; None for a page."""
     content_type = page.content_type
-    is_unnamed = content_type in ("", _UNNAMED)
+    is_unnamed = content_type in ("", UNNAMED_TYPE)
     by_extension = _TYPE_BY_EXTENSION.get(_extension(page.final_url))
     if "attachment" in page.headers.get("content-disposition", "").lower():
-        return by_extension or _UNNAMED if is_unnamed else content_type
+        return by_extension or UNNAMED_TYPE if is_unnamed else content_type
     if content_type.startswith(_MEDIA_TYPES) or content_type == _PDF:
         return content_type
-    return by_extension if content_type == _UNNAMED else None
+    return by_extension if content_type == UNNAMED_TYPE else None
 
 
 def is_pdf(mime: str) -> bool:

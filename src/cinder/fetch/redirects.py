@@ -2,27 +2,28 @@
 
 from collections.abc import Iterable
 
-from cinder.errors import EgressBlocked
-from cinder.model.url import join_web_url, origin_of
+from cinder.errors import EgressBlocked, ScrapeFailed
+from cinder.model.headers import is_secret_header, is_sendable
+from cinder.model.url import ForeignScheme, join_web_url, origin_of
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
-
-_DROPPED_ACROSS_ORIGINS = frozenset({"authorization", "cookie"})
 
 
 def redirect_target(url: str, status_code: int, location: str | None) -> str | None:
     """Return the URL that an answer redirects to; None when it is no redirect.
 
     Raises:
-        EgressBlocked: it leads to something other than a web page.
+        EgressBlocked: it leads out of the web.
+        ScrapeFailed: it leads nowhere.
     """
     if status_code not in REDIRECT_STATUSES or not location:
         return None
     try:
         return join_web_url(url, location)
+    except ForeignScheme as error:
+        raise EgressBlocked(f"{url} redirects out of the web: {error}", url=url) from error
     except ValueError as error:
-        message = f"{url} redirects to a place that cannot be followed: {error}"
-        raise EgressBlocked(message, url=url) from error
+        raise ScrapeFailed(f"{url} redirects to no valid URL: {error}", url=url) from error
 
 
 class HopHeaders:
@@ -42,7 +43,7 @@ class HopHeaders:
         jar = self._cookies.setdefault(origin_of(url), {})
         for line in set_cookie:
             name, equals, value = line.partition(";")[0].partition("=")
-            if equals and name.strip():
+            if equals and name.strip() and is_sendable(line):
                 jar[name.strip()] = value.strip()
 
     def for_url(self, url: str) -> list[tuple[str, str]]:
@@ -51,7 +52,7 @@ class HopHeaders:
         sent = [
             (name, value)
             for name, value in self._headers
-            if origin == self._home or name.lower() not in _DROPPED_ACROSS_ORIGINS
+            if origin == self._home or not is_secret_header(name)
         ]
         if jar := self._cookies.get(origin):
             given = [value for name, value in sent if name.lower() == "cookie"]

@@ -3,11 +3,12 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, get_args
 
 from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests import AsyncSession, Response
 from curl_cffi.requests.exceptions import RequestException
+from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
 from cinder.egress import ForwardProxy
 from cinder.errors import (
@@ -20,9 +21,12 @@ from cinder.fetch.base import FetchTask
 from cinder.fetch.curl_errors import kind_of_failure
 from cinder.fetch.redirects import HopHeaders, redirect_target
 from cinder.model.document import FetchedPage, Source, Validators
+from cinder.model.headers import is_sendable
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
+
+_BROWSERS = frozenset({*get_args(BrowserTypeLiteral), *REAL_TARGET_MAP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,16 @@ class StaticFetcher:
         self._session: AsyncSession[Response] | None = None
 
     async def __aenter__(self) -> Self:
+        """Open the session.
+
+        Raises:
+            ValueError: curl knows no browser of the name to impersonate.
+        """
+        if self._impersonate not in _BROWSERS:
+            raise ValueError(
+                f"scrape.impersonate: curl cannot pass for {self._impersonate!r}; "
+                f"it can for: {', '.join(sorted(_BROWSERS))}"
+            )
         options: dict[CurlOpt, str | int] = {
             # Plain http goes through a tunnel like https: one kind of refusal, connections that
             # are kept, and curl cannot send a request for an IPv6 address any other way.
@@ -82,10 +96,13 @@ class StaticFetcher:
     async def fetch(self, task: FetchTask) -> FetchedPage:
         """Fetch a URL, following redirects, each judged anew by the proxy."""
         deadline = asyncio.get_running_loop().time() + task.timeout_seconds
-        hop_headers = HopHeaders(task.url, [*task.headers, *_conditions(task.validators)])
+        hop_headers = HopHeaders(task.url, task.headers)
         url = task.url
         for _ in range(self._limits.max_redirects + 1):
-            response, body = await self._request(url, hop_headers, deadline)
+            headers = hop_headers.for_url(url)
+            if url == task.validated_url:
+                headers += _conditions(task.validators)
+            response, body = await self._request(url, dict(headers), deadline)
             target = redirect_target(url, response.status_code, response.headers.get("location"))
             if target is None:
                 return _page(task.url, url, response, body)
@@ -94,7 +111,7 @@ class StaticFetcher:
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
     async def _request(
-        self, url: str, hop_headers: HopHeaders, deadline: float
+        self, url: str, headers: dict[str, str], deadline: float
     ) -> tuple[Response, bytes]:
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
@@ -104,7 +121,7 @@ class StaticFetcher:
             response = await self._opened.request(
                 "GET",
                 url,
-                headers=dict(hop_headers.for_url(url)),
+                headers=headers,
                 timeout=remaining,
                 content_callback=body.write,
                 discard_cookies=True,
@@ -155,12 +172,8 @@ class _BoundedBody:
 
 
 def _conditions(validators: Validators) -> list[tuple[str, str]]:
-    headers = []
-    if validators.etag:
-        headers.append(("If-None-Match", validators.etag))
-    if validators.last_modified:
-        headers.append(("If-Modified-Since", validators.last_modified))
-    return headers
+    headers = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
+    return [(name, value) for name, value in headers.items() if value and is_sendable(value)]
 
 
 def _all_values(response: Response, name: str) -> list[str]:

@@ -9,7 +9,7 @@ MAX_HEADERS = 100
 MAX_HEADER_BYTES = 16_384
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _SECRET_NAME = re.compile(r"auth|cookie|token|secret|session|api-?key|password", re.IGNORECASE)
 
 # Headers that say how the message travels, or that would change what kind of answer comes back.
@@ -54,11 +54,16 @@ def _check_header(name: str, value: str) -> str | None:
         return "Not a valid header name"
     if name.lower() in _MANAGED:
         return "This header is set by cinder and cannot be overridden"
-    if not _VALUE.fullmatch(value):
-        return "A header value must be Latin-1 text without line breaks or control characters"
+    if not is_sendable(value):
+        return "A header value must be ASCII text without line breaks or control characters"
     if len(value) > MAX_HEADER_BYTES:
         return f"A header value has at most {MAX_HEADER_BYTES} characters"
     return None
+
+
+def is_sendable(value: str) -> bool:
+    """Whether a header may have this value."""
+    return _VALUE.fullmatch(value) is not None
 
 
 def is_secret_header(name: str) -> bool:

@@ -20,6 +20,10 @@ class SavedKind(StrEnum):
     SCREENSHOT = "screenshot"
 
 
+# The body a reader most likely wants comes first.
+PRIMARY_ORDER = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW, SavedKind.SCREENSHOT)
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """One saved state of one page: the page's address within `scrape://`, and when it was saved.
@@ -51,9 +55,9 @@ class SavedDocument:
     @property
     def primary_uri(self) -> str:
         """The URI of the body a reader most likely wants."""
-        uris = self.uris
-        order = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW, SavedKind.SCREENSHOT)
-        return next(uris[kind] for kind in order if kind in uris)
+        kinds = saved_kinds(self.document)
+        kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), SavedKind.RAW)
+        return self.version.uri(kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,10 @@ MAX_URL_LENGTH = 8_192
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 
 
+class ForeignScheme(ValueError):
+    """The URL is not one of the web's."""
+
+
 def parse_web_url(text: str) -> str:
     """Return the canonical http(s) URL that `text` means; without a scheme it means https.
 
@@ -63,7 +67,7 @@ def _parse(text: str) -> can_ada.URL:
 def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:
     if parsed.protocol not in ("http:", "https:"):
         scheme = parsed.protocol.rstrip(":")
-        raise ValueError(f"Only http and https URLs can be fetched, not {scheme!r}")
+        raise ForeignScheme(f"Only http and https URLs can be fetched, not {scheme!r}")
     if parsed.has_credentials():
         raise ValueError(
             "A URL must not contain a user name or password; send an Authorization header instead"

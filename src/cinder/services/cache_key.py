@@ -2,18 +2,20 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 
 from cinder.model.document import Json
 from cinder.model.request import ScrapeRequest
 
 
-def cache_key(request: ScrapeRequest) -> str:
-    """Return the key under which the answer to a request is kept.
+def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
+    """Return the key under which the answer to a request is kept; `defaults` are the owner's.
 
     It covers everything that changes the answer. What pages through a kept answer, or says when
     it is too old, is not part of it. A request with credentials has keys of its caller's own.
     """
     parts = describe_options(request)
+    parts["defaults"] = dict(defaults or {})
     parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
     if request.has_credentials:
         parts["caller"] = request.caller

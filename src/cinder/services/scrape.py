@@ -2,23 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Self
+from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
 from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder, require_static
-from cinder.fetch.media import is_pdf, media_type
-from cinder.fetch.verdict import judge
+from cinder.fetch.media import UNNAMED_TYPE, is_pdf, media_type
+from cinder.fetch.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
 from cinder.model.document import (
     Document,
     Extraction,
     FetchedPage,
+    Json,
     Media,
     Validators,
     VerdictKind,
@@ -30,13 +33,7 @@ from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
-NOT_MODIFIED = 304
-
-_NOT_YET = {
-    Format.SUMMARY: "Summaries",
-    Format.BRANDING: "Branding",
-    Format.CHANGE_TRACKING: "Change tracking",
-}
+_NOT_YET = (Format.SUMMARY, Format.BRANDING, Format.CHANGE_TRACKING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +43,13 @@ class ContentDefaults:
     strip_chrome_tags: bool = True
     remove_base64_images: bool = True
     retention: timedelta = timedelta(days=30)
+
+    def describe(self) -> dict[str, Json]:
+        """Return what of it changes a page's content."""
+        return {
+            "stripChromeTags": self.strip_chrome_tags,
+            "removeBase64Images": self.remove_base64_images,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,8 @@ class ScrapeService:
         self._defaults = defaults
         self._clock = clock
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
+        # Of the flights under way: kept alive by those who fly and those who wait.
+        self._logs: WeakValueDictionary[Hashable, AttemptLog] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
         await self._flights.__aenter__()
@@ -99,16 +105,33 @@ class ScrapeService:
             CinderError: it could not be had; with diagnostics where anything was tried.
         """
         _require_supported(request)
-        started = time.monotonic()
-        key = cache_key(request)
-        kept = await self._find(request, key)
-        if kept is not None and self._is_fresh(kept, request):
-            self._metrics.scrape_seconds.labels("cache").observe(time.monotonic() - started)
-            return self._answer_from_cache(kept, request)
+        key = cache_key(request, self._defaults.describe())
         flight = (key, request.result_handling, request.timeout_ms, request.cache)
-        outcome = await self._flights.run(flight, lambda: self._scrape_web(request, key, kept))
-        self._metrics.scrape_seconds.labels("web").observe(time.monotonic() - started)
-        return outcome
+        log = self._logs.get(flight) or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        self._logs[flight] = log
+        origin, started = "web", time.monotonic()
+        try:
+            async with _within_timeout(request, log):
+                kept = await self._find(request, key)
+                if kept is not None and self._is_fresh(kept, request):
+                    origin = "cache"
+                    return self._answer_from_cache(kept, request)
+                work = partial(self._scrape_web, request, key, kept, log)
+                return _for_caller(await self._fly(flight, work), request)
+        finally:
+            self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
+
+    async def _fly(
+        self, flight: Hashable, work: Callable[[], Awaitable[ScrapeOutcome]]
+    ) -> ScrapeOutcome:
+        while True:
+            is_joining = self._flights.is_flying(flight)
+            try:
+                return await self._flights.run(flight, work)
+            except ScrapeTimeout:
+                # The time of the caller who began it ran out. This one came later and has more.
+                if not is_joining:
+                    raise
 
     async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:
         if request.cache.force_rescrape:
@@ -127,25 +150,22 @@ class ScrapeService:
 
     def _answer_from_cache(self, kept: SavedDocument, request: ScrapeRequest) -> ScrapeOutcome:
         return ScrapeOutcome(
-            document=kept.document,
+            document=replace(kept.document, url=request.url),
             saved=None if request.result_handling is ResultHandling.RETURN_ONLY else kept,
             cached=True,
             age_ms=max(0, self._age_ms(kept.document)),
         )
 
     async def _scrape_web(
-        self, request: ScrapeRequest, key: str, stale: SavedDocument | None
+        self, request: ScrapeRequest, key: str, stale: SavedDocument | None, log: AttemptLog
     ) -> ScrapeOutcome:
-        log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
-        async with _within_timeout(request, log):
+        with _explaining(request, log):
             started = time.monotonic()
-            validators = stale.document.validators if stale else Validators()
-            page = await self._ladder.fetch(_fetch_task(request, validators), log)
+            page = await self._ladder.fetch(_fetch_task(request, stale), log)
             if stale is not None and page.status_code == NOT_MODIFIED:
                 return await self._answer_revalidated(stale, request, log)
             document = await self._make_document(page, request, started)
-            _require_answer(document, request, log)
-        saved = await self._keep(document, request, key)
+            saved = await self._keep(document, request, key)
         return ScrapeOutcome(document=document, saved=saved, diagnostics=log.diagnostics)
 
     async def _make_document(
@@ -159,9 +179,10 @@ class ScrapeService:
                 "through.",
                 url=request.url,
             )
-        content = (
-            Extraction() if mime else await self._sandbox.extract(page, self._options(request))
-        )
+        content = None if mime else await self._sandbox.extract(page, self._options(request))
+        if content is not None and content.text is None:
+            # Bytes that are no text have no content to take out: a file, whatever it calls itself.
+            content, mime = None, page.content_type or UNNAMED_TYPE
         return Document(
             url=request.url,
             final_url=page.final_url,
@@ -171,7 +192,7 @@ class ScrapeService:
             content_type=mime or page.content_type or "text/html",
             scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
-            content=content,
+            content=content or Extraction(),
             media=Media(mime, page.body) if mime else None,
             verdict=judge(page, content),
             validators=page.validators,
@@ -192,7 +213,7 @@ class ScrapeService:
         current = replace(stale, document=replace(stale.document, scraped_at=now))
         if request.result_handling is not ResultHandling.RETURN_ONLY:
             expires_at = now + self._defaults.retention
-            await self._store.mark_revalidated(stale.cache_key, now, expires_at)
+            await self._store.mark_revalidated(stale, now, expires_at)
         return replace(self._answer_from_cache(current, request), diagnostics=log.diagnostics)
 
     async def _keep(
@@ -216,8 +237,7 @@ def _require_supported(request: ScrapeRequest) -> None:
     for wanted in request.formats:
         if wanted in _NOT_YET:
             raise Unsupported(
-                f"{_NOT_YET[wanted]} (the format '{wanted}') are not part of this version of "
-                "cinder. Leave the format out.",
+                f"The format '{wanted}' is not part of this version of cinder. Leave it out.",
                 url=request.url,
             )
     if request.extract is not None:
@@ -228,26 +248,36 @@ def _require_supported(request: ScrapeRequest) -> None:
         )
 
 
-def _fetch_task(request: ScrapeRequest, validators: Validators) -> FetchTask:
+def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
     return FetchTask(
         url=request.url,
         timeout_seconds=request.timeout_ms / 1000,
         headers=request.headers,
-        validators=validators,
-        render=request.render,
+        validators=stale.document.validators if stale else Validators(),
+        validated_url=stale.document.final_url if stale else None,
     )
 
 
-def _require_answer(document: Document, request: ScrapeRequest, log: AttemptLog) -> None:
+def _for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:
+    """Return a shared outcome as one of its callers asked for it.
+
+    Raises:
+        ScrapeFailed: the server answered with an error, and this caller wants none.
+    """
+    document = outcome.document
     if document.verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
         raise ScrapeFailed(
-            f"The server answered {document.verdict.evidence}", diagnostics=log.diagnostics
+            f"Failed to scrape {request.url}: The server answered {document.verdict.evidence}",
+            url=request.url,
+            diagnostics=outcome.diagnostics,
+            verdict=document.verdict.kind,
         )
+    return replace(outcome, document=replace(document, url=request.url))
 
 
 @asynccontextmanager
 async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncIterator[None]:
-    """Bound the work by the request's timeout, and give every failure its URL and diagnostics."""
+    """Bound the work by the request's timeout."""
     try:
         async with asyncio.timeout(request.timeout_ms / 1000):
             yield
@@ -258,6 +288,13 @@ async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncItera
             url=request.url,
             diagnostics=log.diagnostics,
         ) from None
+
+
+@contextmanager
+def _explaining(request: ScrapeRequest, log: AttemptLog) -> Iterator[None]:
+    """Give every failure its URL and the way that was taken."""
+    try:
+        yield
     except CinderError as error:
         error.url = error.url or request.url
         error.diagnostics = error.diagnostics or log.diagnostics

@@ -37,6 +37,10 @@ class SingleFlight(Generic[T]):
         # Not told of the block's own error: the group would wrap it in an exception group.
         await self._tasks.__aexit__(None, None, None)
 
+    def is_flying(self, key: Hashable) -> bool:
+        """Whether work of this key runs, which the next caller would join."""
+        return key in self._flights
+
     async def run(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
         """Return what `work` gives, or what the same key's running work will give."""
         flight = self._flights.get(key)

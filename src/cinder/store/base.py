@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
 from typing import Protocol, Self
 
 from cinder.model.document import Document, Json
@@ -48,12 +47,7 @@ class Store(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
 
     async def find(self, cache_key: str) -> SavedDocument | None:
         """Return the newest document under this key, unless it has expired; count the access."""
@@ -66,8 +60,10 @@ class Store(Protocol):
         """
         ...
 
-    async def mark_revalidated(self, cache_key: str, at: datetime, expires_at: datetime) -> None:
-        """Note that the origin confirmed the newest document to be current."""
+    async def mark_revalidated(
+        self, saved: SavedDocument, at: datetime, expires_at: datetime
+    ) -> None:
+        """Note that the origin confirmed a document to be current, if it still is the newest."""
         ...
 
     async def read(self, version: Version, kind: SavedKind, caller: str) -> SavedBody | None:

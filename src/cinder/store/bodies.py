@@ -4,9 +4,8 @@ import re
 from typing import NamedTuple
 
 from cinder.model.document import Document, Media
-from cinder.model.saved import SavedKind, saved_kinds
+from cinder.model.saved import PRIMARY_ORDER, SavedKind, saved_kinds
 
-_PRIMARY_ORDER = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW)
 _TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|javascript|yaml)$")
 
 
@@ -39,7 +38,7 @@ def list_bodies(
 def primary_body(document: Document) -> Body | None:
     """Return the body that a list shows for a document, or None where it has none at all."""
     kinds = saved_kinds(document)
-    kind = next((kind for kind in _PRIMARY_ORDER if kind in kinds), None)
+    kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
     if kind is None:
         return None
     content, media = document.content, document.media

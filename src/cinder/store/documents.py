@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
-from types import TracebackType
 from typing import Self, TypeVar
 
 from cinder.errors import CacheFailed
@@ -55,12 +54,7 @@ class DocumentStore:
         self._tasks.create_task(self._flush_until_closed())
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._closing.set()
         try:
             # Not told of the body's exception, which the group would wrap in one of its own.
@@ -89,12 +83,14 @@ class DocumentStore:
         """
         return await self._timed("save", self._save(document, key))
 
-    async def mark_revalidated(self, cache_key: str, at: datetime, expires_at: datetime) -> None:
-        """Note that the origin confirmed the newest document to be current."""
+    async def mark_revalidated(
+        self, saved: SavedDocument, at: datetime, expires_at: datetime
+    ) -> None:
+        """Note that the origin confirmed a document to be current, if it still is the newest."""
         await self._timed(
             "mark_revalidated",
             self._database.write(
-                lambda: saving.mark_revalidated(cache_key, at, expires_at, self._dialect)
+                lambda: saving.mark_revalidated(saved, at, expires_at, self._dialect)
             ),
         )
 

@@ -5,9 +5,10 @@ from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 
+from cinder.model.saved import SavedDocument
 from cinder.store.bodies import Body, to_bytes
-from cinder.store.codec import EntryRow, VersionRow, decode_bodies
-from cinder.store.dialect import Dialect, compress
+from cinder.store.codec import EntryRow, VersionRow, decode_bodies, to_milliseconds
+from cinder.store.dialect import Dialect, compress, fingerprint
 from cinder.store.procedure import Overtaken, Procedure, Row, Statement
 
 _LOCK_ENTRY = """
@@ -61,7 +62,9 @@ RETURNING version_id
 """
 
 _REVALIDATE_ENTRY = """
-UPDATE webhook.scrape_cache SET scraped_at = $2, expires_at = $3 WHERE cache_key = $1
+UPDATE webhook.scrape_cache SET scraped_at = $2, expires_at = $3
+ WHERE cache_key = $1 AND version_id = (
+       SELECT id FROM webhook.saved_versions WHERE place_hash = $4 AND saved_at = $5)
 RETURNING version_id
 """
 
@@ -91,11 +94,13 @@ def save_document(
 
 
 def mark_revalidated(
-    cache_key: str, at: datetime, expires_at: datetime, dialect: Dialect
+    saved: SavedDocument, at: datetime, expires_at: datetime, dialect: Dialect
 ) -> Procedure[None]:
-    """Note when the newest document was confirmed, and keep it for longer."""
+    """Note when a document, if it is still the newest, was confirmed, and keep it for longer."""
     expiry = dialect.pack_moment(expires_at)
-    rows = yield Statement(_REVALIDATE_ENTRY, (cache_key, dialect.pack_moment(at), expiry))
+    place_hash, saved_at = fingerprint(saved.version.place), to_milliseconds(saved.version.saved_at)
+    args = (saved.cache_key, dialect.pack_moment(at), expiry, place_hash, saved_at)
+    rows = yield Statement(_REVALIDATE_ENTRY, args)
     for row in rows:
         yield Statement(_PROLONG_VERSION, (row["version_id"], expiry))
 
