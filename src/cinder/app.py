@@ -1,12 +1,12 @@
 """The composition root: builds every part from the settings, opens it, and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from cinder.config import EgressSettings, ScrapeSettings, Settings
+from cinder.config import EgressSettings, ScrapeSettings, Settings, SettingsError
 from cinder.egress import (
     AddressPolicy,
     ForwardProxy,
@@ -26,7 +26,7 @@ from cinder.services.health import Health
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.scrape import ContentDefaults, ScrapeService
 from cinder.services.text_tools import TextTools
-from cinder.store import open_store
+from cinder.store import Store, open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +46,14 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
     """Open everything that requests need, and close it at the end.
 
     `resolver` stands in for the system's name resolution.
+
+    Raises:
+        SettingsError: a part cannot be built as the settings want it.
+        CacheFailed: the database cannot be opened.
     """
     metrics = Metrics()
     async with AsyncExitStack() as parts:
-        store = await parts.enter_async_context(
-            open_store(
-                settings.store_url,
-                pool_size=settings.store.pool_size,
-                observe=metrics.observe_query,
-            )
-        )
+        store = await parts.enter_async_context(_make_store(settings, metrics))
         if resolver is None:
             resolver = await parts.enter_async_context(_make_resolver(settings.egress))
         proxy = await parts.enter_async_context(_make_proxy(settings.egress, resolver))
@@ -113,8 +111,25 @@ def _make_resolver(egress: EgressSettings) -> SystemResolver:
     return SystemResolver(timeout_seconds=egress.dns_timeout_seconds)
 
 
+@contextmanager
+def _reading_settings() -> Iterator[None]:
+    """Tell a value that a part cannot take from a part that fails."""
+    try:
+        yield
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _make_store(settings: Settings, metrics: Metrics) -> Store:
+    with _reading_settings():
+        return open_store(
+            settings.store_url, pool_size=settings.store.pool_size, observe=metrics.observe_query
+        )
+
+
 def _make_proxy(egress: EgressSettings, resolver: Resolver) -> ForwardProxy:
-    policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
+    with _reading_settings():
+        policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
     limits = ProxyLimits(
         connect_timeout_seconds=egress.connect_timeout_seconds,
         max_connections=egress.max_connections,
@@ -128,12 +143,13 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         max_redirects=settings.scrape.max_redirects,
         max_concurrency=settings.scrape.max_concurrency,
     )
-    return StaticFetcher(
-        proxy,
-        limits,
-        impersonate=settings.scrape.impersonate,
-        ca_file=settings.egress.ca_file,
-    )
+    with _reading_settings():
+        return StaticFetcher(
+            proxy,
+            limits,
+            impersonate=settings.scrape.impersonate,
+            ca_file=settings.egress.ca_file,
+        )
 
 
 def _make_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:

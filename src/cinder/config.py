@@ -7,9 +7,18 @@ In cinder.toml a setting is written in kebab-case below its section; in the envi
 import ipaddress
 import os
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -19,12 +28,22 @@ from pydantic_settings import (
 )
 
 MEBIBYTE = 1024 * 1024
+CONFIG_VARIABLE = "CINDER_CONFIG"
+
+
+class SettingsError(ValueError):
+    """The settings cannot be used as they are."""
 
 
 def _split_commas(value: object) -> object:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return value
+
+
+def _absent_if_blank(value: object) -> object:
+    # What `${TOKEN:-}` leaves in a compose file: no token, and not the token "".
+    return None if isinstance(value, str) and not value.strip() else value
 
 
 # NoDecode: pydantic-settings would otherwise insist on JSON for a list in the environment.
@@ -44,13 +63,14 @@ class ServerSettings(Section):
     """Address to listen on. Beyond loopback, a configured api-token is required."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 takes any free one."""
-    api_token: SecretStr | None = None
+    api_token: Annotated[SecretStr | None, BeforeValidator(_absent_if_blank)] = None
     """The bearer token callers must send. When absent, the first start makes one and keeps it in
     the data directory."""
     auth: Literal["on", "off"] = "on"
     """Whether callers must send the token. `off` is allowed on loopback only."""
     allowed_hosts: CommaSeparated = ()
-    """Host names, beside loopback, under which the server may be addressed at /mcp."""
+    """Host names, beside loopback, under which the server may be addressed: at /mcp, and everywhere
+    while auth is off."""
     max_request_bytes: int = Field(4 * MEBIBYTE, ge=1024)
     """Largest request body accepted."""
     result_max_chars: int = Field(100_000, ge=100)
@@ -117,7 +137,7 @@ class ScrapeSettings(Section):
     """Pages fetched at once; further ones wait."""
     extract_workers: int = Field(2, ge=1)
     """Processes that turn pages into content."""
-    extract_timeout_seconds: float = Field(20, gt=0)
+    extract_timeout_seconds: float = Field(10, gt=0)
     """How long turning one page into content may take."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
     """Memory that each of those processes may take."""
@@ -161,7 +181,9 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
     )
 
-    data_dir: Path = Field(default_factory=default_data_dir)
+    data_dir: Annotated[Path, AfterValidator(Path.expanduser)] = Field(
+        default_factory=default_data_dir
+    )
     """Where cinder keeps its database, its token and everything else."""
     server: ServerSettings = Field(default_factory=ServerSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
@@ -194,10 +216,46 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: command line over environment over file."""
-        path = Path(os.environ.get("CINDER_CONFIG", "cinder.toml"))
-        return init_settings, env_settings, KebabTomlSource(settings_cls, path)
+        return init_settings, env_settings, KebabTomlSource(settings_cls, _config_file())
 
 
 def read_settings(**overrides: Any) -> Settings:  # Any: whatever the fields take
-    """Read the settings; keyword arguments, by section, win over file and environment."""
-    return Settings(**overrides)
+    """Read the settings; keyword arguments, by section, win over file and environment.
+
+    Raises:
+        SettingsError: they are not valid; the message names what is wrong.
+    """
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError(f"{_describe(error)}. See docs/settings.md.") from error
+    except TOMLDecodeError as error:
+        raise SettingsError(f"{_config_file()} is not valid TOML: {error}") from error
+
+
+def unknown_variables() -> list[str]:
+    """Return the variables that look like settings and belong to no section of them."""
+    sections = tuple(f"CINDER_{name.upper()}" for name in Settings.model_fields)
+    return [
+        name
+        for name in sorted(os.environ)
+        if name.startswith("CINDER_")
+        and name != CONFIG_VARIABLE
+        and not any(name == section or name.startswith(f"{section}__") for section in sections)
+    ]
+
+
+def _config_file() -> Path:
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named and not Path(named).exists():
+        raise SettingsError(f"{CONFIG_VARIABLE} names {named}, which does not exist")
+    return Path(named or "cinder.toml")
+
+
+def _describe(error: ValidationError) -> str:
+    problems = []
+    for detail in error.errors(include_url=False):
+        name = ".".join(str(part).replace("_", "-") for part in detail["loc"])
+        is_unknown = detail["type"] == "extra_forbidden"
+        problems.append(f"{name}: {'there is no such setting' if is_unknown else detail['msg']}")
+    return f"The settings are not valid: {'; '.join(problems)}"

@@ -3,6 +3,7 @@
     CinderError
     ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
     ├── Unauthorized          UNAUTHORIZED         no token, or a wrong one
+    ├── Forbidden             FORBIDDEN            known, but not allowed to do this
     ├── Unsupported           UNSUPPORTED          understood, but this installation cannot do it
     ├── EgressBlocked         EGRESS_BLOCKED       the address policy refuses the target
     ├── DnsFailed             DNS_ERROR            the target's name does not resolve
@@ -143,6 +144,12 @@ class Unauthorized(CinderError):
     """A valid API token is needed: send it as `Authorization: Bearer <token>`."""
 
     code = ErrorCode.UNAUTHORIZED
+
+
+class Forbidden(CinderError):
+    """The server is addressed by a name that is not its own; see server.allowed-hosts."""
+
+    code = ErrorCode.FORBIDDEN
 
 
 class Unsupported(CinderError):

@@ -5,6 +5,7 @@ from cinder.errors import (
     ConnectionFailed,
     DnsFailed,
     EgressBlocked,
+    Overloaded,
     ScrapeFailed,
     ScrapeTimeout,
 )
@@ -55,7 +56,7 @@ def test_every_code_has_a_status_that_no_gateway_uses(code: RefusalCode) -> None
         (RefusalCode.CONNECT_FAILED, ConnectionFailed),
         (RefusalCode.CONNECTION_LOST, ConnectionFailed),
         (RefusalCode.BAD_RESPONSE, ScrapeFailed),
-        (RefusalCode.OVERLOADED, ScrapeFailed),
+        (RefusalCode.OVERLOADED, Overloaded),
     ],
 )
 def test_a_refusal_becomes_the_error_for_its_url(code: RefusalCode, error: type) -> None:

@@ -111,6 +111,7 @@ async def test_the_entries_of_a_url_are_listed_newest_first(store: Store) -> Non
             last_accessed_at=None,
             raw_length=4,
             cleaned_length=6,
+            uri=f"scrape://example.com/article/cleaned_2025-11-15T18:3{number}:00.123Z",
         )
         for number in (2, 1, 0)
     ]

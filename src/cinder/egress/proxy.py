@@ -14,7 +14,7 @@ from cinder.egress.exchange import Exchange
 from cinder.egress.guard import Guard
 from cinder.egress.http import HttpStream, header_tokens, request_for_origin
 from cinder.egress.idle import IdleLimit
-from cinder.egress.refusal import Marker, ProxyRefusal, RefusalCode, Refused
+from cinder.egress.refusal import BEFORE_CREDENTIALS, Marker, ProxyRefusal, RefusalCode, Refused
 from cinder.egress.stream import READ_BYTES, ByteStream
 from cinder.egress.target import PlainUrl, Target
 from cinder.egress.tunnel import tunnel
@@ -121,7 +121,7 @@ class ForwardProxy:
         except h11.RemoteProtocolError as exc:
             if exc.error_status_hint == 431:
                 raise Refused(RefusalCode.REQUEST_HEAD_TOO_LARGE, "Headers too large") from exc
-            raise _bad_request("This is not HTTP/1.1") from exc
+            raise Refused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
         if not isinstance(event, h11.Request):
             raise ConnectionResetError
         self._check_credentials(event)
@@ -193,9 +193,9 @@ class ForwardProxy:
     async def _refuse(self, client: HttpStream, refusal: ProxyRefusal) -> None:
         headers = [(b"Content-Length", b"0"), (b"Connection", b"close")]
         if refusal.code is RefusalCode.UNAUTHORIZED:
-            # Whoever has no credentials must not learn the marker's secret either.
             headers.append((b"Proxy-Authenticate", b'Basic realm="cinder"'))
-        else:
+        # Whoever has shown no credentials must not learn the marker's secret either.
+        if refusal.code not in BEFORE_CREDENTIALS:
             headers.append(self.marker.write(refusal))
         await client.send(h11.Response(status_code=refusal.status, headers=headers))
         await client.send(h11.EndOfMessage())

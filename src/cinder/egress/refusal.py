@@ -21,6 +21,7 @@ from cinder.errors import (
 class RefusalCode(StrEnum):
     """Why the proxy answered instead of the origin."""
 
+    NOT_HTTP = "NOT_HTTP"
     BAD_REQUEST = "BAD_REQUEST"
     UNAUTHORIZED = "UNAUTHORIZED"
     REQUEST_HEAD_TOO_LARGE = "REQUEST_HEAD_TOO_LARGE"
@@ -38,6 +39,7 @@ class RefusalCode(StrEnum):
 # Never 502: a client would take it for the origin's own gateway. 424 says that something this
 # request depends on failed; the code says what.
 _STATUS = {
+    RefusalCode.NOT_HTTP: 400,
     RefusalCode.BAD_REQUEST: 400,
     RefusalCode.UNAUTHORIZED: 407,
     RefusalCode.REQUEST_HEAD_TOO_LARGE: 431,
@@ -51,6 +53,10 @@ _STATUS = {
     RefusalCode.RESPONSE_HEAD_TOO_LARGE: 424,
     RefusalCode.IDLE_TIMEOUT: 504,
 }
+# Refusals of a client of whom nothing is known yet.
+BEFORE_CREDENTIALS = frozenset(
+    {RefusalCode.NOT_HTTP, RefusalCode.REQUEST_HEAD_TOO_LARGE, RefusalCode.UNAUTHORIZED}
+)
 _ERRORS: dict[RefusalCode, type[CinderError]] = {
     RefusalCode.EGRESS_BLOCKED: EgressBlocked,
     RefusalCode.DNS_ERROR: DnsFailed,

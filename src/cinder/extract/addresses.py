@@ -9,7 +9,7 @@ from cinder.extract.html_tree import WEB_SCHEMES, element_walk, join_address
 from cinder.extract.srcset import parse_srcset, widest
 
 _KEPT_LINK_SCHEMES = (*WEB_SCHEMES, "mailto:", "tel:", "ftp:", "sms:", "magnet:", "geo:")
-_SINGLE_ADDRESSES = ("href", "src", "poster", "cite")
+_SINGLE_ADDRESSES = ("href", "src", "poster", "cite", "action", "formaction", "xlink:href")
 _LAZY_SOURCES = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-orig-file")
 _LAZY_SOURCE_SETS = ("data-srcset", "data-lazy-srcset")
 # What lazy loaders put in `src` until the real image comes: a tiny data: image, or a named blank.

@@ -1,5 +1,6 @@
 """The parsed page: its tree, its base URL, and the walks and cuts every step makes on it."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import can_ada
@@ -8,6 +9,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from cinder.model.url import MAX_URL_LENGTH
 
 WEB_SCHEMES = ("http:", "https:")
+
+# Escape sequences in a title would reach whatever terminal shows it.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def parse_html(text: str) -> LexborHTMLParser:
@@ -64,5 +68,5 @@ def detach(nodes: Iterable[LexborNode]) -> None:
 
 
 def collapse(text: str | None) -> str:
-    """Return the text with every run of white space made one space."""
-    return " ".join((text or "").split())
+    """Return the text with every run of white space and control characters made one space."""
+    return " ".join(_CONTROLS.sub(" ", text or "").split())

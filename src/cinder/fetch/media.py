@@ -1,5 +1,6 @@
 """Media passthrough: which answers are files to hand on as they are, rather than pages."""
 
+import re
 from pathlib import PurePosixPath
 
 import can_ada
@@ -43,9 +44,13 @@ _TYPE_BY_EXTENSION = {
 }
 
 
+# A type ends up in data URIs and headers: one that is not written as a type counts as none.
+_MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,100}/[a-z0-9!#$&^_.+-]{1,100}")
+
+
 def media_type(page: FetchedPage) -> str | None:
     """Return the MIME type under which an answer is handed on as media; None for a page."""
-    content_type = page.content_type
+    content_type = safe_type(page)
     is_unnamed = content_type in ("", UNNAMED_TYPE)
     by_extension = _TYPE_BY_EXTENSION.get(_extension(page.final_url))
     if "attachment" in page.headers.get("content-disposition", "").lower():
@@ -53,6 +58,11 @@ def media_type(page: FetchedPage) -> str | None:
     if content_type.startswith(_MEDIA_TYPES) or content_type == _PDF:
         return content_type
     return by_extension if content_type == UNNAMED_TYPE else None
+
+
+def safe_type(page: FetchedPage) -> str:
+    """Return a page's MIME type; empty where it has none that is written as one."""
+    return page.content_type if _MIME.fullmatch(page.content_type) else ""
 
 
 def is_pdf(mime: str) -> bool:

@@ -39,7 +39,11 @@ class StaticLimits:
 
 
 class StaticFetcher:
-    """Fetches with curl, wearing a browser's fingerprint, through the egress proxy."""
+    """Fetches with curl, wearing a browser's fingerprint, through the egress proxy.
+
+    Raises:
+        ValueError: curl knows no browser of the name to impersonate.
+    """
 
     name = "native"
 
@@ -51,6 +55,9 @@ class StaticFetcher:
         impersonate: str,
         ca_file: Path | None = None,
     ) -> None:
+        if impersonate not in _BROWSERS:
+            known = ", ".join(sorted(_BROWSERS))
+            raise ValueError(f"scrape.impersonate: {impersonate!r} is none of: {known}")
         self._proxy = proxy
         self._limits = limits
         self._impersonate = impersonate
@@ -58,16 +65,6 @@ class StaticFetcher:
         self._session: AsyncSession[Response] | None = None
 
     async def __aenter__(self) -> Self:
-        """Open the session.
-
-        Raises:
-            ValueError: curl knows no browser of the name to impersonate.
-        """
-        if self._impersonate not in _BROWSERS:
-            raise ValueError(
-                f"scrape.impersonate: curl cannot pass for {self._impersonate!r}; "
-                f"it can for: {', '.join(sorted(_BROWSERS))}"
-            )
         options: dict[CurlOpt, str | int] = {
             # Plain http goes through a tunnel like https: one kind of refusal, connections that
             # are kept, and curl cannot send a request for an IPv6 address any other way.

@@ -23,8 +23,7 @@ def parse_web_url(text: str) -> str:
     text = text.strip()
     if not text:
         raise ValueError("Required")
-    if len(text) > MAX_URL_LENGTH:
-        raise ValueError(f"Too long: a URL has at most {MAX_URL_LENGTH} characters")
+    _check_length(text)
     return _check_web_url(_parse_or_add_scheme(text)).href
 
 
@@ -34,7 +33,9 @@ def join_web_url(base: str, reference: str) -> str:
     Raises:
         ValueError: the result is no web URL; the message says why.
     """
-    return _check_web_url(can_ada.parse(base) + reference.strip()).href
+    reference = reference.strip()
+    _check_length(reference)
+    return _check_web_url(can_ada.parse(base) + reference).href
 
 
 def origin_of(url: str) -> str:
@@ -55,6 +56,11 @@ def _parse_or_add_scheme(text: str) -> can_ada.URL:
     if not _SCHEME.match(text):
         text = f"https://{text.removeprefix('//')}"
     return _parse(text)
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_URL_LENGTH:
+        raise ValueError(f"Too long: a URL has at most {MAX_URL_LENGTH} characters")
 
 
 def _parse(text: str) -> can_ada.URL:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 import structlog
 
-from cinder.errors import CacheFailed
 from cinder.store.base import Store
 
 log = structlog.get_logger()
@@ -17,6 +16,6 @@ async def expire_forever(store: Store, interval_seconds: float) -> None:
         try:
             if deleted := await store.delete_expired(datetime.now(UTC)):
                 log.info("expired versions deleted", count=deleted)
-        except CacheFailed as error:
-            log.warning("expired versions could not be deleted", error=error.message)
+        except Exception:
+            log.exception("expired versions could not be deleted")
         await asyncio.sleep(interval_seconds)

@@ -1,6 +1,8 @@
 """A page as JSON: what it says about itself, its outline, sections, tables and links."""
 
-from cinder.extract.sections import find_tables, split_sections
+from dataclasses import replace
+
+from cinder.extract.sections import Section, find_tables, split_sections
 from cinder.model.document import Document, Json, PageMetadata
 from cinder.services.fitting import fit_items, fit_members, json_chars
 
@@ -8,30 +10,44 @@ from cinder.services.fitting import fit_items, fit_members, json_chars
 def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], list[str]]:
     """Return a page's content as structured data, and the names of the parts that were cut.
 
-    Where not all of it fits, sections come before tables, links and JSON-LD.
+    Metadata and outline take at most a quarter of the room each; then come sections, tables, links
+    and JSON-LD, as long as there is any.
     """
     content = document.content
-    page: dict[str, Json] = {"url": document.url, "title": content.metadata.title or ""}
+    page: dict[str, Json] = {"url": document.url, "title": (content.metadata.title or "")[:1_000]}
     whole = _metadata(content.metadata)
     page["metadata"] = fitting = fit_members(whole, max_chars // 4)
     cut = [] if fitting == whole else ["metadata"]
-    for name, items in _lists(document).items():
-        page[name] = shown = fit_items(items, max_chars - json_chars(page) - len(name) - 6)
+    # Reading far beyond what fits would only take time.
+    markdown = (content.markdown or "")[: 2 * max_chars]
+    sections = [_shortened(section, max_chars // 2) for section in split_sections(markdown)]
+    parts: dict[str, tuple[list[Json], int]] = {
+        "outline": ([_heading(section) for section in sections], max_chars // 4),
+        "sections": ([_text(section) for section in sections], max_chars),
+        "tables": (list(find_tables(markdown)), max_chars),
+        "links": (list(content.links or ()), max_chars),
+        "jsonLd": (list(content.metadata.json_ld), max_chars),
+    }
+    for name, (items, most) in parts.items():
+        room = max_chars - json_chars(page) - json_chars(name) - 4
+        page[name] = shown = fit_items(items, min(room, most))
         if len(shown) < len(items):
             cut.append(name)
+    if len(markdown) < len(content.markdown or "") and "sections" not in cut:
+        cut.append("sections")
     return page, cut
 
 
-def _lists(document: Document) -> dict[str, list[Json]]:
-    markdown = document.content.markdown or ""
-    sections = split_sections(markdown)
-    return {
-        "outline": [{"level": s.level, "title": s.title, "chars": len(s.text)} for s in sections],
-        "sections": [{"level": s.level, "title": s.title, "text": s.text} for s in sections],
-        "tables": list(find_tables(markdown)),
-        "links": list(document.content.links or ()),
-        "jsonLd": list(document.content.metadata.json_ld),
-    }
+def _shortened(section: Section, max_chars: int) -> Section:
+    return replace(section, text=section.text[:max_chars])
+
+
+def _heading(section: Section) -> Json:
+    return {"level": section.level, "title": section.title, "chars": len(section.text)}
+
+
+def _text(section: Section) -> Json:
+    return {"level": section.level, "title": section.title, "text": section.text}
 
 
 def _metadata(metadata: PageMetadata) -> dict[str, Json]:
@@ -39,8 +55,8 @@ def _metadata(metadata: PageMetadata) -> dict[str, Json]:
         "description": metadata.description,
         "language": metadata.language,
         "author": metadata.author,
-        "published": metadata.published,
-        "modified": metadata.modified,
+        "publishDate": metadata.published,
+        "modifiedDate": metadata.modified,
         "canonical": metadata.canonical,
         "siteName": metadata.site_name,
         "keywords": list(metadata.keywords),

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Self, TypeVar
 
+import structlog
+
 from cinder.errors import InvalidRequest, ParseLimitExceeded
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.options import ExtractOptions
@@ -35,6 +37,12 @@ _PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT if sys.platform == "linux" else 0
 _WORKER_FAILURES = (EOFError, OSError, MalformedMessage)
 
 T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class _JobFailed(Exception):
+    """A child met something that extraction did not foresee, said so, and goes on."""
 
 
 class _Worker:
@@ -140,6 +148,11 @@ class ExtractionSandbox:
         for worker in tuple(self._alive):
             await self._end(worker)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether every child has a job, so that the next one waits."""
+        return self._permits.locked()
+
     async def extract(self, page: FetchedPage, options: ExtractOptions) -> Extraction:
         """Turn a fetched page into content.
 
@@ -149,7 +162,13 @@ class ExtractionSandbox:
         """
         content_type = page.headers.get("content-type", "")
         job = extract_job(page.body, content_type, page.final_url, options)
-        return await self._ask(job, read_extraction, page.url)
+        try:
+            return await self._ask(job, read_extraction, page.url)
+        except _JobFailed as failure:
+            log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
+            warning = f"The page was fetched, but its content could not be cleaned: {failure}."
+            text = page.body.decode(errors="replace").replace("\0", "\ufffd")
+            return Extraction(text=text, warnings=(warning,))
 
     async def inspect(self, html: str, base_url: str) -> HtmlFacts:
         """Return the facts about an HTML string.
@@ -157,7 +176,10 @@ class ExtractionSandbox:
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
         """
-        return await self._ask(inspect_job(html, base_url), read_facts, None)
+        try:
+            return await self._ask(inspect_job(html, base_url), read_facts, None)
+        except _JobFailed as failure:
+            raise ParseLimitExceeded(f"The HTML could not be parsed: {failure}") from failure
 
     async def _ask(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
         subject = url or "the HTML"
@@ -176,7 +198,7 @@ class ExtractionSandbox:
                 f"{self._memory_bytes} bytes of memory (setting scrape.extract-memory-bytes).",
                 url=url,
             ) from exc
-        if isinstance(outcome, InvalidRequest):
+        if isinstance(outcome, InvalidRequest | _JobFailed):
             raise outcome
         return outcome
 
@@ -225,9 +247,9 @@ class ExtractionSandbox:
         self._alive.discard(worker)
 
 
-def _read_outcome(answer: Message, read: Callable[[Message], T]) -> T | InvalidRequest:
+def _read_outcome(answer: Message, read: Callable[[Message], T]) -> T | InvalidRequest | _JobFailed:
     if answer.kind == "invalid":
         return read_invalid(answer)
     if answer.kind == "failed":
-        raise MalformedMessage(str(answer.header.get("reason")))
+        return _JobFailed(str(answer.header.get("reason"))[:200])
     return read(answer)

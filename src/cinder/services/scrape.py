@@ -14,7 +14,7 @@ from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout,
 from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder, require_static
-from cinder.fetch.media import UNNAMED_TYPE, is_pdf, media_type
+from cinder.fetch.media import UNNAMED_TYPE, is_pdf, media_type, safe_type
 from cinder.fetch.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
 from cinder.model.document import (
@@ -182,7 +182,7 @@ class ScrapeService:
         content = None if mime else await self._sandbox.extract(page, self._options(request))
         if content is not None and content.text is None:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
-            content, mime = None, page.content_type or UNNAMED_TYPE
+            content, mime = None, safe_type(page) or UNNAMED_TYPE
         return Document(
             url=request.url,
             final_url=page.final_url,

@@ -1,8 +1,13 @@
 """The pure tools: facts about an HTML string, and the likeness of two texts."""
 
+import asyncio
+
 from cinder.extract.facts import HtmlFacts
+from cinder.extract.selectors import is_valid_selector
 from cinder.extract.similarity import text_similarity
 from cinder.services.sandbox import ExtractionSandbox
+
+__all__ = ["TextTools", "is_valid_selector"]
 
 
 class TextTools:
@@ -20,9 +25,11 @@ class TextTools:
         return await self._sandbox.inspect(html, base_url)
 
     async def check(self) -> None:
-        """Return if HTML can be parsed."""
-        await self.inspect("<p>ready</p>")
+        """Return if HTML can be parsed, or is being parsed: a busy sandbox is a working one."""
+        if not self._sandbox.is_busy:
+            await self.inspect("<p>ready</p>")
 
-    def similarity(self, text_a: str, text_b: str) -> float:
+    async def similarity(self, text_a: str, text_b: str) -> float:
         """Return how alike two texts' words are, from 0.0 to 1.0."""
-        return text_similarity(text_a, text_b)
+        # Long texts take a tenth of a second, which others need not wait for.
+        return await asyncio.to_thread(text_similarity, text_a, text_b)

@@ -37,6 +37,8 @@ class EntrySummary:
     last_accessed_at: datetime | None
     raw_length: int | None
     cleaned_length: int | None
+    uri: str
+    """Where its newest version can be read."""
 
 
 class Store(Protocol):

@@ -41,7 +41,7 @@ DELETE FROM webhook.bodies
 
 
 def delete_expired_chunk(now: datetime, dialect: Dialect) -> Procedure[int]:
-    """Delete up to `CHUNK` versions that have expired; return how many were found."""
+    """Delete up to `CHUNK` versions that have expired; return how many went."""
     moment = dialect.pack_moment(now)
     versions = _ids((yield Statement(_EXPIRED_VERSIONS, (moment, CHUNK))))
     if not versions:

@@ -1,12 +1,13 @@
 """The store itself: every operation, timed, over whichever database runs it."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import Self, TypeVar
+
+import structlog
 
 from cinder.errors import CacheFailed
 from cinder.model.document import Document
@@ -31,7 +32,7 @@ FLUSH_SECONDS = 1.0
 MAX_ID = 2**63 - 1
 MAX_LISTED = 1000
 
-logger = logging.getLogger(__name__)
+log = structlog.get_logger()
 
 
 class DocumentStore:
@@ -196,6 +197,6 @@ class DocumentStore:
                 "count_accesses",
                 self._database.write(lambda: saving.count_accesses(counts, self._dialect)),
             )
-        except CacheFailed as exc:
+        except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: it tries again later
             self._access.give_back(counts)
-            logger.warning("Access counts are not written yet: %s", exc)
+            log.warning("access counts are not written yet", error=str(exc))

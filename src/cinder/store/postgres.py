@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
 
 T = TypeVar("T")
 
+MIGRATION_SECONDS = 24 * 3600
 COMMAND_SECONDS = 60
 WRITE_ATTEMPTS = 10
 # Answers beyond this are unpacked off the event loop.
@@ -109,10 +110,14 @@ class PostgresDatabase:
             if not is_behind(await _schema_version(connection)):
                 return
             # Held until the connection goes back to the pool; the script has its own transaction.
-            await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
+            # However long another's migration takes, or this one's.
+            await connection.execute(
+                "SELECT pg_advisory_lock($1)", MIGRATION_LOCK, timeout=MIGRATION_SECONDS
+            )
             version = await _schema_version(connection)
             if is_behind(version):
-                await connection.execute(await asyncio.to_thread(postgresql_script, version))
+                script = await asyncio.to_thread(postgresql_script, version)
+                await connection.execute(script, timeout=MIGRATION_SECONDS)
 
 
 async def _run_in_transaction(connection: "Connection", procedure: Procedure[T]) -> T:

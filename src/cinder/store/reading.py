@@ -57,11 +57,11 @@ SELECT id, place, saved_at, url, title, kind, mime, size
 """
 
 _LIST_ENTRIES = """
-SELECT url, cache_key, scraped_at, expires_at, access_count, last_accessed_at,
-       content_length_raw, content_length_cleaned
-  FROM webhook.scrape_cache
- WHERE url_hash = $1 AND expires_at > $2
- ORDER BY scraped_at DESC, id DESC
+SELECT e.url, e.cache_key, e.scraped_at, e.expires_at, e.access_count, e.last_accessed_at,
+       e.content_length_raw, e.content_length_cleaned, v.place, v.saved_at, v.kind
+  FROM webhook.scrape_cache e JOIN webhook.saved_versions v ON v.id = e.version_id
+ WHERE e.url_hash = $1 AND e.expires_at > $2
+ ORDER BY e.scraped_at DESC, e.id DESC
 """
 
 _SCHEMA_VERSION = "SELECT version_num FROM webhook.alembic_version"
@@ -165,6 +165,7 @@ def _listing(row: Row) -> SavedListing:
 
 def _summary(row: Row, dialect: Dialect) -> EntrySummary:
     last = row["last_accessed_at"]
+    version = Version(row["place"], from_milliseconds(row["saved_at"]))
     return EntrySummary(
         url=row["url"],
         cache_key=row["cache_key"],
@@ -174,4 +175,5 @@ def _summary(row: Row, dialect: Dialect) -> EntrySummary:
         last_accessed_at=None if last is None else dialect.unpack_moment(last),
         raw_length=row["content_length_raw"],
         cleaned_length=row["content_length_cleaned"],
+        uri=version.uri(SavedKind(row["kind"] or SavedKind.RAW)),
     )

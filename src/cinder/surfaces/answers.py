@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from pydantic_core import from_json, to_json
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.model.document import Json
-from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.errors import HTTP_STATUS, RETRY_AFTER, describe_error
 
 
 async def read_json(request: Request) -> object:
@@ -23,6 +23,9 @@ async def read_json(request: Request) -> object:
         raise InvalidRequest(problems=(FieldProblem("(request)", message),))
     try:
         return from_json(await request.body(), allow_inf_nan=False)
+    except ClientDisconnect:
+        problem = FieldProblem("(request)", "The request ended before it was whole")
+        raise InvalidRequest(problems=(problem,)) from None
     except ValueError as error:
         problem = FieldProblem("(request)", f"Not valid JSON: {error}")
         raise InvalidRequest(problems=(problem,)) from None
@@ -32,9 +35,11 @@ def json_response(
     content: Mapping[str, Json], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return an answer that carries JSON."""
-    return Response(to_json(content), status, dict(headers or {}), "application/json")
+    sent = {**RETRY_AFTER.get(status, {}), **(headers or {})}
+    return Response(to_json(content), status, sent, "application/json")
 
 
 def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error as every route but /api/v2/scrape says it."""
-    return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code], headers)
+    """Return an error where no route of its own can say it."""
+    content: dict[str, Json] = {"success": False, "error": describe_error(error)}
+    return json_response(content, HTTP_STATUS[error.code], headers)

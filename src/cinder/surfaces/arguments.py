@@ -2,8 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
@@ -13,6 +13,10 @@ from cinder.errors import FieldProblem, InvalidRequest
 
 # A check across fields: it sees the arguments as given, whatever else is wrong with them.
 CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
+
+
+MAX_KEYS = 100
+MAX_PROBLEMS = 20
 
 
 class Arguments(BaseModel):
@@ -35,16 +39,28 @@ def read_arguments(model: type[A], given: object, *checks: CrossCheck) -> A:
     if not isinstance(given, Mapping):
         message = f"Expected an object, received {_shown(given)}"
         raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+    if len(given) > MAX_KEYS:
+        message = f"At most {MAX_KEYS} keys are taken, received {len(given)}"
+        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
     present = {str(key): value for key, value in given.items() if value is not None}
     problems = [problem for check in checks for problem in check(present)]
     try:
         arguments = model.model_validate(present, by_alias=True, by_name=False)
     except ValidationError as error:
-        wrong = [_problem(model, detail) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)[:MAX_PROBLEMS]
+        wrong = [_problem(model, detail) for detail in details]
         problems = wrong + [p for p in problems if p.field not in {w.field for w in wrong}]
     if problems:
-        raise InvalidRequest(problems=tuple(problems))
+        raise InvalidRequest(problems=_bounded(problems))
     return arguments
+
+
+def _bounded(problems: Sequence[FieldProblem]) -> tuple[FieldProblem, ...]:
+    """Return as many problems as a reader can use."""
+    if len(problems) <= MAX_PROBLEMS:
+        return tuple(problems)
+    rest = FieldProblem("(request)", "More is wrong than is listed here")
+    return (*problems[:MAX_PROBLEMS], rest)
 
 
 def parse_json_strings(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,8 +83,14 @@ def _unpacked(text: str) -> object:
 def _takes_container(model: type[Arguments], key: str) -> bool:
     for name, info in model.model_fields.items():
         if key in (name, info.alias):
-            return "list" in str(info.annotation) or "dict" in str(info.annotation)
+            return _is_container(info.annotation)
     return False
+
+
+def _is_container(annotation: Any) -> bool:  # Any: a type form has no type
+    if get_origin(annotation) in (list, dict):
+        return True
+    return any(_is_container(part) for part in get_args(annotation))
 
 
 def _problem(model: type[Arguments], detail: ErrorDetails) -> FieldProblem:
@@ -86,6 +108,8 @@ def _problem(model: type[Arguments], detail: ErrorDetails) -> FieldProblem:
             )
         case "value_error":
             return FieldProblem(path, str(detail["ctx"]["error"]))
+        case "dict_type" | "model_type":
+            return FieldProblem(path, f"Expected an object, received {_shown(detail['input'])}")
         case _:
             return FieldProblem(path, f"{detail['msg']}, received {_shown(detail['input'])}")
 
@@ -94,12 +118,12 @@ def _path(location: tuple[int | str, ...]) -> str:
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path
+    return path[:200]
 
 
 def _unknown_key(model: type[Arguments], location: tuple[int | str, ...]) -> str:
     known = _keys_at(model, location[:-1])
-    nearest = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(str(location[-1])[:100], known, n=1, cutoff=0.5)
     return (
         f"Unknown key. Did you mean '{nearest[0]}'?"
         if nearest
@@ -112,15 +136,16 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[st
     for part in location:
         if isinstance(part, int):
             continue
-        field = next(f for n, f in model.model_fields.items() if part in (n, f.alias))
-        model = _inner_model(field.annotation) or model
+        fields = (f for n, f in model.model_fields.items() if part in (n, f.alias))
+        field = next(fields, None)
+        model = (field and _inner_model(field.annotation)) or model
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _inner_model(annotation: Any) -> type[BaseModel] | None:  # Any: a type form has no type
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    inner = (_inner_model(part) for part in getattr(annotation, "__args__", ()))
+    inner = (_inner_model(part) for part in get_args(annotation))
     return next((model for model in inner if model is not None), None)
 
 

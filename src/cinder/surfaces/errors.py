@@ -29,6 +29,9 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.STORAGE_FULL: 507,
 }
 
+# What to wait, in whole seconds, where the answer is to come back later.
+RETRY_AFTER = {status: {"Retry-After": "5"} for status in (429, 503)}
+
 EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
 
@@ -43,6 +46,8 @@ def describe_error(error: CinderError) -> dict[str, Json]:
     shown: dict[str, Json] = {"message": error.message, "code": error.code}
     if error.url:
         shown["url"] = error.url
+    if error.verdict:
+        shown["verdict"] = error.verdict
     if isinstance(error, InvalidRequest):
         shown["validationErrors"] = [
             {"field": problem.field, "message": problem.message} for problem in error.problems

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
@@ -9,10 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cinder.errors import ContentTooLarge, Unauthorized
+from cinder.errors import ContentTooLarge, Forbidden, Unauthorized
 from cinder.surfaces.answers import error_response
 
 SESSION_COOKIE = "cinder_session"
+POLICY_VIOLATION = 1008
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/healthz", "/login"})
 
 # Pages for people: a browser's session opens these, and never the API.
@@ -58,23 +61,42 @@ def is_for_people_path(path: str) -> bool:
 class Gate:
     """Lets a request through to the app, or answers it."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, max_request_bytes: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Tokens,
+        host_names: Iterable[str],
+        max_request_bytes: int,
+    ) -> None:
         self._app = app
+        self._host_names = frozenset({*LOOPBACK_NAMES, *host_names})
         self._tokens = tokens
         self._max_request_bytes = max_request_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+            return
         request = Request(scope)
-        if not self._tokens.admits(request):
+        if not self._tokens.are_required and not self._is_addressed_by_us(request):
+            await error_response(Forbidden())(scope, receive, send)
+        elif not self._tokens.admits(request):
             await _refuse(request)(scope, receive, send)
         elif _content_length(request.headers) > self._max_request_bytes:
             await self._too_large()(scope, receive, send)
         else:
             await self._serve_bounded(scope, receive, send)
+
+    def _is_addressed_by_us(self, request: Request) -> bool:
+        """Whether the Host is ours: without a token, it is all that a rebound name lacks."""
+        host = request.headers.get("host", "").lower()
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        return name in self._host_names or host in self._host_names
 
     async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         received = 0

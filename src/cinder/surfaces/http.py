@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 import structlog
 from fastapi import APIRouter, FastAPI, Response
 from fastapi_offline import FastAPIOffline
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
 from cinder import __version__
 from cinder.app import App
@@ -19,6 +21,7 @@ from cinder.config import Settings
 from cinder.model.document import Json
 from cinder.surfaces import openapi
 from cinder.surfaces.answers import json_response
+from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
 from cinder.surfaces.login import login_routes
 from cinder.surfaces.mcp.streamable_http import open_http
@@ -27,6 +30,17 @@ from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
 
 log = structlog.get_logger()
+
+# Each named, lest requests for the API with a wrong method end up there.
+OPERATIONS_PATHS = (
+    "/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/docs",
+    "/openapi.json",
+    "/static-offline-docs/{path:path}",
+)
 
 
 def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) -> Starlette:
@@ -40,18 +54,30 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
     @asynccontextmanager
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
         async with opening as app, open_http(app) as mcp:
+            operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),
                 *rest_v1.build_routes(app),
                 Route("/mcp", endpoint=mcp),
                 *login_routes(tokens),
-                Mount("/", _make_operations(app)),
+                *(Route(path, operations) for path in OPERATIONS_PATHS),
             ]
             yield
 
-    gate = Middleware(Gate, tokens=tokens, max_request_bytes=settings.server.max_request_bytes)
+    gate = Middleware(
+        Gate,
+        tokens=tokens,
+        host_names=settings.server.allowed_hosts,
+        max_request_bytes=settings.server.max_request_bytes,
+    )
     return Starlette(
-        lifespan=lifespan, middleware=[gate], exception_handlers={Exception: _answer_unexpected}
+        lifespan=lifespan,
+        middleware=[gate],
+        exception_handlers={
+            CallerGone: _answer_nobody,
+            HTTPException: _answer_no_route,
+            Exception: _answer_unexpected,
+        },
     )
 
 
@@ -94,9 +120,8 @@ def _operations(app: App) -> APIRouter:
         parts = {finding.part: finding.problem or "ok" for finding in findings}
         is_ready = all(finding.problem is None for finding in findings)
         status = "ready" if is_ready else "not ready"
-        headers = {} if is_ready else {"Retry-After": "5"}
         content: dict[str, Json] = {"status": status, "parts": parts}
-        return json_response(content, 200 if is_ready else 503, headers)
+        return json_response(content, 200 if is_ready else 503)
 
     @router.get("/metrics")
     async def metrics() -> Response:
@@ -109,4 +134,19 @@ def _operations(app: App) -> APIRouter:
 async def _answer_unexpected(request: Request, error: Exception) -> Response:
     log.error("a request failed unexpectedly", path=request.url.path, exc_info=error)
     message = "cinder failed unexpectedly. The server's log has the details; please report it."
-    return json_response({"error": {"code": "SCRAPE_FAILED", "message": message}}, 500)
+    content: dict[str, Json] = {"code": "SCRAPE_FAILED", "message": message}
+    return json_response({"success": False, "error": content}, 500)
+
+
+async def _answer_nobody(_request: Request, _error: Exception) -> Response:
+    # 499, as servers write it in their logs: the caller closed the connection.
+    return Response(status_code=499)
+
+
+async def _answer_no_route(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    headers = error.headers if isinstance(error, HTTPException) else None
+    message = f"There is no {request.method} {request.url.path}. GET /docs lists what there is."
+    code = HTTPStatus(status).name
+    content: dict[str, Json] = {"success": False, "error": {"code": code, "message": message}}
+    return json_response(content, status, headers)

@@ -5,19 +5,34 @@ import sys
 
 import structlog
 
+# The local variables of a failing frame hold headers, cookies and passwords.
+_WITHOUT_LOCALS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
+_COMMON: list[structlog.typing.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
 
 def set_up_logs(level: str) -> None:
-    """Send cinder's and its libraries' logs to standard error."""
+    """Send cinder's logs, and the warnings of its libraries, to standard error."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
-            structlog.processors.JSONRenderer(),
-        ],
+        processors=[*_COMMON, _WITHOUT_LOCALS, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    logging.basicConfig(stream=sys.stderr, level=max(threshold, logging.WARNING), force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_COMMON,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _WITHOUT_LOCALS,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(threshold, logging.WARNING), force=True)

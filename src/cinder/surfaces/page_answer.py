@@ -9,6 +9,8 @@ from cinder.services.page_json import page_as_json
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.page_arguments import PageArguments, ReturnFormat
 
+_REST_OF_IT = "The `scrape` tool and POST /api/v2/scrape read on with startIndex and maxChars."
+
 
 def describe_page(
     outcome: ScrapeOutcome, arguments: PageArguments, max_chars: int
@@ -32,13 +34,17 @@ def describe_page(
         "verdict": document.verdict.kind,
         "cached": outcome.cached,
     }
+    if document.final_url != document.url:
+        data["finalUrl"] = document.final_url
     if document.verdict.kind is not VerdictKind.OK:
         data["evidence"] = document.verdict.evidence
     if outcome.saved is not None:
         data["savedUri"] = outcome.saved.primary_uri
     if cut:
         warnings.append(cut)
-        warnings += [f"The whole is saved as {data['savedUri']}."] if "savedUri" in data else []
+        if outcome.saved is not None and arguments.return_format is ReturnFormat.MARKDOWN:
+            warnings.append(f"{outcome.saved.primary_uri} holds the whole.")
+        warnings.append(_REST_OF_IT)
     if warnings:
         data["warning"] = " ".join(warnings)
     return data

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cinder.model.document import Document, Json, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
-from cinder.model.saved import SavedDocument, format_timestamp
+from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists
 from cinder.services.scrape import ScrapeOutcome
@@ -67,6 +67,7 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
             "contentType": mime,
             "screenshotMime": mime,
             "screenshotBase64": f"data:{mime};base64,{encoded}",
+            "metadata": _metadata(document) | {"rawLength": len(document.media.data)},
         }
     data: dict[str, Json] = {}
     excerpts: list[Excerpt] = []
@@ -79,25 +80,35 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
         data[wanted] = excerpts[-1].text
     data |= _lists(document, request)
     cut_lists = fit_lists(data, _LIST_FORMATS, window.max_chars)
-    data["metadata"] = _metadata(document) | _describe_cuts(excerpts, cut_lists, outcome.saved)
+    data["metadata"] = metadata = _metadata(document) | _describe_cuts(excerpts, cut_lists)
+    if excerpts and excerpts[0].was_truncated and outcome.saved and primary:
+        _point_to_whole(metadata, outcome.saved, primary[0])
     return data
 
 
-def _describe_cuts(
-    excerpts: Sequence[Excerpt], cut_lists: str | None, saved: SavedDocument | None
-) -> dict[str, Json]:
+def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format) -> None:
+    """Add where the text that was cut is kept whole: as markdown or as it came, never as HTML."""
+    kind = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}.get(shown)
+    if kind is not None:
+        metadata["continuation"] = f"{metadata['continuation']} {saved.uris[kind]} holds the whole."
+
+
+def _describe_cuts(excerpts: Sequence[Excerpt], cut_lists: str | None) -> dict[str, Json]:
     """Say what was left out, and how to get it."""
     cut = next((excerpt for excerpt in excerpts if excerpt.was_truncated), None)
-    notices = []
+    notices = [
+        f"The text has only {beyond.total} characters: nothing follows startIndex {beyond.total}."
+        for beyond in excerpts[:1]
+        if not beyond.text and beyond.total
+    ]
     if cut is not None:
         notices.append(
             f"Characters {cut.start} to {cut.end} of {cut.total} are shown: ask again with "
             f"startIndex {cut.end} for what follows, or with a larger maxChars."
         )
-        notices += [f"{saved.primary_uri} holds the whole."] if saved else []
     if cut_lists is not None:
         notices.append(f"{cut_lists} Ask again with a larger maxChars for all.")
-    shown: dict[str, Json] = {"wasTruncated": bool(notices)}
+    shown: dict[str, Json] = {"wasTruncated": cut is not None or cut_lists is not None}
     if cut is not None:
         shown["nextStartIndex"] = cut.end
     if notices:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from cinder.errors import FieldProblem, InvalidRequest, Unsupported
+from cinder.errors import FieldProblem, Unsupported
 from cinder.model.headers import check_headers
 from cinder.model.request import (
     DAY_MS,
@@ -25,6 +25,7 @@ from cinder.model.request import (
 )
 from cinder.model.url import parse_web_url
 from cinder.services.excerpt import Window
+from cinder.services.text_tools import is_valid_selector
 from cinder.surfaces.arguments import Arguments
 
 MAX_TIMEOUT_MS = 300_000
@@ -97,7 +98,7 @@ class ScrapeArguments(Arguments):
     include_tags: Selectors = Field(default_factory=list)
     exclude_tags: Selectors = Field(default_factory=list)
     formats: list[Format] = Field(default_factory=list)
-    parsers: list[ParserArguments] = Field(default_factory=list)
+    parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
     only_main_content: bool = True
     actions: Annotated[list[ActionArguments], Field(max_length=MAX_ACTIONS)] = Field(
         default_factory=list
@@ -110,16 +111,13 @@ class ScrapeArguments(Arguments):
         """Return the request that these arguments make.
 
         Raises:
-            InvalidRequest: a header may not be sent.
             Unsupported: it is a batch command.
         """
-        if self.url is None:
+        if self.url is None or self.command is not Command.START:
             raise Unsupported(
                 "Batches (`urls`, and the commands status, cancel and errors) are not part of this "
                 "version of cinder. Send one `url` at a time."
             )
-        if problems := check_headers(self.headers):
-            raise InvalidRequest(problems=tuple(problems))
         return ScrapeRequest(
             url=self.url,
             formats=tuple(dict.fromkeys(self.formats)) or default_formats,
@@ -162,13 +160,37 @@ def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
     command = given.get("command", Command.START)
     if command not in list(Command):
         return
+    has_urls = bool(given.get("urls"))
     if command == Command.START:
-        if "url" in given and "urls" in given:
+        if "url" in given and has_urls:
             yield FieldProblem("urls", "Give either url or urls, not both")
-        elif "url" not in given and "urls" not in given:
+        elif "url" not in given and not has_urls:
             yield FieldProblem("url", "Required")
-    elif "jobId" not in given:
+        if "jobId" in given:
+            yield FieldProblem("jobId", "A start makes a job of its own: leave jobId out")
+        return
+    if "jobId" not in given:
         yield FieldProblem("jobId", "Required")
+    for name in ("url", "urls"):
+        if name in given:
+            yield FieldProblem(name, f"The command '{command}' takes a jobId only")
+
+
+def check_sent_headers(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the headers that may not be sent."""
+    headers = given.get("headers")
+    if isinstance(headers, Mapping) and all(isinstance(v, str) for v in headers.values()):
+        yield from check_headers(headers)
+
+
+def check_selectors(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the selectors that are not valid CSS."""
+    for name in ("includeTags", "excludeTags"):
+        selectors = given.get(name)
+        for index, selector in enumerate(selectors if isinstance(selectors, list) else ()):
+            if isinstance(selector, str) and not is_valid_selector(selector):
+                message = f"Not a valid CSS selector: {selector[:200]!r}"
+                yield FieldProblem(f"{name}[{index}]", message)
 
 
 _NEEDED_FIELDS = {
@@ -191,3 +213,6 @@ def check_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
                     yield FieldProblem(
                         f"actions[{index}].{name}", f"Required for the action '{action['type']}'"
                     )
+
+
+SCRAPE_CHECKS = (check_target, check_actions, check_sent_headers, check_selectors)

@@ -2,14 +2,16 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
-from cinder.config import Settings
+from cinder.config import Settings, SettingsError
 
 TOKEN_FILE = "api-token"  # noqa: S105 - a file's name
 
 
-class UnsafeSettings(ValueError):
+class UnsafeSettings(SettingsError):
     """The server would be open to anyone who can reach it."""
 
 
@@ -38,11 +40,18 @@ def find_token(settings: Settings) -> str | None:
 
 def _read_or_make(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    token = secrets.token_urlsafe(32)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(token + "\n")
+    if not path.exists():
+        _put(path, secrets.token_urlsafe(32))
+    token = path.read_text().strip()
+    if not token:
+        raise UnsafeSettings(f"The token file {path} is empty. Delete it to have a new one made.")
     return token
+
+
+def _put(path: Path, token: str) -> None:
+    """Write the file whole or not at all; whoever was first wins."""
+    with NamedTemporaryFile("w", dir=path.parent, prefix=".token-") as file:
+        file.write(token + "\n")
+        file.flush()
+        with suppress(FileExistsError):
+            os.link(file.name, path)

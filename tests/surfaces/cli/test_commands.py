@@ -69,9 +69,10 @@ async def test_a_second_scrape_is_read_from_the_cache_and_by_its_uri(run: Run, s
     kept = await run("cache", "read", second.err.split("saved as ")[1].strip())
     assert kept.out == first.out
     shown = await run("cache", "show", site.url("/article"))
-    assert "read 1 times" in shown.out
+    assert "read once" in shown.out
+    assert shown.out.split()[0] == second.err.split("saved as ")[1].strip()
     cleared = await run("cache", "clear", site.url("/article"))
-    assert cleared.out == f"Deleted 1 cache entries of {site.url('/article')}\n"
+    assert cleared.out == f"Deleted 1 cache entry of {site.url('/article')}\n"
     assert "Nothing is kept" in (await run("cache", "show", site.url("/article"))).out
 
 
@@ -85,6 +86,7 @@ async def test_scrape_prints_the_whole_answer_as_json(run: Run, site: Site) -> N
 async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None:
     done = await run("scrape", site.url("/image"), "-o", "ember.png")
     assert done.code == 0
+    assert f"saved as scrape://127.0.0.1:{site.port}/image/raw_" in done.err
     assert (tmp_path / "ember.png").read_bytes() == PNG
 
 
@@ -130,6 +132,42 @@ async def test_private_addresses_are_refused(
     assert not canary.was_reached()
 
 
+async def test_a_file_that_cannot_be_written_is_one_clear_line(run: Run, site: Site) -> None:
+    done = await run("scrape", site.url("/article"), "-o", "/no/such/folder/x")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "/no/such/folder/x" in done.err
+
+
+async def test_a_data_directory_that_cannot_be_made_is_named(run: Run) -> None:
+    done = await run("doctor", CINDER_DATA_DIR="/proc/nowhere")
+    assert done.code == 1
+    assert "CINDER_DATA_DIR" in done.out
+    assert "Traceback" not in done.err
+
+
+async def test_a_server_that_cannot_open_its_database_says_so_in_one_line(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
+    store = f"sqlite:///{tmp_path / 'broken.db'}"
+    done = await run("serve", "--port", "0", CINDER_STORE__URL=store)
+    assert done.code == 1
+    assert "CACHE_ERROR" in done.err
+    assert "Traceback" not in done.err
+
+
+async def test_settings_come_from_file_then_environment(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "cinder.toml").write_text("[scrape]\nmax-retries = -1\n")
+    done = await run("scrape", "a.example")
+    assert "scrape.max-retries" in done.err
+    done = await run("scrape", "http://127.0.0.1:22/", CINDER_SCRAPE__MAX_RETRIES="1")
+    assert "EGRESS_BLOCKED" in done.err
+    (tmp_path / "cinder.toml").write_text("[scrape]\nmax-retires = 1\n")
+    assert "no such setting" in (await run("scrape", "a.example")).err
+    done = await run("scrape", "a.example", CINDER_CONFIG="nowhere.toml")
+    assert (done.code, "nowhere.toml" in done.err) == (2, True)
+
+
 async def test_wrong_settings_are_named(run: Run) -> None:
     done = await run("scrape", "a.example", CINDER_SCRAPE__MAX_RETRIES="many")
     assert done.code == 2
@@ -137,6 +175,8 @@ async def test_wrong_settings_are_named(run: Run) -> None:
     done = await run("scrape", "a.example", CINDER_EGRESS__ALLOW="here:there")
     assert done.code == 2
     assert "here:there" in done.err
+    done = await run("scrape", "a.example", CINDER_SCRAPE__IMPERSONATE="netscape")
+    assert (done.code, "netscape" in done.err) == (2, True)
 
 
 async def test_a_server_open_to_all_does_not_start(run: Run) -> None:
@@ -149,13 +189,13 @@ async def test_doctor_checks_every_part(run: Run) -> None:
     done = await run("doctor", CINDER_SERVER__PORT="1")
     assert done.code == 0, done.out
     assert [line.split()[1] for line in done.out.splitlines()] == [
-        "settings",
         "data",
+        "settings",
         "database",
         "egress",
         "extraction",
-        "browser",
         "server",
+        "browser",
     ]
 
 

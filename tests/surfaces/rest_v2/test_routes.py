@@ -110,6 +110,7 @@ async def test_a_failure_tells_what_was_tried(client: httpx2.AsyncClient, site: 
         "The server answered 503 Service Unavailable",
         "code": "SCRAPE_FAILED",
         "url": site.url("/status?code=503"),
+        "verdict": "http_error",
         "diagnostics": {
             "attemptedStrategies": ["native"],
             "lastError": "HTTP 503 Service Unavailable",
@@ -338,7 +339,6 @@ async def test_private_addresses_are_refused(
 
 
 async def test_a_body_over_the_limit_is_too_large(client: httpx2.AsyncClient) -> None:
-    status, error = 0, {}
     response = await client.post("/api/v2/scrape", content=b" " * (5 * 1024 * 1024))
     status, error = response.status_code, response.json()["error"]
     assert (status, error["code"]) == (413, "CONTENT_TOO_LARGE")

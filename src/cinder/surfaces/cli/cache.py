@@ -30,10 +30,9 @@ def show(url: Url) -> None:
     if not entries:
         print(f"Nothing is kept of {page}")
     for entry in entries:
+        times = "once" if entry.access_count == 1 else f"{entry.access_count} times"
         print(
-            f"{entry.cache_key[:12]}  {entry.scraped_at:%Y-%m-%d %H:%M:%S}Z  "
-            f"{entry.raw_length or 0} characters, {entry.cleaned_length or 0} cleaned, "
-            f"read {entry.access_count} times"
+            f"{entry.uri}  {entry.cleaned_length or entry.raw_length or 0} characters, read {times}"
         )
 
 
@@ -63,7 +62,7 @@ def clear(url: Url) -> None:
     """Delete everything kept of a URL, all its versions included."""
     page = _canonical(url)
     deleted = asyncio.run(_with_archive(lambda archive: archive.forget(page)))
-    print(f"Deleted {deleted} cache entries of {page}")
+    print(f"Deleted {deleted} cache {'entry' if deleted == 1 else 'entries'} of {page}")
 
 
 def _canonical(url: str) -> str:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 SERVER_TIMEOUT_SECONDS = 3
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
+_ELSEWHERE = "Make it writable, or set CINDER_DATA_DIR to another directory."
 _MENDING = {
-    "database": "Check store.url (CINDER_STORE__URL) and that the database runs and has room.",
+    "database": "Check store.url (CINDER_STORE__URL) and that the database runs.",
     "egress": "Check the rules in egress.allow (CINDER_EGRESS__ALLOW) and free loopback ports.",
     "extraction": "Reinstall cinder (`make setup`), or raise scrape.extract-memory-bytes.",
 }
@@ -40,10 +41,11 @@ def doctor() -> None:
     from cinder.config import read_settings
 
     settings = read_settings()
-    lines = [_check_settings(settings), _check_data_dir(settings.data_dir)]
-    if all(line.is_fine for line in lines):
-        lines += asyncio.run(_check_parts(settings))
-    lines += [_check_browser(), _check_server(settings)]
+    lines = [_check_data_dir(settings.data_dir)]
+    if lines[0].is_fine:
+        lines += [_check_settings(settings), *asyncio.run(_check_parts(settings))]
+        lines += [_check_server(settings)]
+    lines.append(_check_browser())
     for line in lines:
         print(f"{'ok  ' if line.is_fine else 'FAIL'}  {line.part:<10}  {line.text}")
     if not all(line.is_fine for line in lines):
@@ -51,29 +53,33 @@ def doctor() -> None:
 
 
 def _check_settings(settings: "Settings") -> Line:
+    from cinder.config import unknown_variables
     from cinder.surfaces.token import UnsafeSettings, find_token
 
     try:
         find_token(settings)
     except UnsafeSettings as error:
         return Line("settings", str(error), is_fine=False)
-    return Line("settings", f"valid; data in {settings.data_dir}")
+    if unknown := unknown_variables():
+        return Line("settings", f"valid; not settings of this version: {', '.join(unknown)}")
+    return Line("settings", "valid")
 
 
 def _check_data_dir(path: Path) -> Line:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        return Line("data", f"{path} cannot be made: {error}", is_fine=False)
+        reason = f"{path} cannot be made: {error.strerror}. {_ELSEWHERE}"
+        return Line("data", reason, is_fine=False)
     if not os.access(path, os.W_OK):
-        mending = "Make it writable, or set CINDER_DATA_DIR to another directory."
-        return Line("data", f"{path} is not writable. {mending}", is_fine=False)
+        return Line("data", f"{path} is not writable. {_ELSEWHERE}", is_fine=False)
     free = shutil.disk_usage(path).free // 1024**2
     return Line("data", f"{path} is writable, {free} MiB free")
 
 
 async def _check_parts(settings: "Settings") -> list[Line]:
     from cinder.app import open_app
+    from cinder.config import SettingsError
     from cinder.surfaces.logs import set_up_logs
 
     set_up_logs("error")
@@ -81,7 +87,11 @@ async def _check_parts(settings: "Settings") -> list[Line]:
         async with open_app(settings) as app:
             findings = await app.health.examine()
     except CinderError as error:
-        return [Line("database", f"{error.message}. {_MENDING['database']}", is_fine=False)]
+        unchecked = (Line(part, "not checked", is_fine=False) for part in ("egress", "extraction"))
+        reason = f"{error.message.rstrip('.')}. {_MENDING['database']}"
+        return [Line("database", reason, is_fine=False), *unchecked]
+    except SettingsError as error:
+        return [Line("settings", str(error), is_fine=False)]
     return [
         Line(finding.part, "works")
         if finding.problem is None
@@ -99,7 +109,7 @@ def _check_browser() -> Line:
 
 def _check_server(settings: "Settings") -> Line:
     """Ask the configured server, with the token found as every command finds it."""
-    from cinder.surfaces.token import UnsafeSettings, find_token
+    from cinder.surfaces.token import find_token
 
     address = f"{settings.server.host}:{settings.server.port}"
     try:
@@ -113,8 +123,10 @@ def _check_server(settings: "Settings") -> Line:
         connection.close()
     except ConnectionRefusedError:
         return Line("server", f"none runs on {address}; `cinder serve` starts one")
-    except (OSError, http.client.HTTPException, ValueError, UnsafeSettings) as error:
-        return Line("server", f"something else answers on {address}: {error!r}", is_fine=False)
+    except (OSError, http.client.HTTPException, ValueError):
+        return Line("server", f"something other than cinder answers on {address}", is_fine=False)
     if response.status == http.HTTPStatus.OK:
         return Line("server", f"ready on {address}")
-    return Line("server", f"on {address} answers {response.status}: {answer}", is_fine=False)
+    if response.status == http.HTTPStatus.UNAUTHORIZED:
+        return Line("server", f"on {address} a server with another token answers", is_fine=False)
+    return Line("server", f"on {address} is not ready: {answer.get('parts')}", is_fine=False)

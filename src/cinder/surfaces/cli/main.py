@@ -15,7 +15,7 @@ from cinder.surfaces.cli.doctor import doctor
 from cinder.surfaces.cli.mcp import mcp
 from cinder.surfaces.cli.scrape import scrape
 from cinder.surfaces.cli.serve import serve
-from cinder.surfaces.errors import EXIT_BAD_INPUT, exit_code
+from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, exit_code
 
 cli = typer.Typer(
     name="cinder",
@@ -55,9 +55,16 @@ def main() -> None:
     except CinderError as error:
         print(f"cinder: {_one_line(error)}", file=sys.stderr)
         sys.exit(exit_code(error))
+    except OSError as error:
+        print(
+            f"cinder: {error.strerror or error}: {error.filename or ''}".rstrip(": "),
+            file=sys.stderr,
+        )
+        sys.exit(EXIT_FAILURE)
     except ValueError as error:
-        # Settings: pydantic's errors, bad rules and unsafe combinations all are ValueErrors.
-        print(f"cinder: {_describe_settings_error(error)}", file=sys.stderr)
+        if not _is_settings_error(error):
+            raise
+        print(f"cinder: {error}", file=sys.stderr)
         sys.exit(EXIT_BAD_INPUT)
 
 
@@ -67,13 +74,7 @@ def _one_line(error: CinderError) -> str:
     return f"{error.message} [{error.code}]"
 
 
-def _describe_settings_error(error: ValueError) -> str:
-    from pydantic import ValidationError
-
-    if not isinstance(error, ValidationError):
-        return str(error)
-    problems = (
-        f"{'.'.join(str(part).replace('_', '-') for part in detail['loc'])}: {detail['msg']}"
-        for detail in error.errors(include_url=False)
-    )
-    return f"The settings are not valid: {'; '.join(problems)}. See docs/settings.md."
+def _is_settings_error(error: ValueError) -> bool:
+    # Where no settings were read, the module is not loaded, and loading it would take time.
+    config = sys.modules.get("cinder.config")
+    return config is not None and isinstance(error, config.SettingsError)

@@ -73,11 +73,12 @@ def scrape(
     data, outcome = asyncio.run(_scrape(given))
     if as_json:
         write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
-    elif outcome.document.media is not None:
+        return
+    if outcome.document.media is not None:
         write_media(outcome.document.media.mime, outcome.document.media.data, output)
     else:
         write_text(_as_text(data), output)
-        _print_source(data)
+    _print_source(data)
 
 
 async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]":
@@ -87,12 +88,9 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     from cinder.surfaces.arguments import read_arguments
     from cinder.surfaces.logs import set_up_logs
     from cinder.surfaces.scrape_answer import describe_outcome
-    from cinder.surfaces.scrape_arguments import (
-        ScrapeArguments,
-        check_target,
-    )
+    from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
-    arguments = read_arguments(ScrapeArguments, given, check_target)
+    arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
     request = arguments.to_request(caller=CALLER, default_formats=(Format.MARKDOWN,))
     settings = read_settings()
     set_up_logs("warning" if settings.log.level == "info" else settings.log.level)
@@ -137,8 +135,15 @@ def _print_source(data: dict[str, Any]) -> None:
     saved = uris.get("cleaned") or uris.get("raw")
     line = f"{data['url']}  {data['verdict']}, {origin}"
     print(f"{line}, saved as {saved}" if saved else line, file=sys.stderr)
-    metadata = data["metadata"]
+    metadata = data.get("metadata", {})
     if "continuation" in metadata:
-        print(metadata["continuation"], file=sys.stderr)
+        options = {"startIndex": "--start-index", "maxChars": "--max-chars"}
+        print(_spelled(metadata["continuation"], options), file=sys.stderr)
     if "warning" in data:
         print(f"Warning: {data['warning']}", file=sys.stderr)
+
+
+def _spelled(text: str, words: dict[str, str]) -> str:
+    for word, spelling in words.items():
+        text = text.replace(word, spelling)
+    return text

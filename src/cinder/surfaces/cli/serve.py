@@ -1,10 +1,18 @@
 """`cinder serve`: the HTTP server."""
 
-from typing import Annotated, Any
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinder import __version__
+from cinder.errors import CinderError
+
+if TYPE_CHECKING:
+    from cinder.app import App
+    from cinder.config import Settings
 
 
 def serve(
@@ -12,13 +20,60 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
 ) -> None:
     """Serve REST, MCP and the API documentation over HTTP."""
-    import uvicorn
+    import structlog
 
     from cinder.app import open_app
-    from cinder.config import Settings, read_settings
+    from cinder.config import read_settings, unknown_variables
     from cinder.surfaces.http import create_api
     from cinder.surfaces.logs import set_up_logs
-    from cinder.surfaces.token import TOKEN_FILE, find_token
+
+    given = {"host": host, "port": port}
+    overrides = {name: value for name, value in given.items() if value is not None}
+    settings = read_settings(**({"server": overrides} if overrides else {}))
+    set_up_logs(settings.log.level)
+    for name in unknown_variables():
+        structlog.get_logger().warning("not a setting of this version", variable=name)
+    failures: list[Exception] = []
+    server = _make_server(settings, create_api(settings, _noting(open_app(settings), failures)))
+    _hush_startup_traceback()
+    try:
+        server.run()
+    except SystemExit:
+        if failures:
+            raise failures[0] from None
+        raise
+
+
+@asynccontextmanager
+async def _noting(
+    opening: "AbstractAsyncContextManager[App]", failures: list[Exception]
+) -> "AsyncIterator[App]":
+    """Keep the reason why cinder could not start, to be told in one line at the end."""
+    is_open = False
+    try:
+        async with opening as app:
+            is_open = True
+            yield app
+    except (CinderError, OSError, ValueError) as error:
+        if not is_open:
+            failures.append(error)
+        raise
+
+
+def _hush_startup_traceback() -> None:
+    """Keep the server from printing a failed start's traceback: the one line is told after it."""
+
+    def is_wanted(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        return "Traceback" not in message and not message.startswith("Application startup failed")
+
+    logging.getLogger("uvicorn.error").addFilter(is_wanted)
+
+
+def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is imported when used
+    import uvicorn
+
+    from cinder.surfaces.token import find_token
 
     class AnnouncingServer(uvicorn.Server):
         """Says where it listens once it does."""
@@ -27,17 +82,10 @@ def serve(
             await super().startup(sockets)
             if self.started:
                 actual = self.servers[0].sockets[0].getsockname()[1]
-                _announce(settings, actual, find_token(settings), TOKEN_FILE)
+                _announce(settings, actual, find_token(settings))
 
-    overrides: dict[str, str | int] = {}
-    if host is not None:
-        overrides["host"] = host
-    if port is not None:
-        overrides["port"] = port
-    settings: Settings = read_settings(**({"server": overrides} if overrides else {}))
-    set_up_logs(settings.log.level)
     config = uvicorn.Config(
-        create_api(settings, open_app(settings)),
+        api,
         host=settings.server.host,
         port=settings.server.port,
         http="httptools",
@@ -47,20 +95,19 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=settings.server.shutdown_seconds,
     )
-    server = AnnouncingServer(config)
-    server.run()
-    if not server.started:
-        raise typer.Exit(1)
+    return AnnouncingServer(config)
 
 
-def _announce(settings: Any, port: int, token: str | None, token_file: str) -> None:
+def _announce(settings: "Settings", port: int, token: str | None) -> None:
+    from cinder.surfaces.token import TOKEN_FILE
+
     url = f"http://{settings.server.host}:{port}"
     if token is None:
         shown = "none needed (server.auth is off)"
     elif settings.server.api_token is not None:
         shown = "as set by server.api-token"
     else:
-        shown = f"{token}  (kept in {settings.data_dir / token_file})"
+        shown = f"{token}  (kept in {settings.data_dir / TOKEN_FILE})"
     print(
         f"cinder {__version__} listens on {url}\n"
         f"  MCP    {url}/mcp\n"

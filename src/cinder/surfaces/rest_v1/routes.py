@@ -7,8 +7,10 @@ from starlette.routing import Route
 from cinder.app import App
 from cinder.errors import CinderError
 from cinder.model.document import Json
-from cinder.surfaces.answers import error_response, json_response, read_json
+from cinder.surfaces.answers import json_response, read_json
 from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.disconnect import unless_gone
+from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import describe_page
 from cinder.surfaces.page_arguments import PageArguments
@@ -24,13 +26,16 @@ def build_routes(app: App) -> list[Route]:
     """Return the routes of the first REST version."""
 
     async def scrape(request: Request) -> Response:
+        outcome = "INTERNAL_ERROR"
         try:
-            response = json_response(await _scrape(app, await read_json(request)))
+            answer = await unless_gone(request, _scrape(app, await read_json(request)))
             outcome = "ok"
+            return json_response(answer)
         except CinderError as error:
-            response, outcome = error_response(error), error.code.value
-        app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
-        return response
+            outcome = error.code
+            return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code])
+        finally:
+            app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
 
     return [Route("/v1/scrape", scrape, methods=["POST"])]
 

@@ -12,14 +12,14 @@ from cinder.model.document import Json
 from cinder.model.request import Format
 from cinder.surfaces.answers import json_response, read_json
 from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.scrape_answer import describe_outcome
 from cinder.surfaces.scrape_arguments import (
+    SCRAPE_CHECKS,
     Command,
     ScrapeArguments,
-    check_actions,
-    check_target,
 )
 
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
@@ -34,23 +34,25 @@ def build_routes(app: App) -> list[Route]:
     """Return the routes of the second REST version."""
 
     async def scrape(request: Request) -> Response:
-        command = Command.START.value
+        command, outcome = Command.START.value, "INTERNAL_ERROR"
         try:
             given = await read_json(request)
             command = _command_of(given)
-            answer = await _scrape(app, given)
-            outcome, status = "ok", 200
+            answer = await unless_gone(request, _scrape(app, given))
+            outcome = "ok"
+            return json_response(answer)
         except CinderError as error:
+            outcome = error.code
             answer = {"success": False, "command": command, "error": describe_error(error)}
-            outcome, status = error.code.value, HTTP_STATUS[error.code]
-        app.metrics.requests.labels("rest_v2", command, outcome).inc()
-        return json_response(answer, status)
+            return json_response(answer, HTTP_STATUS[error.code])
+        finally:
+            app.metrics.requests.labels("rest_v2", command, outcome).inc()
 
     return [Route("/api/v2/scrape", scrape, methods=["POST"])]
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:
-    arguments = read_arguments(ScrapeArguments, given, check_target, check_actions)
+    arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
     request = arguments.to_request(caller=CALLER, default_formats=DEFAULT_FORMATS)
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server

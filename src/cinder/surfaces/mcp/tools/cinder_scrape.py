@@ -36,6 +36,7 @@ class PageOutput(Output):
     content: str
     metadata: PageMetadataOutput | None = None
     status_code: int
+    final_url: str | None = None
     load_time: int
     verdict: VerdictKind
     evidence: str | None = None

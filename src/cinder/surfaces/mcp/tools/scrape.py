@@ -15,7 +15,7 @@ from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import shared_window
 from cinder.surfaces.mcp.tool import CALLER, Tool
-from cinder.surfaces.scrape_arguments import ScrapeArguments, check_actions, check_target
+from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
 
 class ScrapeToolArguments(ScrapeArguments):
@@ -103,7 +103,7 @@ SCRAPE = Tool(
     description=(
         "Read one known URL: a page as clean markdown, or an image, PDF or other file as it is. "
         "Best for full control over format, caching and size. Returns content, savedUris (for "
-        "resources/read) and a verdict saying what was really got, e.g. login_wall. A long page "
+        "resources/read) and a verdict saying what was really got, e.g. http_error. A long page "
         "is cut: go on with startIndex. Simpler: cinder_scrape."
     ),
     arguments=ScrapeToolArguments,
@@ -114,5 +114,5 @@ SCRAPE = Tool(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
     run=run,
-    checks=(check_target, check_actions, check_format),
+    checks=(*SCRAPE_CHECKS, check_format),
 )

@@ -93,7 +93,7 @@ async def extract_content(app: App, arguments: HtmlArguments) -> types.CallToolR
 
 async def text_similarity(app: App, arguments: TextsArguments) -> types.CallToolResult:
     """Answer with the likeness of two texts."""
-    similarity = app.text_tools.similarity(arguments.text_a, arguments.text_b)
+    similarity = await app.text_tools.similarity(arguments.text_a, arguments.text_b)
     return json_result({"status": "ok", "similarity": similarity})
 
 
