@@ -3,9 +3,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from cinder.config import read_settings
+from cinder.app import open_app
+from cinder.config import Settings, read_settings
+from cinder.surfaces.http import create_api
 from cinder.surfaces.token import UnsafeSettings, find_token
+from tests.conftest import TableResolver
 from tests.site import Site
+from tests.surfaces.conftest import started
 
 PROTECTED = [
     ("POST", "/api/v2/scrape"),
@@ -118,3 +122,47 @@ def test_a_token_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) ->
 def test_an_open_server_without_a_token_does_not_start(server: dict[str, str]) -> None:
     with pytest.raises(UnsafeSettings):
         find_token(read_settings(server=server))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "NOT_FOUND"),
+        ("POST", "/v1/search", 404, "NOT_FOUND"),
+        ("GET", "/api/v2/scrape", 405, "METHOD_NOT_ALLOWED"),
+        ("PUT", "/v1/scrape", 405, "METHOD_NOT_ALLOWED"),
+    ],
+)
+async def test_an_unknown_route_or_method_has_its_error(
+    client: httpx2.AsyncClient, method: str, path: str, status: int, code: str
+) -> None:
+    response = await client.request(method, path)
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+
+
+async def test_without_a_token_only_our_own_names_are_answered(
+    settings: Settings, resolver: TableResolver
+) -> None:
+    server = settings.server.model_copy(
+        update={"auth": "off", "allowed_hosts": ("cinder.example",)}
+    )
+    keyless = settings.model_copy(update={"server": server})
+    api = create_api(keyless, open_app(keyless, resolver=resolver))
+    transport = httpx2.ASGITransport(app=api)
+    async with started(api), httpx2.AsyncClient(transport=transport) as client:
+        for host in ("127.0.0.1:8000", "localhost", "[::1]:8000", "cinder.example"):
+            response = await client.get("http://127.0.0.1/metrics", headers={"Host": host})
+            assert response.status_code == 200, host
+        response = await client.get("http://127.0.0.1/metrics", headers={"Host": "evil.example"})
+    assert (response.status_code, response.json()["error"]["code"]) == (403, "FORBIDDEN")
+
+
+def test_a_blank_token_is_no_token() -> None:
+    with pytest.raises(UnsafeSettings):
+        find_token(read_settings(server={"host": "0.0.0.0", "api_token": ""}))
+
+
+def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "api-token").touch()
+    with pytest.raises(UnsafeSettings):
+        find_token(read_settings(data_dir=tmp_path))

@@ -7,6 +7,8 @@ from cinder.extract.selectors import is_valid_selector
 from cinder.extract.similarity import text_similarity
 from cinder.services.sandbox import ExtractionSandbox
 
+SHORT_CHARS = 50_000
+
 __all__ = ["TextTools", "is_valid_selector"]
 
 
@@ -31,5 +33,7 @@ class TextTools:
 
     async def similarity(self, text_a: str, text_b: str) -> float:
         """Return how alike two texts' words are, from 0.0 to 1.0."""
+        if len(text_a) + len(text_b) <= SHORT_CHARS:
+            return text_similarity(text_a, text_b)
         # Long texts take a tenth of a second, which others need not wait for.
         return await asyncio.to_thread(text_similarity, text_a, text_b)

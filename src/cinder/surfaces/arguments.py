@@ -23,7 +23,11 @@ class Arguments(BaseModel):
     """Arguments as they stand on the wire: camelCase, nothing unknown."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
     )
 
 

@@ -31,6 +31,11 @@ from cinder.surfaces.token import find_token
 
 log = structlog.get_logger()
 
+DESCRIPTION = (
+    "A URL in; clean, honest, citable content out. Press *Authorize* and paste the token to try a "
+    "route here. MCP is served at `/mcp`."
+)
+
 # Each named, lest requests for the API with a wrong method end up there.
 OPERATIONS_PATHS = (
     "/",
@@ -86,7 +91,7 @@ def _make_operations(app: App) -> FastAPI:
     api = FastAPIOffline(
         title="cinder",
         version=__version__,
-        description="A URL in; clean, honest, citable content out.",
+        description=DESCRIPTION,
         redoc_url=None,
     )
     api.include_router(_operations(app))

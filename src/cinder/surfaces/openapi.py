@@ -10,9 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from cinder.surfaces.errors import HTTP_STATUS
+
 # OpenAPI documents are free-form JSON, hence Any throughout.
 OpenApi = dict[str, Any]
 
+_HOW_TO_AUTHORISE = "The token that `cinder serve` prints. Logging in opens this page, not the API."
 _REF = "#/components/schemas/{model}"
 
 
@@ -22,17 +25,28 @@ class Operation:
 
     summary: str
     model: type[BaseModel]
+    example: Mapping[str, Any]
 
     def describe(self) -> OpenApi:
         """Return the operation as OpenAPI has it."""
         schema = {"$ref": _REF.format(model=self.model.__name__)}
-        body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        answers = {"200": "The answer", "400": "Invalid arguments, each named", "401": "No token"}
+        content = {"schema": schema, "example": dict(self.example)}
         return {
             "summary": self.summary,
-            "requestBody": body,
-            "responses": {status: {"description": text} for status, text in answers.items()},
+            "requestBody": {"required": True, "content": {"application/json": content}},
+            "responses": {
+                status: {"description": text}
+                for status, text in [("200", "The answer"), *_failures()]
+            },
         }
+
+
+def _failures() -> list[tuple[str, str]]:
+    """Return each HTTP status that an error may have, with its codes."""
+    codes: dict[int, list[str]] = {}
+    for code, status in HTTP_STATUS.items():
+        codes.setdefault(status, []).append(code)
+    return [(str(status), ", ".join(codes[status])) for status in sorted(codes)]
 
 
 def complete(document: OpenApi, operations: Mapping[str, Operation]) -> OpenApi:
@@ -46,6 +60,7 @@ def complete(document: OpenApi, operations: Mapping[str, Operation]) -> OpenApi:
         schemas[operation.model.__name__] = schema
         paths[path] = {"post": operation.describe()}
     document["paths"] = paths | document["paths"]
-    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    token = {"type": "http", "scheme": "bearer", "description": _HOW_TO_AUTHORISE}
+    components["securitySchemes"] = {"token": token}
     document["security"] = [{"token": []}]
     return document

@@ -33,9 +33,13 @@ class PageArguments(Arguments):
     """One page to scrape."""
 
     url: WebUrl
+    """The page; https:// is added where the scheme is missing."""
     mode: Mode = Mode.SMART
+    """Which engine may fetch; `dynamic` needs a browser."""
     include_metadata: bool = True
+    """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
+    """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
         """Return the request that these arguments make."""

@@ -81,31 +81,55 @@ class ScrapeArguments(Arguments):
     """One URL to scrape, or a batch command."""
 
     command: Command = Command.START
+    """What to do. All but `start` belong to batches, which this version does not have."""
     url: WebUrl | None = None
+    """The page; https:// is added where the scheme is missing."""
     urls: Annotated[list[str], Field(max_length=10_000)] | None = None
+    """Pages of a batch. Not part of this version."""
     job_id: str | None = None
+    """The batch that a command is about. Not part of this version."""
     timeout: Annotated[Whole, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
+    """Milliseconds that the whole request may take."""
     max_chars: Annotated[Whole, Field(ge=1)] | None = None
+    """Most characters of each text format in the answer."""
     start_index: Annotated[Whole, Field(ge=0)] = 0
+    """The character to begin at, for reading a long page in parts."""
     result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
+    """Whether the result is kept, returned, or both."""
     force_rescrape: bool = False
+    """Fetch anew, whatever is kept."""
     clean_scrape: bool = True
+    """Turn HTML into markdown; without it, `content` is the page as it came."""
     max_age: Annotated[Whole, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
+    """The oldest kept answer to take, in milliseconds."""
     proxy: ProxyTier = ProxyTier.AUTO
+    """How much effort goes into looking like a visitor; `stealth` needs a browser."""
     block_ads: bool = True
+    """Block ads and cookie pop-ups; without a browser there are none."""
     headers: dict[str, str] = Field(default_factory=dict)
+    """HTTP headers to send along."""
     wait_for: Annotated[Whole, Field(ge=0, le=MAX_WAIT_MS)] = 0
+    """Milliseconds to wait on the page; needs a browser."""
     include_tags: Selectors = Field(default_factory=list)
+    """CSS selectors of what to keep; nothing else is content then."""
     exclude_tags: Selectors = Field(default_factory=list)
+    """CSS selectors of what to leave out."""
     formats: list[Format] = Field(default_factory=list)
+    """What to return; markdown and html where nothing is asked for."""
     parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
+    """How to read documents; parsing PDF is not part of this version."""
     only_main_content: bool = True
+    """Leave out everything around the main content."""
     actions: Annotated[list[ActionArguments], Field(max_length=MAX_ACTIONS)] = Field(
         default_factory=list
     )
+    """What to do on the page; needs a browser."""
     extract: str | None = None
+    """What to take from the page, in words. Not part of this version."""
     profile: Profile = Profile.DEFAULT
+    """Whose browser profile renders; `master` needs a browser."""
     mode: Mode = Mode.SMART
+    """Which engine may fetch; `dynamic` needs a browser."""
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
         """Return the request that these arguments make.

@@ -160,6 +160,11 @@ async def test_every_wrong_field_is_named_at_once(client: httpx2.AsyncClient) ->
         ({"url": "a.example", "urls": ["b.example"]}, "urls"),
         ({"command": "status"}, "jobId"),
         ({"command": "dance"}, "command"),
+        ({"command": "cancel", "jobId": "x", "url": "a.example"}, "url"),
+        ({"url": "a.example", "jobId": "x"}, "jobId"),
+        ({"urls": []}, "url"),
+        ({"url": "a.example", "includeTags": ["p[["]}, "includeTags[0]"),
+        ({"url": "a.example", "headers": {"X": "caf\xe9"}}, "headers.X"),
         ({"url": "a.example", "maxAge": -1}, "maxAge"),
         ({"url": "a.example", "maxAge": 1e30}, "maxAge"),
         ({"url": "a.example", "timeout": True}, "timeout"),
@@ -179,6 +184,19 @@ async def test_a_wrong_field_is_named(
     status, error = await fail(client, **body)
     assert (status, error["code"]) == (400, "VALIDATION_ERROR")
     assert [problem["field"] for problem in error["validationErrors"]] == [field]
+
+
+async def test_problems_are_bounded(client: httpx2.AsyncClient) -> None:
+    _, error = await fail(client, **{f"key{n}": n for n in range(5_000)})
+    assert [problem["field"] for problem in error["validationErrors"]] == ["(request)"]
+    _, error = await fail(client, urls=[1] * 5_000)
+    assert len(error["validationErrors"]) <= 21
+
+
+async def test_headers_and_other_fields_are_named_together(client: httpx2.AsyncClient) -> None:
+    _, error = await fail(client, url="a.example", proxy="bad", headers={"Host": "b.example"})
+    fields = [problem["field"] for problem in error["validationErrors"]]
+    assert fields == ["proxy", "headers.Host"]
 
 
 async def test_an_unknown_key_is_named_with_the_nearest_known(client: httpx2.AsyncClient) -> None:
@@ -309,6 +327,12 @@ async def test_a_long_text_is_read_in_pages(client: httpx2.AsyncClient, site: Si
     assert first["content"] + rest["content"] == whole["content"]
     assert rest["metadata"]["wasTruncated"] is False
     assert site.hits("/long") == 1
+
+
+async def test_a_start_beyond_the_end_says_so(client: httpx2.AsyncClient, site: Site) -> None:
+    data = await scrape(client, url=site.url("/article"), startIndex=10_000)
+    assert data["content"] == ""
+    assert "characters" in data["metadata"]["continuation"]
 
 
 async def test_media_is_a_data_uri(client: httpx2.AsyncClient, site: Site) -> None:

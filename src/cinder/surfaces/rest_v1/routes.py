@@ -18,7 +18,11 @@ from cinder.surfaces.page_arguments import PageArguments
 CALLER = "owner"
 
 OPERATIONS = {
-    "/v1/scrape": Operation("Scrape one page: its content and its metadata", PageArguments)
+    "/v1/scrape": Operation(
+        "Scrape one page: its content and its metadata",
+        PageArguments,
+        {"url": "https://example.com/"},
+    )
 }
 
 

@@ -26,7 +26,11 @@ DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 CALLER = "owner"
 
 OPERATIONS = {
-    "/api/v2/scrape": Operation("Scrape one URL and return it, keep it, or both", ScrapeArguments)
+    "/api/v2/scrape": Operation(
+        "Scrape one URL and return it, keep it, or both",
+        ScrapeArguments,
+        {"url": "https://example.com/", "formats": ["markdown", "links"]},
+    )
 }
 
 

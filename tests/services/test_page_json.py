@@ -1,0 +1,44 @@
+import json
+from datetime import UTC, datetime
+
+from cinder.model.document import Document, Extraction, PageMetadata, Source
+from cinder.services.page_json import page_as_json
+
+
+def document(markdown: str) -> Document:
+    return Document(
+        url="https://example.com/",
+        final_url="https://example.com/",
+        status_code=200,
+        source=Source.NATIVE,
+        strategy="native",
+        content_type="text/html",
+        scraped_at=datetime(2025, 11, 15, tzinfo=UTC),
+        load_time_ms=1,
+        content=Extraction(
+            markdown=markdown,
+            links=("https://example.com/a",),
+            metadata=PageMetadata(title="Title", author="Ada"),
+        ),
+    )
+
+
+def test_a_page_is_told_in_parts() -> None:
+    page, cut = page_as_json(document("Before\n\n# One\n\ntext\n\n## Two\n\nmore"), 10_000)
+    assert cut == []
+    assert page["metadata"] == {"author": "Ada"}
+    assert page["outline"] == [
+        {"level": 0, "title": "", "chars": 6},
+        {"level": 1, "title": "One", "chars": 4},
+        {"level": 2, "title": "Two", "chars": 4},
+    ]
+    assert page["links"] == ["https://example.com/a"]
+
+
+def test_a_long_page_keeps_text_beside_its_outline_and_fits() -> None:
+    markdown = "\n\n".join(f"## Heading {n}\n\n{'word ' * 20}" for n in range(3_000))
+    page, cut = page_as_json(document(markdown), 20_000)
+    assert len(json.dumps(page)) <= 20_000
+    assert page["outline"]
+    assert page["sections"]
+    assert {"outline", "sections"} <= set(cut)
