@@ -10,11 +10,6 @@ def cpu_seconds() -> float:
     return time.process_time() + sum(_seconds_of(pid) for pid in _descendants(os.getpid()))
 
 
-def seconds_of_tree(pid: int) -> float:
-    """Return the CPU seconds of a process and all its running descendants."""
-    return _seconds_of(pid) + sum(_seconds_of(child) for child in _descendants(pid))
-
-
 def _descendants(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():

@@ -1,11 +1,12 @@
 """The composition root: builds every part from the settings, opens it, and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from cinder.background import BackgroundTasks
 from cinder.config import EgressSettings, ScrapeSettings, Settings, SettingsError
 from cinder.egress import (
     AddressPolicy,
@@ -68,8 +69,9 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
                 defaults=_content_defaults(settings),
             )
         )
-        expiry = expire_forever(store, settings.store.expiry_interval_seconds)
-        await parts.enter_async_context(_running(expiry))
+        tasks = await parts.enter_async_context(BackgroundTasks())
+        tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
+        parts.callback(tasks.cancel_all)
         text_tools = TextTools(sandbox)
         yield App(
             settings=settings,
@@ -85,20 +87,6 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
             ),
             metrics=metrics,
         )
-
-
-@asynccontextmanager
-async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run work beside the block, and end it with the block."""
-    tasks = asyncio.TaskGroup()
-    await tasks.__aenter__()
-    task = tasks.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        # Not told of the block's own error: the group would wrap it in an exception group.
-        await tasks.__aexit__(None, None, None)
 
 
 async def _check_listening(url: str) -> None:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest
-from cinder.extract.content import ExtractOptions, extract_content
+from cinder.extract.content import extract_content
+from cinder.extract.options import ExtractOptions
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import ContentOptions, Format
 

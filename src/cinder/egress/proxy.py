@@ -8,6 +8,7 @@ import h11
 import structlog
 from structlog.typing import FilteringBoundLogger
 
+from cinder.background import BackgroundTasks
 from cinder.egress.credentials import Credentials
 from cinder.egress.dial import dial
 from cinder.egress.exchange import Exchange
@@ -49,8 +50,7 @@ class ForwardProxy:
         self._guard = guard
         self._limits = limits or ProxyLimits()
         self._slots = asyncio.Semaphore(self._limits.max_connections)
-        self._serving: set[asyncio.Task[None]] = set()
-        self._tasks = asyncio.TaskGroup()
+        self._tasks = BackgroundTasks()
         self._server: asyncio.Server | None = None
         self.credentials = Credentials.generate()
         self.marker = Marker()
@@ -66,10 +66,8 @@ class ForwardProxy:
         server, self._server = self._server, None
         if server:
             server.close()
-        for task in self._serving:
-            task.cancel()
-        # Told of the block's error, the group would wrap it.
-        await self._tasks.__aexit__(None, None, None)
+        self._tasks.cancel_all()
+        await self._tasks.__aexit__()
         if server:
             await server.wait_closed()
 
@@ -85,9 +83,7 @@ class ForwardProxy:
         if not self._server:
             writer.transport.abort()
             return
-        task = self._tasks.create_task(self._serve(ByteStream(reader, writer)))
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+        self._tasks.start(self._serve(ByteStream(reader, writer)))
 
     async def _serve(self, stream: ByteStream) -> None:
         http = h11.Connection(h11.SERVER, self._limits.max_request_head_bytes)

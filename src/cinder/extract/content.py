@@ -28,8 +28,6 @@ from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
 
-__all__ = ["ExtractOptions", "extract_content"]
-
 _CHARS_PER_TOKEN = 4
 
 

@@ -11,8 +11,6 @@ from cinder.extract.html_tree import collapse, content_root, document_base, pars
 from cinder.extract.metadata import page_title, read_meta_tags
 from cinder.extract.visible_text import visible_text
 
-__all__ = ["Heading", "HtmlFacts", "inspect_html"]
-
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
     """Return what an HTML string holds; relative addresses are resolved against `base_url`."""

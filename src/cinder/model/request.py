@@ -7,6 +7,9 @@ from cinder.model.headers import is_secret_header
 
 DAY_MS = 86_400_000
 
+# Who asks, as long as there is one token and all callers are the owner.
+OWNER = "owner"
+
 
 class Format(StrEnum):
     """A form in which a page's content can be asked for."""
@@ -137,7 +140,7 @@ class ScrapeRequest:
     content: ContentOptions = field(default_factory=ContentOptions)
     render: RenderOptions = field(default_factory=RenderOptions)
     extract: str | None = None
-    caller: str = "owner"
+    caller: str = OWNER
     keep_http_errors: bool = False
     """Whether a page that came with an HTTP error status is an answer rather than a failure."""
 

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar, cast
 
+from cinder.background import BackgroundTasks
+
 T = TypeVar("T")
 
 
@@ -25,17 +27,15 @@ class SingleFlight(Generic[T]):
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
-        self._tasks = asyncio.TaskGroup()
+        self._tasks = BackgroundTasks()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for flight in self._flights.values():
-            flight.task.cancel()
-        # Not told of the block's own error: the group would wrap it in an exception group.
-        await self._tasks.__aexit__(None, None, None)
+        self._tasks.cancel_all()
+        await self._tasks.__aexit__()
 
     def is_flying(self, key: Hashable) -> bool:
         """Whether work of this key runs, which the next caller would join."""
@@ -45,7 +45,7 @@ class SingleFlight(Generic[T]):
         """Return what `work` gives, or what the same key's running work will give."""
         flight = self._flights.get(key)
         if flight is None:
-            flight = _Flight(self._tasks.create_task(_fly(work)))
+            flight = _Flight(self._tasks.start(_fly(work)))
             self._flights[key] = flight
             flight.task.add_done_callback(lambda _: self._land(key, flight))
         flight.waiters += 1

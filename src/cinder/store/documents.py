@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 import structlog
 
+from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed
 from cinder.model.document import Document
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
@@ -47,19 +48,18 @@ class DocumentStore:
         self._clock = clock
         self._access = AccessCounts()
         self._closing = asyncio.Event()
-        self._tasks = asyncio.TaskGroup()
+        self._tasks = BackgroundTasks()
 
     async def __aenter__(self) -> Self:
         await self._database.open()
         await self._tasks.__aenter__()
-        self._tasks.create_task(self._flush_until_closed())
+        self._tasks.start(self._flush_until_closed())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._closing.set()
         try:
-            # Not told of the body's exception, which the group would wrap in one of its own.
-            await self._tasks.__aexit__(None, None, None)
+            await self._tasks.__aexit__()
         finally:
             await self._database.close()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.model.request import OWNER
 from cinder.surfaces.cli.output import write_media, write_text
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CALLER = "owner"
 
 cache = typer.Typer(help="Look at what is kept, and forget it.", no_args_is_help=True)
 Url = Annotated[str, typer.Argument(help="The page.")]
@@ -45,7 +45,7 @@ def read(
 ) -> None:
     """Print a saved page, or write a saved file."""
     try:
-        body = asyncio.run(_with_archive(lambda archive: archive.read(uri, CALLER)))
+        body = asyncio.run(_with_archive(lambda archive: archive.read(uri, OWNER)))
     except ValueError as error:
         raise InvalidRequest(problems=(FieldProblem("uri", str(error)),)) from None
     if body is None:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.model.request import OWNER
 from cinder.surfaces.cli.output import write_media, write_text
 
 if TYPE_CHECKING:
     from cinder.services.scrape import ScrapeOutcome
-
-CALLER = "owner"
 
 
 def scrape(
@@ -91,7 +90,7 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
     arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
-    request = arguments.to_request(caller=CALLER, default_formats=(Format.MARKDOWN,))
+    request = arguments.to_request(caller=OWNER, default_formats=(Format.MARKDOWN,))
     settings = read_settings()
     set_up_logs("warning" if settings.log.level == "info" else settings.log.level)
     ceiling = settings.server.result_max_chars_ceiling

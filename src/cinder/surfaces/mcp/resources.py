@@ -7,11 +7,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from cinder.errors import CinderError
+from cinder.model.request import OWNER
 from cinder.model.saved import SavedBody, SavedListing
 from cinder.services.archive import Archive
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.surfaces.mcp.content import note_annotations
-from cinder.surfaces.mcp.tool import CALLER
 
 PAGE_SIZE = 100
 
@@ -40,7 +40,7 @@ class Resources:
         before_id = _read_cursor(params.cursor if params else None)
         # One more than a page holds tells whether another follows.
         try:
-            found = await self._archive.list_saved(CALLER, before_id=before_id, limit=PAGE_SIZE + 1)
+            found = await self._archive.list_saved(OWNER, before_id=before_id, limit=PAGE_SIZE + 1)
         except CinderError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
         page = found[:PAGE_SIZE]
@@ -64,7 +64,7 @@ class Resources:
             MCPError: there is none under this URI, or it is not a URI of this kind.
         """
         try:
-            body = await self._archive.read(params.uri, CALLER)
+            body = await self._archive.read(params.uri, OWNER)
         except ValueError as error:
             raise _not_found(params.uri, str(error)) from None
         except CinderError as error:

@@ -15,7 +15,6 @@ from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_sche
 A = TypeVar("A", bound=Arguments)
 
 # Every request comes from the one owner of this installation.
-CALLER = "owner"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from starlette.routing import Route
 from cinder.app import App
 from cinder.errors import CinderError
 from cinder.model.document import Json
+from cinder.model.request import OWNER
 from cinder.surfaces.answers import json_response, read_json
 from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
@@ -14,8 +15,6 @@ from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import describe_page
 from cinder.surfaces.page_arguments import PageArguments
-
-CALLER = "owner"
 
 OPERATIONS = {
     "/v1/scrape": Operation(
@@ -46,5 +45,5 @@ def build_routes(app: App) -> list[Route]:
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:
     arguments = read_arguments(PageArguments, given)
-    outcome = await app.scrape.scrape(arguments.to_request(caller=CALLER))
+    outcome = await app.scrape.scrape(arguments.to_request(caller=OWNER))
     return describe_page(outcome, arguments, app.settings.server.result_max_chars)

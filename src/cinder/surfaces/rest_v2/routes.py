@@ -9,7 +9,7 @@ from starlette.routing import Route
 from cinder.app import App
 from cinder.errors import CinderError
 from cinder.model.document import Json
-from cinder.model.request import Format
+from cinder.model.request import OWNER, Format
 from cinder.surfaces.answers import json_response, read_json
 from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
@@ -23,7 +23,6 @@ from cinder.surfaces.scrape_arguments import (
 )
 
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
-CALLER = "owner"
 
 OPERATIONS = {
     "/api/v2/scrape": Operation(
@@ -57,7 +56,7 @@ def build_routes(app: App) -> list[Route]:
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:
     arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
-    request = arguments.to_request(caller=CALLER, default_formats=DEFAULT_FORMATS)
+    request = arguments.to_request(caller=OWNER, default_formats=DEFAULT_FORMATS)
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server
     window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)

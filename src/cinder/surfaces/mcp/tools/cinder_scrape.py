@@ -6,6 +6,7 @@ import mcp_types as types
 
 from cinder.app import App
 from cinder.model.document import Json, VerdictKind
+from cinder.model.request import OWNER
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
@@ -13,7 +14,7 @@ from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.page_header import page_header, warning_line
 from cinder.surfaces.mcp.size_limit import body_chars
-from cinder.surfaces.mcp.tool import CALLER, Tool
+from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.page_answer import describe_page
 from cinder.surfaces.page_arguments import PageArguments
 
@@ -47,7 +48,7 @@ class PageOutput(Output):
 
 async def run(app: App, arguments: PageArguments) -> types.CallToolResult:
     """Scrape a page."""
-    request = arguments.to_request(caller=CALLER, timeout_ms=SCRAPE_TIMEOUT_MS)
+    request = arguments.to_request(caller=OWNER, timeout_ms=SCRAPE_TIMEOUT_MS)
     outcome = await app.scrape.scrape(request)
     data = describe_page(outcome, arguments, body_chars(app.settings.server))
     return types.CallToolResult(content=[_text(outcome, data)], structured_content=data)

@@ -8,13 +8,13 @@ import mcp_types as types
 from cinder.app import App
 from cinder.errors import FieldProblem
 from cinder.model.document import Source, VerdictKind
-from cinder.model.request import Format
+from cinder.model.request import OWNER, Format
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import shared_window
-from cinder.surfaces.mcp.tool import CALLER, Tool
+from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
 
@@ -92,7 +92,7 @@ def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
 async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
     """Scrape a URL."""
     wanted = Format(arguments.format or Format.MARKDOWN)
-    request = bound_timeout(arguments.to_request(caller=CALLER, default_formats=(wanted,)))
+    request = bound_timeout(arguments.to_request(caller=OWNER, default_formats=(wanted,)))
     window = shared_window(arguments, request.formats, app.settings.server)
     return scrape_result(await app.scrape.scrape(request), request, window)
 
