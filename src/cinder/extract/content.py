@@ -7,6 +7,7 @@ from html_to_markdown import ConversionError
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.extract.addresses import resolve_addresses
+from cinder.extract.bombs import find_bomb
 from cinder.extract.charset import decode_body
 from cinder.extract.cleaning import (
     find_included,
@@ -29,6 +30,8 @@ from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
 
 _CHARS_PER_TOKEN = 4
+# Enough of an uncleaned page to tell that it has words.
+_COUNTED_CHARS = 10_000
 
 
 def extract_content(
@@ -99,15 +102,24 @@ class _Page:
 
     def extract(self) -> Extraction:
         metadata = PageMetadata()
+        if bomb := find_bomb(self._text):
+            return self._uncleaned(bomb, metadata)
         try:
             tree = parse_html(self._text)
             base = document_base(tree, self._url)
             metadata = read_metadata(tree, base)
             return self._render(self._select(tree, base), metadata)
         except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
-            reason = str(exc)[:200] or type(exc).__name__
-            warning = f"The page was fetched, but its content could not be cleaned: {reason}."
-            return Extraction(text=self._text, metadata=metadata, warnings=(warning,))
+            return self._uncleaned(str(exc)[:200] or type(exc).__name__, metadata)
+
+    def _uncleaned(self, reason: str, metadata: PageMetadata) -> Extraction:
+        warning = f"The page was fetched, but its content could not be cleaned: {reason}."
+        return Extraction(
+            text=self._text,
+            metadata=metadata,
+            word_count=count_words(self._text[:_COUNTED_CHARS]),
+            warnings=(warning,),
+        )
 
     def _select(self, tree: LexborHTMLParser, base: can_ada.URL | None) -> _Content:
         """Narrow the tree to its content, taking the links of the whole page on the way."""

@@ -5,7 +5,9 @@ import hashlib
 import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
+from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import absolute_address, is_data_image
+from cinder.extract.bombs import find_bomb
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.html_tree import collapse, content_root, document_base, parse_html
 from cinder.extract.metadata import page_title, read_meta_tags
@@ -13,7 +15,13 @@ from cinder.extract.visible_text import visible_text
 
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
-    """Return what an HTML string holds; relative addresses are resolved against `base_url`."""
+    """Return what an HTML string holds; relative addresses are resolved against `base_url`.
+
+    Raises:
+        InvalidRequest: it is built to take too long.
+    """
+    if bomb := find_bomb(html):
+        raise InvalidRequest(problems=(FieldProblem("html", f"It cannot be parsed: {bomb}"),))
     tree = parse_html(html)
     base = document_base(tree, base_url)
     links = [element.attributes.get("href") or "" for element in tree.css("a[href]")]

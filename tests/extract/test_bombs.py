@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.extract.bombs import MAX_ATTRIBUTES, MAX_DEPTH, find_bomb
+
+DEEP = MAX_DEPTH + 1
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * DEEP,
+        "<ul><li>t" * DEEP,
+        "<blockquote>t" * DEEP,
+        "<b><p>x" * DEEP,
+        "<font color=red>" * DEEP,
+        "<svg>" + "<g>" * DEEP,
+        "<DIV\nclass=x>" * DEEP,
+        "<div " + " ".join(f"a{n}=1" for n in range(MAX_ATTRIBUTES + 1)) + ">",
+    ],
+)
+def test_a_bomb_is_found(html: str) -> None:
+    assert find_bomb(html) is not None
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>x" * 100_000,
+        "<br>" * 100_000,
+        "<div><span>x</span></div>" * 100_000,
+        "<table>" + "<tr><td>x" * 50_000,
+        "<a href=x>y" * 50_000,
+        "<div/>" * 100_000,
+        f'<img src="data:image/png;base64,{"A" * 1_000_000}">',
+        "<" * 1_000_000,
+        "<div" * 1_000,
+        "<script>" + "i < n; " * 50_000 + "</script>",
+    ],
+)
+def test_a_page_that_is_only_large_is_none(html: str) -> None:
+    assert find_bomb(html) is None
+
+
+@given(st.text(alphabet="<>/ adiv="))
+def test_any_text_can_be_looked_at(html: str) -> None:
+    assert find_bomb(html) is None
