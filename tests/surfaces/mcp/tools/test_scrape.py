@@ -207,11 +207,26 @@ async def test_batch_commands_are_declined(call: Call) -> None:
     assert error_of(result).startswith("UNSUPPORTED: ")
 
 
-async def test_private_address_is_refused_and_never_reached(call: Call, canary: Canary) -> None:
-    result = await call("scrape", url=f"http://127.0.0.1:{canary.port}/")
+@pytest.mark.parametrize("tool", ["scrape", "cinder_scrape"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:22/",
+        "http://127.0.0.1:{canary}/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://2130706433/",
+        "http://private.test/",
+        "http://site.test:{site}/redirect?to=http://127.0.0.1:{canary}/",
+    ],
+)
+async def test_private_addresses_are_refused_and_never_reached(
+    call: Call, site: Site, canary: Canary, tool: str, url: str
+) -> None:
+    result = await call(tool, url=url.format(site=site.port, canary=canary.port))
     error = error_of(result)
     assert error.startswith("EGRESS_BLOCKED: ")
     assert "CINDER_EGRESS__ALLOW" in error
+    assert "10.1.2.3" not in error
     assert not canary.was_reached()
 
 

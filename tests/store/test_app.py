@@ -1,0 +1,59 @@
+"""The whole of cinder on either database."""
+
+import asyncpg
+import pytest
+
+from cinder.app import open_app
+from cinder.config import Settings
+from cinder.model.request import OWNER, ScrapeRequest
+from tests.conftest import TableResolver
+from tests.site import Site
+from tests.store.postgres import PostgresServer
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    return postgres.create_database()
+
+
+def on(settings: Settings, url: str) -> Settings:
+    store = settings.store.model_copy(update={"url": url})
+    return settings.model_copy(update={"store": store})
+
+
+async def test_a_page_is_kept_and_found_again_after_a_restart(
+    settings: Settings, resolver: TableResolver, site: Site, store_url: str
+) -> None:
+    request = ScrapeRequest(url=site.url("/article"))
+    async with open_app(on(settings, store_url), resolver=resolver) as app:
+        first = await app.scrape.scrape(request)
+    async with open_app(on(settings, store_url), resolver=resolver) as app:
+        second = await app.scrape.scrape(request)
+        assert second.saved is not None
+        kept = await app.archive.read(second.saved.primary_uri, OWNER)
+    assert second.cached
+    assert second.saved == first.saved
+    assert kept is not None
+    assert kept.text == first.document.content.markdown
+    assert site.hits("/article") == 1
+
+
+async def test_an_operator_reads_the_cache_with_sql(
+    settings: Settings,
+    resolver: TableResolver,
+    site: Site,
+    postgres_url: str,
+) -> None:
+    async with open_app(on(settings, postgres_url), resolver=resolver) as app:
+        outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
+    connection = await asyncpg.connect(postgres_url)
+    try:
+        row = await connection.fetchrow("SELECT * FROM webhook.scrape_cache")
+    finally:
+        await connection.close()
+    assert row is not None
+    assert row["url"] == site.url("/article")
+    assert row["cleaned_content"] == outcome.document.content.markdown
+    assert row["raw_content"] == outcome.document.content.text
+    assert (row["source"], row["content_type"]) == ("native", "text/html")
+    assert row["content_length_cleaned"] == len(row["cleaned_content"])
