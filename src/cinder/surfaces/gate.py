@@ -1,5 +1,6 @@
 """The gate before every route: who may pass, and how large a request may be."""
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cinder.errors import ContentTooLarge, Forbidden, Unauthorized
+from cinder.errors import ContentTooLarge, Forbidden, Overloaded, Unauthorized
 from cinder.surfaces.answers import error_response
 
 SESSION_COOKIE = "cinder_session"
@@ -120,11 +121,19 @@ class Gate:
         except _BodyTooLarge:
             if not has_answered:
                 await self._too_large()(scope, receive, send)
+        except asyncio.CancelledError:
+            # Only a server that stops cancels a request. Its task ends here; the caller is told.
+            if has_answered:
+                raise
+            await error_response(Overloaded(_STOPPING))(scope, receive, send)
 
     def _too_large(self) -> Response:
         limit = self._max_request_bytes
         message = f"A request may have at most {limit} bytes (setting server.max-request-bytes)"
         return error_response(ContentTooLarge(message))
+
+
+_STOPPING = "The server is stopping. Send the request again in a moment."
 
 
 class _BodyTooLarge(Exception):

@@ -31,6 +31,24 @@ async def test_a_told_stop_is_a_clean_one(tmp_path: Path) -> None:
     database.close()
 
 
+async def test_a_request_that_a_stop_cuts_off_is_told_to_come_back(
+    tmp_path: Path, site: Site
+) -> None:
+    variables = {"CINDER_EGRESS__ALLOW": site.address, "CINDER_SERVER__SHUTDOWN_SECONDS": "1"}
+    async with (
+        run_server(tmp_path / "data", **variables) as server,
+        server.client() as client,
+        asyncio.TaskGroup() as requests,
+    ):
+        body = {"url": site.url("/silent")}
+        waiting = requests.create_task(client.post("/v1/scrape", json=body))
+        await site.asked("/silent")
+        server.process.terminate()
+        response = await waiting
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "OVERLOADED")
+    assert response.headers["Retry-After"] == "5"
+
+
 async def test_what_was_answered_survives_the_servers_sudden_death(
     tmp_path: Path, site: Site
 ) -> None:
