@@ -288,9 +288,12 @@ async def _code_of(work: Awaitable[object]) -> ErrorCode | None:
 
 
 async def test_a_confirmation_that_was_not_asked_for_is_no_page(app: App, site: Site) -> None:
-    await app.scrape.scrape(ScrapeRequest(url=site.url("/etag")))
+    request = ScrapeRequest(url=site.url("/unasked"), cache=CachePolicy(max_age_ms=0))
+    await app.scrape.scrape(request)
     with pytest.raises(ScrapeFailed):
-        await app.scrape.scrape(ScrapeRequest(url=site.url("/status?code=304")))
+        await app.scrape.scrape(request)
+    kept = await app.scrape.scrape(replace(request, cache=CachePolicy()))
+    assert (kept.cached, kept.document.content.metadata.title) == (True, "Ember care")
 
 
 async def test_a_stale_page_is_confirmed_only_by_the_address_that_sent_it(

@@ -144,6 +144,10 @@ class Pages:
             return Response(status_code=304)
         return HTMLResponse("<title>A page of its own</title><p>Something else entirely</p>")
 
+    async def unasked(self, request: Request) -> Response:
+        """Be a page without validators once, and then claim not to have changed."""
+        return HTMLResponse(ARTICLE) if self.hits["/unasked"] == 1 else Response(status_code=304)
+
     async def odd_headers(self, request: Request) -> Response:
         """Set a cookie and send a tag that are not ASCII, by way of a redirect."""
         odd = {"set-cookie": "a=caf\xe9", "etag": '"caf\xe9"'}

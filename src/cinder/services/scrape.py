@@ -162,7 +162,7 @@ class ScrapeService:
         with _explaining(request, log):
             started = time.monotonic()
             page = await self._ladder.fetch(_fetch_task(request, stale), log)
-            if stale is not None and page.status_code == NOT_MODIFIED:
+            if stale is not None and _is_confirmed(stale.document, page):
                 return await self._answer_revalidated(stale, request, log)
             document = await self._make_document(page, request, started)
             saved = await self._keep(document, request, key)
@@ -256,6 +256,12 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         validators=stale.document.validators if stale else Validators(),
         validated_url=stale.document.final_url if stale else None,
     )
+
+
+def _is_confirmed(document: Document, page: FetchedPage) -> bool:
+    """Whether the origin, asked by the document's validators, said that it has not changed."""
+    was_asked = bool(document.validators) and page.final_url == document.final_url
+    return was_asked and page.status_code == NOT_MODIFIED
 
 
 def _for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:

@@ -39,7 +39,14 @@ def page_name(outcome: ScrapeOutcome) -> str:
 
 
 def _freshness(outcome: ScrapeOutcome) -> str:
-    return f"Cached {outcome.age_ms} ms ago" if outcome.cached else "Fresh"
+    return f"Cached {_ago(outcome.age_ms // 1000)} ago" if outcome.cached else "Fresh"
+
+
+def _ago(seconds: int) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
 
 
 def _verdict(verdict: Verdict) -> str:

@@ -59,7 +59,7 @@ def _text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextContent:
     header = page_header(
         outcome,
         f"Load time: {data['loadTime']} ms",
-        f"Metadata: {metadata}" if "metadata" in data else None,
+        f"Metadata: {metadata}" if data.get("metadata") else None,
         warning_line(data),
     )
     return types.TextContent(
