@@ -32,6 +32,7 @@ class Operation:
         schema = {"$ref": _REF.format(model=self.model.__name__)}
         content = {"schema": schema, "example": dict(self.example)}
         return {
+            "tags": ["scraping"],
             "summary": self.summary,
             "requestBody": {"required": True, "content": {"application/json": content}},
             "responses": {
