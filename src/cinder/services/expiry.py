@@ -16,6 +16,7 @@ async def expire_forever(store: Store, interval_seconds: float) -> None:
         try:
             if deleted := await store.delete_expired(datetime.now(UTC)):
                 log.info("expired versions deleted", count=deleted)
+        # A worker's outermost loop: whatever it was, the next round may go better.
         except Exception:
             log.exception("expired versions could not be deleted")
         await asyncio.sleep(interval_seconds)

@@ -2,7 +2,7 @@
 
 import json
 
-from cinder.model.document import Document, Json, PageMetadata, VerdictKind
+from cinder.model.document import Document, Extraction, Json, VerdictKind
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.services.fitting import fit_members, json_chars, without_nulls
 from cinder.services.page_json import page_as_json
@@ -22,7 +22,7 @@ def describe_page(
     if title := document.content.metadata.title:
         data["title"] = title
     if arguments.include_metadata:
-        whole = _metadata(document.content.metadata)
+        whole = _metadata(document.content)
         data["metadata"] = shown = fit_members(whole, max_chars // 4)
         max_chars -= json_chars(shown)
         if shown != whole:
@@ -76,13 +76,16 @@ def _text(document: Document, return_format: ReturnFormat) -> str:
     return chosen if chosen is not None else content.text or ""
 
 
-def _metadata(metadata: PageMetadata) -> dict[str, Json]:
+def _metadata(content: Extraction) -> dict[str, Json]:
+    metadata = content.metadata
     shown: dict[str, Json] = {
         "description": metadata.description,
         "keywords": list(metadata.keywords),
         "images": list(metadata.images),
         "author": metadata.author,
         "publishDate": metadata.published,
+        "wordCount": content.word_count,
+        "tokenCount": content.token_count,
         "language": metadata.language,
         "canonical": metadata.canonical,
         "openGraph": dict(metadata.open_graph),

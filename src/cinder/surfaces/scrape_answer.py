@@ -144,6 +144,8 @@ def _metadata(document: Document) -> dict[str, Json]:
         "extractedLength": document.extracted,
     }
     shown: dict[str, Json] = {name: len(text) for name, text in lengths.items() if text is not None}
+    if document.media is None:
+        shown |= {"wordCount": content.word_count, "tokenCount": content.token_count}
     shown["statusCode"] = document.status_code
     if content.metadata.title:
         shown["title"] = content.metadata.title

@@ -72,6 +72,8 @@ async def test_save_and_return_gives_content_uris_and_lengths(
         "cleaned": f"{place}/cleaned_NOW",
     }
     assert data["metadata"]["cleanedLength"] == len(data["content"])
+    assert data["metadata"]["tokenCount"] == -(-len(data["content"]) // 4)
+    assert data["metadata"]["wordCount"] > 30
     assert data["metadata"]["rawLength"] > data["metadata"]["cleanedLength"]
     assert data["timestamp"] in data["savedUris"]["raw"]
 

@@ -27,6 +27,8 @@ class PageMetadataOutput(Output):
     images: list[str] | None = None
     author: str | None = None
     publish_date: str | None = None
+    word_count: int | None = None
+    token_count: int | None = None
 
 
 class PageOutput(Output):

@@ -32,6 +32,8 @@ class TextMetadata(Output):
     final_url: str | None = None
     raw_length: int | None = None
     cleaned_length: int | None = None
+    word_count: int | None = None
+    token_count: int | None = None
     was_truncated: bool | None = None
     next_start_index: int | None = None
     continuation: str | None = None
