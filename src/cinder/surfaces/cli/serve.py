@@ -73,6 +73,7 @@ def _hush_startup_traceback() -> None:
 def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is imported when used
     import uvicorn
 
+    from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
     from cinder.surfaces.token import find_token
 
     class AnnouncingServer(uvicorn.Server):
@@ -88,7 +89,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         api,
         host=settings.server.host,
         port=settings.server.port,
-        http="httptools",
+        http=protocol_with_bounded_heads(settings.server.head_timeout_seconds),
         lifespan="on",
         log_config=None,
         access_log=False,
