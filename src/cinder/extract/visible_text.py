@@ -15,7 +15,7 @@ _INLINE = frozenset(
     )
 )
 _NOT_TEXT = frozenset(("script", "style", "template", "head", "title"))
-_WORD = re.compile(r"\w\S*")
+_WORD = re.compile(r"[^\W_]\S*")
 
 
 def visible_text(root: LexborNode) -> str:
@@ -34,7 +34,7 @@ def visible_text(root: LexborNode) -> str:
 
 def count_words(text: str) -> int:
     """Return the number of words: runs without white space that hold a letter or digit."""
-    return sum(1 for _ in _WORD.finditer(text))
+    return len(_WORD.findall(text))
 
 
 def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:
