@@ -1,6 +1,6 @@
 """Runs every benchmark and prints its figures."""
 
-import asyncio
+import uvloop
 
 from bench.cached_scrape import bench_cached_scrape
 from bench.fresh_scrape import bench_fresh_scrape
@@ -14,4 +14,5 @@ async def main() -> None:
         await bench()
 
 
-asyncio.run(main())
+# The loop that the server runs on.
+uvloop.run(main())

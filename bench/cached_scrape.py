@@ -24,10 +24,10 @@ BAR_LOOKUP_MS = 1
 
 
 async def bench_cached_scrape() -> None:
-    async with run_website(DOCUMENT_BYTES) as address:
+    async with run_website(DOCUMENT_BYTES) as website:
         with tempfile.TemporaryDirectory() as folder:
-            await _bench_lookup(Path(folder) / "lookup", address)
-            await _bench_requests(Path(folder) / "served", address)
+            await _bench_lookup(Path(folder) / "lookup", website.address)
+            await _bench_requests(Path(folder) / "served", website.address)
 
 
 async def _bench_lookup(data_dir: Path, address: str) -> None:

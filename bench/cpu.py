@@ -5,9 +5,10 @@ import time
 from pathlib import Path
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and all its running descendants."""
-    return time.process_time() + sum(_seconds_of(pid) for pid in _descendants(os.getpid()))
+def cpu_seconds(*, without: int) -> float:
+    """Return the CPU seconds of this process and its running descendants, but for one of them."""
+    others = [pid for pid in _descendants(os.getpid()) if pid != without]
+    return time.process_time() + sum(map(_seconds_of, others))
 
 
 def _descendants(pid: int) -> list[int]:

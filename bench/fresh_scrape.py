@@ -9,7 +9,7 @@ from curl_cffi.requests import AsyncSession
 from html_to_markdown import convert
 
 from bench.cpu import cpu_seconds
-from bench.website import run_website
+from bench.website import Website, run_website
 from cinder.app import App, open_app
 from cinder.config import read_settings
 from cinder.model.request import CachePolicy, ScrapeRequest
@@ -22,12 +22,12 @@ BAR_MS = 12
 
 
 async def bench_fresh_scrape() -> None:
-    async with run_website(PAGE_BYTES) as address:
+    async with run_website(PAGE_BYTES) as website:
         with tempfile.TemporaryDirectory() as folder:
-            settings = read_settings(data_dir=Path(folder), egress={"allow": [address]})
+            settings = read_settings(data_dir=Path(folder), egress={"allow": [website.address]})
             async with open_app(settings) as app:
-                await _with_cinder(app, address, range(20))
-                rounds = [await _round(app, address) for _ in range(ROUNDS)]
+                await _with_cinder(app, website.address, range(20))
+                rounds = [await _round(app, website) for _ in range(ROUNDS)]
     cinder, bare = (sorted(column)[ROUNDS // 2] for column in zip(*rounds, strict=True))
     print(
         f"fresh static scrape, {PAGE_BYTES // 1000} KB pages: {cinder:.2f} ms CPU a page "
@@ -36,17 +36,18 @@ async def bench_fresh_scrape() -> None:
     )
 
 
-async def _round(app: App, address: str) -> tuple[float, float]:
+async def _round(app: App, website: Website) -> tuple[float, float]:
+    pages = range(PAGES)
     return (
-        await _measure(_with_cinder(app, address, range(PAGES))),
-        await _measure(_bare(address, range(PAGES))),
+        await _measure(_with_cinder(app, website.address, pages), website),
+        await _measure(_bare(website.address, pages), website),
     )
 
 
-async def _measure(work: Awaitable[None]) -> float:
-    before = cpu_seconds()
+async def _measure(work: Awaitable[None], website: Website) -> float:
+    before = cpu_seconds(without=website.pid)
     await work
-    return (cpu_seconds() - before) / PAGES * 1000
+    return (cpu_seconds(without=website.pid) - before) / PAGES * 1000
 
 
 async def _with_cinder(app: App, address: str, pages: range) -> None:

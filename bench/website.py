@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 WORDS = ("ember", "ash", "coal", "kindling", "hearth", "smoke", "flame", "oak", "birch", "glow")
 
@@ -28,16 +29,24 @@ def article(number: int, size: int) -> bytes:
     ).encode()
 
 
+@dataclass(frozen=True, slots=True)
+class Website:
+    """A running website."""
+
+    address: str
+    pid: int
+
+
 @asynccontextmanager
-async def run_website(size: int) -> AsyncIterator[str]:
-    """Serve articles until the exit; give the address."""
+async def run_website(size: int) -> AsyncIterator[Website]:
+    """Serve articles until the exit."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.website", str(size), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     port = int(await process.stdout.readline())
     try:
-        yield f"127.0.0.1:{port}"
+        yield Website(f"127.0.0.1:{port}", process.pid)
     finally:
         process.terminate()
         await process.wait()

@@ -1,7 +1,5 @@
 """The text a reader would see: words of inline elements joined, blocks on lines of their own."""
 
-import re
-
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import collapse
@@ -15,7 +13,6 @@ _INLINE = frozenset(
     )
 )
 _NOT_TEXT = frozenset(("script", "style", "template", "head", "title"))
-_WORD = re.compile(r"[^\W_]\S*")
 
 
 def visible_text(root: LexborNode) -> str:
@@ -34,7 +31,9 @@ def visible_text(root: LexborNode) -> str:
 
 def count_words(text: str) -> int:
     """Return the number of words: runs without white space that hold a letter or digit."""
-    return len(_WORD.findall(text))
+    runs = text.split()
+    doubtful = [run for run in runs if not run[0].isalnum()]
+    return len(runs) - sum(not any(map(str.isalnum, run)) for run in doubtful)
 
 
 def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:
