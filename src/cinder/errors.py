@@ -3,7 +3,7 @@
     CinderError
     ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
     ├── Unauthorized          UNAUTHORIZED         no token, or a wrong one
-    ├── Forbidden             FORBIDDEN            known, but not allowed to do this
+    ├── Forbidden             FORBIDDEN            addressed by a name that is not its own
     ├── Unsupported           UNSUPPORTED          understood, but this installation cannot do it
     ├── EgressBlocked         EGRESS_BLOCKED       the address policy refuses the target
     ├── DnsFailed             DNS_ERROR            the target's name does not resolve

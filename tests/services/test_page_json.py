@@ -42,3 +42,11 @@ def test_a_long_page_keeps_text_beside_its_outline_and_fits() -> None:
     assert page["outline"]
     assert page["sections"]
     assert {"outline", "sections"} <= set(cut)
+
+
+def test_a_section_longer_than_the_room_is_begun_and_told_at_its_real_length() -> None:
+    page, cut = page_as_json(document(f"# One\n\n{'word ' * 3_000}"), 10_000)
+    assert len(json.dumps(page)) <= 10_000
+    assert page["outline"] == [{"level": 1, "title": "One", "chars": 14_999}]
+    assert page["sections"]
+    assert cut == ["sections"]

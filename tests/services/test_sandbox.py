@@ -205,3 +205,16 @@ async def test_no_open_files_are_left_behind() -> None:
             )
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == files  # noqa: PTH208 - the same
+
+
+async def test_what_extraction_did_not_foresee_leaves_the_page_as_it_came(
+    sandbox: ExtractionSandbox,
+) -> None:
+    # A format that no child knows stands for any mistake of ours.
+    broken = ExtractOptions(formats=("unheard-of",), content=ContentOptions())  # type: ignore[arg-type]
+    found = await sandbox.extract(fetched(b"<p>two words"), broken)
+    assert found.text == "<p>two words"
+    assert found.word_count == 2
+    assert "could not be cleaned" in found.warnings[0]
+    again = await sandbox.extract(fetched(b"<p>hello"), ExtractOptions())
+    assert again.markdown == "hello"

@@ -20,26 +20,26 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     cut = [] if fitting == whole else ["metadata"]
     # Reading far beyond what fits would only take time.
     markdown = (content.markdown or "")[: 2 * max_chars]
-    sections = [_shortened(section, max_chars // 2) for section in split_sections(markdown)]
-    parts: dict[str, tuple[list[Json], int]] = {
-        "outline": ([_heading(section) for section in sections], max_chars // 4),
-        "sections": ([_text(section) for section in sections], max_chars),
-        "tables": (list(find_tables(markdown)), max_chars),
-        "links": (list(content.links or ()), max_chars),
-        "jsonLd": (list(content.metadata.json_ld), max_chars),
+    sections = split_sections(markdown)
+    shortened = [replace(s, text=s.text[: max_chars // 2]) for s in sections]
+    parts: dict[str, list[Json]] = {
+        "outline": [_heading(section) for section in sections],
+        "sections": [_text(section) for section in shortened],
+        "tables": list(find_tables(markdown)),
+        "links": list(content.links or ()),
+        "jsonLd": list(content.metadata.json_ld),
     }
-    for name, (items, most) in parts.items():
+    for name, items in parts.items():
         room = max_chars - json_chars(page) - json_chars(name) - 4
-        page[name] = shown = fit_items(items, min(room, most))
+        page[name] = shown = fit_items(
+            items, min(room, max_chars // 4) if name == "outline" else room
+        )
         if len(shown) < len(items):
             cut.append(name)
-    if len(markdown) < len(content.markdown or "") and "sections" not in cut:
+    is_text_cut = shortened != sections or len(markdown) < len(content.markdown or "")
+    if is_text_cut and "sections" not in cut:
         cut.append("sections")
     return page, cut
-
-
-def _shortened(section: Section, max_chars: int) -> Section:
-    return replace(section, text=section.text[:max_chars])
 
 
 def _heading(section: Section) -> Json:

@@ -168,7 +168,8 @@ class ExtractionSandbox:
             log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             warning = f"The page was fetched, but its content could not be cleaned: {failure}."
             text = page.body.decode(errors="replace").replace("\0", "\ufffd")
-            return Extraction(text=text, warnings=(warning,))
+            # Counted roughly: enough to tell that the page is not an empty one.
+            return Extraction(text=text, word_count=len(text.split()), warnings=(warning,))
 
     async def inspect(self, html: str, base_url: str) -> HtmlFacts:
         """Return the facts about an HTML string.
