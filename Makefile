@@ -2,17 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+CRAWL4AI := bench/crawl4ai
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test check bench inspector lock
+.PHONY: help setup setup-dev run test check soak bench inspector lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.installed ## Install cinder and what it needs to run
+	@scripts/install-browser
 setup-dev: $(VENV)/.installed-dev ## Install what testing and checking need as well
+	@scripts/install-browser xvfb
 
 run: setup ## Serve on 127.0.0.1:8000
 	$(BIN)/cinder serve
@@ -26,7 +29,10 @@ check: setup-dev ## Check format, lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup-dev ## Measure speed beside a bare loop doing the same work
+soak: setup-dev ## Render 500 pages, every tenth hostile, and watch what stays behind
+	$(BIN)/python -m tests.soak
+
+bench: setup-dev $(CRAWL4AI)/.venv/.installed ## Measure speed beside others doing the same work
 	$(BIN)/python -m bench
 
 inspector: setup-dev tests/inspector/node_modules ## List and call the tools with the MCP inspector
@@ -38,8 +44,9 @@ tests/inspector/node_modules: tests/inspector/package.json
 
 lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv
-	$(LOCK) --group build -o requirements.lock
-	$(LOCK) --group build --group dev -o requirements-dev.lock
+	$(LOCK) pyproject.toml --group build -o requirements.lock
+	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
+	$(LOCK) $(CRAWL4AI)/requirements.in -o $(CRAWL4AI)/requirements.lock
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -52,4 +59,10 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Crawl4AI has an environment of its own: none of what it needs may reach cinder's.
+$(CRAWL4AI)/.venv/.installed: $(CRAWL4AI)/requirements.lock
+	$(PYTHON) -m venv $(CRAWL4AI)/.venv
+	$(CRAWL4AI)/.venv/bin/pip install --quiet --require-hashes -r $<
 	@touch $@

@@ -9,7 +9,11 @@
     ├── DnsFailed             DNS_ERROR            the target's name does not resolve
     ├── ScrapeTimeout         SCRAPE_TIMEOUT       the request's time ran out
     ├── ScrapeFailed          SCRAPE_FAILED        every strategy was tried and none worked
-    │   └── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
+    │   ├── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
+    │   └── BrowserCrashed    SCRAPE_FAILED        the browser ended under it: worth another try
+    ├── ActionFailed          ACTION_FAILED        a browser action could not be done
+    ├── BrowserUnavailable    BROWSER_UNAVAILABLE  no browser is there, or none starts
+    ├── ProfileLocked         PROFILE_LOCKED       another process uses the browser profile
     ├── Overloaded            OVERLOADED           too much at once; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
@@ -184,6 +188,28 @@ class ScrapeFailed(CinderError):
 
 class ConnectionFailed(ScrapeFailed):
     """The connection could not be made, or broke before the answer was whole."""
+
+
+class BrowserCrashed(ScrapeFailed):
+    """The browser ended before the page was read."""
+
+
+class ActionFailed(CinderError):
+    """A browser action could not be done."""
+
+    code = ErrorCode.ACTION_FAILED
+
+
+class BrowserUnavailable(CinderError):
+    """No browser can be started on this machine; `cinder doctor` tells why."""
+
+    code = ErrorCode.BROWSER_UNAVAILABLE
+
+
+class ProfileLocked(CinderError):
+    """Another process uses the browser profile."""
+
+    code = ErrorCode.PROFILE_LOCKED
 
 
 class Overloaded(CinderError):

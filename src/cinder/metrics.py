@@ -1,6 +1,9 @@
 """Metrics: what is counted and timed, under the names that Prometheus scrapes."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from collections.abc import Callable
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -42,6 +45,28 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+
+        self.recycles = Counter(
+            "cinder_browser_recycles",
+            "Browsers closed, by reason: pages, idle, unfit or stop.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.pools = Gauge(
+            "cinder_browser_pool",
+            "Browsers running and busy, and pages waiting for one, by profile.",
+            ["profile", "state"],
+            registry=self.registry,
+        )
+
+    def watch_pool(self, profile: str, state: Callable[[str], int]) -> None:
+        """Report a browser pool's numbers whenever they are asked for."""
+        for name in ("workers", "busy", "waiting"):
+            self.pools.labels(profile, name).set_function(partial(state, name))
+
+    def count_recycle(self, reason: str) -> None:
+        """Count a browser that was closed."""
+        self.recycles.labels(reason).inc()
 
     def count_attempt(self, strategy: str, outcome: str) -> None:
         """Count one fetch attempt."""

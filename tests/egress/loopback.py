@@ -2,14 +2,23 @@
 
 import asyncio
 import ssl
-from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from curl_cffi import AsyncSession, CurlOpt, Response
 
-from cinder.egress import AddressPolicy, ForwardProxy, Guard, ProxyLimits
+from cinder.egress import (
+    AddressPolicy,
+    ForwardProxy,
+    Guard,
+    ProxyLimits,
+    ProxyPass,
+    RefusalCode,
+    Route,
+    Upstream,
+)
+from cinder.egress.target import Target
 from tests.egress.memory import MemoryResolver
 
 Reader = asyncio.StreamReader
@@ -17,6 +26,8 @@ Writer = asyncio.StreamWriter
 
 WAIT_SECONDS = 10
 PORTS = ("80", "443")
+CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+DECLINED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
 
 
 @dataclass
@@ -103,9 +114,60 @@ async def echo(origin: Origin, reader: Reader, writer: Writer) -> None:
     origin.freed.set()
 
 
+def acting_as_proxy(
+    *, sent_along: bytes = b"", declined: frozenset[str] = frozenset()
+) -> Behaviour:
+    """Open a tunnel to whatever is asked for, as any HTTP proxy does, but for the declined."""
+
+    async def behave(origin: Origin, reader: Reader, writer: Writer) -> None:
+        origin.heads.append(await reader.readuntil(b"\r\n\r\n"))
+        host, port = origin.heads[-1].split()[1].decode().rsplit(":", 1)
+        if host in declined:
+            writer.write(DECLINED)
+            return
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        writer.write(CONNECTED + sent_along)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(pump(reader, far_writer))
+            tasks.create_task(pump(far_reader, writer))
+
+    return behave
+
+
+async def pump(reader: Reader, writer: Writer) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
+
+
 def answer_of(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> bytes:
     lines = [b"HTTP/1.1 " + status, b"Content-Length: %d" % len(body), *headers]
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+@dataclass(frozen=True)
+class OpenProxy:
+    """A running proxy and a pass for it."""
+
+    proxy: ForwardProxy
+    holder: ProxyPass
+
+    @property
+    def url(self) -> str:
+        return self.proxy.url
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self.url.removeprefix("http://").split(":")
+        return host, int(port)
+
+    def with_pass(self, holder: ProxyPass) -> "OpenProxy":
+        return OpenProxy(self.proxy, holder)
+
+    def refusal_code(self, pair: str) -> RefusalCode | None:
+        target = Target.from_pair(pair)
+        refusal = self.holder.refusal_for(target.host, target.port)
+        return refusal.code if refusal else None
 
 
 @asynccontextmanager
@@ -113,19 +175,23 @@ async def open_proxy(
     *allow: str,
     answers: Mapping[str, Sequence[Sequence[str]]] | None = None,
     limits: ProxyLimits | None = None,
-) -> AsyncIterator[ForwardProxy]:
+    upstream: Upstream | None = None,
+) -> AsyncIterator[OpenProxy]:
+    """Open a proxy, with a pass through the upstream proxy if there is one."""
     policy = AddressPolicy.from_rules(allow=allow, ports=PORTS)
-    async with ForwardProxy(Guard(policy, MemoryResolver(answers or {})), limits) as proxy:
-        yield proxy
+    guard = Guard(policy, MemoryResolver(answers or {}))
+    async with ForwardProxy(guard, limits, upstream=upstream) as proxy:
+        route = Route.UPSTREAM if upstream else Route.DIRECT
+        yield OpenProxy(proxy, proxy.issue_pass(route=route))
 
 
 @asynccontextmanager
 async def open_session(
-    proxy: ForwardProxy, extra: Mapping[CurlOpt, int] | None = None
+    proxy: OpenProxy, extra: Mapping[CurlOpt, int] | None = None
 ) -> AsyncIterator[AsyncSession[Response]]:
     async with AsyncSession[Response](
         proxy=proxy.url,
-        proxy_auth=proxy.credentials,
+        proxy_auth=proxy.holder.credentials,
         http_version="v1",
         timeout=WAIT_SECONDS,
         curl_options={
@@ -138,9 +204,8 @@ async def open_session(
 
 
 @asynccontextmanager
-async def open_connection(proxy: ForwardProxy) -> AsyncIterator[tuple[Reader, Writer]]:
-    host, port = proxy.url.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+async def open_connection(proxy: OpenProxy) -> AsyncIterator[tuple[Reader, Writer]]:
+    reader, writer = await asyncio.open_connection(*proxy.address)
     try:
         yield reader, writer
     finally:
@@ -149,12 +214,11 @@ async def open_connection(proxy: ForwardProxy) -> AsyncIterator[tuple[Reader, Wr
             await writer.wait_closed()
 
 
-def authorization(proxy: ForwardProxy, user: str | None = None) -> bytes:
-    pair = f"{user or proxy.credentials.user}:{proxy.credentials.password}"
-    return b"Proxy-Authorization: Basic " + b64encode(pair.encode()) + b"\r\n"
+def authorization(proxy: OpenProxy) -> bytes:
+    return b"Proxy-Authorization: " + proxy.holder.credentials.to_header() + b"\r\n"
 
 
-def request_head(proxy: ForwardProxy, start: str, *headers: bytes) -> bytes:
+def request_head(proxy: OpenProxy, start: str, *headers: bytes) -> bytes:
     """The head of a request with credentials; `start` is method and target."""
     lines = b"".join(header + b"\r\n" for header in headers)
     return (
@@ -165,14 +229,14 @@ def request_head(proxy: ForwardProxy, start: str, *headers: bytes) -> bytes:
     )
 
 
-async def ask(proxy: ForwardProxy, request: bytes) -> bytes:
+async def ask(proxy: OpenProxy, request: bytes) -> bytes:
     """Send bytes to the proxy and return all that it answers until it closes."""
     async with open_connection(proxy) as (reader, writer), asyncio.timeout(WAIT_SECONDS):
         writer.write(request)
         return await reader.read(-1)
 
 
-async def open_tunnel(proxy: ForwardProxy, pair: str, reader: Reader, writer: Writer) -> bytes:
+async def open_tunnel(proxy: OpenProxy, pair: str, reader: Reader, writer: Writer) -> bytes:
     """Ask for a tunnel on an open connection and return the head of the answer."""
     writer.write(request_head(proxy, f"CONNECT {pair}"))
     async with asyncio.timeout(WAIT_SECONDS):
@@ -181,8 +245,3 @@ async def open_tunnel(proxy: ForwardProxy, pair: str, reader: Reader, writer: Wr
 
 def status_of(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1])
-
-
-def headers_of(answer: bytes) -> dict[str, str]:
-    lines = answer.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}

@@ -3,15 +3,18 @@ import pytest
 from cinder.fetch.verdict import describe_status, judge
 from cinder.model.document import Extraction, FetchedPage, Source, Verdict, VerdictKind
 
+SHELL = b'<html><div id="root"></div><script src="/app.js"></script></html>'
+WALL = b"<html><title>Just a moment...</title><script>window._cf_chl_opt={}</script></html>"
 
-def page(status: int = 200, body: bytes = b"x") -> FetchedPage:
+
+def page(status: int = 200, body: bytes = b"x", source: Source = Source.NATIVE) -> FetchedPage:
     return FetchedPage(
         url="https://a.example/",
         final_url="https://a.example/",
         status_code=status,
         headers={},
         body=body,
-        source=Source.NATIVE,
+        source=source,
         strategy="native",
     )
 
@@ -33,3 +36,29 @@ def test_a_page_without_words_is_empty() -> None:
 def test_a_file_is_judged_by_its_bytes() -> None:
     assert judge(page(), None).kind is VerdictKind.OK
     assert judge(page(body=b""), None).kind is VerdictKind.EMPTY
+
+
+def test_a_bot_wall_is_blocked_whatever_its_status() -> None:
+    sign = "the page is Cloudflare's bot wall ('_cf_chl_opt')"
+    assert judge(page(200, WALL), Extraction()) == Verdict(VerdictKind.BLOCKED, sign)
+    refused = judge(page(403, WALL), Extraction())
+    assert refused == Verdict(VerdictKind.BLOCKED, f"403 Forbidden: {sign}")
+    rendered = judge(page(503, WALL, Source.BROWSER), Extraction(word_count=20))
+    assert rendered.kind is VerdictKind.BLOCKED
+
+
+def test_a_page_that_waits_for_its_scripts_is_a_shell() -> None:
+    evidence = "the application's root 'root' is empty, and there are about 0 words"
+    verdict = judge(page(body=SHELL), Extraction(word_count=3))
+    assert verdict == Verdict(VerdictKind.JS_SHELL, evidence)
+
+
+def test_a_rendered_page_is_a_shell_only_if_it_is_still_almost_empty() -> None:
+    rendered = page(body=SHELL, source=Source.BROWSER)
+    assert judge(rendered, Extraction(word_count=2)).kind is VerdictKind.JS_SHELL
+    assert judge(rendered, Extraction(word_count=30)) == Verdict()
+
+
+@pytest.mark.parametrize("body", [SHELL, WALL])
+def test_a_page_with_much_content_is_ok_whatever_else_is_on_it(body: bytes) -> None:
+    assert judge(page(body=body), Extraction(word_count=2_000)) == Verdict()

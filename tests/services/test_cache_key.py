@@ -41,6 +41,8 @@ DIFFERENT = [
     replace(BASE, render=RenderOptions(proxy=ProxyTier.STEALTH)),
     replace(BASE, render=RenderOptions(profile=Profile.MASTER)),
     replace(BASE, render=RenderOptions(actions=(Action(type=ActionType.CLICK, selector="a"),))),
+    replace(BASE, render=RenderOptions(actions=(Action(type=ActionType.WRITE, text="a"),))),
+    replace(BASE, render=RenderOptions(actions=(Action(type=ActionType.WRITE, text="b"),))),
 ]
 
 SAME = [
@@ -74,3 +76,13 @@ def test_a_request_with_credentials_shares_with_no_other_caller(name: str) -> No
     mine = replace(BASE, headers=((name, "secret"),), caller="me")
     assert cache_key(mine) != cache_key(replace(mine, caller="you"))
     assert "secret" not in str(describe_options(mine))
+
+
+def test_what_actions_type_and_run_is_not_written_down() -> None:
+    typing = Action(type=ActionType.WRITE, selector="#password", text="secret")
+    running = Action(type=ActionType.EXECUTE_JAVASCRIPT, script="login('secret')")
+    request = replace(BASE, render=RenderOptions(actions=(typing, running)))
+    assert describe_options(request)["actions"] == [
+        {"type": "write", "selector": "#password"},
+        {"type": "executeJavascript"},
+    ]

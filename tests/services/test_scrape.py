@@ -13,11 +13,12 @@ from cinder.errors import (
     DnsFailed,
     EgressBlocked,
     ErrorCode,
+    InvalidRequest,
     ScrapeFailed,
     ScrapeTimeout,
     Unsupported,
 )
-from cinder.model.document import VerdictKind
+from cinder.model.document import Source, VerdictKind
 from cinder.model.request import (
     CachePolicy,
     ContentOptions,
@@ -329,16 +330,37 @@ async def test_an_undeclared_charset_is_taken_from_the_page(app: App, site: Site
 @pytest.mark.parametrize(
     "request_",
     [
-        ScrapeRequest(url="https://example.com/", formats=(Format.SCREENSHOT,)),
         ScrapeRequest(url="https://example.com/", formats=(Format.SUMMARY,)),
         ScrapeRequest(url="https://example.com/", extract="the author"),
-        ScrapeRequest(url="https://example.com/", render=RenderOptions(mode=Mode.DYNAMIC)),
-        ScrapeRequest(url="https://example.com/", render=RenderOptions(wait_for_ms=1)),
     ],
 )
 async def test_what_this_version_cannot_do_is_said(app: App, request_: ScrapeRequest) -> None:
     with pytest.raises(Unsupported):
         await app.scrape.scrape(request_)
+
+
+async def test_static_and_what_only_a_browser_can_do_exclude_each_other(app: App) -> None:
+    render = RenderOptions(mode=Mode.STATIC, wait_for_ms=1)
+    with pytest.raises(InvalidRequest) as refused:
+        await app.scrape.scrape(ScrapeRequest(url="https://example.com/", render=render))
+    assert [problem.field for problem in refused.value.problems] == ["mode"]
+
+
+async def test_late_content_is_rendered_and_a_static_page_starts_no_browser(
+    app: App, site: Site
+) -> None:
+    static = await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
+    assert static.document.source is Source.NATIVE
+    assert b'cinder_browser_pool{profile="default",state="workers"} 0.0' in app.metrics.render()
+    for mode in (Mode.SMART, Mode.DYNAMIC):
+        outcome = await app.scrape.scrape(
+            ScrapeRequest(url=site.url("/late"), render=RenderOptions(mode=mode))
+        )
+        assert (outcome.document.source, outcome.document.verdict.kind) == (
+            Source.BROWSER,
+            VerdictKind.OK,
+        )
+        assert all(f"Story {n}" in (outcome.document.content.markdown or "") for n in range(3))
 
 
 async def test_a_pdf_to_be_parsed_is_unsupported_and_says_so(app: App, site: Site) -> None:

@@ -17,6 +17,8 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from tests.site.scripted import LATE_DATA, SCRIPTED
+
 ARTICLE = """<!doctype html>
 <html lang="en"><head>
 <title>Ember care</title>
@@ -54,6 +56,8 @@ class Pages:
 
     def __init__(self) -> None:
         self.hits: Counter[str] = Counter()
+        self.headers: dict[str, dict[str, str]] = {}
+        """What each page was last asked with."""
         self.release = asyncio.Event()
         self._asked = asyncio.Condition()
 
@@ -61,16 +65,32 @@ class Pages:
         async def counted(request: Request) -> Response:
             async with self._asked:
                 self.hits[request.url.path] += 1
+                self.headers[request.url.path] = dict(request.headers)
                 self._asked.notify_all()
-            handler = getattr(self, request.path_params["name"].replace("-", "_"))
+            name = request.path_params["name"]
+            if name in SCRIPTED:
+                return HTMLResponse(SCRIPTED[name])
+            handler = getattr(self, name.replace("-", "_"), self.missing)
             response: Response = await handler(request)
             return response
 
         return Starlette(routes=[Route("/{name:path}", counted, methods=["GET", "POST", "HEAD"])])
 
+    async def forget(self) -> None:
+        """Be as if nobody had ever asked."""
+        self.hits.clear()
+        self.headers.clear()
+        self.release.clear()
+
     async def wait_for(self, path: str) -> None:
         async with self._asked, asyncio.timeout(10):
             await self._asked.wait_for(lambda: self.hits[path] > 0)
+
+    async def missing(self, request: Request) -> Response:
+        return HTMLResponse("<title>404</title><p>No such page</p>", status_code=404)
+
+    async def late_data(self, request: Request) -> Response:
+        return JSONResponse(LATE_DATA)
 
     async def article(self, request: Request) -> Response:
         return HTMLResponse(ARTICLE)
@@ -101,6 +121,16 @@ class Pages:
     async def status(self, request: Request) -> Response:
         code = int(request.query_params["code"])
         return HTMLResponse(f"<title>{code}</title><p>Sorry</p>", status_code=code)
+
+    async def wall(self, request: Request) -> Response:
+        """Keep machines out, with an error or with an innocent status."""
+        html = "<title>Just a moment...</title><p>Verify that you are human to go on.</p>"
+        return HTMLResponse(html, status_code=int(request.query_params.get("code", "200")))
+
+    async def turning(self, request: Request) -> Response:
+        """Answer once, then keep machines out."""
+        is_first = self.hits["/turning"] == 1
+        return HTMLResponse(ARTICLE) if is_first else await self.wall(request)
 
     async def flaky(self, request: Request) -> Response:
         """Fail as often as asked for, then answer."""
@@ -176,6 +206,26 @@ class Pages:
 
     async def empty(self, request: Request) -> Response:
         return HTMLResponse("<title></title>")
+
+    async def bodiless(self, request: Request) -> Response:
+        return Response(status_code=int(request.query_params["code"]))
+
+    async def latin_text(self, request: Request) -> Response:
+        body = "Grüße aus der Küche".encode("latin-1")
+        return Response(body, headers={"content-type": "text/plain; charset=iso-8859-1"})
+
+    async def feed(self, request: Request) -> Response:
+        body = '<?xml version="1.0"?><feed><entry>Embers</entry></feed>'
+        return Response(body, media_type="application/xml")
+
+    async def framed(self, request: Request) -> Response:
+        """Name a picture, a script and a frame of another site."""
+        other = request.query_params["other"]
+        return HTMLResponse(
+            f"<title>Framed</title><p>Page</p><img src='{other}/image'>"
+            f"<script src='{other}/script'></script><iframe src='{other}/article'></iframe>"
+            "<script>fetch('/data')</script>"
+        )
 
     async def data(self, request: Request) -> Response:
         return JSONResponse({"embers": [1, 2, 3]})

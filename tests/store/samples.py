@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from cinder.model.document import (
+    ActionResult,
     Document,
     Extraction,
     Media,
@@ -13,6 +14,7 @@ from cinder.model.document import (
     Verdict,
     VerdictKind,
 )
+from cinder.model.request import ActionType
 from cinder.store import EntryKey
 
 NOW = datetime(2025, 11, 15, 18, 30, 0, 123456, tzinfo=UTC)
@@ -50,13 +52,14 @@ def a_document(
 
 
 def a_full_document() -> Document:
-    """Return a document in which no field has its default."""
+    """Return a page's document in which no field has its default; only a file's has media."""
     return replace(
         a_document(),
         final_url="https://example.com/article?from=redirect",
         status_code=203,
         source=Source.BROWSER,
-        media=Media("image/png", bytes(range(256)) * 40),
+        screenshot=Media("image/png", bytes(range(256)) * 40),
+        actions=some_actions(),
         verdict=Verdict(VerdictKind.PAYWALL, "a “subscribe” box"),
         validators=Validators(etag='W/"abc"', last_modified="Sat, 15 Nov 2025 18:30:00 GMT"),
         extracted="the extracted 🜂 text",
@@ -70,6 +73,26 @@ def a_full_document() -> Document:
             token_count=5,
             warnings=("cleaning failed",),
             metadata=a_full_metadata(),
+        ),
+    )
+
+
+def some_actions() -> tuple[ActionResult, ...]:
+    return (
+        ActionResult(type=ActionType.CLICK, message="Clicked #more", elapsed_ms=7),
+        ActionResult(
+            type=ActionType.SCREENSHOT,
+            message="Took a screenshot",
+            name="after 🎉",
+            screenshot=Media("image/png", b"\x89PNG\0\xff"),
+        ),
+        ActionResult(
+            type=ActionType.SCRAPE, message="Scraped main", html="<p>Grüße</p>", markdown="Grüße"
+        ),
+        ActionResult(
+            type=ActionType.EXECUTE_JAVASCRIPT,
+            message="Ran a script",
+            value={"list": [1, 2.5, None, "x"], "empty": {}},
         ),
     )
 

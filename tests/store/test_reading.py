@@ -15,15 +15,15 @@ async def test_an_unknown_key_finds_nothing(store: Store) -> None:
 async def test_every_body_is_read_with_its_type(store: Store) -> None:
     saved = await store.save(a_full_document(), a_key())
     bodies = {kind: await store.read(saved.version, kind, "anyone") for kind in SavedKind}
-    content, media = saved.document.content, saved.document.media
-    assert isinstance(media, Media)
+    content, screenshot = saved.document.content, saved.document.screenshot
+    assert isinstance(screenshot, Media)
     assert {
         kind: body and (body.mime, body.text or body.data) for kind, body in bodies.items()
     } == {
         SavedKind.RAW: ("text/html", content.text),
         SavedKind.CLEANED: ("text/markdown", content.markdown),
         SavedKind.EXTRACTED: ("text/plain", saved.document.extracted),
-        SavedKind.SCREENSHOT: ("image/png", media.data),
+        SavedKind.SCREENSHOT: ("image/png", screenshot.data),
     }
 
 

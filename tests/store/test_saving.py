@@ -37,6 +37,26 @@ async def test_a_replaced_version_stays_readable_by_its_uris(store: Store) -> No
     assert found == second
 
 
+async def test_a_page_with_a_screenshot_lists_it_beside_its_texts(store: Store) -> None:
+    document = replace(a_document(), screenshot=Media("image/png", b"\x89PNG"))
+    saved = await store.save(document, a_key())
+    assert list(saved.uris) == [SavedKind.RAW, SavedKind.CLEANED, SavedKind.SCREENSHOT]
+    assert saved.primary_uri == saved.uris[SavedKind.CLEANED]
+    found = await store.find("key")
+    assert found is not None
+    assert found.uris == saved.uris
+
+
+async def test_a_replaced_version_keeps_its_screenshot(store: Store) -> None:
+    document = replace(a_document(), screenshot=Media("image/png", b"\x89PNG"))
+    saved = await store.save(document, a_key())
+    await store.save(a_document("later"), a_key())
+    kept = await read_uri(store, saved.uris[SavedKind.SCREENSHOT])
+    assert kept is not None
+    assert (kept.mime, kept.data, kept.text) == ("image/png", b"\x89PNG", None)
+    assert await raw_text(store, saved) == document.content.text
+
+
 async def test_media_without_text_is_the_raw_body_before_and_after_replacement(
     store: Store,
 ) -> None:

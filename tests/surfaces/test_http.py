@@ -55,7 +55,7 @@ async def test_readiness_names_every_part(client: httpx2.AsyncClient) -> None:
     assert response.status_code == 200
     assert response.json() == {
         "status": "ready",
-        "parts": {"database": "ok", "egress": "ok", "extraction": "ok"},
+        "parts": {"database": "ok", "egress": "ok", "extraction": "ok", "browser": "ok"},
     }
 
 

@@ -3,10 +3,12 @@
 from cinder.egress.base import Address, Resolver
 from cinder.egress.credentials import Credentials
 from cinder.egress.guard import Guard
+from cinder.egress.passes import ProxyPass, Route
 from cinder.egress.policy import AddressPolicy
 from cinder.egress.proxy import ForwardProxy, ProxyLimits
-from cinder.egress.refusal import Marker, ProxyRefusal, RefusalCode
+from cinder.egress.refusal import ProxyRefusal, RefusalCode
 from cinder.egress.resolver import SystemResolver
+from cinder.egress.upstream import Upstream
 
 __all__ = [
     "Address",
@@ -14,10 +16,12 @@ __all__ = [
     "Credentials",
     "ForwardProxy",
     "Guard",
-    "Marker",
     "ProxyLimits",
+    "ProxyPass",
     "ProxyRefusal",
     "RefusalCode",
     "Resolver",
+    "Route",
     "SystemResolver",
+    "Upstream",
 ]

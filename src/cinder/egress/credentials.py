@@ -1,16 +1,13 @@
-"""The proxy's credentials: whoever else is on this machine must not get out through it."""
+"""Credentials as proxies take them: a name and a password in a Proxy-Authorization header."""
 
 import secrets
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from hmac import compare_digest
 from typing import NamedTuple, Self
 
 
 class Credentials(NamedTuple):
-    """The name and password that every request to the proxy carries.
-
-    Any name will do: browsers keep apart what they send under different ones.
-    """
+    """A name and the password that goes with it."""
 
     user: str
     password: str
@@ -18,15 +15,25 @@ class Credentials(NamedTuple):
     @classmethod
     def generate(cls) -> Self:
         """Make credentials that nobody can guess."""
-        return cls("cinder", secrets.token_urlsafe(24))
+        return cls(secrets.token_hex(16), secrets.token_urlsafe(24))
 
-    def admit(self, authorization: bytes) -> bool:
-        """Whether a Proxy-Authorization header's value has the right password."""
-        scheme, _, encoded = authorization.partition(b" ")
-        if scheme.lower() != b"basic":
-            return False
-        try:
-            decoded = b64decode(encoded.strip(), validate=True)
-        except ValueError:
-            return False
-        return compare_digest(decoded.partition(b":")[2], self.password.encode())
+    def to_header(self) -> bytes:
+        """Return them as the value of a Proxy-Authorization header."""
+        return b"Basic " + b64encode(f"{self.user}:{self.password}".encode())
+
+    def has_password(self, password: bytes) -> bool:
+        """Whether this is the password, without telling by the time it takes how much of it is."""
+        return compare_digest(password, self.password.encode())
+
+
+def read_authorization(value: bytes) -> tuple[bytes, bytes] | None:
+    """Return the name and password in a Proxy-Authorization header; None if it has none."""
+    scheme, _, encoded = value.partition(b" ")
+    if scheme.lower() != b"basic":
+        return None
+    try:
+        decoded = b64decode(encoded.strip(), validate=True)
+    except ValueError:
+        return None
+    user, _, password = decoded.partition(b":")
+    return user, password

@@ -19,7 +19,6 @@ class Exchange:
     client: HttpStream
     origin: HttpStream
     idle: IdleLimit
-    marker: str
     max_informational: int
 
     async def run(self, request: h11.Request) -> bool:
@@ -64,12 +63,12 @@ class Exchange:
     async def _pass_answer_back(self) -> bool:
         head = await self._first_final_head()
         if isinstance(head, h11.InformationalResponse):
-            await self.client.send(informational_for_client(head, self.marker))
+            await self.client.send(informational_for_client(head))
             return True
-        await self.client.send(response_for_client(head, self.marker))
+        await self.client.send(response_for_client(head))
         while not isinstance(event := await self._hear_origin(), h11.EndOfMessage):
             await self.client.send(event)
-        # A bare end: a client takes trailers for headers, and the marker could be among them.
+        # A bare end: some clients take trailers for headers, which were looked at and these not.
         await self.client.send(h11.EndOfMessage())
         return False
 
@@ -77,12 +76,12 @@ class Exchange:
         for _ in range(self.max_informational + 1):
             event = await self._hear_origin()
             if isinstance(event, h11.Response):
-                return event
+                return _reject_proxy_challenge(event)
             if not isinstance(event, h11.InformationalResponse):
                 break
             if event.status_code == 101:
                 return event
-            await self.client.send(informational_for_client(event, self.marker))
+            await self.client.send(informational_for_client(event))
         raise Refused(RefusalCode.BAD_RESPONSE, "The origin sent interim answers without end")
 
     async def _hear_origin(self) -> h11.Event:
@@ -94,6 +93,13 @@ class Exchange:
             raise _bad_response(exc) from exc
         self.idle.touch()
         return event
+
+
+def _reject_proxy_challenge(response: h11.Response) -> h11.Response:
+    # A browser takes it for this proxy's, and forgets the credentials it has for it.
+    if response.status_code == 407:
+        raise Refused(RefusalCode.BAD_RESPONSE, "The origin asks for a proxy's credentials")
+    return response
 
 
 def _connection_lost() -> Refused:

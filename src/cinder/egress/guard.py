@@ -40,14 +40,19 @@ class Guard:
             DnsFailed: the name does not resolve, or to more addresses than any honest one.
         """
         target = Target(host.lower(), port)
-        addresses = await self._addresses_of(target.host)
+        addresses = await self.resolve(target.host)
         if not self._is_allowed(target, addresses):
             _log.info("egress", host=target.host, port=port, decision="blocked")
             raise EgressBlocked(_explain_block(target))
         _log.debug("egress", host=target.host, port=port, decision="allowed")
         return [unmapped(address) for address in addresses[: self._max_tried]]
 
-    async def _addresses_of(self, host: str) -> list[Address]:
+    async def resolve(self, host: str) -> list[Address]:
+        """Return a host's addresses unjudged: as they are, only for a host from the settings.
+
+        Raises:
+            DnsFailed: the name does not resolve, or to more addresses than any honest one.
+        """
         try:
             return [ip_address(host)]
         except ValueError:

@@ -1,5 +1,6 @@
 """HTTP/1.1 on a byte stream, and which headers may pass from one to the next."""
 
+from collections.abc import Set
 from typing import TypeAlias
 
 import h11
@@ -71,12 +72,12 @@ def is_websocket_request(request: h11.Request) -> bool:
     )
 
 
-def request_for_origin(request: h11.Request, url: PlainUrl, marker: str) -> h11.Request:
+def request_for_origin(request: h11.Request, url: PlainUrl) -> h11.Request:
     """Return the request to send to the origin.
 
     Its Host is the URL's, so that the origin is asked for exactly what was judged.
     """
-    dropped = {b"host", marker.lower().encode()}
+    dropped = {b"host"}
     if header_tokens(request, b"transfer-encoding"):
         # With both, the origin might see the body end elsewhere than we do.
         dropped.add(b"content-length")
@@ -91,23 +92,21 @@ def request_for_origin(request: h11.Request, url: PlainUrl, marker: str) -> h11.
     )
 
 
-def response_for_client(response: h11.Response, marker: str) -> h11.Response:
+def response_for_client(response: h11.Response) -> h11.Response:
     """Return the origin's answer as the client gets it: the last one on its connection."""
     return h11.Response(
         status_code=response.status_code,
         reason=response.reason,
         headers=[
-            *end_to_end(response, {marker.lower().encode()}),
+            *end_to_end(response),
             *_connection_headers(is_switching=False),
         ],
     )
 
 
-def informational_for_client(
-    response: h11.InformationalResponse, marker: str
-) -> h11.InformationalResponse:
+def informational_for_client(response: h11.InformationalResponse) -> h11.InformationalResponse:
     """Return an interim answer of the origin as the client gets it."""
-    headers = end_to_end(response, {marker.lower().encode()})
+    headers = end_to_end(response)
     if response.status_code == 101:
         headers += _connection_headers(is_switching=True)
     return h11.InformationalResponse(
@@ -115,7 +114,7 @@ def informational_for_client(
     )
 
 
-def end_to_end(head: Head, dropped: set[bytes]) -> RawHeaders:
+def end_to_end(head: Head, dropped: Set[bytes] = frozenset()) -> RawHeaders:
     """Return the headers that are for the other end, as they were written, less the dropped."""
     dropped = dropped | _HOP_BY_HOP | (header_tokens(head, b"connection") - _FRAMING)
     return [

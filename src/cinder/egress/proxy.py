@@ -1,6 +1,8 @@
 """The forward proxy on loopback: every connection that cinder makes leaves through it."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,16 +11,18 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from cinder.background import BackgroundTasks
-from cinder.egress.credentials import Credentials
-from cinder.egress.dial import dial
+from cinder.egress.base import Dialer
+from cinder.egress.dial import DirectDialer
 from cinder.egress.exchange import Exchange
 from cinder.egress.guard import Guard
 from cinder.egress.http import HttpStream, header_tokens, request_for_origin
 from cinder.egress.idle import IdleLimit
-from cinder.egress.refusal import BEFORE_CREDENTIALS, Marker, ProxyRefusal, RefusalCode, Refused
+from cinder.egress.passes import PassOffice, ProxyPass, Route
+from cinder.egress.refusal import ProxyRefusal, RefusalCode, Refused
 from cinder.egress.stream import READ_BYTES, ByteStream
 from cinder.egress.target import PlainUrl, Target
 from cinder.egress.tunnel import tunnel
+from cinder.egress.upstream import Upstream, UpstreamDialer
 from cinder.errors import DnsFailed, EgressBlocked
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -32,6 +36,7 @@ class ProxyLimits:
     max_request_head_bytes: int = 64 * 1024
     max_response_head_bytes: int = 256 * 1024
     max_informational: int = 8
+    max_refusals_kept: int = 100
     head_timeout_seconds: float = 10
     slot_timeout_seconds: float = 10
     connect_timeout_seconds: float = 10
@@ -44,16 +49,22 @@ class ForwardProxy:
 
     A client connection carries one request. A plain request is judged, connected and answered
     by itself; were there a second, its bytes could meet the first one's origin.
+
+    A plain request that is refused gets no answer: a page would take it for its own origin's, and
+    so would an engine. To a browser both kinds of refusal are network errors; the pass has the
+    reason.
     """
 
-    def __init__(self, guard: Guard, limits: ProxyLimits | None = None) -> None:
+    def __init__(
+        self, guard: Guard, limits: ProxyLimits | None = None, *, upstream: Upstream | None = None
+    ) -> None:
         self._guard = guard
         self._limits = limits or ProxyLimits()
+        self._dialers = _make_dialers(guard, self._limits, upstream)
         self._slots = asyncio.Semaphore(self._limits.max_connections)
+        self._passes = PassOffice(max_refusals=self._limits.max_refusals_kept)
         self._tasks = BackgroundTasks()
         self._server: asyncio.Server | None = None
-        self.credentials = Credentials.generate()
-        self.marker = Marker()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -79,6 +90,18 @@ class ForwardProxy:
         host, port = self._server.sockets[0].getsockname()
         return f"http://{host}:{port}"
 
+    def issue_pass(
+        self, *, route: Route = Route.DIRECT, max_connections: int | None = 64
+    ) -> ProxyPass:
+        """Admit a client from now on; without `max_connections` it may take all there are.
+
+        Raises:
+            ValueError: the route is through an upstream proxy, and there is none.
+        """
+        if route not in self._dialers:
+            raise ValueError("There is no upstream proxy")
+        return self._passes.issue(route=route, max_connections=max_connections)
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self._server:
             writer.transport.abort()
@@ -101,14 +124,13 @@ class ForwardProxy:
     async def _answer(self, client: HttpStream) -> None:
         try:
             request = await self._read_request(client)
-            await self._take_slot()
-            try:
-                await self._handle(client, request)
-            finally:
-                self._slots.release()
+            holder = self._admit(request)
+            errand = _Errand(client, request, holder, _parse_wanted(request))
         except Refused as refused:
-            if client.can_answer:
-                await self._refuse(client, refused.refusal)
+            await _decline(client, refused.refusal)
+            return
+        with holder.cover_connection():
+            await self._run(errand)
 
     async def _read_request(self, client: HttpStream) -> h11.Request:
         try:
@@ -120,81 +142,89 @@ class ForwardProxy:
             raise Refused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
         if not isinstance(event, h11.Request):
             raise ConnectionResetError
-        self._check_credentials(event)
         return event
 
-    def _check_credentials(self, request: h11.Request) -> None:
+    def _admit(self, request: h11.Request) -> ProxyPass:
         sent = [value for name, value in request.headers if name == b"proxy-authorization"]
-        if not sent or not self.credentials.admit(sent[0]):
-            raise Refused(RefusalCode.UNAUTHORIZED, "The proxy's credentials are needed")
+        if sent and (holder := self._passes.find(sent[0])):
+            return holder
+        raise Refused(RefusalCode.UNAUTHORIZED, "The proxy's credentials are needed")
 
-    async def _take_slot(self) -> None:
+    async def _run(self, errand: "_Errand") -> None:
+        if errand.is_sign_in:
+            await _send_empty(errand.client, 204)
+            return
         try:
-            async with asyncio.timeout(self._limits.slot_timeout_seconds):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise Refused(RefusalCode.OVERLOADED, "Too many connections are open") from None
+            async with self._slot(errand.holder):
+                await self._handle(errand)
+        except Refused as refused:
+            if errand.client.can_answer:
+                errand.holder.record(errand.target, refused.refusal)
+                if errand.is_for_tunnel:
+                    await _decline(errand.client, refused.refusal)
 
-    async def _handle(self, client: HttpStream, request: h11.Request) -> None:
+    @asynccontextmanager
+    async def _slot(self, holder: ProxyPass) -> AsyncIterator[None]:
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self._limits.slot_timeout_seconds):
+                    await held.enter_async_context(holder.slots)
+                    await held.enter_async_context(self._slots)
+            except TimeoutError:
+                raise Refused(RefusalCode.OVERLOADED, "Too many connections are open") from None
+            yield
+
+    async def _handle(self, errand: "_Errand") -> None:
         try:
             async with IdleLimit(self._limits.idle_timeout_seconds) as idle:
-                if request.method == b"CONNECT":
-                    await self._connect(client, request, idle)
-                else:
-                    await self._forward(client, request, idle)
+                # Reading past a CONNECT's head brings out what came after it; it has no body.
+                if errand.is_for_tunnel:
+                    await errand.client.receive()
+                origin = await self._reach(errand)
+                try:
+                    await self._join(errand, origin, idle)
+                finally:
+                    origin.abort()
         except TimeoutError:
             raise Refused(RefusalCode.IDLE_TIMEOUT, "The origin has gone quiet") from None
 
-    async def _connect(self, client: HttpStream, request: h11.Request, idle: IdleLimit) -> None:
-        target = _parse_connect_target(request)
-        # Reading past the head brings out what came after it; there is no body to wait for.
-        await client.receive()
-        origin = await self._reach(target)
-        try:
-            await client.send(
-                h11.Response(status_code=200, reason=b"Connection established", headers=[])
-            )
-            if client.beyond:
-                await origin.write(client.beyond)
-            await tunnel(client.stream, origin, idle)
-        finally:
-            origin.abort()
-
-    async def _forward(self, client: HttpStream, request: h11.Request, idle: IdleLimit) -> None:
-        url = _parse_plain_url(request)
-        stream = await self._reach(url.target)
-        http = h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
-        origin = HttpStream(stream, http)
-        exchange = Exchange(
-            client=client,
-            origin=origin,
-            idle=idle,
-            marker=self.marker.name,
-            max_informational=self._limits.max_informational,
-        )
-        try:
-            if await exchange.run(request_for_origin(request, url, self.marker.name)):
-                await _swap_beyond(client, origin)
-                await tunnel(client.stream, stream, idle)
-        finally:
-            stream.abort()
-
-    async def _reach(self, target: Target) -> ByteStream:
+    async def _reach(self, errand: "_Errand") -> ByteStream:
+        target = errand.target
+        if errand.holder.is_unwanted(target.host):
+            raise Refused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
         try:
             addresses = await self._guard.pin(target.host, target.port)
         except (EgressBlocked, DnsFailed) as exc:
             raise Refused(RefusalCode(exc.code), exc.message) from exc
-        return await dial(target, addresses, timeout_seconds=self._limits.connect_timeout_seconds)
+        return await self._dialers[errand.holder.route].dial(target, addresses)
 
-    async def _refuse(self, client: HttpStream, refusal: ProxyRefusal) -> None:
-        headers = [(b"Content-Length", b"0"), (b"Connection", b"close")]
-        if refusal.code is RefusalCode.UNAUTHORIZED:
-            headers.append((b"Proxy-Authenticate", b'Basic realm="cinder"'))
-        # Whoever has shown no credentials must not learn the marker's secret either.
-        if refusal.code not in BEFORE_CREDENTIALS:
-            headers.append(self.marker.write(refusal))
-        await client.send(h11.Response(status_code=refusal.status, headers=headers))
-        await client.send(h11.EndOfMessage())
+    async def _join(self, errand: "_Errand", origin: ByteStream, idle: IdleLimit) -> None:
+        if isinstance(errand.wanted, PlainUrl):
+            await self._forward(errand, errand.wanted, origin, idle)
+        else:
+            await self._connect(errand.client, origin, idle)
+
+    async def _connect(self, client: HttpStream, origin: ByteStream, idle: IdleLimit) -> None:
+        await client.send(
+            h11.Response(status_code=200, reason=b"Connection established", headers=[])
+        )
+        if client.beyond:
+            await origin.write(client.beyond)
+        await tunnel(client.stream, origin, idle)
+
+    async def _forward(
+        self, errand: "_Errand", url: PlainUrl, stream: ByteStream, idle: IdleLimit
+    ) -> None:
+        http = h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
+        exchange = Exchange(
+            client=errand.client,
+            origin=HttpStream(stream, http),
+            idle=idle,
+            max_informational=self._limits.max_informational,
+        )
+        if await exchange.run(request_for_origin(errand.request, url)):
+            await _swap_beyond(errand.client, exchange.origin)
+            await tunnel(errand.client.stream, stream, idle)
 
     async def _say_goodbye(self, client: HttpStream) -> None:
         async with asyncio.timeout(self._limits.close_timeout_seconds):
@@ -205,11 +235,70 @@ class ForwardProxy:
             await client.stream.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """What a client that was admitted wants: a tunnel to a target, or an answer to a plain URL."""
+
+    client: HttpStream
+    request: h11.Request
+    holder: ProxyPass
+    wanted: Target | PlainUrl
+
+    @property
+    def target(self) -> Target:
+        return self.wanted.target if isinstance(self.wanted, PlainUrl) else self.wanted
+
+    @property
+    def is_for_tunnel(self) -> bool:
+        return isinstance(self.wanted, Target)
+
+    @property
+    def is_sign_in(self) -> bool:
+        return self.request.target == self.holder.sign_in_url.encode()
+
+
+def _make_dialers(
+    guard: Guard, limits: ProxyLimits, upstream: Upstream | None
+) -> dict[Route, Dialer]:
+    direct = DirectDialer(timeout_seconds=limits.connect_timeout_seconds)
+    if upstream is None:
+        return {Route.DIRECT: direct}
+    through_upstream = UpstreamDialer(
+        upstream,
+        guard.resolve,
+        bypass_dialer=direct,
+        timeout_seconds=limits.connect_timeout_seconds,
+        max_head_bytes=limits.max_response_head_bytes,
+    )
+    return {Route.DIRECT: direct, Route.UPSTREAM: through_upstream}
+
+
+async def _decline(client: HttpStream, refusal: ProxyRefusal) -> None:
+    headers = []
+    if refusal.code is RefusalCode.UNAUTHORIZED:
+        headers.append((b"Proxy-Authenticate", b'Basic realm="cinder"'))
+    if client.can_answer:
+        await _send_empty(client, refusal.status, *headers)
+
+
+async def _send_empty(client: HttpStream, status: int, *headers: tuple[bytes, bytes]) -> None:
+    framing = [] if status == 204 else [(b"Content-Length", b"0")]
+    closing = (b"Connection", b"close")
+    await client.send(h11.Response(status_code=status, headers=[*framing, closing, *headers]))
+    await client.send(h11.EndOfMessage())
+
+
 async def _swap_beyond(client: HttpStream, origin: HttpStream) -> None:
     if client.beyond:
         await origin.stream.write(client.beyond)
     if origin.beyond:
         await client.stream.write(origin.beyond)
+
+
+def _parse_wanted(request: h11.Request) -> Target | PlainUrl:
+    if request.method == b"CONNECT":
+        return _parse_connect_target(request)
+    return _parse_plain_url(request)
 
 
 def _parse_connect_target(request: h11.Request) -> Target:

@@ -12,10 +12,18 @@ class ByteStream:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._unread = b""
 
     async def read(self) -> bytes:
         """Return what has come in; nothing at the end."""
+        if self._unread:
+            data, self._unread = self._unread, b""
+            return data
         return await self._reader.read(READ_BYTES)
+
+    def unread(self, data: bytes) -> None:
+        """Put back what was read too far, for the next read."""
+        self._unread = data + self._unread
 
     async def write(self, data: bytes) -> None:
         """Send, and wait while the peer is behind with reading."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cinder.model.document import FetchedPage, Validators
+from cinder.model.request import OWNER, Format, RenderOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,25 @@ class FetchTask:
     validators: Validators = field(default_factory=Validators)
     """What to ask with whether the page at `validated_url` has changed."""
     validated_url: str | None = None
+    caller: str = OWNER
+    has_credentials: bool = False
+    """Whether what is fetched may be meant for this caller's request alone."""
+    render: RenderOptions = field(default_factory=RenderOptions)
+    screenshot: Format | None = None
+    wants_images: bool = False
+    """Whether the page's images are of interest, and not its text alone."""
+
+
+class FileFound(Exception):
+    """The URL leads to a file, which a browser would download rather than show.
+
+    `headers` are what to ask for it with: a file may need the cookies that led to it.
+    """
+
+    def __init__(self, url: str, headers: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(url)
+        self.url = url
+        self.headers = headers
 
 
 class Fetcher(Protocol):
@@ -31,5 +51,6 @@ class Fetcher(Protocol):
 
         Raises:
             CinderError: the page could not be had; its code says why.
+            FileFound: it is a file, and this engine only takes pages.
         """
         ...

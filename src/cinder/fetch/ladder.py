@@ -1,21 +1,26 @@
-"""The ladder: which engine tries a URL, how often, and the log of the way taken."""
+"""The ladder: tries a URL with one engine after another, and keeps the log of the way taken."""
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from cinder.errors import Attempt, CinderError, ConnectionFailed, Diagnostics, Unsupported
-from cinder.fetch.base import Fetcher, FetchTask
+from cinder.errors import Attempt, BrowserCrashed, CinderError, ConnectionFailed, Diagnostics
+from cinder.fetch.base import Fetcher, FetchTask, FileFound
+from cinder.fetch.plan import Step, plan_steps, reason_to_go_on
 from cinder.fetch.retry import RetryPolicy, is_retryable, retry_after_seconds
+from cinder.fetch.site_memory import SiteMemory
 from cinder.fetch.verdict import describe_status
 from cinder.model.document import FetchedPage
-from cinder.model.request import Format, Mode, Profile, ProxyTier, ScrapeRequest
 
-# Called after each attempt with the strategy and its outcome: ok, http_error, cancelled (the
-# request's time ran out, or its caller left), or an error code.
+# A browser that ended under a page is tried again once: it may have been killed from outside, and
+# it may have been the page.
+_RETRIES_AFTER_CRASH = 1
+
+# Called after each attempt with the strategy and its outcome: ok, http_error, unfit (another engine
+# should try), cancelled (the request's time ran out, or its caller left), or an error code.
 AttemptObserver = Callable[[str, str], None]
 
 
@@ -68,11 +73,14 @@ class AttemptLog:
 
 
 class Ladder:
-    """Tries a URL, and again where that may help."""
+    """Tries a URL with the engines that its plan names, and again where that may help."""
 
-    def __init__(self, engine: Fetcher, retry: RetryPolicy) -> None:
-        self._engine = engine
+    def __init__(
+        self, engines: Mapping[Step, Fetcher], retry: RetryPolicy, memory: SiteMemory
+    ) -> None:
+        self._engines = engines
         self._retry = retry
+        self._memory = memory
 
     async def fetch(self, task: FetchTask, log: AttemptLog) -> FetchedPage:
         """Return the page, or the server's last word if it kept refusing.
@@ -81,64 +89,86 @@ class Ladder:
             CinderError: there was no answer.
         """
         deadline = time.monotonic() + task.timeout_seconds
+        steps = plan_steps(task, site_needs_browser=self._memory.needs_browser(task.url))
+        page: FetchedPage | None = None
+        for step in steps:
+            is_last = step is steps[-1]
+            try:
+                page, reason = await self._climb(step, task, log, deadline, is_last=is_last)
+            except CinderError as error:
+                if page is None:
+                    raise
+                # What the engine before brought is better than nothing, if it is said.
+                return _with_warning(page, error)
+            self._learn(task, steps, step, reason)
+            if reason is None:
+                break
+        if page is None:
+            raise RuntimeError("a plan has at least one step")
+        return page
+
+    def _learn(
+        self, task: FetchTask, steps: tuple[Step, ...], step: Step, reason: str | None
+    ) -> None:
+        """Remember what the site needs, where both ways were open."""
+        if Step.STATIC in steps and len(steps) > 1 and reason is None:
+            self._memory.remember(task.url, needs_browser=step is not Step.STATIC)
+
+    async def _climb(
+        self, step: Step, task: FetchTask, log: AttemptLog, deadline: float, *, is_last: bool
+    ) -> tuple[FetchedPage, str | None]:
+        """Try one engine, and again where that may help; return its page and why to go on."""
         started, retries = time.monotonic(), 0
         while True:
             remaining = max(0.0, deadline - time.monotonic())
+            attempt = replace(task, timeout_seconds=remaining)
             try:
-                page = await self._attempt(replace(task, timeout_seconds=remaining), log, started)
-            except ConnectionFailed:
-                wait = self._retry.wait_seconds(retries)
+                page, reason = await self._attempt(step, attempt, log, started)
+            except (ConnectionFailed, BrowserCrashed) as error:
+                wait = self._wait_after_error(error, retries)
                 if wait is None or wait >= deadline - time.monotonic():
                     raise
             else:
                 wait = self._wait_after(page, retries)
-                if wait is None or wait >= deadline - time.monotonic():
-                    return page
+                is_hopeless = reason is not None and not is_last
+                if is_hopeless or wait is None or wait >= deadline - time.monotonic():
+                    return page, reason
             # The wait counts as part of the attempt that follows it.
             started = time.monotonic()
             await asyncio.sleep(wait)
             retries += 1
             log.count_retry()
 
+    def _wait_after_error(self, error: CinderError, retries: int) -> float | None:
+        if isinstance(error, BrowserCrashed):
+            return 0.0 if retries < _RETRIES_AFTER_CRASH else None
+        return self._retry.wait_seconds(retries)
+
     def _wait_after(self, page: FetchedPage, retries: int) -> float | None:
         if not is_retryable(page):
             return None
         return self._retry.wait_seconds(retries, retry_after_seconds(page, datetime.now(UTC)))
 
-    async def _attempt(self, task: FetchTask, log: AttemptLog, started: float) -> FetchedPage:
-        name = self._engine.name
-        with log.failures(name, started):
-            page = await self._engine.fetch(task)
+    async def _attempt(
+        self, step: Step, task: FetchTask, log: AttemptLog, started: float
+    ) -> tuple[FetchedPage, str | None]:
+        engine = self._engines[step]
+        try:
+            with log.failures(engine.name, started):
+                page = await engine.fetch(task)
+        except FileFound as found:
+            log.add(engine.name, started, None, "ok")
+            file = replace(task, url=found.url, headers=(*task.headers, *found.headers))
+            page, _ = await self._attempt(Step.STATIC, file, log, time.monotonic())
+            return replace(page, url=task.url), None
+        reason = reason_to_go_on(page, step)
         is_error = page.status_code >= 400
-        error = f"HTTP {describe_status(page.status_code)}" if is_error else None
-        log.add(name, started, error, "http_error" if is_error else "ok")
-        return page
+        error = reason or (f"HTTP {describe_status(page.status_code)}" if is_error else None)
+        outcome = "unfit" if reason else "http_error" if is_error else "ok"
+        log.add(engine.name, started, error, outcome)
+        return page, reason
 
 
-def require_static(request: ScrapeRequest) -> None:
-    """Return if a request can be served without a browser.
-
-    Raises:
-        Unsupported: it cannot; the message names what it asked for.
-    """
-    if option := _option_that_needs_a_browser(request):
-        raise Unsupported(
-            f"{option} needs a browser, and this version of cinder fetches pages without one. "
-            "Leave it out to get the page as the server sends it.",
-            url=request.url,
-        )
-
-
-def _option_that_needs_a_browser(request: ScrapeRequest) -> str | None:
-    render = request.render
-    needs = {
-        "mode 'dynamic'": render.mode is Mode.DYNAMIC,
-        "waitFor": render.wait_for_ms > 0,
-        "actions": bool(render.actions),
-        "proxy 'stealth'": render.proxy is ProxyTier.STEALTH,
-        "profile 'master'": render.profile is Profile.MASTER,
-        "mobile": render.mobile,
-        "The format 'screenshot'": Format.SCREENSHOT in request.formats,
-        "The format 'fullscreenshot'": Format.FULL_SCREENSHOT in request.formats,
-    }
-    return next((option for option, is_asked in needs.items() if is_asked), None)
+def _with_warning(page: FetchedPage, error: CinderError) -> FetchedPage:
+    warning = f"The page may need a browser, and rendering it failed: {error.message}"
+    return replace(page, warnings=(*page.warnings, warning))

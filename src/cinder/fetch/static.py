@@ -10,7 +10,7 @@ from curl_cffi.requests import AsyncSession, Response
 from curl_cffi.requests.exceptions import RequestException
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
-from cinder.egress import ForwardProxy
+from cinder.egress import ForwardProxy, ProxyPass, ProxyRefusal
 from cinder.errors import (
     CinderError,
     ContentTooLarge,
@@ -22,6 +22,7 @@ from cinder.fetch.curl_errors import kind_of_failure
 from cinder.fetch.redirects import HopHeaders, redirect_target
 from cinder.model.document import FetchedPage, Source, Validators
 from cinder.model.headers import is_sendable
+from cinder.model.url import host_and_port
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
@@ -63,6 +64,7 @@ class StaticFetcher:
         self._impersonate = impersonate
         self._ca_file = ca_file
         self._session: AsyncSession[Response] | None = None
+        self._pass: ProxyPass | None = None
 
     async def __aenter__(self) -> Self:
         options: dict[CurlOpt, str | int] = {
@@ -75,9 +77,11 @@ class StaticFetcher:
         }
         if self._ca_file is not None:
             options[CurlOpt.CAINFO] = str(self._ca_file)
+        # No limit of its own: curl keeps connections open, and each of them has a place.
+        self._pass = self._proxy.issue_pass(max_connections=None)
         self._session = AsyncSession(
             proxy=self._proxy.url,
-            proxy_auth=self._proxy.credentials,
+            proxy_auth=self._pass.credentials,
             impersonate=self._impersonate,
             allow_redirects=False,
             max_clients=self._limits.max_concurrency,
@@ -89,6 +93,8 @@ class StaticFetcher:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
+        if self._pass is not None:
+            self._pass.revoke()
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
         """Fetch a URL, following redirects, each judged anew by the proxy."""
@@ -137,19 +143,19 @@ class StaticFetcher:
         return self._session
 
     def _translate(self, error: RequestException, url: str, body: "_BoundedBody") -> CinderError:
-        # The proxy's refusal of a CONNECT leaves the status at 0. With any other status the
-        # headers are an origin's, which must not pass for the proxy.
-        response = error.response
-        is_from_proxy = response is not None and not response.status_code
-        if is_from_proxy and (refusal := self._proxy.marker.read(response.headers)):
-            return refusal.to_error(url)
         code = CurlECode(error.code)
+        # With this code no tunnel came about, and only then may the proxy's word be the reason.
+        if code is CurlECode.COULDNT_CONNECT and (refusal := self._refusal_for(url)):
+            return refusal.to_error(url)
         if body.is_full or code is CurlECode.FILESIZE_EXCEEDED:
             limit = self._limits.max_body_bytes
             message = f"{url} is larger than {limit} bytes (setting scrape.max-body-bytes)"
             return ContentTooLarge(message, url=url)
         failure, sentence = kind_of_failure(code)
         return failure(f"{sentence} ({code.name.lower()})", url=url)
+
+    def _refusal_for(self, url: str) -> ProxyRefusal | None:
+        return self._pass.refusal_for(*host_and_port(url)) if self._pass else None
 
 
 class _BoundedBody:

@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
+from cinder.model.request import ActionType
+
 # A value as JSON has it.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -49,6 +51,25 @@ class Media:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """What one browser action did."""
+
+    type: ActionType
+    message: str
+    """What it did, in a sentence."""
+    elapsed_ms: int = 0
+    name: str | None = None
+    """The name that the request gave a screenshot."""
+    html: str | None = None
+    """What a `scrape` took, as the page had it at that moment."""
+    markdown: str | None = None
+    """The same, converted."""
+    value: Json = None
+    """What a script returned."""
+    screenshot: Media | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Validators:
     """What a server gave to ask later whether a page has changed."""
 
@@ -70,6 +91,10 @@ class FetchedPage:
     body: bytes
     source: Source
     strategy: str
+    screenshot: Media | None = None
+    actions: tuple[ActionResult, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What the reader should know about how the page was got."""
 
     @property
     def content_type(self) -> str:
@@ -132,6 +157,9 @@ class Document:
     load_time_ms: int
     content: Extraction = field(default_factory=Extraction)
     media: Media | None = None
+    """The file itself, where the URL led to one instead of a page."""
+    screenshot: Media | None = None
+    actions: tuple[ActionResult, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)
     validators: Validators = field(default_factory=Validators)
     extracted: str | None = None

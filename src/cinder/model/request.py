@@ -145,6 +145,12 @@ class ScrapeRequest:
     """Whether a page that came with an HTTP error status is an answer rather than a failure."""
 
     @property
+    def screenshot(self) -> Format | None:
+        """The kind of screenshot asked for; a request names at most one."""
+        kinds = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
+        return next((wanted for wanted in self.formats if wanted in kinds), None)
+
+    @property
     def has_credentials(self) -> bool:
         """Whether the answer may be meant for this caller alone."""
         return self.render.profile is Profile.MASTER or any(

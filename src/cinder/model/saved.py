@@ -92,6 +92,7 @@ def saved_kinds(document: Document) -> list[SavedKind]:
         SavedKind.RAW: document.content.text is not None or document.media is not None,
         SavedKind.CLEANED: document.content.markdown is not None,
         SavedKind.EXTRACTED: document.extracted is not None,
+        SavedKind.SCREENSHOT: document.screenshot is not None,
     }
     return [kind for kind, is_there in bodies.items() if is_there]
 

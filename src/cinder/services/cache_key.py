@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cinder.model.document import Json
-from cinder.model.request import ScrapeRequest
+from cinder.model.request import Action, ScrapeRequest
 
 
 def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
@@ -17,13 +18,17 @@ def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None
     parts = describe_options(request)
     parts["defaults"] = dict(defaults or {})
     parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
+    parts["actions"] = [_describe_action(action) for action in request.render.actions]
     if request.has_credentials:
         parts["caller"] = request.caller
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def describe_options(request: ScrapeRequest) -> dict[str, Json]:
-    """Return a request's options as they may be kept and shown: of its headers, the names only."""
+    """Return a request's options as they may be kept and shown.
+
+    Of its headers, the names only; and not what its actions type and run, which may be secret.
+    """
     content, render = request.content, request.render
     return {
         "url": without_fragment(request.url),
@@ -36,8 +41,7 @@ def describe_options(request: ScrapeRequest) -> dict[str, Json]:
         "headers": sorted(name.lower() for name, _ in request.headers),
         "waitFor": render.wait_for_ms,
         "actions": [
-            {key: value for key in action.__slots__ if (value := getattr(action, key)) is not None}
-            for action in render.actions
+            _describe_action(replace(action, text=None, script=None)) for action in render.actions
         ],
         "blockAds": render.block_ads,
         "mobile": render.mobile,
@@ -46,6 +50,10 @@ def describe_options(request: ScrapeRequest) -> dict[str, Json]:
         "mode": render.mode,
         "pdf": None if content.pdf_parser is None else {"maxPages": content.pdf_parser.max_pages},
     }
+
+
+def _describe_action(action: Action) -> dict[str, Json]:
+    return {key: value for key in action.__slots__ if (value := getattr(action, key)) is not None}
 
 
 def without_fragment(url: str) -> str:

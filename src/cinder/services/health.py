@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cinder.errors import CinderError
 
 CHECK_TIMEOUT_SECONDS = 5
+TRIAL_TIMEOUT_SECONDS = 30
 
 Check = Callable[[], Awaitable[None]]
 
@@ -20,24 +21,35 @@ class Finding:
 
 
 class Health:
-    """Checks the parts that a request needs."""
+    """Checks the parts that a request needs.
 
-    def __init__(self, checks: Mapping[str, Check]) -> None:
+    A trial is a check that takes longer and finds more, for a person who asks.
+    """
+
+    def __init__(self, checks: Mapping[str, Check], trials: Mapping[str, Check]) -> None:
         self._checks = checks
+        self._trials = trials
 
     async def examine(self) -> list[Finding]:
         """Check every part, all at once."""
-        return list(
-            await asyncio.gather(*(_run(part, check) for part, check in self._checks.items()))
-        )
+        return await _run_all(self._checks, CHECK_TIMEOUT_SECONDS)
+
+    async def try_out(self) -> list[Finding]:
+        """Check every part, by trial where there is one."""
+        return await _run_all({**self._checks, **self._trials}, TRIAL_TIMEOUT_SECONDS)
 
 
-async def _run(part: str, check: Check) -> Finding:
+async def _run_all(checks: Mapping[str, Check], timeout_seconds: float) -> list[Finding]:
+    runs = (_run(part, check, timeout_seconds) for part, check in checks.items())
+    return list(await asyncio.gather(*runs))
+
+
+async def _run(part: str, check: Check, timeout_seconds: float) -> Finding:
     try:
-        async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
+        async with asyncio.timeout(timeout_seconds):
             await check()
     except TimeoutError:
-        return Finding(part, f"did not answer within {CHECK_TIMEOUT_SECONDS} seconds")
+        return Finding(part, f"did not answer within {timeout_seconds:g} seconds")
     except (CinderError, OSError) as error:
         return Finding(part, str(error))
     return Finding(part)

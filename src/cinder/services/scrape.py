@@ -13,8 +13,9 @@ from weakref import WeakValueDictionary
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
 from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
-from cinder.fetch.ladder import AttemptLog, Ladder, require_static
+from cinder.fetch.ladder import AttemptLog, Ladder
 from cinder.fetch.media import UNNAMED_TYPE, is_pdf, media_type, safe_type
+from cinder.fetch.plan import check_mode
 from cinder.fetch.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
 from cinder.model.document import (
@@ -23,17 +24,21 @@ from cinder.model.document import (
     FetchedPage,
     Json,
     Media,
+    Source,
     Validators,
+    Verdict,
     VerdictKind,
 )
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
+from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.cache_key import cache_key, describe_options
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
 _NOT_YET = (Format.SUMMARY, Format.BRANDING, Format.CHANGE_TRACKING)
+_FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +188,9 @@ class ScrapeService:
         if content is not None and content.text is None:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
+        actions = await convert_scraped(
+            page, self._sandbox, remove_base64_images=self._defaults.remove_base64_images
+        )
         return Document(
             url=request.url,
             final_url=page.final_url,
@@ -192,8 +200,12 @@ class ScrapeService:
             content_type=mime or page.content_type or "text/html",
             scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
-            content=content or Extraction(),
+            content=_with_warnings(
+                content or Extraction(), (*page.warnings, *unconverted_warnings(actions))
+            ),
             media=Media(mime, page.body) if mime else None,
+            screenshot=None if mime else page.screenshot,
+            actions=actions,
             verdict=judge(page, content),
             validators=page.validators,
         )
@@ -219,7 +231,7 @@ class ScrapeService:
     async def _keep(
         self, document: Document, request: ScrapeRequest, key: str
     ) -> SavedDocument | None:
-        is_good = document.verdict.kind is not VerdictKind.HTTP_ERROR
+        is_good = document.verdict.kind not in _FAILURES
         if request.result_handling is ResultHandling.RETURN_ONLY or not is_good:
             return None
         entry = EntryKey(
@@ -233,7 +245,7 @@ class ScrapeService:
 
 
 def _require_supported(request: ScrapeRequest) -> None:
-    require_static(request)
+    check_mode(request)
     for wanted in request.formats:
         if wanted in _NOT_YET:
             raise Unsupported(
@@ -249,12 +261,19 @@ def _require_supported(request: ScrapeRequest) -> None:
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
+    if stale is not None and stale.document.source is Source.BROWSER:
+        stale = None  # that the HTML is unchanged says nothing of what its scripts bring
     return FetchTask(
         url=request.url,
         timeout_seconds=request.timeout_ms / 1000,
         headers=request.headers,
         validators=stale.document.validators if stale else Validators(),
         validated_url=stale.document.final_url if stale else None,
+        caller=request.caller,
+        has_credentials=request.has_credentials,
+        render=request.render,
+        screenshot=request.screenshot,
+        wants_images=Format.IMAGES in request.formats,
     )
 
 
@@ -268,17 +287,31 @@ def _for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome
     """Return a shared outcome as one of its callers asked for it.
 
     Raises:
-        ScrapeFailed: the server answered with an error, and this caller wants none.
+        ScrapeFailed: the page was blocked, or the server answered with an error and this caller
+            wants none.
     """
     document = outcome.document
-    if document.verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
+    if failure := _describe_failure(document.verdict, request):
         raise ScrapeFailed(
-            f"Failed to scrape {request.url}: The server answered {document.verdict.evidence}",
+            f"Failed to scrape {request.url}: {failure}",
             url=request.url,
             diagnostics=outcome.diagnostics,
             verdict=document.verdict.kind,
         )
     return replace(outcome, document=replace(document, url=request.url))
+
+
+def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
+    """Return what is wrong with a page that is no answer; None where it is one."""
+    if verdict.kind is VerdictKind.BLOCKED:
+        return f"The site blocked the request ({verdict.evidence})"
+    if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
+        return f"The server answered {verdict.evidence}"
+    return None
+
+
+def _with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:
+    return replace(content, warnings=(*content.warnings, *warnings)) if warnings else content
 
 
 @asynccontextmanager

@@ -1,4 +1,8 @@
-"""Bodies: the texts and the media of one version, each under the kind its URI names."""
+"""Bodies: the texts and the picture of one version, each under the kind its URI names.
+
+A version has at most one body of bytes: the screenshot of a page, or the file that stands in its
+place. Both are kept as the screenshot.
+"""
 
 import re
 from typing import NamedTuple
@@ -10,7 +14,7 @@ _TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|javascript|yaml)$")
 
 
 class Body(NamedTuple):
-    """One body of a version: a text, or media as bytes."""
+    """One body of a version: a text, or bytes."""
 
     kind: SavedKind
     mime: str
@@ -23,16 +27,21 @@ def list_bodies(
     raw: str | None,
     cleaned: str | None,
     extracted: str | None,
-    media: Media | None,
+    picture: Media | None,
 ) -> list[Body]:
-    """Return the bodies that are there, each once: media counts as the screenshot."""
+    """Return the bodies that are there, each once."""
     texts = {SavedKind.RAW: raw, SavedKind.CLEANED: cleaned, SavedKind.EXTRACTED: extracted}
     bodies = [
         Body(kind, text_mime(kind, content_type), text)
         for kind, text in texts.items()
         if text is not None
     ]
-    return [*bodies, Body(SavedKind.SCREENSHOT, media.mime, media.data)] if media else bodies
+    return [*bodies, Body(SavedKind.SCREENSHOT, picture.mime, picture.data)] if picture else bodies
+
+
+def picture_of(document: Document) -> Media | None:
+    """Return what a document has of bytes: the file that it is, or its page's screenshot."""
+    return document.media or document.screenshot
 
 
 def primary_body(document: Document) -> Body | None:
@@ -41,19 +50,19 @@ def primary_body(document: Document) -> Body | None:
     kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
     if kind is None:
         return None
-    content, media = document.content, document.media
+    content = document.content
     bodies = list_bodies(
         document.content_type,
         raw=content.text,
         cleaned=content.markdown,
         extracted=document.extracted,
-        media=media,
+        picture=picture_of(document),
     )
     return choose_body(bodies, kind)
 
 
 def choose_body(bodies: list[Body], kind: SavedKind) -> Body | None:
-    """Return the body of a kind; where there is no raw text, the raw body is the media."""
+    """Return the body of a kind; where there is no raw text, the raw body is the file."""
     by_kind = {body.kind: body for body in bodies}
     found = by_kind.get(kind)
     if found is None and kind is SavedKind.RAW:

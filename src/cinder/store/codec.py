@@ -1,5 +1,6 @@
 """Documents as rows: what of a document stands in which column, and back."""
 
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from cinder.model.document import (
+    ActionResult,
     Document,
     Extraction,
     Json,
@@ -18,9 +20,10 @@ from cinder.model.document import (
     Verdict,
     VerdictKind,
 )
+from cinder.model.request import ActionType
 from cinder.model.saved import place_of
 from cinder.store.base import EntryKey
-from cinder.store.bodies import Body, list_bodies, primary_body, to_bytes
+from cinder.store.bodies import Body, list_bodies, picture_of, primary_body, to_bytes
 from cinder.store.dialect import Dialect, fingerprint, scrub
 from cinder.store.procedure import Row, SqlValue
 
@@ -74,7 +77,7 @@ class VersionRow(NamedTuple):
 
 def encode_entry(document: Document, key: EntryKey, dialect: Dialect) -> EntryRow:
     """Return the cache entry that holds a document."""
-    content, media = document.content, document.media
+    content, picture = document.content, picture_of(document)
     raw, cleaned, extracted = (
         text if text is None else scrub(text)
         for text in (content.text, content.markdown, document.extracted)
@@ -94,18 +97,21 @@ def encode_entry(document: Document, key: EntryKey, dialect: Dialect) -> EntryRo
         content_length_extracted=_length(extracted),
         scraped_at=dialect.pack_moment(document.scraped_at),
         expires_at=dialect.pack_moment(key.expires_at),
-        screenshot_format=scrub(media.mime) if media else None,
+        screenshot_format=scrub(picture.mime) if picture else None,
         document=dialect.pack_text(_write_json(_rest_of(document))),
         raw_content=_pack(raw, dialect),
         cleaned_content=_pack(cleaned, dialect),
         extracted_content=_pack(extracted, dialect),
-        screenshot=media.data if media else None,
+        screenshot=picture.data if picture else None,
     )
 
 
 def decode_entry(row: Row, dialect: Dialect) -> Document:
     """Return the document that a cache entry holds."""
     rest = json.loads(dialect.unpack_text(row["document"]))
+    picture = _picture(row)
+    # Rows from before there were screenshots lack the mark: their picture is a file.
+    is_screenshot = rest.get("hasScreenshot", False)
     return Document(
         url=row["url"],
         source=Source(row["source"]),
@@ -118,7 +124,9 @@ def decode_entry(row: Row, dialect: Dialect) -> Document:
             metadata=PageMetadata(**_with_tuples(rest["metadata"])),
             **_with_tuples(rest["content"]),
         ),
-        media=_media(row),
+        media=None if is_screenshot else picture,
+        screenshot=picture if is_screenshot else None,
+        actions=tuple(_decode_action(action) for action in rest.get("actions", ())),
         verdict=Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"]),
         validators=Validators(**rest["validators"]),
         extracted=_unpack(row["extracted_content"], dialect),
@@ -153,7 +161,7 @@ def decode_bodies(row: Row, dialect: Dialect) -> list[Body]:
         raw=_unpack(row["raw_content"], dialect),
         cleaned=_unpack(row["cleaned_content"], dialect),
         extracted=_unpack(row["extracted_content"], dialect),
-        media=_media(row),
+        picture=_picture(row),
     )
 
 
@@ -182,8 +190,10 @@ _VALIDATORS = _names(Validators)
 _CONTENT = _names(Extraction, but="text markdown metadata")
 _DOCUMENT = _names(
     Document,
-    but="url source strategy content_type scraped_at content media verdict validators extracted",
+    but="url source strategy content_type scraped_at content media screenshot actions verdict "
+    "validators extracted",
 )
+_ACTION = _names(ActionResult, but="type screenshot")
 
 
 def _rest_of(document: Document) -> dict[str, object]:
@@ -195,7 +205,26 @@ def _rest_of(document: Document) -> dict[str, object]:
         "metadata": _pick(content.metadata, _METADATA),
         "verdict": _pick(document.verdict, _VERDICT),
         "validators": _pick(document.validators, _VALIDATORS),
+        "hasScreenshot": document.screenshot is not None,
+        "actions": [_encode_action(action) for action in document.actions],
     }
+
+
+def _encode_action(action: ActionResult) -> dict[str, object]:
+    encoded = _pick(action, _ACTION) | {"type": action.type}
+    if action.screenshot is not None:
+        data = base64.b64encode(action.screenshot.data).decode()
+        encoded["screenshot"] = {"mime": action.screenshot.mime, "data": data}
+    return encoded
+
+
+def _decode_action(encoded: dict[str, Any]) -> ActionResult:  # Any: whatever JSON holds
+    picture = encoded.get("screenshot")
+    return ActionResult(
+        **{name: encoded[name] for name in _ACTION},
+        type=ActionType(encoded["type"]),
+        screenshot=picture and Media(picture["mime"], base64.b64decode(picture["data"])),
+    )
 
 
 def _pick(value: object, names: tuple[str, ...]) -> dict[str, object]:
@@ -222,7 +251,7 @@ def _size(content: str | bytes) -> int:
     return len(to_bytes(scrub(content) if isinstance(content, str) else content))
 
 
-def _media(row: Row) -> Media | None:
+def _picture(row: Row) -> Media | None:
     data = row["screenshot"]
     return None if data is None else Media(row["screenshot_format"], data)
 

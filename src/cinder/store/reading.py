@@ -25,7 +25,7 @@ SELECT COALESCE(LENGTH(raw_content), 0) + COALESCE(LENGTH(cleaned_content), 0)
   FROM webhook.scrape_cache WHERE cache_key = $1
 """
 
-# Only the body asked for is read; where there is no raw text, the raw body is the media.
+# Only the body asked for is read; where there is no raw text, the raw body is the file.
 _FIND_VERSION = """
 SELECT v.id, v.url, v.title, e.id AS entry_id, e.content_type, e.screenshot_format,
        CASE CAST($3 AS TEXT)
@@ -133,8 +133,8 @@ def _body_set_aside(rows: Sequence[Row], kind: SavedKind) -> Body | None:
     if not rows:
         return None
     data = decompress(rows[0]["data"])
-    is_media = rows[0]["kind"] == SavedKind.SCREENSHOT
-    return Body(kind, rows[0]["mime"], data if is_media else data.decode())
+    is_text = rows[0]["kind"] != SavedKind.SCREENSHOT
+    return Body(kind, rows[0]["mime"], data.decode() if is_text else data)
 
 
 def _saved_body(row: Row, version: Version, body: Body) -> SavedBody:

@@ -3,9 +3,9 @@
 import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
@@ -30,6 +30,15 @@ class Arguments(BaseModel):
         use_attribute_docstrings=True,
     )
 
+
+def _refuse_bool(value: object) -> object:
+    # Pydantic takes true for 1; a caller who sends true means something else.
+    if isinstance(value, bool):
+        raise ValueError(f"Expected a number, received {str(value).lower()}")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 
 A = TypeVar("A", bound=Arguments)
 

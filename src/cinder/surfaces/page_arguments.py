@@ -35,7 +35,7 @@ class PageArguments(Arguments):
     url: WebUrl
     """The page; https:// is added where the scheme is missing."""
     mode: Mode = Mode.SMART
-    """Which engine may fetch; `dynamic` needs a browser."""
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
     include_metadata: bool = True
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN

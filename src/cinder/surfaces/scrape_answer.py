@@ -9,6 +9,7 @@ from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists
 from cinder.services.scrape import ScrapeOutcome
+from cinder.surfaces.action_answer import describe_actions
 
 MARKDOWN = "text/markdown"
 HTML = "text/html"
@@ -79,8 +80,12 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
         excerpts.append(take_excerpt(text, window))
         data[wanted] = excerpts[-1].text
     data |= _lists(document, request)
-    cut_lists = fit_lists(data, _LIST_FORMATS, window.max_chars)
-    data["metadata"] = metadata = _metadata(document) | _describe_cuts(excerpts, cut_lists)
+    cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
+    data |= _screenshot(document, request)
+    if document.actions:
+        data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)
+        cuts.append(cut_actions)
+    data["metadata"] = metadata = _metadata(document) | _describe_cuts(excerpts, cuts)
     if excerpts and excerpts[0].was_truncated and outcome.saved and primary:
         _point_to_whole(metadata, outcome.saved, primary[0])
     return data
@@ -93,8 +98,11 @@ def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Form
         metadata["continuation"] = f"{metadata['continuation']} {saved.uris[kind]} holds the whole."
 
 
-def _describe_cuts(excerpts: Sequence[Excerpt], cut_lists: str | None) -> dict[str, Json]:
+def _describe_cuts(
+    excerpts: Sequence[Excerpt], other_cuts: Sequence[str | None]
+) -> dict[str, Json]:
     """Say what was left out, and how to get it."""
+    others = [notice for notice in other_cuts if notice]
     cut = next((excerpt for excerpt in excerpts if excerpt.was_truncated), None)
     notices = [
         f"The text has only {beyond.total} characters: nothing follows startIndex {beyond.total}."
@@ -106,9 +114,9 @@ def _describe_cuts(excerpts: Sequence[Excerpt], cut_lists: str | None) -> dict[s
             f"Characters {cut.start} to {cut.end} of {cut.total} are shown: ask again with "
             f"startIndex {cut.end} for what follows, or with a larger maxChars."
         )
-    if cut_lists is not None:
-        notices.append(f"{cut_lists} Ask again with a larger maxChars for all.")
-    shown: dict[str, Json] = {"wasTruncated": cut is not None or cut_lists is not None}
+    if others:
+        notices += [*others, "Ask again with a larger maxChars for all."]
+    shown: dict[str, Json] = {"wasTruncated": cut is not None or bool(others)}
     if cut is not None:
         shown["nextStartIndex"] = cut.end
     if notices:
@@ -133,6 +141,15 @@ def _lists(document: Document, request: ScrapeRequest) -> dict[str, Json]:
         str(wanted): list(lists[wanted] or ())
         for wanted in _LIST_FORMATS
         if wanted in request.formats
+    }
+
+
+def _screenshot(document: Document, request: ScrapeRequest) -> dict[str, Json]:
+    if document.screenshot is None or request.screenshot is None:
+        return {}
+    return {
+        str(request.screenshot): base64.b64encode(document.screenshot.data).decode(),
+        "screenshotFormat": document.screenshot.mime,
     }
 
 

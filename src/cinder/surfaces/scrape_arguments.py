@@ -11,7 +11,6 @@ from cinder.model.headers import check_headers
 from cinder.model.request import (
     DAY_MS,
     Action,
-    ActionType,
     CachePolicy,
     ContentOptions,
     Format,
@@ -26,13 +25,12 @@ from cinder.model.request import (
 from cinder.model.url import parse_web_url
 from cinder.services.excerpt import Window
 from cinder.services.text_tools import is_valid_selector
-from cinder.surfaces.arguments import Arguments
+from cinder.surfaces.action_arguments import MAX_WAIT_MS, Actions, check_actions
+from cinder.surfaces.arguments import Arguments, Whole
 
 MAX_TIMEOUT_MS = 300_000
-MAX_WAIT_MS = 60_000
 MAX_AGE_MS = 36_500 * DAY_MS
 MAX_SELECTORS = 100
-MAX_ACTIONS = 50
 
 
 class Command(StrEnum):
@@ -44,30 +42,8 @@ class Command(StrEnum):
     ERRORS = "errors"
 
 
-def _refuse_bool(value: object) -> object:
-    # Pydantic takes true for 1; a caller who sends true means something else.
-    if isinstance(value, bool):
-        raise ValueError(f"Expected a number, received {str(value).lower()}")
-    return value
-
-
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
 WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
-
-
-class ActionArguments(Arguments):
-    """One browser action."""
-
-    type: ActionType
-    milliseconds: Annotated[Whole, Field(ge=0, le=MAX_WAIT_MS)] | None = None
-    selector: str | None = None
-    text: str | None = None
-    key: str | None = None
-    direction: Literal["up", "down"] | None = None
-    amount: Annotated[Whole, Field(ge=1)] | None = None
-    name: str | None = None
-    script: Annotated[str, Field(max_length=100_000)] | None = None
 
 
 class ParserArguments(Arguments):
@@ -103,33 +79,31 @@ class ScrapeArguments(Arguments):
     max_age: Annotated[Whole, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
     """The oldest kept answer to take, in milliseconds."""
     proxy: ProxyTier = ProxyTier.AUTO
-    """How much effort goes into looking like a visitor; `stealth` needs a browser."""
+    """How much effort goes into looking like an ordinary visitor; `stealth` takes a browser."""
     block_ads: bool = True
-    """Block ads and cookie pop-ups; without a browser there are none."""
+    """Keep a browser from loading ads, trackers and cookie pop-ups."""
     headers: dict[str, str] = Field(default_factory=dict)
     """HTTP headers to send along."""
     wait_for: Annotated[Whole, Field(ge=0, le=MAX_WAIT_MS)] = 0
-    """Milliseconds to wait on the page; needs a browser."""
+    """Milliseconds to wait on the page in a browser, instead of until it stands still."""
     include_tags: Selectors = Field(default_factory=list)
     """CSS selectors of what to keep; nothing else is content then."""
     exclude_tags: Selectors = Field(default_factory=list)
     """CSS selectors of what to leave out."""
     formats: list[Format] = Field(default_factory=list)
-    """What to return; markdown and html where nothing is asked for."""
+    """What to return, at most one of the two screenshots; markdown and html by default."""
     parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
     """How to read documents; parsing PDF is not part of this version."""
     only_main_content: bool = True
     """Leave out everything around the main content."""
-    actions: Annotated[list[ActionArguments], Field(max_length=MAX_ACTIONS)] = Field(
-        default_factory=list
-    )
-    """What to do on the page; needs a browser."""
+    actions: Actions = Field(default_factory=list)
+    """What to do on the page in a browser, in order, before it is read."""
     extract: str | None = None
     """What to take from the page, in words. Not part of this version."""
     profile: Profile = Profile.DEFAULT
-    """Whose browser profile renders; `master` needs a browser."""
+    """Whose browser profile renders: a fresh one, or `master`, in which a person logged in."""
     mode: Mode = Mode.SMART
-    """Which engine may fetch; `dynamic` needs a browser."""
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
         """Return the request that these arguments make.
@@ -217,26 +191,12 @@ def check_selectors(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
                 yield FieldProblem(f"{name}[{index}]", message)
 
 
-_NEEDED_FIELDS = {
-    ActionType.WAIT: ("milliseconds",),
-    ActionType.CLICK: ("selector",),
-    ActionType.WRITE: ("selector", "text"),
-    ActionType.PRESS: ("key",),
-    ActionType.SCROLL: ("direction",),
-    ActionType.EXECUTE_JAVASCRIPT: ("script",),
-}
+def check_formats(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the clash where both kinds of screenshot are asked for."""
+    formats = given.get("formats")
+    both = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
+    if isinstance(formats, list) and all(kind in formats for kind in both):
+        yield FieldProblem("formats", f"Give one of the two: {' or '.join(both)}")
 
 
-def check_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the fields that an action lacks for its type."""
-    actions = given.get("actions")
-    for index, action in enumerate(actions if isinstance(actions, list) else ()):
-        if isinstance(action, Mapping) and action.get("type") in list(ActionType):
-            for name in _NEEDED_FIELDS.get(ActionType(action["type"]), ()):
-                if action.get(name) is None:
-                    yield FieldProblem(
-                        f"actions[{index}].{name}", f"Required for the action '{action['type']}'"
-                    )
-
-
-SCRAPE_CHECKS = (check_target, check_actions, check_sent_headers, check_selectors)
+SCRAPE_CHECKS = (check_target, check_formats, check_actions, check_sent_headers, check_selectors)

@@ -90,6 +90,18 @@ async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None
     assert (tmp_path / "ember.png").read_bytes() == PNG
 
 
+async def test_scrape_writes_a_screenshot_and_its_uri_reads_the_same(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
+    done = await run("scrape", site.url("/article"), "-f", "screenshot", "-o", "shot.png")
+    assert (done.code, done.out) == (0, "")
+    uri = next(line for line in done.err.splitlines() if "saved as" in line).split(" and ")[1]
+    await run("cache", "read", uri, "-o", "kept.png")
+    shot = (tmp_path / "shot.png").read_bytes()
+    assert shot.startswith(b"\x89PNG")
+    assert (tmp_path / "kept.png").read_bytes() == shot
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -99,6 +111,10 @@ async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None
         ("scrape", "a.example", "-H", "no colon"),
         ("scrape", "a.example", "-H", "Host: b.example"),
         ("scrape", "a.example", "--mode", "quick"),
+        ("scrape", "a.example", "--action", "click"),
+        ("scrape", "a.example", "--action", '{"type": "click"}'),
+        ("scrape", "a.example", "--wait-for", "-1"),
+        ("scrape", "a.example", "-f", "screenshot", "-f", "fullscreenshot"),
         ("cache", "read", "scrape://nothing"),
     ],
 )
@@ -194,8 +210,8 @@ async def test_doctor_checks_every_part(run: Run) -> None:
         "database",
         "egress",
         "extraction",
-        "server",
         "browser",
+        "server",
     ]
 
 

@@ -8,6 +8,7 @@ from cinder.errors import (
     InvalidRequest,
     ScrapeFailed,
 )
+from cinder.model.document import VerdictKind
 from cinder.surfaces.mcp.failures import (
     MAX_CHARS,
     describe_failure,
@@ -27,6 +28,11 @@ def test_failure_says_what_failed_what_to_do_and_what_was_tried() -> None:
         "strategyErrors": {"native": "HTTP 404 Not Found"},
         "timing": {"native": 12},
     }
+
+
+def test_blocked_page_is_answered_with_what_may_get_past_it() -> None:
+    error = ScrapeFailed("The site blocked the request", verdict=VerdictKind.BLOCKED)
+    assert "proxy stealth" in describe_failure(error)
 
 
 def test_failure_before_any_attempt_has_no_diagnostics() -> None:

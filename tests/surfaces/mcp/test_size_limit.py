@@ -1,6 +1,7 @@
 from cinder.config import ServerSettings
-from cinder.model.request import Format
+from cinder.model.request import ActionType, Format
 from cinder.services.excerpt import Window
+from cinder.surfaces.action_arguments import ActionArguments
 from cinder.surfaces.mcp.size_limit import shared_window
 from cinder.surfaces.scrape_arguments import ScrapeArguments
 
@@ -15,6 +16,16 @@ def test_default_leaves_room_for_the_header() -> None:
 def test_formats_share_the_room_evenly() -> None:
     formats = [Format.MARKDOWN, Format.HTML, Format.LINKS]
     assert shared_window(ScrapeArguments(), formats, SERVER) == Window(0, 3_000)
+
+
+def test_what_actions_bring_shares_the_room_beside_their_lines() -> None:
+    actions = [
+        ActionArguments(type=ActionType.CLICK, selector="a"),
+        ActionArguments(type=ActionType.SCRAPE),
+        ActionArguments(type=ActionType.EXECUTE_JAVASCRIPT, script="1"),
+    ]
+    window = shared_window(ScrapeArguments(actions=actions), [Format.MARKDOWN], SERVER)
+    assert window == Window(0, (9_000 - 300) // 4)
 
 
 def test_explicit_size_is_honoured_exactly() -> None:

@@ -236,13 +236,6 @@ async def test_a_form_is_not_taken_for_json(client: httpx2.AsyncClient) -> None:
         {"url": "a.example", "formats": ["summary"]},
         {"url": "a.example", "formats": ["branding"]},
         {"url": "a.example", "formats": ["changeTracking"]},
-        {"url": "a.example", "formats": ["screenshot"]},
-        {"url": "a.example", "formats": ["fullscreenshot"]},
-        {"url": "a.example", "waitFor": 3000},
-        {"url": "a.example", "mode": "dynamic"},
-        {"url": "a.example", "profile": "master"},
-        {"url": "a.example", "proxy": "stealth"},
-        {"url": "a.example", "actions": [{"type": "click", "selector": "#a"}]},
     ],
 )
 async def test_what_comes_later_is_unsupported_and_not_ignored(

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cinder.config import Settings
 
 SERVER_TIMEOUT_SECONDS = 3
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 _ELSEWHERE = "Make it writable, or set CINDER_DATA_DIR to another directory."
 _MENDING = {
     "database": "Check store.url (CINDER_STORE__URL) and that the database runs.",
     "egress": "Check the rules in egress.allow (CINDER_EGRESS__ALLOW) and free loopback ports.",
+    "browser": "Pages that need no browser can be scraped without one.",
     "extraction": "Reinstall cinder (`make setup`), or raise scrape.extract-memory-bytes.",
 }
 
@@ -45,7 +45,6 @@ def doctor() -> None:
     if lines[0].is_fine:
         lines += [_check_settings(settings), *asyncio.run(_check_parts(settings))]
         lines += [_check_server(settings)]
-    lines.append(_check_browser())
     for line in lines:
         print(f"{'ok  ' if line.is_fine else 'FAIL'}  {line.part:<10}  {line.text}")
     if not all(line.is_fine for line in lines):
@@ -85,9 +84,11 @@ async def _check_parts(settings: "Settings") -> list[Line]:
     set_up_logs("error")
     try:
         async with open_app(settings) as app:
-            findings = await app.health.examine()
+            findings = await app.health.try_out()
     except CinderError as error:
-        unchecked = (Line(part, "not checked", is_fine=False) for part in ("egress", "extraction"))
+        unchecked = (
+            Line(part, "not checked", is_fine=False) for part in ("egress", "extraction", "browser")
+        )
         reason = f"{error.message.rstrip('.')}. {_MENDING['database']}"
         return [Line("database", reason, is_fine=False), *unchecked]
     except SettingsError as error:
@@ -98,13 +99,6 @@ async def _check_parts(settings: "Settings") -> list[Line]:
         else Line(finding.part, f"{finding.problem}. {_MENDING[finding.part]}", is_fine=False)
         for finding in findings
     ]
-
-
-def _check_browser() -> Line:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        return Line("browser", "none found; this version fetches without one")
-    return Line("browser", f"{found}; this version does not use it")
 
 
 def _check_server(settings: "Settings") -> Line:

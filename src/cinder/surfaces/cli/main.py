@@ -13,6 +13,7 @@ from cinder.errors import CinderError, InvalidRequest
 from cinder.surfaces.cli.cache import cache
 from cinder.surfaces.cli.doctor import doctor
 from cinder.surfaces.cli.mcp import mcp
+from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.scrape import scrape
 from cinder.surfaces.cli.serve import serve
 from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, exit_code
@@ -24,7 +25,7 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (scrape, serve, mcp, doctor):
+for command in (scrape, serve, mcp, open_browser, doctor):
     cli.command()(command)
 cli.add_typer(cache, name="cache")
 

@@ -21,7 +21,10 @@ def scrape(
     formats: Annotated[
         list[str] | None,
         typer.Option(
-            "--format", "-f", help="markdown, html, rawHtml, links or images; repeatable."
+            "--format",
+            "-f",
+            help="markdown, html, rawHtml, links, images, screenshot or fullscreenshot; "
+            "repeatable.",
         ),
     ] = None,
     *,
@@ -37,7 +40,28 @@ def scrape(
     whole_page: Annotated[
         bool, typer.Option("--whole-page", help="Keep all of the page, not its main content alone.")
     ] = False,
-    mode: Annotated[str | None, typer.Option(help="smart, static or dynamic.")] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
+    ] = None,
+    wait_for: Annotated[
+        int | None, typer.Option(help="Milliseconds to wait on the page in a browser.")
+    ] = None,
+    action: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='What to do on the page, as JSON: \'{"type": "click", "selector": "#more"}\'; '
+            "repeatable."
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(help="default (a fresh browser) or master (the one you logged in with)."),
+    ] = None,
+    proxy: Annotated[str | None, typer.Option(help="basic, stealth or auto.")] = None,
+    no_block_ads: Annotated[
+        bool, typer.Option("--no-block-ads", help="Let a browser load ads and pop-ups.")
+    ] = False,
     timeout: Annotated[int | None, typer.Option(help="Milliseconds for the whole request.")] = None,
     max_age: Annotated[
         int | None, typer.Option(help="Oldest kept answer to take, in milliseconds.")
@@ -62,6 +86,11 @@ def scrape(
         "excludeTags": exclude,
         "onlyMainContent": not whole_page,
         "mode": mode,
+        "waitFor": wait_for,
+        "actions": parse_actions(action or []),
+        "profile": profile,
+        "proxy": proxy,
+        "blockAds": not no_block_ads,
         "timeout": timeout,
         "maxAge": max_age,
         "forceRescrape": fresh,
@@ -73,10 +102,7 @@ def scrape(
     if as_json:
         write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
         return
-    if outcome.document.media is not None:
-        write_media(outcome.document.media.mime, outcome.document.media.data, output)
-    else:
-        write_text(_as_text(data), output)
+    write_outcome(data, outcome, output)
     _print_source(data)
 
 
@@ -111,6 +137,39 @@ def _parse_headers(lines: list[str]) -> dict[str, str]:
     return headers
 
 
+def parse_actions(texts: list[str]) -> list[Any]:  # Any: what they hold is checked with the rest
+    """Return the actions that the command line names.
+
+    Raises:
+        InvalidRequest: one of them is not JSON.
+    """
+    actions = []
+    for text in texts:
+        try:
+            actions.append(json.loads(text))
+        except (ValueError, RecursionError):
+            problem = FieldProblem("--action", f"Expected JSON, received {text[:100]!r}")
+            raise InvalidRequest(problems=(problem,)) from None
+    return actions
+
+
+def write_outcome(data: dict[str, Any], outcome: "ScrapeOutcome", output: Path | None) -> None:
+    """Write what was asked for; a screenshot goes to a PNG file, the text beside it elsewhere."""
+    document, text = outcome.document, _as_text(data)
+    if document.media is not None:
+        write_media(document.media.mime, document.media.data, output)
+        return
+    picture = document.screenshot
+    takes_picture = not text or (output is not None and output.suffix.lower() == ".png")
+    if picture is not None and takes_picture:
+        write_media(picture.mime, picture.data, output)
+        output = None
+    elif picture is not None:
+        print("Use --output FILE.png to write the screenshot to a file.", file=sys.stderr)
+    if text or picture is None:
+        write_text(text, output)
+
+
 def _progress(message: str) -> Any:  # Any: rich's status, or nothing
     from contextlib import nullcontext
 
@@ -125,13 +184,26 @@ def _as_text(data: dict[str, Any]) -> str:
     """Return every format asked for, one after the other."""
     texts = [data[key] for key in ("content", "html", "rawHtml") if key in data]
     texts += ["\n".join(data[key]) for key in ("links", "images") if key in data]
+    texts += [_tell(action) for action in data.get("actions", [])]
     return "\n\n".join(text.strip("\n") for text in texts)
+
+
+def _tell(action: dict[str, Any]) -> str:
+    """Return what an action did and brought; its screenshot stands in the JSON alone."""
+    lines = [f"{action['type']}: {action['message']} ({action['elapsedMs']} ms)"]
+    if "result" in action:
+        lines.append(json.dumps(action["result"], ensure_ascii=False))
+    if text := action.get("markdown") or action.get("html"):
+        lines.append(text)
+    return "\n".join(lines)
 
 
 def _print_source(data: dict[str, Any]) -> None:
     origin = f"cached {data['cacheAge'] // 1000} s ago" if data["cached"] else "fresh"
     uris = data.get("savedUris", {})
     saved = uris.get("cleaned") or uris.get("raw")
+    if "screenshot" in uris:
+        saved = f"{saved} and {uris['screenshot']}"
     line = f"{data['url']}  {data['verdict']}, {origin}"
     print(f"{line}, saved as {saved}" if saved else line, file=sys.stderr)
     metadata = data.get("metadata", {})

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 
 from cinder.errors import CinderError, Diagnostics, ErrorCode, FieldProblem, InvalidRequest
+from cinder.model.document import VerdictKind
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
 
 MAX_CHARS = 1_000
@@ -30,12 +31,16 @@ _NEXT_STEP = {
 }
 
 
+_BLOCKED = "The site turns automated visitors away: try proxy stealth, later, or another source."
+
+
 def describe_failure(error: CinderError) -> str:
     """Return an error as a model reads it."""
     if isinstance(error, InvalidRequest) and error.problems:
         return _describe_problems(error.problems)
     lines = [f"{error.code}: {_cut(error.message, _MESSAGE_CHARS)}"]
-    if next_step := _NEXT_STEP.get(error.code):
+    is_blocked = error.verdict == VerdictKind.BLOCKED
+    if next_step := _BLOCKED if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
     if error.diagnostics is not None and error.diagnostics.attempts:
         lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")

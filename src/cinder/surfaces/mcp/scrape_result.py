@@ -10,25 +10,34 @@ from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations, embed_text, note_annotations
 from cinder.surfaces.mcp.media_result import describe_media, media_blocks
 from cinder.surfaces.mcp.page_header import page_header, page_name, warning_line
+from cinder.surfaces.mcp.screenshot_result import (
+    describe_screenshots,
+    link_screenshot,
+    screenshot_blocks,
+    view_screenshots,
+)
 from cinder.surfaces.scrape_answer import describe_outcome
 
 _FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
 _LISTS = (Format.LINKS, Format.IMAGES)
+_ACTION_TEXTS = ("markdown", "html", "result")
 
 
-def scrape_result(
-    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window
+async def scrape_result(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window, max_edge: int
 ) -> types.CallToolResult:
     """Return a scrape's result in the form that its result handling asks for."""
     data = describe_outcome(outcome, request, window)
     content: list[types.ContentBlock]
     if request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None:
-        content = [_link_saved(outcome, outcome.saved, data)]
+        content = [_link_saved(outcome, outcome.saved, data), *link_screenshot(outcome)]
     elif outcome.document.media is not None:
         data = describe_media(outcome, outcome.document.media, data)
         content = media_blocks(outcome, outcome.document.media, str(data["message"]))
     else:
-        content = _text_blocks(outcome, data)
+        views = await view_screenshots(outcome.document, max_edge)
+        data = describe_screenshots(outcome, views, data)
+        content = [*_text_blocks(outcome, data), *screenshot_blocks(outcome, views)]
     return types.CallToolResult(content=content, structured_content=data)
 
 
@@ -47,7 +56,8 @@ def _link_saved(
 
 def _text_blocks(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.ContentBlock]:
     modified = outcome.document.scraped_at
-    header = page_header(outcome, warning_line(data), _continuation(data))
+    message = str(data["message"]) if "message" in data else None
+    header = page_header(outcome, warning_line(data), _continuation(data), message)
     texts = _further_texts(data)
     if "content" in data:
         leading = _leading_blocks(outcome, data, header)
@@ -88,4 +98,21 @@ def _further_texts(data: dict[str, Json]) -> list[str]:
         for name in _LISTS
         if isinstance(urls := data.get(name), list)
     ]
-    return texts + lists
+    return texts + lists + _actions(data)
+
+
+def _actions(data: dict[str, Json]) -> list[str]:
+    actions = data.get("actions")
+    if not isinstance(actions, list):
+        return []
+    told = (_tell(number, action) for number, action in enumerate(actions))
+    return ["\n".join([f"actions ({len(actions)}):", *told])]
+
+
+def _tell(number: int, action: Json) -> str:
+    """Return what an action did and brought, as lines to read."""
+    if not isinstance(action, dict):
+        return ""
+    lines = [f"[{number}] {action['type']}: {action['message']} ({action['elapsedMs']} ms)"]
+    lines += [f"{name}:\n{action[name]}" for name in _ACTION_TEXTS if name in action]
+    return "\n".join(lines)

@@ -188,11 +188,6 @@ async def test_missing_url_is_named(call: Call) -> None:
     [
         {"extract": "the title"},
         {"formats": ["summary"]},
-        {"format": "screenshot"},
-        {"waitFor": 500},
-        {"actions": [{"type": "click", "selector": "a"}]},
-        {"profile": "master"},
-        {"mode": "dynamic"},
     ],
 )
 async def test_what_cannot_be_served_yet_is_understood_and_declined(

@@ -81,7 +81,7 @@ CINDER_SCRAPE = Tool(
     arguments=PageArguments,
     parameters={
         "url": Parameter(),
-        "mode": Parameter(description="Default smart", choices=("smart", "static")),
+        "mode": Parameter(description="dynamic: in a browser. Default smart"),
         "includeMetadata": Parameter(description="Default true"),
         "returnFormat": Parameter(
             description="Default markdown; json: outline, sections, tables, links"

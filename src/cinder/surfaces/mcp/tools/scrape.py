@@ -39,6 +39,18 @@ class TextMetadata(Output):
     continuation: str | None = None
 
 
+class ActionOutput(Output):
+    """What a browser action did."""
+
+    type: str
+    message: str
+    elapsed_ms: int
+    name: str | None = None
+    markdown: str | None = None
+    html: str | None = None
+    result: str | None = None
+
+
 class ScrapeOutput(Output):
     """A scraped page or file."""
 
@@ -49,6 +61,7 @@ class ScrapeOutput(Output):
     raw_html: str | None = None
     links: list[str] | None = None
     images: list[str] | None = None
+    actions: list[ActionOutput] | None = None
     size: int | None = None
     message: str | None = None
     source: Source
@@ -62,19 +75,30 @@ class ScrapeOutput(Output):
     warning: str | None = None
 
 
-# What this version serves. The arguments that need a browser, a model or a batch are accepted and
-# answered with UNSUPPORTED; to offer one, give it a line here.
+# What this version serves. The arguments that need a model or a batch are accepted and answered
+# with UNSUPPORTED; to offer one, give it a line here.
 PARAMETERS = {
     "url": Parameter(description="https:// is added if missing", is_required=True),
-    "format": Parameter(description="Default markdown", choices=("markdown", "links")),
+    "format": Parameter(description="Default markdown"),
     "formats": Parameter(
         description="Instead of format, to get several",
-        choices=("markdown", "html", "rawHtml", "links", "images"),
+        choices=(
+            *("markdown", "html", "rawHtml", "links", "images"),
+            *("screenshot", "fullscreenshot"),
+        ),
     ),
     "onlyMainContent": Parameter(description="Default true"),
     "includeTags": Parameter(description="CSS selectors to keep"),
     "excludeTags": Parameter(description="CSS selectors to drop"),
     "cleanScrape": Parameter(description="false: the page unconverted. Default true"),
+    "mode": Parameter(description="dynamic: in a browser. Default smart"),
+    "waitFor": Parameter(description="ms in the browser"),
+    "actions": Parameter(
+        description="Browser steps in order; selector is for click, write and scrape"
+    ),
+    "blockAds": Parameter(description="Default true"),
+    "proxy": Parameter(description="Default auto"),
+    "profile": Parameter(description="master: the owner's logged-in browser"),
     "maxChars": Parameter(description="Default about 20000"),
     "startIndex": Parameter(description="Character to go on from when cut"),
     "resultHandling": Parameter(description="Default saveAndReturn; saveOnly gives a link"),
@@ -95,25 +119,27 @@ async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
     """Scrape a URL."""
     wanted = Format(arguments.format or Format.MARKDOWN)
     request = bound_timeout(arguments.to_request(caller=OWNER, default_formats=(wanted,)))
-    window = shared_window(arguments, request.formats, app.settings.server)
-    return scrape_result(await app.scrape.scrape(request), request, window)
+    server = app.settings.server
+    window = shared_window(arguments, request.formats, server)
+    outcome = await app.scrape.scrape(request)
+    return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
 
 
 SCRAPE = Tool(
     name="scrape",
     title="Scrape a URL",
     description=(
-        "Read one known URL: a page as clean markdown, or an image, PDF or other file as it is. "
-        "Best for full control over format, caching and size. Returns content, savedUris (for "
-        "resources/read) and a verdict saying what was really got, e.g. http_error. A long page "
-        "is cut: go on with startIndex. Simpler: cinder_scrape."
+        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
+        "if need be; an image, PDF or other file as it is. Best for full control. Returns content, "
+        "savedUris (for resources/read) and a verdict saying what was really got, e.g. http_error. "
+        "A long page is cut: go on with startIndex. Simpler: cinder_scrape."
     ),
     arguments=ScrapeToolArguments,
     parameters=PARAMETERS,
     output=ScrapeOutput,
-    # Not read-only: the browser actions it accepts may click and type.
+    # Its browser actions may click and type, where the owner is logged in, too.
     annotations=types.ToolAnnotations(
-        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
     ),
     run=run,
     checks=(*SCRAPE_CHECKS, check_format),

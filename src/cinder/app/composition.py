@@ -1,13 +1,15 @@
 """The composition root: builds every part from the settings, opens it, and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from cinder.app.browser import make_upstream, open_browsers
+from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
-from cinder.config import EgressSettings, ScrapeSettings, Settings, SettingsError
+from cinder.config import EgressSettings, ScrapeSettings, Settings
 from cinder.egress import (
     AddressPolicy,
     ForwardProxy,
@@ -16,10 +18,15 @@ from cinder.egress import (
     Resolver,
     SystemResolver,
 )
+from cinder.fetch.base import Fetcher
+from cinder.fetch.browser.engine import BrowserFetcher
 from cinder.fetch.ladder import Ladder
+from cinder.fetch.plan import Step
 from cinder.fetch.retry import RetryPolicy
+from cinder.fetch.site_memory import SiteMemory
 from cinder.fetch.static import StaticFetcher, StaticLimits
 from cinder.metrics import Metrics
+from cinder.model.request import ProxyTier
 from cinder.model.url import host_and_port
 from cinder.services.archive import Archive
 from cinder.services.expiry import expire_forever
@@ -56,14 +63,20 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
     async with AsyncExitStack() as parts:
         store = await parts.enter_async_context(_make_store(settings, metrics))
         if resolver is None:
-            resolver = await parts.enter_async_context(_make_resolver(settings.egress))
-        proxy = await parts.enter_async_context(_make_proxy(settings.egress, resolver))
+            resolver = await parts.enter_async_context(make_resolver(settings.egress))
+        proxy = await parts.enter_async_context(make_proxy(settings, resolver))
         fetcher = await parts.enter_async_context(_make_static_fetcher(settings, proxy))
+        browsers = await parts.enter_async_context(open_browsers(settings, proxy, metrics))
+        engines: dict[Step, Fetcher] = {
+            Step.STATIC: fetcher,
+            Step.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
+            Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
+        }
         sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape))
         scrape = await parts.enter_async_context(
             ScrapeService(
                 store=store,
-                ladder=Ladder(fetcher, _retry_policy(settings.scrape)),
+                ladder=Ladder(engines, _retry_policy(settings.scrape), SiteMemory()),
                 sandbox=sandbox,
                 metrics=metrics,
                 defaults=_content_defaults(settings),
@@ -83,7 +96,9 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
                     "database": store.check,
                     "egress": lambda: _check_listening(proxy.url),
                     "extraction": text_tools.check,
-                }
+                    "browser": browsers.check,
+                },
+                trials={"browser": browsers.try_out},
             ),
             metrics=metrics,
         )
@@ -95,34 +110,33 @@ async def _check_listening(url: str) -> None:
     await writer.wait_closed()
 
 
-def _make_resolver(egress: EgressSettings) -> SystemResolver:
+def make_resolver(egress: EgressSettings) -> SystemResolver:
+    """Return the system's name resolution."""
     return SystemResolver(timeout_seconds=egress.dns_timeout_seconds)
 
 
-@contextmanager
-def _reading_settings() -> Iterator[None]:
-    """Tell a value that a part cannot take from a part that fails."""
-    try:
-        yield
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-
-
 def _make_store(settings: Settings, metrics: Metrics) -> Store:
-    with _reading_settings():
+    with reading_settings():
         return open_store(
             settings.store_url, pool_size=settings.store.pool_size, observe=metrics.observe_query
         )
 
 
-def _make_proxy(egress: EgressSettings, resolver: Resolver) -> ForwardProxy:
-    with _reading_settings():
+def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:
+    """Return the only way out.
+
+    Raises:
+        SettingsError: its rules are not written as such.
+    """
+    egress = settings.egress
+    with reading_settings():
+        upstream = make_upstream(settings.browser)
         policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
     limits = ProxyLimits(
         connect_timeout_seconds=egress.connect_timeout_seconds,
         max_connections=egress.max_connections,
     )
-    return ForwardProxy(Guard(policy, resolver), limits)
+    return ForwardProxy(Guard(policy, resolver), limits, upstream=upstream)
 
 
 def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetcher:
@@ -131,7 +145,7 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         max_redirects=settings.scrape.max_redirects,
         max_concurrency=settings.scrape.max_concurrency,
     )
-    with _reading_settings():
+    with reading_settings():
         return StaticFetcher(
             proxy,
             limits,

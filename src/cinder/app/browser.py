@@ -1,0 +1,212 @@
+"""The browser runtime, built from the settings."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from cinder.app.values import reading_settings
+from cinder.config import BrowserSettings, ScrapeSettings, Settings, environment
+from cinder.egress import ForwardProxy, Upstream
+from cinder.fetch.browser.blocklist import ListLimits, PageBlocking
+from cinder.fetch.browser.command_line import CommandLine
+from cinder.fetch.browser.engine import BrowserParts
+from cinder.fetch.browser.executable import BrowserFinder
+from cinder.fetch.browser.identity import IdentitySettings
+from cinder.fetch.browser.launcher import (
+    Equipment,
+    MasterLauncher,
+    SlaveLauncher,
+    needs_no_sandbox,
+    without_proxies,
+)
+from cinder.fetch.browser.page_scripts import read_script
+from cinder.fetch.browser.pool import (
+    BrowserWorkerPool,
+    DefaultBrowserWorkerPool,
+    MasterBrowserWorkerPool,
+    PoolLimits,
+)
+from cinder.fetch.browser.profile_lock import ProfileLock
+from cinder.fetch.browser.profiles import ProfileRoot
+from cinder.fetch.browser.visit import VisitSettings
+from cinder.fetch.browser.waiting import WaitPolicy
+from cinder.fetch.browser.worker import WorkerLimits
+from cinder.metrics import Metrics
+from cinder.model.request import Profile, ProxyTier
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+
+@asynccontextmanager
+async def open_browsers(
+    settings: Settings, proxy: ForwardProxy, metrics: Metrics
+) -> AsyncIterator[BrowserParts]:
+    """Open the pools; a browser starts when the first page needs one.
+
+    Raises:
+        SettingsError: a part cannot be built as the settings want it.
+    """
+    with reading_settings():
+        equipment = make_equipment(settings, proxy)
+        profiles = ProfileRoot(settings.browser_root)
+        parts = BrowserParts(
+            finder=equipment.finder,
+            pools=_make_pools(settings, equipment, profiles, metrics),
+            proxy=proxy,
+            blocking=PageBlocking.read(settings.browser.filter_lists, ListLimits()),
+            identity=_make_identity(settings.browser),
+            visit=_make_visit(settings),
+            upstream_tiers=_upstream_tiers(settings.browser),
+        )
+    if swept := profiles.sweep():
+        _log.info("profiles of ended processes removed", profiles=swept)
+    async with AsyncExitStack() as opened:
+        for name, pool in parts.pools.items():
+            await opened.enter_async_context(pool)
+            metrics.watch_pool(name, partial(_read_state, pool))
+        yield parts
+
+
+def _read_state(pool: BrowserWorkerPool, name: str) -> int:
+    return int(getattr(pool.state, name))
+
+
+def make_equipment(settings: Settings, proxy: ForwardProxy) -> Equipment:
+    """Return what browsers are started with."""
+    browser = settings.browser
+    return Equipment(
+        finder=BrowserFinder(
+            executable=browser.executable_path, channel=browser.browser_channel, home=Path.home()
+        ),
+        command_line=CommandLine(
+            added=browser.launch_args,
+            left_out=browser.ignore_default_args,
+            without_defaults=browser.ignore_all_default_args,
+            no_sandbox=needs_no_sandbox(browser.sandbox),
+        ),
+        environment=without_proxies(environment()),
+        proxy=proxy,
+        limits=WorkerLimits(
+            max_pages=browser.worker_max_pages,
+            max_memory_bytes=browser.max_memory_bytes,
+            start_timeout_seconds=browser.start_timeout_ms / 1000,
+        ),
+    )
+
+
+def make_lock(settings: Settings, profile: Path) -> ProfileLock:
+    """Return the lock on the profile that people log in with."""
+    timeout_ms = settings.browser.master_profile_lock_timeout_ms
+    return ProfileLock(profile, timeout_seconds=timeout_ms / 1000)
+
+
+def master_profile(settings: Settings) -> Path:
+    """Return the folder of the profile that people log in with.
+
+    Raises:
+        ValueError: its name is not one.
+    """
+    browser = settings.browser
+    if not re.fullmatch(browser.profile_id_regex, browser.default_profile_id):
+        raise ValueError(
+            f"browser.default-profile-id: {browser.default_profile_id!r} does not match "
+            f"browser.profile-id-regex ({browser.profile_id_regex})"
+        )
+    return ProfileRoot(settings.browser_root).master(browser.default_profile_id)
+
+
+def make_upstream(browser: BrowserSettings) -> Upstream | None:
+    """Return the proxy that browsers' connections leave through, if there is one.
+
+    Raises:
+        ValueError: it is not written as one.
+    """
+    if browser.proxy_server is None:
+        return None
+    return Upstream(
+        server=browser.proxy_server,
+        username=browser.proxy_username,
+        password=browser.proxy_password.get_secret_value(),
+        bypass=browser.proxy_bypass,
+    )
+
+
+def _make_pools(
+    settings: Settings, equipment: Equipment, profiles: ProfileRoot, metrics: Metrics
+) -> dict[Profile, BrowserWorkerPool]:
+    browser = settings.browser
+    queue_timeout_seconds = browser.queue_offer_timeout_ms / 1000
+    limits = PoolLimits(
+        min_size=browser.worker_pool_min_size_per_process,
+        max_size=browser.worker_pool_max_size_per_process,
+        queue_timeout_seconds=queue_timeout_seconds,
+        idle_seconds=browser.worker_idle_ms / 1000,
+    )
+    profile = master_profile(settings)
+    return {
+        Profile.DEFAULT: DefaultBrowserWorkerPool(
+            SlaveLauncher(equipment, profiles, headless=browser.slave_headless),
+            limits,
+            metrics.count_recycle,
+        ),
+        Profile.MASTER: MasterBrowserWorkerPool(
+            MasterLauncher(equipment, profile),
+            make_lock(settings, profile),
+            queue_timeout_seconds=queue_timeout_seconds,
+        ),
+    }
+
+
+def _make_identity(browser: BrowserSettings) -> IdentitySettings:
+    own_script = browser.stealth_script
+    script = read_script("stealth") if own_script is None else _read_own_script(own_script)
+    return IdentitySettings(
+        user_agent=browser.user_agent,
+        user_agents=browser.user_agents,
+        accept_language=browser.accept_language,
+        locale=browser.locale,
+        timezone_id=browser.timezone_id,
+        extra_headers=tuple(browser.extra_headers.items()),
+        stealth_script=script if browser.stealth_enabled else None,
+    )
+
+
+def _read_own_script(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"browser.stealth-script: {path} cannot be read: {error}") from error
+
+
+def _make_visit(settings: Settings) -> VisitSettings:
+    return VisitSettings(
+        wait=_wait_policy(settings.scrape),
+        max_body_bytes=settings.scrape.max_body_bytes,
+        max_screenshot_height=settings.browser.screenshot_max_height,
+    )
+
+
+def _wait_policy(scrape: ScrapeSettings) -> WaitPolicy:
+    return WaitPolicy(
+        navigate_timeout_seconds=scrape.navigate_timeout_ms / 1000,
+        smart_wait=scrape.smart_wait_enabled,
+        network_idle_seconds=scrape.network_idle_timeout_ms / 1000,
+        check_interval_seconds=scrape.stability_check_interval_ms / 1000,
+        max_wait_seconds=scrape.stability_max_wait_ms / 1000,
+        stable_rounds=scrape.stability_threshold,
+        length_change_threshold=scrape.stability_length_change_threshold,
+    )
+
+
+def _upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
+    known = (ProxyTier.BASIC, ProxyTier.STEALTH)
+    for tier in browser.proxy_tiers:
+        if tier not in known:
+            raise ValueError(f"browser.proxy-tiers: {tier!r} is none of: {', '.join(known)}")
+    tiers = frozenset(ProxyTier(tier) for tier in browser.proxy_tiers)
+    return tiers if browser.proxy_server else frozenset()

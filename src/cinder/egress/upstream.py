@@ -1,0 +1,150 @@
+"""The upstream proxy: connections that leave from another machine, to what was pinned here."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import can_ada
+import h11
+
+from cinder.egress.base import Address, Dialer
+from cinder.egress.credentials import Credentials
+from cinder.egress.dial import dial_each, open_stream
+from cinder.egress.http import HttpStream
+from cinder.egress.refusal import RefusalCode, Refused
+from cinder.egress.stream import ByteStream
+from cinder.egress.target import Target
+from cinder.errors import DnsFailed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """An HTTP proxy that the owner has configured; it may stand in the inner network.
+
+    `bypass` names the hosts to reach without it: exact names, or `.example.com` for everything
+    beneath example.com (and not itself).
+
+    Raises:
+        ValueError: `server` is no such proxy, or the user name cannot be sent.
+    """
+
+    server: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    bypass: tuple[str, ...] = ()
+    target: Target = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", _parse_server(self.server))
+        if ":" in self.username:
+            raise ValueError("upstream proxy: the user name must not have a colon in it")
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What it wants to see, if anything."""
+        return Credentials(self.username, self.password) if self.username else None
+
+    def is_bypassed_for(self, host: str) -> bool:
+        """Whether connections to a host leave without this proxy."""
+        return any(
+            host.endswith(name) if name.startswith(".") else host == name
+            for name in map(str.lower, self.bypass)
+        )
+
+
+class UpstreamDialer:
+    """Has an upstream proxy connect to the pinned addresses: it never gets to resolve a name."""
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        resolve: Callable[[str], Awaitable[list[Address]]],
+        *,
+        bypass_dialer: Dialer,
+        timeout_seconds: float,
+        max_head_bytes: int,
+    ) -> None:
+        self._upstream = upstream
+        self._resolve = resolve
+        self._bypass_dialer = bypass_dialer
+        self._timeout_seconds = timeout_seconds
+        self._max_head_bytes = max_head_bytes
+        self._name = f"the upstream proxy {upstream.target}"
+
+    async def dial(self, target: Target, addresses: list[Address]) -> ByteStream:
+        """Have the upstream proxy connect to the first address that answers it.
+
+        Raises:
+            Refused: none does, or the upstream proxy cannot be used.
+        """
+        if self._upstream.is_bypassed_for(target.host):
+            return await self._bypass_dialer.dial(target, addresses)
+        return await dial_each(
+            f"{target} through {self._name}",
+            addresses,
+            lambda address: self._connect(Target(str(address), target.port), target),
+            timeout_seconds=self._timeout_seconds,
+        )
+
+    async def _connect(self, pinned: Target, target: Target) -> ByteStream:
+        stream = await self._reach_upstream()
+        try:
+            await self._ask_for_tunnel(stream, pinned, target)
+        except BaseException:
+            stream.abort()
+            raise
+        return stream
+
+    async def _reach_upstream(self) -> ByteStream:
+        server = self._upstream.target
+        try:
+            addresses = await self._resolve(server.host)
+        except DnsFailed as exc:
+            message = f"The host name of {self._name} could not be resolved"
+            raise Refused(RefusalCode.CONNECT_FAILED, message) from exc
+        return await dial_each(
+            self._name,
+            addresses,
+            lambda address: open_stream(address, server.port),
+            timeout_seconds=self._timeout_seconds,
+        )
+
+    async def _ask_for_tunnel(self, stream: ByteStream, pinned: Target, target: Target) -> None:
+        http = HttpStream(stream, h11.Connection(h11.CLIENT, self._max_head_bytes))
+        await http.send(self._request(pinned))
+        try:
+            answer = await http.receive()
+        except h11.RemoteProtocolError as exc:
+            raise self._failure(f"{self._name} does not answer with HTTP/1.1") from exc
+        if not isinstance(answer, h11.Response):
+            raise self._failure(f"{self._name} gave no final answer for {target}")
+        if answer.status_code == 407:
+            raise self._failure(f"{self._name} did not accept its credentials")
+        if not 200 <= answer.status_code < 300:
+            status = answer.status_code
+            raise self._failure(f"{self._name} did not connect to {target}: status {status}")
+        stream.unread(http.beyond)
+
+    def _request(self, pinned: Target) -> h11.Request:
+        headers = [(b"Host", str(pinned).encode())]
+        if credentials := self._upstream.credentials:
+            headers.append((b"Proxy-Authorization", credentials.to_header()))
+        return h11.Request(method=b"CONNECT", target=str(pinned).encode(), headers=headers)
+
+    def _failure(self, message: str) -> Refused:
+        return Refused(RefusalCode.CONNECT_FAILED, message[0].upper() + message[1:])
+
+
+def _parse_server(server: str) -> Target:
+    # The text itself stays out of the messages: it may have a password in it.
+    try:
+        parsed = can_ada.parse(server)
+    except ValueError:
+        raise ValueError("upstream proxy: write its server as http://host:port") from None
+    if parsed.protocol != "http:":
+        scheme = parsed.protocol.rstrip(":")
+        raise ValueError(f"upstream proxy: only http:// proxies are supported, not {scheme}://")
+    if parsed.has_credentials():
+        raise ValueError("upstream proxy: give user name and password by themselves, not in server")
+    if parsed.pathname != "/" or parsed.search or parsed.hash:
+        raise ValueError("upstream proxy: write its server as http://host:port, without a path")
+    return Target(parsed.hostname.strip("[]"), int(parsed.port or 80))

@@ -1,0 +1,1 @@
+"""The browser runtime: Chromium processes in pools, driven over their DevTools pipes."""

@@ -1,0 +1,115 @@
+"""The browser engine: has a pool's worker visit a page, in the tier whose name it bears."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cinder.egress import ForwardProxy, Route
+from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
+from cinder.fetch.base import FetchTask
+from cinder.fetch.browser.blocklist import PageBlocking
+from cinder.fetch.browser.connection import CommandFailed, ConnectionClosed
+from cinder.fetch.browser.context import Purpose
+from cinder.fetch.browser.executable import BrowserFinder
+from cinder.fetch.browser.home_headers import HomeHeaders
+from cinder.fetch.browser.identity import IdentitySettings, choose_identity
+from cinder.fetch.browser.interception import Interception
+from cinder.fetch.browser.pool import BrowserWorkerPool
+from cinder.fetch.browser.visit import Outfit, Visit, VisitSettings
+from cinder.fetch.browser.worker import WorkerTab
+from cinder.model.document import FetchedPage
+from cinder.model.request import Profile, ProxyTier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserParts:
+    """What the engines of all tiers share."""
+
+    finder: BrowserFinder
+    pools: Mapping[Profile, BrowserWorkerPool]
+    proxy: ForwardProxy
+    blocking: PageBlocking
+    identity: IdentitySettings
+    visit: VisitSettings
+    upstream_tiers: frozenset[ProxyTier] = frozenset()
+    """The tiers whose connections leave through the upstream proxy."""
+
+    async def check(self) -> None:
+        """Return if pages can be rendered, as far as can be told without starting a browser.
+
+        Raises:
+            BrowserUnavailable: none is there, or the last one did not start.
+        """
+        for pool in self.pools.values():
+            if pool.last_failure is not None:
+                raise pool.last_failure
+        self.finder.find_headless()
+
+    async def try_out(self) -> None:
+        """Return if a browser starts and opens a tab.
+
+        Raises:
+            BrowserUnavailable: it does not.
+        """
+        try:
+            async with self.pools[Profile.DEFAULT].borrow_tab(Purpose()) as opened:
+                await opened.tab.evaluate("1")
+        except (ConnectionClosed, CommandFailed) as error:
+            raise BrowserUnavailable(f"The browser started and ended: {error}") from error
+
+
+class BrowserFetcher:
+    """Fetches with a browser."""
+
+    def __init__(self, tier: ProxyTier, parts: BrowserParts) -> None:
+        self.name = "browser-stealth" if tier is ProxyTier.STEALTH else "browser"
+        self._tier = tier
+        self._parts = parts
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        """Render a URL in a tab that no other page has been in."""
+        parts = self._parts
+        route = Route.UPSTREAM if self._tier in parts.upstream_tiers else Route.DIRECT
+        # What was made of a caller's secrets, or by its actions, is for no other page.
+        is_plain = not (task.has_credentials or task.render.actions)
+        purpose = Purpose(caller=task.caller if is_plain else None, route=route)
+        try:
+            async with parts.pools[task.render.profile].borrow_tab(purpose) as opened:
+                page = await self._visit(opened, task)
+                opened.is_tidy = not opened.tab.has_foreign_frames
+                return page
+        except ConnectionClosed as error:
+            raise BrowserCrashed("The browser ended before the page was read") from error
+
+    async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
+        unwanted = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
+        opened.proxy_pass.begin_anew(is_unwanted=unwanted)
+        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_pass)
+        try:
+            return await visit.run(self._outfit(opened, task), self.name)
+        except ConnectionClosed as error:
+            raise opened.worker.failure or opened.tab.failure or error from error
+        except CommandFailed as error:
+            raise ScrapeFailed(f"The browser refused a command: {error}") from error
+
+    def _outfit(self, opened: WorkerTab, task: FetchTask) -> Outfit:
+        headers = HomeHeaders(task.url, task.headers)
+        identity = choose_identity(
+            self._parts.identity,
+            own_agent=opened.worker.user_agent,
+            tier=self._tier,
+            is_mobile=task.render.mobile,
+        )
+        wants_pictures = task.wants_images or task.screenshot is not None
+        return Outfit(
+            identity=replace(
+                identity,
+                user_agent=headers.user_agent or identity.user_agent,
+                accept_language=headers.accept_language or identity.accept_language,
+                headers=identity.headers | headers.open,
+            ),
+            headers=headers,
+            interception=Interception(headers, blocks_pictures=not wants_pictures),
+            blocked=self._parts.blocking.parameters(
+                task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
+            ),
+        )

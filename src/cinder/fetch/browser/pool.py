@@ -1,0 +1,331 @@
+"""Pools of browser workers: who may use one, how many there are, and what happens to used ones."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Self
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from cinder.background import BackgroundTasks
+from cinder.errors import BrowserCrashed, BrowserUnavailable, Overloaded
+from cinder.fetch.browser.connection import CommandFailed
+from cinder.fetch.browser.context import Purpose
+from cinder.fetch.browser.launcher import WorkerLauncher
+from cinder.fetch.browser.profile_lock import ProfileLock
+from cinder.fetch.browser.worker import BrowserWorker, WorkerTab
+from cinder.model.request import Profile
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+_KEEPING_INTERVAL_SECONDS = 1
+_RETURN_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolLimits:
+    """How many workers a pool has and how long it is waited for one."""
+
+    min_size: int = 0
+    max_size: int = 4
+    queue_timeout_seconds: float = 30
+    idle_seconds: float = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolState:
+    """What a pool is doing."""
+
+    workers: int
+    busy: int
+    waiting: int
+
+
+# Called when a worker is closed for good: `pages`, `idle`, `unfit` or `stop`.
+RecycleObserver = Callable[[str], None]
+
+
+class BrowserWorkerPool(ABC):
+    """Lends out workers, one page at a time each, and never more than it has room for."""
+
+    def __init__(
+        self, launcher: WorkerLauncher, *, max_size: int, queue_timeout_seconds: float
+    ) -> None:
+        self._launcher = launcher
+        self._room = asyncio.Semaphore(max_size)
+        self._queue_timeout_seconds = queue_timeout_seconds
+        self._tasks = BackgroundTasks()
+        self._waiting = 0
+        self._busy = 0
+        self._returning: set[asyncio.Task[None]] = set()
+        self.last_failure: BrowserUnavailable | None = None
+        """Why the last browser did not start; None where it did."""
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tasks.__aexit__()
+
+    @property
+    @abstractmethod
+    def state(self) -> PoolState:
+        """What the pool is doing now."""
+
+    @asynccontextmanager
+    async def borrow_tab(self, purpose: Purpose) -> AsyncIterator[WorkerTab]:
+        """Lend a fresh tab of a free worker, and clear up after it in the background.
+
+        Raises:
+            Overloaded: no worker came free in time.
+            BrowserUnavailable: no browser starts.
+            ProfileLocked: another process uses the profile.
+            BrowserCrashed: the browser opens no tab.
+            ConnectionClosed: the browser ended.
+        """
+        await self._take_room()
+        async with AsyncExitStack() as return_room:
+            return_room.callback(self._give_room_back)
+            worker = await self._take_worker(purpose)
+            tab: WorkerTab | None = None
+            return_room.pop_all()
+            try:
+                tab = await self._open(worker, purpose)
+                yield tab
+            finally:
+                returning = self._tasks.start(self._put_back(worker, tab))
+                self._returning.add(returning)
+                returning.add_done_callback(self._returning.discard)
+
+    async def _open(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:
+        try:
+            return await self._open_tab(worker, purpose)
+        except CommandFailed as error:
+            raise BrowserCrashed(f"The browser opened no tab: {error}") from error
+
+    async def _take_room(self) -> None:
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._queue_timeout_seconds):
+                await self._room.acquire()
+        except TimeoutError:
+            raise Overloaded(
+                f"No browser came free within {self._queue_timeout_seconds:g} s. Try again later, "
+                "or raise browser.worker-pool-max-size-per-process."
+            ) from None
+        finally:
+            self._waiting -= 1
+        self._busy += 1
+
+    def _give_room_back(self) -> None:
+        self._busy -= 1
+        self._room.release()
+
+    async def _put_back(self, worker: BrowserWorker, tab: WorkerTab | None) -> None:
+        try:
+            if tab is None:  # cut off while it was opened: who knows what is open in there
+                worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
+            else:
+                await worker.close_tab(tab)
+            await self._take_back(worker)
+        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
+            _log.exception("browser not put back", pid=worker.pid)
+        finally:
+            self._give_room_back()
+
+    async def _start_worker(self) -> BrowserWorker:
+        try:
+            worker = await self._launcher.start()
+        except BrowserUnavailable as error:
+            self.last_failure = error
+            raise
+        self.last_failure = None
+        return worker
+
+    @abstractmethod
+    async def _take_worker(self, purpose: Purpose) -> BrowserWorker:
+        """Return a worker that is free, one that is ready for the purpose if there is one."""
+
+    @abstractmethod
+    async def _open_tab(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:
+        """Open a tab where this pool's pages belong."""
+
+    @abstractmethod
+    async def _take_back(self, worker: BrowserWorker) -> None:
+        """Take a worker whose tab has been closed."""
+
+
+class DefaultBrowserWorkerPool(BrowserWorkerPool):
+    """Isolated workers on throw-away profiles; nothing of one caller is there for the next."""
+
+    def __init__(
+        self,
+        launcher: WorkerLauncher,
+        limits: PoolLimits,
+        observe: RecycleObserver,
+    ) -> None:
+        super().__init__(
+            launcher,
+            max_size=limits.max_size,
+            queue_timeout_seconds=limits.queue_timeout_seconds,
+        )
+        self._limits = limits
+        self._observe = observe
+        self._idle: list[BrowserWorker] = []
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self._keeper = self._tasks.start(self._keep_size())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._keeper.cancel()
+        await super().__aexit__()
+        idle, self._idle = self._idle, []
+        async with asyncio.TaskGroup() as closing:
+            for worker in idle:
+                closing.create_task(self._retire(worker, "stop"))
+
+    @property
+    def state(self) -> PoolState:
+        """What the pool is doing now."""
+        size = len(self._idle) + self._busy
+        return PoolState(workers=size, busy=self._busy, waiting=self._waiting)
+
+    async def _take_worker(self, purpose: Purpose) -> BrowserWorker:
+        if not self._idle and self._returning:
+            # Clearing up after a page takes a tenth of what a new browser would.
+            await asyncio.wait(
+                self._returning,
+                timeout=_RETURN_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        while self._idle:
+            worker = next((w for w in self._idle if w.is_ready_for(purpose)), self._idle[-1])
+            self._idle.remove(worker)
+            if worker.is_fit:
+                return worker
+            self._tasks.start(self._retire(worker, "unfit"))
+        return await self._start_worker()
+
+    async def _open_tab(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:
+        return await worker.open_tab(purpose)
+
+    async def _take_back(self, worker: BrowserWorker) -> None:
+        if worker.is_fit:
+            self._idle.append(worker)
+        else:
+            await self._retire(worker, "unfit" if worker.failure else "pages")
+
+    async def _retire(self, worker: BrowserWorker, reason: str) -> None:
+        try:
+            self._observe(reason)
+            await self._launcher.close(worker)
+        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
+            _log.exception("browser not closed", pid=worker.pid)
+
+    async def _keep_size(self) -> None:
+        """Keep the least number of workers ready and let go of those long idle, until stopped."""
+        while True:
+            for worker in [worker for worker in self._idle if not worker.is_fit]:
+                self._idle.remove(worker)
+                await self._retire(worker, "unfit")
+            await self._close_long_idle()
+            await self._fill_up()
+            await asyncio.sleep(_KEEPING_INTERVAL_SECONDS)
+
+    async def _close_long_idle(self) -> None:
+        oldest = monotonic() - self._limits.idle_seconds
+        for worker in [w for w in self._idle if w.idle_since < oldest]:
+            # While the one before was closed, this one may have been lent.
+            if worker in self._idle and self.state.workers > self._limits.min_size:
+                self._idle.remove(worker)
+                await self._retire(worker, "idle")
+
+    async def _fill_up(self) -> None:
+        least = min(self._limits.min_size, self._limits.max_size)
+        while self.state.workers < least and not self._room.locked():
+            # A page that comes meanwhile must not start one more than there is room for.
+            await self._take_room()
+            try:
+                self._idle.append(await self._start_worker())
+            except BrowserUnavailable as error:
+                _log.warning("browser not started", error=error.message)
+                return
+            finally:
+                self._give_room_back()
+
+
+class MasterBrowserWorkerPool(BrowserWorkerPool):
+    """One worker on a person's profile, for one page at a time among all processes.
+
+    The browser runs, and the profile's lock is held, only while somebody waits for a page: a
+    person who wants to log in must not wait for a server to stop.
+    """
+
+    def __init__(
+        self,
+        launcher: WorkerLauncher,
+        lock: ProfileLock,
+        *,
+        queue_timeout_seconds: float,
+    ) -> None:
+        super().__init__(launcher, max_size=1, queue_timeout_seconds=queue_timeout_seconds)
+        self._lock = lock
+        self._held = AsyncExitStack()
+        self._worker: BrowserWorker | None = None
+        self._is_closing = False
+
+    @property
+    def state(self) -> PoolState:
+        """What the pool is doing now."""
+        return PoolState(workers=self._worker is not None, busy=self._busy, waiting=self._waiting)
+
+    async def _take_worker(self, purpose: Purpose) -> BrowserWorker:  # noqa: ARG002 - there is one
+        if self._worker is not None and not self._worker.is_fit:  # it ended in between
+            await self._close()
+        if self._worker is None:
+            await self._held.enter_async_context(self._lock.hold())
+            try:
+                self._worker = await self._start_worker()
+            except BaseException:
+                await self._held.aclose()
+                raise
+        return self._worker
+
+    async def _open_tab(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:
+        return await worker.open_own_tab(purpose)
+
+    async def _take_back(self, worker: BrowserWorker) -> None:
+        if not self._waiting or not worker.is_fit:
+            await self._close()
+        elif not self._is_closing:
+            self._is_closing = True
+            self._tasks.start(self._close_when_unused())
+
+    async def _close_when_unused(self) -> None:
+        """Close the browser behind those who wait for it, even if they give up waiting."""
+        while self._is_closing:
+            async with self._room:
+                if not self._waiting:
+                    self._is_closing = False
+                    await self._close_for_good()
+
+    async def _close_for_good(self) -> None:
+        try:
+            await self._close()
+        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
+            _log.exception("browser not closed", profile=str(Profile.MASTER))
+
+    async def _close(self) -> None:
+        worker, self._worker = self._worker, None
+        try:
+            if worker is not None:
+                await self._launcher.close(worker)
+        finally:
+            await self._held.aclose()

@@ -1,0 +1,307 @@
+"""A tab: navigation, what its page answered, and scripts run beside the page's own."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinder.errors import BrowserCrashed, CinderError, ScrapeFailed
+from cinder.fetch.browser.connection import CommandFailed, ConnectionClosed, Message, Session
+from cinder.fetch.browser.net_errors import describe_failure
+from cinder.model.url import origin_of, parse_web_url
+
+# A page may ask now and then; one that keeps asking would never come to an end.
+_MAX_DIALOGS = 20
+_MAX_LOADS_KEPT = 50
+
+# Scripts of ours run in a world of their own: they see the page's tree, while nothing the page
+# did to its own globals reaches them.
+_WORLD = "cinder"
+# Answers that have no page to them: a browser stays where it is.
+_NO_PAGE = (204, 205)
+_WITHIN_PAGE = ("sameDocument", "historySameDocument")
+
+
+class ScriptFailed(Exception):
+    """A script threw; the message is what it threw."""
+
+
+class FileInstead(Exception):
+    """The URL led to a file, which a browser would download."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the server answered for the page that a tab shows."""
+
+    request_id: str
+    url: str
+    status_code: int
+    mime: str
+    headers: dict[str, str]
+
+
+@dataclass
+class NoPage(ScrapeFailed):
+    """The server answered that there is nothing to show."""
+
+    answer: Answer = field(kw_only=True)
+
+    __hash__ = ScrapeFailed.__hash__
+
+
+class Tab:
+    """One tab of a browser, attached to and listened to."""
+
+    def __init__(self, session: Session, frame_id: str) -> None:
+        self.session = session
+        self.frame_id = frame_id
+        self.asked_url = ""
+        """What the tab last asked for to show: after redirects, another than it was told to."""
+        self.origins: set[str] = set()
+        """Where the pages that the tab showed came from."""
+        self._frame_origins: set[str] = set()
+        self.opened_windows: list[str] = []
+        self.files_met = 0
+        self.failure: CinderError | None = None
+        self._loader = ""
+        self._reached: dict[str, set[str]] = {}
+        self._answers: dict[str, Answer] = {}
+        self._load_errors: dict[str, str] = {}
+        self._is_leaving = False
+        self._dialogs = 0
+        self._changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._is_closed = asyncio.Event()
+        self._world: tuple[str, int] | None = None
+        self._listen()
+
+    def _listen(self) -> None:
+        listeners: dict[str, Callable[[Message], None]] = {
+            "Page.lifecycleEvent": self._note_lifecycle,
+            "Page.frameStartedNavigating": self._note_leaving,
+            "Page.frameRequestedNavigation": self._note_leaving,
+            "Page.frameStoppedLoading": self._note_stopped,
+            "Page.javascriptDialogOpening": self._close_dialog,
+            "Page.windowOpen": self._note_window,
+            "Page.downloadWillBegin": self._note_file,
+            "Network.requestWillBeSent": self._note_request,
+            "Network.responseReceived": self._note_answer,
+            "Network.loadingFailed": self._note_load_error,
+            "Inspector.targetCrashed": self._note_crash,
+        }
+        for event, listener in listeners.items():
+            self.session.on(event, listener)
+
+    # Events
+
+    def _note_lifecycle(self, event: Message) -> None:
+        if event["frameId"] != self.frame_id:
+            return
+        if event["name"] == "init":
+            self._loader = event["loaderId"]
+            self._is_leaving = False
+            self._reached = dict(list(self._reached.items())[-_MAX_LOADS_KEPT:])
+        self._reached.setdefault(event["loaderId"], set()).add(event["name"])
+        self._tell_change()
+
+    def _note_leaving(self, event: Message) -> None:
+        is_within_page = event.get("navigationType") in _WITHIN_PAGE
+        if event["frameId"] == self.frame_id and not is_within_page:
+            self._is_leaving = True
+            self._tell_change()
+
+    def _note_stopped(self, event: Message) -> None:
+        if event["frameId"] == self.frame_id:
+            self._is_leaving = False
+            self._tell_change()
+
+    def _note_request(self, event: Message) -> None:
+        if event.get("type") != "Document":
+            return
+        url = event["request"]["url"]
+        is_main = event.get("frameId") == self.frame_id
+        if is_main:
+            self.asked_url = url
+        with suppress(ValueError):  # a document that comes from no server has no storage
+            (self.origins if is_main else self._frame_origins).add(origin_of(url))
+
+    def _note_answer(self, event: Message) -> None:
+        if event["type"] != "Document" or event.get("frameId") != self.frame_id:
+            return
+        response = event["response"]
+        self._answers = dict(list(self._answers.items())[-_MAX_LOADS_KEPT:])
+        self._answers[event["loaderId"]] = Answer(
+            request_id=event["requestId"],
+            url=response["url"],
+            status_code=response["status"],
+            mime=response["mimeType"],
+            headers={name.lower(): value for name, value in response["headers"].items()},
+        )
+
+    def _note_load_error(self, event: Message) -> None:
+        # A page's own request has the number of its load.
+        if event.get("type") == "Document":
+            self._load_errors = dict(list(self._load_errors.items())[-_MAX_LOADS_KEPT:])
+            self._load_errors[event["requestId"]] = event["errorText"]
+
+    def _note_window(self, event: Message) -> None:
+        if event.get("userGesture") and len(self.opened_windows) < _MAX_LOADS_KEPT:
+            self.opened_windows.append(event["url"])
+            self._tell_change()
+
+    def _note_file(self, _: Message) -> None:
+        self.files_met += 1
+        self._is_leaving = False
+        self._tell_change()
+
+    def _close_dialog(self, event: Message) -> None:
+        self._dialogs += 1
+        if self._dialogs > _MAX_DIALOGS:
+            self.fail(ScrapeFailed(f"The page opened more than {_MAX_DIALOGS} dialogs"))
+        elif self.failure is None:
+            # "Leave this page?" has one answer; all else a page may ask has the other.
+            accept = event["type"] == "beforeunload"
+            self.session.post("Page.handleJavaScriptDialog", accept=accept)
+
+    def _note_crash(self, _: Message) -> None:
+        self.fail(BrowserCrashed("The page crashed the browser's process that showed it"))
+
+    def fail(self, error: CinderError) -> None:
+        """End whatever is going on in the tab, with this error."""
+        if self.failure is None:
+            self.failure = error
+            self.session.close(error.message)
+            self._tell_change()
+
+    def _tell_change(self) -> None:
+        if not self._changed.done():
+            self._changed.set_result(None)
+
+    # Waiting
+
+    async def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something holds that events of the tab bring about.
+
+        Raises:
+            ConnectionClosed: the tab is gone.
+        """
+        while not holds():
+            if self.failure is not None:
+                raise ConnectionClosed(self.failure.message)
+            if self._changed.done():
+                self._changed = asyncio.get_running_loop().create_future()
+            await self._changed
+
+    def has_reached(self, moment: str) -> bool:
+        """Whether the page that the tab shows has come to a moment, such as `load`."""
+        return moment in self._reached.get(self._loader, ())
+
+    @property
+    def page_id(self) -> str:
+        """What tells the page that the tab shows from the one before."""
+        return self._loader
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the page is on its way to another one."""
+        return self._is_leaving
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the server answered for the page that the tab shows."""
+        return self._answers.get(self._loader)
+
+    @property
+    def load_error(self) -> str | None:
+        """The `net::ERR_…` for which the tab shows the browser's own error page, if it does."""
+        return self._load_errors.get(self._loader)
+
+    @property
+    def has_foreign_frames(self) -> bool:
+        """Whether frames of its pages came from elsewhere.
+
+        What they store is kept for their site within the page's, which no command clears.
+        """
+        return not self._frame_origins <= self.origins
+
+    def note_closed(self) -> None:
+        """Take the news that the tab is gone."""
+        self._is_closed.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until the tab is gone."""
+        await self._is_closed.wait()
+
+    # Doing
+
+    async def navigate(self, url: str) -> None:
+        """Go to a URL and wait until its page begins to load.
+
+        Raises:
+            FileInstead: it is a file.
+            NoPage: there is no page to the answer.
+            CinderError: it cannot be loaded.
+            ValueError: it is no web URL.
+        """
+        # A browser would open file: and its own pages as well.
+        result = await self.session.send("Page.navigate", url=parse_web_url(url))
+        if result.get("isDownload"):
+            raise FileInstead(url)
+        loader, error = result.get("loaderId", ""), result.get("errorText")
+        answer = self._answers.get(loader)
+        if error and answer is not None and answer.status_code in _NO_PAGE:
+            raise NoPage(url=url, answer=answer)
+        # An error status without a body is an error of the navigation too, yet an answer.
+        if error and (answer is None or answer.status_code < 400):
+            raise describe_failure(error, url)
+        if loader:
+            # Not until it is the page shown: by now its scripts may have gone on to the next.
+            await self.wait_until(lambda: "init" in self._reached.get(loader, ()))
+
+    async def evaluate(self, script: str) -> Any:
+        """Run a script of ours beside the page and return its value. Any: whatever it returns.
+
+        Raises:
+            ScriptFailed: it threw, or the page was replaced meanwhile.
+        """
+        try:
+            return read_result(
+                await self.session.send(
+                    "Runtime.evaluate",
+                    expression=script,
+                    contextId=await self._enter_world(),
+                    returnByValue=True,
+                    awaitPromise=True,
+                )
+            )
+        except CommandFailed as error:
+            self._world = None
+            raise ScriptFailed(str(error)) from error
+
+    async def _enter_world(self) -> int:
+        """Return the number of the world beside the page that the tab shows."""
+        loader = self._loader
+        if self._world is None or self._world[0] != loader:
+            world = await self.session.send(
+                "Page.createIsolatedWorld", frameId=self.frame_id, worldName=_WORLD
+            )
+            self._world = (loader, world["executionContextId"])
+        return self._world[1]
+
+
+def read_result(answer: Message) -> Any:
+    """Return the value of an evaluation. Any: whatever the script made.
+
+    Raises:
+        ScriptFailed: the script threw.
+    """
+    if details := answer.get("exceptionDetails"):
+        thrown = details.get("exception", {})
+        text = thrown.get("description") or str(thrown.get("value") or details.get("text"))
+        raise ScriptFailed(text.partition("\n")[0][:500])
+    return answer["result"].get("value")

@@ -1,0 +1,294 @@
+"""A visit: one page in one tab, from the first command to what was read off it."""
+
+import asyncio
+import base64
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinder.egress import ProxyPass
+from cinder.errors import ActionFailed, CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed
+from cinder.fetch.base import FetchTask, FileFound
+from cinder.fetch.browser.actions import ActionLimits, ActionRunner
+from cinder.fetch.browser.connection import CommandFailed
+from cinder.fetch.browser.home_headers import HomeHeaders
+from cinder.fetch.browser.identity import Identity
+from cinder.fetch.browser.interception import Interception
+from cinder.fetch.browser.net_errors import describe_failure
+from cinder.fetch.browser.page_scripts import call, read_script
+from cinder.fetch.browser.screenshot import photograph_whole, photograph_window
+from cinder.fetch.browser.tab import Answer, FileInstead, NoPage, ScriptFailed, Tab
+from cinder.fetch.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_whole
+from cinder.fetch.media import media_type
+from cinder.model.document import FetchedPage, Media, Source
+from cinder.model.request import Format
+from cinder.model.url import host_and_port, origin_of, parse_web_url
+
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_READ_TRIES = 3
+# What Chromium shows of a page that is not HTML is its own viewer; the text is the answer's.
+_BUFFER = {"maxTotalBufferSize": 64 * 1024 * 1024}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitSettings:
+    """The owner's choices for all visits."""
+
+    wait: WaitPolicy
+    max_body_bytes: int
+    max_screenshot_height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outfit:
+    """What a tab is dressed with for one visit."""
+
+    identity: Identity
+    headers: HomeHeaders
+    interception: Interception
+    blocked: dict[str, Any]
+    """The parameters of `Network.setBlockedURLs`. Any: the protocol's JSON."""
+
+
+class Visit:
+    """One page in one tab."""
+
+    def __init__(
+        self, tab: Tab, task: FetchTask, settings: VisitSettings, proxy_pass: ProxyPass
+    ) -> None:
+        self._tab = tab
+        self._task = task
+        self._settings = settings
+        self._pass = proxy_pass
+        self._warnings: list[str] = []
+
+    async def run(self, outfit: Outfit, strategy: str) -> FetchedPage:
+        """Go to the page, wait for it, act on it and read it.
+
+        Raises:
+            CinderError: it cannot be had, or an action failed.
+            FileFound: it is a file.
+            ConnectionClosed: the browser is gone.
+        """
+        await self._dress(outfit)
+        try:
+            await self._arrive()
+        except NoPage as nothing:
+            return self._page(nothing.answer, b"", strategy)
+        await self._wait()
+        runner = ActionRunner(
+            self._tab,
+            self._settings.wait,
+            ActionLimits(max_html_chars=self._settings.max_body_bytes),
+            clear_the_way=self._clear_away_consent,
+        )
+        try:
+            actions = await runner.run(self._task.render.actions)
+        except ActionFailed as error:
+            raise self._refusal() or error from error
+        # Not before: a caller's actions may be about the very pop-up.
+        await self._clear_away_consent()
+        page = await self._read(strategy)
+        screenshot = await self._photograph()
+        return replace(page, actions=actions, screenshot=screenshot, warnings=tuple(self._warnings))
+
+    async def _dress(self, outfit: Outfit) -> None:
+        """Put on identity and limits. The commands go out together: waiting for each costs time."""
+        commands: list[tuple[str, dict[str, Any]]] = [
+            ("Page.enable", {}),
+            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
+            ("Inspector.enable", {}),
+            ("Network.enable", _BUFFER),
+            ("Network.setBlockedURLs", outfit.blocked),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": read_script("before_page")}),
+            *outfit.identity.commands(),
+        ]
+        await asyncio.gather(*(self._tell(name, arguments) for name, arguments in commands))
+        await outfit.headers.set_cookies(self._tab.session)
+        await outfit.interception.put_on(self._tab.session)
+
+    async def _tell(self, command: str, arguments: dict[str, Any]) -> None:
+        try:
+            await self._tab.session.send(command, **arguments)
+        except CommandFailed as error:
+            raise ScrapeFailed(
+                f"The browser cannot be set up as the settings want: {command} refuses "
+                f"{arguments}: {error}"
+            ) from error
+
+    async def _arrive(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.wait.navigate_timeout_seconds):
+                await self._tab.navigate(self._task.url)
+        except TimeoutError:
+            seconds = self._settings.wait.navigate_timeout_seconds
+            raise ScrapeFailed(
+                f"The page did not begin to load within {seconds:g} s (setting "
+                "scrape.navigate-timeout-ms)"
+            ) from None
+        except FileInstead as found:
+            raise await self._file(found.url) from None
+        except NoPage:
+            raise
+        except CinderError as error:
+            raise self._refusal() or error from error
+        self._check_refusal()
+        answer = self._tab.answer
+        if answer is not None and _is_media(answer):
+            raise await self._file(answer.url)
+
+    def _check_refusal(self) -> None:
+        """Return unless the page that the tab shows is the egress proxy's word."""
+        answer = self._tab.answer
+        is_error = self._tab.load_error is not None or (answer and answer.status_code >= 400)
+        if is_error and (refusal := self._refusal()):
+            raise refusal
+
+    def _refusal(self) -> CinderError | None:
+        """Return what the egress proxy has refused on the way, which a browser does not tell."""
+        try:
+            refusal = self._pass.refusal_for(*host_and_port(self._tab.asked_url))
+        except ValueError:  # it asked for nothing
+            return None
+        return None if refusal is None else refusal.to_error(self._task.url)
+
+    async def _file(self, url: str) -> FileFound:
+        if origin_of(url) != origin_of(self._task.url):
+            # The caller's headers go along: to another site only by way of the redirect there.
+            url = self._task.url
+        cookies = await self._tab.session.send("Network.getCookies", urls=[url])
+        pairs = [f"{cookie['name']}={cookie['value']}" for cookie in cookies["cookies"]]
+        # In the caller's spelling, so that the two are taken for the same header.
+        given = (name for name, _ in self._task.headers if name.lower() == "cookie")
+        return FileFound(url, ((next(given, "Cookie"), "; ".join(pairs)),) if pairs else ())
+
+    async def _wait(self) -> None:
+        if not await wait_for_load(self._tab, self._settings.wait):
+            self._warnings.append("The page was still loading when it was read.")
+        if wait_ms := self._task.render.wait_for_ms:
+            await pause(self._tab, wait_ms / 1000)
+        else:
+            await wait_until_whole(self._tab, self._settings.wait)
+
+    async def _clear_away_consent(self) -> None:
+        if self._task.render.block_ads:
+            with suppress(ScriptFailed):
+                await self._tab.evaluate(read_script("consent"))
+
+    # Reading
+
+    async def _read(self, strategy: str) -> FetchedPage:
+        self._check_refusal()
+        answer = self._tab.answer
+        if self._tab.load_error is not None:
+            # The browser's own error page; an error status without a body is shown as one too.
+            if answer is None or answer.status_code < 400:
+                raise describe_failure(self._tab.load_error, self._tab.asked_url)
+            return self._page(answer, b"", strategy)
+        url = await self._where()
+        if answer is None or answer.mime in _HTML_TYPES:
+            page = self._page(answer, await self._html(), strategy, mime="text/html")
+        else:
+            body, mime = await self._body(answer)
+            page = self._page(answer, body, strategy, mime=mime)
+        return replace(page, final_url=url)
+
+    def _page(
+        self, answer: Answer | None, body: bytes, strategy: str, *, mime: str | None = None
+    ) -> FetchedPage:
+        """Return a page; with a MIME type, its body is text that was decoded on the way."""
+        headers = dict(answer.headers) if answer else {}
+        # What is read off a tab has been decompressed.
+        for name in ("content-encoding", "content-length", "transfer-encoding"):
+            headers.pop(name, None)
+        if mime is not None:
+            headers["content-type"] = f"{mime}; charset=utf-8"
+        return FetchedPage(
+            url=self._task.url,
+            final_url=answer.url if answer else self._task.url,
+            status_code=answer.status_code if answer else 200,
+            headers=headers,
+            body=body,
+            source=Source.BROWSER,
+            strategy=strategy,
+        )
+
+    async def _where(self) -> str:
+        """Return the page's present address.
+
+        Raises:
+            EgressBlocked: the page has left the web.
+        """
+        url = str(await self._evaluate("location.href"))
+        try:
+            return parse_web_url(url)
+        except ValueError:
+            raise EgressBlocked(f"The page led out of the web, to {url[:200]}") from None
+
+    async def _html(self) -> bytes:
+        limit = self._settings.max_body_bytes
+        taken = await self._evaluate(call("outer_html", None, limit))
+        html = taken.get("html")
+        body = None if html is None else str(html).encode(errors="replace")
+        if body is None or len(body) > limit:
+            raise ContentTooLarge(
+                f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+            )
+        return body
+
+    async def _evaluate(self, script: str) -> Any:
+        """Run a script of ours, again if the page is replaced meanwhile. Any: its result."""
+        for attempt in range(_READ_TRIES):
+            try:
+                return await self._tab.evaluate(script)
+            except ScriptFailed as error:
+                if attempt == _READ_TRIES - 1:
+                    raise ScrapeFailed(f"The page cannot be read: {error}") from error
+                await wait_for_load(self._tab, self._settings.wait)
+        raise AssertionError("unreachable")
+
+    async def _body(self, answer: Answer) -> tuple[bytes, str | None]:
+        """Return the answer's body and, where the browser has decoded it, its MIME type."""
+        try:
+            got = await self._tab.session.send(
+                "Network.getResponseBody", requestId=answer.request_id
+            )
+        except CommandFailed:
+            return await self._html(), "text/html"
+        is_text = not got["base64Encoded"]
+        body = got["body"].encode(errors="replace") if is_text else base64.b64decode(got["body"])
+        if len(body) > self._settings.max_body_bytes:
+            limit = self._settings.max_body_bytes
+            raise ContentTooLarge(
+                f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+            )
+        # What the server calls it: browsers look into feeds and find names of their own.
+        declared = answer.headers.get("content-type", "").partition(";")[0].strip()
+        return body, (declared or answer.mime) if is_text else None
+
+    async def _photograph(self) -> Media | None:
+        if self._task.screenshot is None:
+            return None
+        if self._task.screenshot is Format.SCREENSHOT:
+            return (await photograph_window(self._tab)).media
+        limit = self._settings.max_screenshot_height
+        shot = await photograph_whole(self._tab, limit)
+        if shot.is_cut:
+            self._warnings.append(
+                f"The page is larger than the screenshot, which ends at {limit} pixels (setting "
+                "browser.screenshot-max-height)."
+            )
+        return shot.media
+
+
+def _is_media(answer: Answer) -> bool:
+    page = FetchedPage(
+        url=answer.url,
+        final_url=answer.url,
+        status_code=answer.status_code,
+        headers={"content-type": answer.mime} | answer.headers,
+        body=b"",
+        source=Source.BROWSER,
+        strategy="",
+    )
+    return answer.status_code < 400 and media_type(page) is not None

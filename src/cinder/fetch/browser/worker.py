@@ -1,0 +1,360 @@
+"""A browser worker: one Chromium on one profile, watched while it runs, for one page at a time."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from cinder.background import BackgroundTasks
+from cinder.egress import ForwardProxy, ProxyPass
+from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, ScrapeFailed
+from cinder.fetch.browser.command_line import name_proxy
+from cinder.fetch.browser.connection import CommandFailed, ConnectionClosed, Message, Session
+from cinder.fetch.browser.context import Context, Purpose
+from cinder.fetch.browser.process import BrowserProcess, start_process
+from cinder.fetch.browser.sign_in import sign_in
+from cinder.fetch.browser.tab import Tab
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+_POLL_SECONDS = 0.05
+_LOG_NAME = "chromium.log"
+_LOG_TAIL_CHARS = 600
+_SANDBOX_ADVICE = (
+    " Chromium cannot make its sandbox here: allow user namespaces, or run it without by the "
+    "setting browser.sandbox."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLimits:
+    """How much a worker may take before it is replaced."""
+
+    max_pages: int = 200
+    max_memory_bytes: int | None = 1024 * 1024 * 1024
+    start_timeout_seconds: float = 20
+    answer_timeout_seconds: float = 3
+    watch_interval_seconds: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What to start a browser with."""
+
+    executable: Path
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    profile: Path
+    closes_popups: bool = True
+    """Whether windows that pages open are closed again; a person may need them to log in."""
+
+
+class BrowserWorker:
+    """A running browser."""
+
+    def __init__(
+        self, launch: Launch, process: BrowserProcess, proxy: ForwardProxy, limits: WorkerLimits
+    ) -> None:
+        self.profile = launch.profile
+        self._closes_popups = launch.closes_popups
+        self.pages = 0
+        self.idle_since = monotonic()
+        self.failure: CinderError | None = None
+        self.user_agent = ""
+        self._process = process
+        self._proxy = proxy
+        self._limits = limits
+        self._tabs: dict[str, Tab] = {}
+        self._kept: Context | None = None
+        self._tasks = BackgroundTasks()
+        process.connection.closed.add_done_callback(self._fail_tabs)
+
+    @classmethod
+    async def start(
+        cls, launch: Launch, proxy: ForwardProxy, limits: WorkerLimits
+    ) -> "BrowserWorker":
+        """Start a browser and wait until it answers.
+
+        Raises:
+            BrowserUnavailable: it does not start; the message has its last words.
+        """
+        log = launch.profile / _LOG_NAME
+        try:
+            process = await start_process(
+                launch.executable, launch.arguments, environment=launch.environment, log=log
+            )
+        except OSError as error:
+            raise BrowserUnavailable(
+                f"{launch.executable} cannot be started: {error.strerror}"
+            ) from error
+        worker = cls(launch, process, proxy, limits)
+        await worker._tasks.__aenter__()
+        try:
+            async with asyncio.timeout(limits.start_timeout_seconds):
+                await worker._greet()
+        except (ConnectionClosed, CommandFailed, TimeoutError) as error:
+            await worker.kill()
+            raise _not_started(launch.executable, log) from error
+        except BaseException:
+            await worker.kill()
+            raise
+        worker._tasks.start(worker._watch())
+        return worker
+
+    @property
+    def pid(self) -> int:
+        """The main process's number."""
+        return self._process.pid
+
+    @property
+    def browser(self) -> Session:
+        """The session with the browser itself."""
+        return self._process.connection.browser
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether the worker can take another page."""
+        is_fresh = self.pages < self._limits.max_pages
+        return self.failure is None and self.is_running and is_fresh
+
+    def is_ready_for(self, purpose: Purpose) -> bool:
+        """Whether a context for this purpose is at hand."""
+        return self._kept is not None and self._kept.purpose == purpose
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the browser is still there to be asked."""
+        return not self._process.connection.closed.done()
+
+    async def wait_ended(self, timeout_seconds: float) -> None:
+        """Wait until the browser has ended, or for some time."""
+        await asyncio.wait([self._process.connection.closed], timeout=timeout_seconds)
+
+    async def _greet(self) -> None:
+        version = await self.browser.send("Browser.getVersion")
+        self.user_agent = version["userAgent"]
+        if self._closes_popups:
+            self.browser.on("Target.targetCreated", self._close_popup)
+        self.browser.on("Target.detachedFromTarget", self._note_detached)
+        await self.browser.send("Target.setDiscoverTargets", discover=True)
+
+    def _close_popup(self, event: Message) -> None:
+        target = event["targetInfo"]
+        if target["type"] == "page" and target.get("openerId"):
+            self.browser.post("Target.closeTarget", targetId=target["targetId"])
+
+    def _note_detached(self, event: Message) -> None:
+        if tab := self._tabs.pop(event["sessionId"], None):
+            tab.note_closed()
+            tab.fail(ScrapeFailed("The page's tab was closed"))
+        self._process.connection.forget(event["sessionId"], "The tab was closed")
+
+    def _fail_tabs(self, _: object) -> None:
+        """Tell those who wait for events of a tab that there will be none."""
+        for tab in self._tabs.values():
+            tab.fail(self.failure or BrowserCrashed())
+        self._tabs.clear()
+
+    # Tabs
+
+    async def open_tab(self, purpose: Purpose) -> "WorkerTab":
+        """Open a tab that no page has been in, in a context that only this caller's pages were.
+
+        Raises:
+            ConnectionClosed: the browser has ended.
+        """
+        self.pages += 1
+        context = await self._take_context(purpose)
+        context.visits += 1
+        session, target_id = await self._create_target(context.id)
+        tab = self._tabs[session.id] = Tab(session, target_id)
+        return WorkerTab(tab=tab, worker=self, proxy_pass=context.proxy_pass, context=context)
+
+    async def open_own_tab(self, purpose: Purpose) -> "WorkerTab":
+        """Open a tab in the profile itself: what the page sets stays there."""
+        self.pages += 1
+        proxy_pass = self._proxy.issue_pass(route=purpose.route)
+        try:
+            await self.browser.send("Browser.setDownloadBehavior", behavior="deny")
+            session, target_id = await self._create_target(None)
+            return await self._sign_in(session, target_id, proxy_pass)
+        except BaseException:
+            proxy_pass.revoke()
+            raise
+
+    async def _take_context(self, purpose: Purpose) -> Context:
+        kept, self._kept = self._kept, None
+        if kept is not None and kept.purpose == purpose:
+            return kept
+        if kept is not None:
+            await self._dispose(kept)
+        return await self._make_context(purpose)
+
+    async def _make_context(self, purpose: Purpose) -> Context:
+        created = await self.browser.send(
+            "Target.createBrowserContext",
+            disposeOnDetach=True,
+            proxyServer=name_proxy(self._proxy.url),
+            proxyBypassList="<-loopback>",
+        )
+        context_id = created["browserContextId"]
+        proxy_pass = self._proxy.issue_pass(route=purpose.route)
+        try:
+            await self.browser.send(
+                "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
+            )
+            anchor, _ = await self._create_target(context_id)
+            await sign_in(anchor, proxy_pass)
+        except BaseException:
+            proxy_pass.revoke()
+            raise
+        return Context(id=context_id, purpose=purpose, proxy_pass=proxy_pass, anchor=anchor)
+
+    async def _create_target(self, context_id: str | None) -> tuple[Session, str]:
+        context = {} if context_id is None else {"browserContextId": context_id}
+        created = await self.browser.send("Target.createTarget", url="about:blank", **context)
+        target_id = str(created["targetId"])
+        return await self._attach(target_id), target_id
+
+    async def _attach(self, target_id: str) -> Session:
+        attached = await self.browser.send(
+            "Target.attachToTarget", targetId=target_id, flatten=True
+        )
+        return self._process.connection.session(attached["sessionId"])
+
+    async def _sign_in(
+        self, session: Session, target_id: str, proxy_pass: ProxyPass
+    ) -> "WorkerTab":
+        await sign_in(session, proxy_pass)
+        tab = self._tabs[session.id] = Tab(session, target_id)
+        return WorkerTab(tab=tab, worker=self, proxy_pass=proxy_pass)
+
+    async def adopt_tab(self, proxy_pass: ProxyPass) -> "WorkerTab":
+        """Attach to the tab that a window opened with.
+
+        Raises:
+            BrowserUnavailable: no window opened.
+            ConnectionClosed: the window was closed.
+        """
+        try:
+            async with asyncio.timeout(self._limits.start_timeout_seconds):
+                target_id = await self._find_page()
+                return await self._sign_in(await self._attach(target_id), target_id, proxy_pass)
+        except (CommandFailed, TimeoutError) as error:
+            raise BrowserUnavailable("The browser started and opened no window") from error
+
+    async def _find_page(self) -> str:
+        while True:
+            targets = (await self.browser.send("Target.getTargets"))["targetInfos"]
+            if page := next((t for t in targets if t["type"] == "page"), None):
+                return str(page["targetId"])
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def close_tab(self, opened: "WorkerTab") -> None:
+        """Close a tab, and its context unless the caller's next page may have it.
+
+        A browser that does not manage to is condemned.
+        """
+        try:
+            async with asyncio.timeout(self._limits.answer_timeout_seconds):
+                await self._close(opened)
+        except TimeoutError:
+            self.condemn(BrowserCrashed("The browser did not close a page in time"), "hung")
+        except (CommandFailed, ConnectionClosed):
+            pass  # the tab, or the browser, is gone already
+        finally:
+            if opened.context is None or opened.context is not self._kept:
+                opened.proxy_pass.revoke()
+        self.idle_since = monotonic()
+
+    async def _close(self, opened: "WorkerTab") -> None:
+        context = opened.context
+        if context is not None and not (opened.is_tidy and context.is_reusable):
+            await self._dispose(context)
+            return
+        await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
+        if context is not None:
+            await opened.tab.wait_closed()
+            await context.clear(self.browser, opened.tab.origins)
+            self._kept = context
+
+    async def _dispose(self, context: Context) -> None:
+        context.proxy_pass.revoke()
+        await self.browser.send("Target.disposeBrowserContext", browserContextId=context.id)
+
+    # Health
+
+    async def _watch(self) -> None:
+        """End the browser when it takes too much or stops answering, until it has ended."""
+        while self.is_running:
+            try:
+                async with asyncio.timeout(self._limits.answer_timeout_seconds):
+                    await self.browser.send("Browser.getVersion")
+            except TimeoutError:
+                self.condemn(BrowserCrashed("The browser stopped answering"), "hung")
+            except (CommandFailed, ConnectionClosed):
+                return
+            self._check_memory()
+            await self.wait_ended(self._limits.watch_interval_seconds)
+
+    def _check_memory(self) -> None:
+        limit = self._limits.max_memory_bytes
+        if limit is not None and (taken := self._process.private_bytes()) > limit:
+            message = (
+                f"The page took {taken >> 20} MiB of memory, more than the {limit >> 20} MiB that "
+                "a browser may (setting browser.max-memory-bytes)"
+            )
+            self.condemn(ScrapeFailed(message), "fat")
+
+    def condemn(self, error: CinderError, reason: str) -> None:
+        """End the browser at once; what is going on in it fails with this error."""
+        if self.failure is None:
+            _log.warning("browser ended", reason=reason, pid=self.pid, profile=self.profile.name)
+            self.failure = error
+            self._process.kill()
+            self._process.connection.close()
+
+    async def close(self) -> None:
+        """End the browser, politely at first, and wait until nothing of it is left."""
+        try:
+            if self.is_running:
+                with suppress(ConnectionClosed):
+                    self.browser.post("Browser.close")
+                await self._process.wait_ended(self._limits.answer_timeout_seconds)
+        finally:
+            await self.kill()
+
+    async def kill(self) -> None:
+        """End the browser at once and wait until nothing of it is left."""
+        self._process.kill()
+        self._process.connection.close()
+        if not await self._process.wait_ended(self._limits.answer_timeout_seconds):
+            _log.error("browser not ended", pid=self.pid, profile=self.profile.name)
+        self._tasks.cancel_all()
+        await self._tasks.__aexit__()
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class WorkerTab:
+    """A tab, the worker whose it is, and the context it is in; None for the profile itself."""
+
+    tab: Tab
+    worker: BrowserWorker
+    proxy_pass: ProxyPass
+    context: Context | None = None
+    is_tidy: bool = False
+    """Whether its page left nothing that clearing the context would not forget."""
+
+
+def _not_started(executable: Path, log: Path) -> BrowserUnavailable:
+    said = log.read_text(errors="replace").strip()[-_LOG_TAIL_CHARS:] if log.exists() else ""
+    advice = _SANDBOX_ADVICE if "sandbox" in said.lower() else ""
+    return BrowserUnavailable(
+        f"{executable} did not start.{advice} It said: {said or 'nothing'}. "
+        "`cinder doctor` tries it again."
+    )

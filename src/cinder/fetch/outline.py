@@ -1,0 +1,152 @@
+"""A page's outline, read off its bytes: its text, its scripts, and what it says without them.
+
+No parser: one needs seconds for a page that is built to hurt it, and this looks at every page, in
+the server's own process. Each byte is looked at a bounded number of times, whatever it is.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+
+from cinder.model.document import FetchedPage
+
+# Pages bring their text in far less; the worst bytes take about 50 ns each.
+_MAX_SHOWN_BYTES = 2_000_000
+_MAX_PIECES = 20_000
+# A run of text this long is a sentence; menus and buttons are shorter.
+_MIN_SENTENCE_BYTES = 60
+
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_UNNAMED_TYPES = ("", "application/octet-stream", "*/*")
+_START_OF_HTML = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body|!--)")
+
+# What a browser with scripts does not show as text, to be skipped as a whole.
+_UNSEEN = re.compile(rb"<(?:(?i:(script|style|noscript|template|title))(?=[\s/>])|!--)")
+_COMMENT = b"!--"
+_TEXT = re.compile(rb">\s*+([^<>\s][^<>]*)")
+_TAG = re.compile(rb"<[^<>]*>?")
+_STYLE = re.compile(rb"(?i)<style[^<>]*>[^<]*+")
+_OPENING_TAG = re.compile(rb"<[^>]{0,4000}>?")
+_DATA_TYPE = re.compile(
+    rb"(?i)\stype\s*=\s*[\"']?\s*(?:application/(?:ld\+)?json|text/[\w-]*template)"
+)
+_SOURCE = re.compile(rb"(?i)\ssrc\s*=\s*[\"']?([^\s\"'>]{1,2000})")
+# `unescape` raises on a number of thousands of digits.
+_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """What a page is made of."""
+
+    title: str
+    text: str
+    """The text that shows without running a script, a line for each run of it."""
+    markup: bytes
+    """The page without what is not shown: scripts, styles, templates, comments."""
+    noscript: bytes
+    """The markup for readers whose browser runs no scripts."""
+    inline_scripts: tuple[bytes, ...]
+    script_addresses: tuple[str, ...]
+
+    @property
+    def word_count(self) -> int:
+        """About how many words show; where words have no spaces, judged by their length."""
+        return max(len(self.text.split()), len(self.text.encode()) // 12)
+
+    @property
+    def sentence_bytes(self) -> int:
+        """How much of the text is in sentences, not in menus and buttons."""
+        sizes = (len(line.encode()) for line in self.text.splitlines())
+        return sum(size for size in sizes if size >= _MIN_SENTENCE_BYTES)
+
+
+def is_html(page: FetchedPage) -> bool:
+    """Whether an answer is an HTML page, by its type or, where that says nothing, its start."""
+    if page.content_type in _UNNAMED_TYPES:
+        return _START_OF_HTML.match(page.body[:1_000]) is not None
+    return page.content_type in _HTML_TYPES
+
+
+def has_more_text(body: bytes, *, than_sentence_bytes: int, than_bytes: int) -> bool:
+    """Whether a page shows more than so much text in sentences, or in all; stops once it knows."""
+    sentences = total = 0
+    for name, start, end in _pieces(body):
+        if name:
+            continue
+        for found in _TEXT.finditer(body, start, end):
+            size = found.end() - found.start(1)
+            total += size
+            if size >= _MIN_SENTENCE_BYTES and not _is_data(found[1]):
+                sentences += size
+            if sentences > than_sentence_bytes or total > than_bytes:
+                return True
+    return False
+
+
+def read_outline(body: bytes) -> Outline:
+    """Return the outline of a page, whatever its bytes are."""
+    parts: dict[bytes, list[bytes]] = {}
+    for name, start, end in _pieces(body):
+        parts.setdefault(name, []).append(body[start:end])
+    markup = b" ".join(parts.get(b"", ()))
+    scripts = [_split_script(script) for script in parts.get(b"script", ())]
+    return Outline(
+        title=read_text(b"".join(parts.get(b"title", ())[:1])),
+        text="\n".join(map(_decode, _TEXT.findall(markup))),
+        markup=markup,
+        noscript=b" ".join(parts.get(b"noscript", ())),
+        inline_scripts=tuple(code for _, code in scripts if code.strip()),
+        script_addresses=tuple(address for address, _ in scripts if address),
+    )
+
+
+def read_text(markup: bytes) -> str:
+    """Return the text in a piece of markup, on one line."""
+    return _decode(_TAG.sub(b" ", _STYLE.sub(b"", markup)))
+
+
+def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Cut a page into what is shown (no name) and the elements that are not, by their name."""
+    start, budget = 0, _MAX_SHOWN_BYTES
+    for _ in range(_MAX_PIECES):
+        unseen = _UNSEEN.search(body, start, start + budget)
+        if unseen is None:
+            break
+        yield b"", start, unseen.start()
+        budget -= unseen.start() - start
+        name = unseen[1].lower() if unseen[1] else _COMMENT
+        start = _end_of(body, name, unseen.end())
+        yield name, unseen.start(), start
+    yield b"", start, min(len(body), start + budget)
+
+
+def _end_of(body: bytes, name: bytes, start: int) -> int:
+    """Return where an element ends; one that is never closed takes all the rest."""
+    ending = b"-->" if name == _COMMENT else b"</" + name
+    end = body.find(ending, start)
+    if end < 0:
+        end = body.find(ending.upper(), start)
+    return body.find(b">", end) + 1 or len(body) if end >= 0 else len(body)
+
+
+def _is_data(text: bytes) -> bool:
+    """Whether what looks like text is a piece of an attribute that holds data with a `>` in it."""
+    return b'":' in text or b"&quot;" in text
+
+
+def _split_script(script: bytes) -> tuple[str, bytes]:
+    """Return a script's address or its code; a block of data has neither."""
+    tag = _OPENING_TAG.match(script)
+    opening = tag[0] if tag else b""
+    if _DATA_TYPE.search(opening):
+        return "", b""
+    if source := _SOURCE.search(opening):
+        return source[1].decode("utf-8", "replace"), b""
+    return "", script[len(opening) : script.rfind(b"</")]
+
+
+def _decode(text: bytes) -> str:
+    decoded = _ENDLESS_REFERENCE.sub("", text.decode("utf-8", "replace"))
+    return " ".join(unescape(decoded).split())

@@ -1,0 +1,39 @@
+"""Pages that are no answer: what a caller is told, and that nothing of them is kept."""
+
+from dataclasses import replace
+
+import pytest
+
+from cinder.app import App
+from cinder.errors import ScrapeFailed
+from cinder.model.document import VerdictKind
+from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from tests.site import Site
+
+STATIC = RenderOptions(mode=Mode.STATIC)
+
+
+@pytest.mark.parametrize("code", [200, 403])
+@pytest.mark.parametrize("keep_http_errors", [False, True])
+async def test_a_blocked_page_is_a_failure_that_says_what_shows_it(
+    app: App, site: Site, code: int, keep_http_errors: bool
+) -> None:
+    request = ScrapeRequest(
+        url=site.url(f"/wall?code={code}"), render=STATIC, keep_http_errors=keep_http_errors
+    )
+    with pytest.raises(ScrapeFailed, match="blocked") as failure:
+        await app.scrape.scrape(request)
+    assert failure.value.verdict == VerdictKind.BLOCKED
+    assert "Just a moment" in failure.value.message
+    assert failure.value.diagnostics is not None
+    assert failure.value.diagnostics.attempts
+    assert await app.archive.list_saved("owner") == []
+
+
+async def test_a_blocked_page_never_replaces_a_good_one(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/turning"), render=STATIC)
+    first = await app.scrape.scrape(request)
+    with pytest.raises(ScrapeFailed):
+        await app.scrape.scrape(replace(request, cache=CachePolicy(force_rescrape=True)))
+    kept = await app.scrape.scrape(request)
+    assert (kept.cached, kept.saved) == (True, first.saved)

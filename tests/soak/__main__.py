@@ -1,0 +1,83 @@
+"""`python -m tests.soak`: renders many pages, tells what that takes, exits 1 on any failure."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from cinder.app import open_app
+from cinder.config import read_settings
+from cinder.surfaces.logs import set_up_logs
+from tests.site import serve_site
+from tests.soak.footprint import Footprint, take_footprint
+from tests.soak.renders import MEBIBYTE, Renders, Soak
+
+MAX_GROWTH_BYTES_PER_100_PAGES = MEBIBYTE
+WARM_UP_PAGES = 200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.soak")
+    parser.add_argument("--pages", type=int, default=500)
+    pages: int = parser.parse_args().pages
+    set_up_logs("error")
+    started = time.monotonic()
+    problems = asyncio.run(_soak(pages))
+    _say(f"{time.monotonic() - started:.0f} s")
+    for line in problems or ["All is well."]:
+        _say(line)
+    sys.exit(1 if problems else 0)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def _soak(pages: int) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder, serve_site() as site:
+        root = Path(folder)
+        settings = read_settings(data_dir=root, egress={"allow": [site.address]})
+        # What a first opening loads for good is no growth.
+        async with open_app(settings):
+            pass
+        before = take_footprint()
+        async with open_app(settings) as app:
+            soak = await Renders(app, site).run(pages, _say)
+        after = take_footprint()
+        left = [path.name for path in (root / "browser").glob("slave_*")]
+    _print_figures(soak, before, after)
+    return [*_problems(soak, before, after), *(f"{name} was left" for name in left)]
+
+
+def _problems(soak: Soak, before: Footprint, after: Footprint) -> list[str]:
+    problems = list(soak.failures)
+    growth = soak.growth_bytes_per_100_pages(WARM_UP_PAGES)
+    if growth >= MAX_GROWTH_BYTES_PER_100_PAGES:
+        problems.append(f"Memory grows by {growth / MEBIBYTE:.2f} MiB per 100 pages")
+    if after.processes > before.processes:
+        problems.append(f"{after.processes - before.processes} processes were left")
+    if after.files > before.files:
+        problems.append(f"{after.files - before.files} files were left open")
+    return problems
+
+
+def _print_figures(soak: Soak, before: Footprint, after: Footprint) -> None:
+    for name, count in sorted(soak.hostile.items()):
+        _say(f"{count:4} times {name}")
+    for name, own in (("all processes", False), ("cinder alone", True)):
+        growth = soak.growth_bytes_per_100_pages(WARM_UP_PAGES, own=own) / MEBIBYTE
+        error = soak.error_bytes_per_100_pages(WARM_UP_PAGES, own=own) / MEBIBYTE
+        _say(
+            f"Memory after {WARM_UP_PAGES} pages, {name}: {growth:+.2f} MiB per 100 pages, "
+            f"standard error {error:.2f}"
+        )
+    _say(f"Processes before and after: {before.processes}, {after.processes}")
+    _say(f"Open files before and after: {before.files}, {after.files}")
+    _say(f"Failed: {len(soak.failures)} of {soak.pages}")
+
+
+if __name__ == "__main__":
+    main()

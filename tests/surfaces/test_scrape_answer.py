@@ -1,0 +1,106 @@
+"""What a browser brings home, in the answer to a scrape."""
+
+import base64
+from typing import Any
+
+from cinder.model.request import Format, ResultHandling, ScrapeRequest
+from cinder.services.excerpt import Window
+from cinder.services.scrape import ScrapeOutcome
+from cinder.surfaces.scrape_answer import describe_outcome
+from tests.surfaces.documents import (
+    a_page,
+    a_png,
+    fresh,
+    kept,
+    scrape_action,
+    screenshot_action,
+    script_action,
+    without_markdown,
+)
+
+PICTURE = a_png()
+ENCODED = base64.b64encode(PICTURE.data).decode()
+
+
+def answer(
+    outcome: ScrapeOutcome,
+    *formats: Format,
+    handling: ResultHandling = ResultHandling.SAVE_AND_RETURN,
+    max_chars: int = 1_000,
+) -> dict[str, Any]:
+    request = ScrapeRequest(
+        url=outcome.document.url, formats=formats or (Format.MARKDOWN,), result_handling=handling
+    )
+    return dict(describe_outcome(outcome, request, Window(0, max_chars)))
+
+
+def test_a_screenshot_stands_beside_the_text_as_bare_base64() -> None:
+    data = answer(kept(a_page(screenshot=PICTURE)), Format.MARKDOWN, Format.SCREENSHOT)
+    assert (data["content"], data["screenshot"], data["screenshotFormat"]) == (
+        "Ember",
+        ENCODED,
+        "image/png",
+    )
+    assert list(data["savedUris"]) == ["raw", "cleaned", "screenshot"]
+
+
+def test_a_full_page_screenshot_has_a_key_of_its_own_name() -> None:
+    page = without_markdown(a_page(screenshot=PICTURE))
+    data = answer(fresh(page), Format.FULL_SCREENSHOT)
+    assert data["fullscreenshot"] == ENCODED
+    assert {"content", "contentType", "screenshot"}.isdisjoint(data)
+
+
+def test_actions_are_told_in_order_each_with_what_it_brought() -> None:
+    actions = (scrape_action(), screenshot_action("after", PICTURE), script_action({"a": [None]}))
+    assert answer(fresh(a_page(actions=actions)))["actions"] == [
+        {
+            "type": "scrape",
+            "message": "Scraped the page",
+            "elapsedMs": 0,
+            "html": "<p>Ash</p>",
+            "markdown": "Ash",
+        },
+        {
+            "type": "screenshot",
+            "message": "Took a screenshot",
+            "elapsedMs": 5,
+            "name": "after",
+            "screenshot": ENCODED,
+            "screenshotFormat": "image/png",
+        },
+        {
+            "type": "executeJavascript",
+            "message": "Ran a script",
+            "elapsedMs": 0,
+            "result": {"a": [None]},
+        },
+    ]
+
+
+def test_a_script_without_a_result_says_so() -> None:
+    data = answer(fresh(a_page(actions=(script_action(None),))))
+    assert data["actions"] == [
+        {"type": "executeJavascript", "message": "Ran a script", "elapsedMs": 0, "result": None}
+    ]
+
+
+def test_long_texts_of_actions_are_cut_with_a_notice() -> None:
+    actions = (scrape_action(html="<p>" + "ash " * 50), script_action(list(range(100))))
+    data = answer(fresh(a_page(actions=actions)), max_chars=20)
+    scraped, ran = data["actions"]
+    assert (len(scraped["html"]), scraped["markdown"]) == (20, "Ash")
+    assert ran["result"] == "[0, 1, 2, 3, 4, 5, 6"
+    metadata = data["metadata"]
+    assert metadata["wasTruncated"] is True
+    assert metadata["continuation"] == (
+        "Only the first 20 characters of actions[0].html, actions[1].result are shown. "
+        "Ask again with a larger maxChars for all."
+    )
+
+
+def test_save_only_gives_the_uris_alone() -> None:
+    page = a_page(screenshot=PICTURE, actions=(screenshot_action(),))
+    data = answer(kept(page), Format.SCREENSHOT, handling=ResultHandling.SAVE_ONLY)
+    assert {"screenshot", "actions", "content"}.isdisjoint(data)
+    assert "screenshot" in data["savedUris"]
