@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench` prints cinder's speed beside a bare loop doing the same work."""
+"""Benchmarks: `make bench` prints cinder's speed beside that of others doing the same work."""

@@ -9,7 +9,8 @@ from curl_cffi.requests import AsyncSession
 from html_to_markdown import convert
 
 from bench.cpu import cpu_seconds
-from bench.website import Website, run_website
+from bench.serving import Website
+from bench.website import run_website
 from cinder.app import App, open_app
 from cinder.config import read_settings
 from cinder.model.request import CachePolicy, ScrapeRequest

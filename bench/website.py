@@ -1,10 +1,10 @@
-"""A website in a process of its own, so that its cost is not cinder's: articles of one size."""
+"""A website of articles of one size."""
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
+
+from bench.serving import Resource, Website, run_module, serve
 
 WORDS = ("ember", "ash", "coal", "kindling", "hearth", "smoke", "flame", "oak", "birch", "glow")
 
@@ -29,50 +29,20 @@ def article(number: int, size: int) -> bytes:
     ).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Website:
-    """A running website."""
-
-    address: str
-    pid: int
-
-
-@asynccontextmanager
-async def run_website(size: int) -> AsyncIterator[Website]:
+def run_website(size: int) -> AbstractAsyncContextManager[Website]:
     """Serve articles until the exit."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.website", str(size), stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    port = int(await process.stdout.readline())
-    try:
-        yield Website(f"127.0.0.1:{port}", process.pid)
-    finally:
-        process.terminate()
-        await process.wait()
+    return run_module("bench.website", str(size))
 
 
 async def _serve(size: int) -> None:
-    pages: dict[str, bytes] = {}
+    pages: dict[str, Resource] = {}
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                path = head.split(b" ", 2)[1].decode()
-                if path not in pages:
-                    pages[path] = article(int(path.strip("/")), size)
-                body = pages[path]
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
-                    b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-                )
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+    async def page_at(path: str) -> Resource:
+        if path not in pages:
+            pages[path] = Resource("text/html; charset=utf-8", article(int(path.strip("/")), size))
+        return pages[path]
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    await serve(page_at)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+"""cinder as a service calls it: one app kept open, every page rendered anew."""
+
+import sys
+from pathlib import Path
+
+import uvloop
+
+from bench.contestant import answer_lines, take_stdout
+from cinder.app import open_app
+from cinder.config import read_settings
+from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.surfaces.logs import set_up_logs
+
+
+async def main() -> None:
+    address, folder = sys.argv[1:]
+    answers = take_stdout()
+    set_up_logs("warning")
+    settings = read_settings(data_dir=Path(folder), egress={"allow": [address]})
+    async with open_app(settings) as app:
+
+        async def render(url: str) -> str:
+            request = ScrapeRequest(
+                url=url,
+                render=RenderOptions(mode=Mode.DYNAMIC),
+                cache=CachePolicy(force_rescrape=True),
+            )
+            outcome = await app.scrape.scrape(request)
+            return outcome.document.content.markdown or ""
+
+        await answer_lines(answers, render)
+
+
+uvloop.run(main())
