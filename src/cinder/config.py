@@ -181,6 +181,9 @@ class BrowserSettings(Section):
     """How long a browser beyond the least number may be idle before it is closed."""
     worker_max_pages: int = Field(200, ge=1)
     """Pages after which a browser is replaced by a new one."""
+    context_max_pages: int = Field(25, ge=1)
+    """Pages of one caller that share a browser context, cleared in between; with 1, each page has
+    its own."""
     max_memory_bytes: int = Field(1024 * MEBIBYTE, ge=256 * MEBIBYTE)
     """Memory that one browser, all its processes together, may take before it is ended."""
     start_timeout_ms: int = Field(20_000, ge=100)

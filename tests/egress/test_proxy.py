@@ -51,6 +51,17 @@ async def test_a_tunnel_to_a_private_address_is_declined_unconnected() -> None:
     assert canary.connections == 0
 
 
+async def test_what_the_holder_does_not_want_is_refused_until_it_begins_anew() -> None:
+    async with open_origin(CANARY) as origin, open_proxy(origin.pair) as proxy:
+        proxy.holder.begin_anew(is_unwanted=lambda host: host == "127.0.0.1")
+        assert await ask(proxy, request_head(proxy, f"GET {origin.url}")) == b""
+        assert proxy.refusal_code(origin.pair) is RefusalCode.UNWANTED
+        assert origin.connections == 0
+        proxy.holder.begin_anew(is_unwanted=lambda _: False)
+        assert proxy.refusal_code(origin.pair) is None
+        assert status_of(await ask(proxy, request_head(proxy, f"GET {origin.url}"))) == 200
+
+
 @pytest.mark.parametrize("start", ["GET http://nowhere.example/", "CONNECT nowhere.example:80"])
 async def test_a_name_that_does_not_resolve_is_refused(start: str) -> None:
     async with open_proxy() as proxy:

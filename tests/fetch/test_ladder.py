@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -171,3 +172,39 @@ async def test_a_file_met_by_a_browser_is_fetched_without_one() -> None:
     page = await ladder.fetch(DYNAMIC, log)
     assert (page.url, page.final_url) == (DYNAMIC.url, found.url)
     assert static.tasks[0].headers == (("Cookie", "a=b"),)
+
+
+class SilentFetcher:
+    """An engine that never answers."""
+
+    name = "silent"
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        answer: asyncio.Future[FetchedPage] = asyncio.get_running_loop().create_future()
+        return await answer
+
+
+async def test_what_was_fetched_stands_when_rendering_takes_all_the_time() -> None:
+    engines: dict[Step, Fetcher] = {
+        Step.STATIC: ScriptedFetcher(200, body=SHELL),
+        Step.BROWSER: SilentFetcher(),
+    }
+    ladder, log = climb(engines)
+    page = await ladder.fetch(replace(SMART, timeout_seconds=0.2), log)
+    assert page.body == SHELL
+    assert "took too long" in page.warnings[0]
+
+
+async def test_a_shell_in_static_mode_comes_with_advice() -> None:
+    ladder, log = climb(ScriptedFetcher(200, body=SHELL))
+    assert "dynamic" in (await ladder.fetch(TASK, log)).warnings[0]
+
+
+async def test_an_error_page_says_nothing_of_what_a_site_needs() -> None:
+    static = ScriptedFetcher(200, 200, 404, body=SHELL)
+    browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
+    ladder, log = climb({Step.STATIC: static, Step.BROWSER: browser})
+    for page in "ab":
+        await ladder.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+    await ladder.fetch(replace(SMART, url="https://a.example/c"), log)
+    assert (len(static.tasks), len(browser.tasks)) == (2, 3)

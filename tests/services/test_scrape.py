@@ -339,6 +339,17 @@ async def test_what_this_version_cannot_do_is_said(app: App, request_: ScrapeReq
         await app.scrape.scrape(request_)
 
 
+async def test_a_request_tells_its_own_attempts_only(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/status?code=503"))
+    failures = []
+    for _ in range(2):
+        with pytest.raises(ScrapeFailed) as failed:
+            await app.scrape.scrape(request)
+        failures.append(failed.value)  # whoever keeps an error keeps what it knows
+    retries = [failure.diagnostics.retry_count for failure in failures if failure.diagnostics]
+    assert retries == [2, 2]
+
+
 async def test_static_and_what_only_a_browser_can_do_exclude_each_other(app: App) -> None:
     render = RenderOptions(mode=Mode.STATIC, wait_for_ms=1)
     with pytest.raises(InvalidRequest) as refused:

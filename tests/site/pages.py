@@ -89,6 +89,16 @@ class Pages:
     async def missing(self, request: Request) -> Response:
         return HTMLResponse("<title>404</title><p>No such page</p>", status_code=404)
 
+    async def set_late_cookie(self, request: Request) -> Response:
+        """Set a cookie, after the page that asked for it has been left."""
+        await asyncio.sleep(0.2)
+        return PlainTextResponse("late", headers={"set-cookie": "sent=late; max-age=600; path=/"})
+
+    async def frame_of(self, request: Request) -> Response:
+        """Frame a page, of another origin perhaps."""
+        address = request.query_params["address"]
+        return HTMLResponse(f"<title>Framed</title><p>Frame</p><iframe src='{address}'></iframe>")
+
     async def late_data(self, request: Request) -> Response:
         return JSONResponse(LATE_DATA)
 

@@ -157,7 +157,30 @@ WHO_AM_I = """<!doctype html><title>Who</title><pre id="facts"></pre><script>
 PICTURES = """<!doctype html><title>Pictures</title><style>body { margin: 0 }</style>
 <img src="/picture.png"><div style="height: 2000px"></div><img src="/below.png" loading="lazy">"""
 
+# Tells what earlier pages left, and leaves as much as it can.
+MARKS = """<!doctype html><title>Marks</title><p id="found"></p><script>(async () => {
+  const found = [document.cookie, localStorage.length, sessionStorage.length, window.name,
+    history.length, (await indexedDB.databases()).length, (await caches.keys()).length];
+  document.getElementById('found').textContent = 'Found: ' + JSON.stringify(found);
+  document.cookie = 'mark=1; max-age=600';
+  localStorage.mark = sessionStorage.mark = window.name = 'mark';
+  history.pushState({}, '', '#mark');
+  indexedDB.open('mark', 1);
+  await (await caches.open('mark')).put('/mark', new Response('mark'));
+  addEventListener('pagehide', () => {
+    document.cookie = 'late=1; max-age=600';
+    localStorage.late = sessionStorage.late = 1;
+    fetch('/set-late-cookie', { keepalive: true });
+  });
+})()</script>"""
+
+# Keeps its process busy once it is left.
+LINGERS = """<title>Lingers</title><p>Before</p>
+<script>addEventListener('pagehide', () => { while (true); })</script>"""
+
 SCRIPTED = {
+    "marks": MARKS,
+    "lingers": LINGERS,
     "late": LATE,
     "form": FORM,
     "who-am-i": WHO_AM_I,

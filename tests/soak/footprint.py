@@ -42,6 +42,12 @@ def _proportional_bytes(pid: int) -> int:
     return 0  # it has ended
 
 
+def least_of_each(number: int, samples: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return of each so many samples the least: garbage comes and goes, what leaks stays."""
+    groups = (samples[start : start + number] for start in range(0, len(samples), number))
+    return [min(group, key=lambda sample: sample[1]) for group in groups]
+
+
 def growth_per_page(samples: Sequence[tuple[int, int]]) -> float:
     """Return the slope of the line that fits (page, bytes) best, by least squares."""
     if len(samples) < 2:

@@ -18,6 +18,7 @@ from tests.soak.footprint import (
     Footprint,
     growth_error,
     growth_per_page,
+    least_of_each,
     take_footprint,
 )
 
@@ -28,7 +29,6 @@ CRASH_URL, KILLED = "chrome://crash", "killed"
 HOSTILE = ("endless", "popups", "alerts", CRASH_URL, KILLED, "huge-string", "buffers")
 _HOSTILE_TIMEOUT_MS = 3_000
 _TIMEOUT_MS = 30_000
-_SAMPLE_EVERY = 5
 
 Report = Callable[[str], None]
 
@@ -51,11 +51,14 @@ class Soak:
         return 100 * growth_error(self._memory(warm_up, own=own))
 
     def _memory(self, warm_up: int, *, own: bool) -> list[tuple[int, int]]:
-        return [
-            (page, taken.own_bytes if own else taken.memory_bytes)
-            for page, taken in self.samples
-            if page >= warm_up
-        ]
+        return least_of_each(
+            HOSTILE_EVERY,
+            [
+                (page, taken.own_bytes if own else taken.memory_bytes)
+                for page, taken in self.samples
+                if page > warm_up
+            ],
+        )
 
 
 class Renders:
@@ -74,8 +77,7 @@ class Renders:
             elif failure := await self._render(number):
                 soak.failures.append(f"page {number}: {failure}")
                 report(soak.failures[-1])
-            if number % hostile_every == hostile_every // 2 or number % _SAMPLE_EVERY == 0:
-                soak.samples.append((number, take_footprint()))
+            soak.samples.append((number, take_footprint()))
             soak.pages = number
             if number % 25 == 0:
                 report(_line(*soak.samples[-1]))

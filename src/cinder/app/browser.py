@@ -32,7 +32,7 @@ from cinder.fetch.browser.pool import (
     PoolLimits,
 )
 from cinder.fetch.browser.profile_lock import ProfileLock
-from cinder.fetch.browser.profiles import ProfileRoot
+from cinder.fetch.browser.profiles import ProfileRoot, is_slave_name
 from cinder.fetch.browser.visit import VisitSettings
 from cinder.fetch.browser.waiting import WaitPolicy
 from cinder.fetch.browser.worker import WorkerLimits
@@ -57,11 +57,10 @@ async def open_browsers(
         parts = BrowserParts(
             finder=equipment.finder,
             pools=_make_pools(settings, equipment, profiles, metrics),
-            proxy=proxy,
             blocking=PageBlocking.read(settings.browser.filter_lists, ListLimits()),
             identity=_make_identity(settings.browser),
             visit=_make_visit(settings),
-            upstream_tiers=_upstream_tiers(settings.browser),
+            upstream_tiers=upstream_tiers(settings.browser),
         )
     if swept := profiles.sweep():
         _log.info("profiles of ended processes removed", profiles=swept)
@@ -93,6 +92,7 @@ def make_equipment(settings: Settings, proxy: ForwardProxy) -> Equipment:
         proxy=proxy,
         limits=WorkerLimits(
             max_pages=browser.worker_max_pages,
+            max_pages_in_context=browser.context_max_pages,
             max_memory_bytes=browser.max_memory_bytes,
             start_timeout_seconds=browser.start_timeout_ms / 1000,
         ),
@@ -112,12 +112,17 @@ def master_profile(settings: Settings) -> Path:
         ValueError: its name is not one.
     """
     browser = settings.browser
-    if not re.fullmatch(browser.profile_id_regex, browser.default_profile_id):
+    name = browser.default_profile_id
+    try:
+        is_allowed = re.fullmatch(browser.profile_id_regex, name) is not None
+    except re.error as error:
+        raise ValueError(f"browser.profile-id-regex is no regular expression: {error}") from error
+    if not is_allowed or is_slave_name(name):
         raise ValueError(
-            f"browser.default-profile-id: {browser.default_profile_id!r} does not match "
-            f"browser.profile-id-regex ({browser.profile_id_regex})"
+            f"browser.default-profile-id: {name!r} does not match browser.profile-id-regex "
+            f"({browser.profile_id_regex}), or is the name of a worker's profile"
         )
-    return ProfileRoot(settings.browser_root).master(browser.default_profile_id)
+    return settings.browser_root / name
 
 
 def make_upstream(browser: BrowserSettings) -> Upstream | None:
@@ -203,7 +208,12 @@ def _wait_policy(scrape: ScrapeSettings) -> WaitPolicy:
     )
 
 
-def _upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
+def upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
+    """Return the tiers whose connections leave through the upstream proxy.
+
+    Raises:
+        ValueError: the settings name one that is none.
+    """
     known = (ProxyTier.BASIC, ProxyTier.STEALTH)
     for tier in browser.proxy_tiers:
         if tier not in known:

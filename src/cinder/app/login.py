@@ -5,13 +5,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cinder.app.browser import make_equipment, make_lock, master_profile
+from cinder.app.browser import make_equipment, make_lock, master_profile, upstream_tiers
 from cinder.app.composition import make_proxy, make_resolver
 from cinder.app.values import reading_settings
 from cinder.config import BrowserSettings, Settings
-from cinder.egress import Resolver
+from cinder.egress import Resolver, Route
 from cinder.fetch.browser.command_line import check_added
 from cinder.fetch.browser.login import LoginBrowser, LoginOptions
+from cinder.model.request import ProxyTier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +39,15 @@ async def open_login_browser(
     with reading_settings():
         profile = master_profile(settings)
         options = _make_options(settings.browser, url)
+        # As scrapes with the profile go, or a site would see one login at two addresses.
+        is_through_upstream = ProxyTier.BASIC in upstream_tiers(settings.browser)
+        route = Route.UPSTREAM if is_through_upstream else Route.DIRECT
     async with AsyncExitStack() as opened:
         await opened.enter_async_context(make_lock(settings, profile).hold())
         if resolver is None:
             resolver = await opened.enter_async_context(make_resolver(settings.egress))
         proxy = await opened.enter_async_context(make_proxy(settings, resolver))
-        proxy_pass = opened.enter_context(proxy.issue_pass())
+        proxy_pass = opened.enter_context(proxy.issue_pass(route=route))
         with reading_settings():
             equipment = make_equipment(settings, proxy)
         window = await LoginBrowser.open(equipment, profile, options)

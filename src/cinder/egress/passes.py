@@ -93,6 +93,10 @@ class ProxyPass:
     def revoke(self) -> None:
         """Admit nobody by this pass any more, and close the connections it was used for."""
         self._on_revoke(self)
+        self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close the connections that the pass was used for; new ones may be made."""
         for task in self._connections:
             task.cancel()
 

@@ -14,10 +14,13 @@ from cinder.fetch.retry import RetryPolicy, is_retryable, retry_after_seconds
 from cinder.fetch.site_memory import SiteMemory
 from cinder.fetch.verdict import describe_status
 from cinder.model.document import FetchedPage
+from cinder.model.request import Mode
 
 # A browser that ended under a page is tried again once: it may have been killed from outside, and
 # it may have been the page.
 _RETRIES_AFTER_CRASH = 1
+_LATER_ENGINES_SHARE = 0.9
+_ADVICE = "The page may be more than this: mode 'dynamic' renders it in a browser."
 
 # Called after each attempt with the strategy and its outcome: ok, http_error, unfit (another engine
 # should try), cancelled (the request's time ran out, or its caller left), or an error code.
@@ -94,24 +97,28 @@ class Ladder:
         for step in steps:
             is_last = step is steps[-1]
             try:
-                page, reason = await self._climb(step, task, log, deadline, is_last=is_last)
-            except CinderError as error:
+                # Where there is a page already, time is left to make something of it.
+                async with asyncio.timeout(None if page is None else _share(deadline)):
+                    page, reason = await self._climb(step, task, log, deadline, is_last=is_last)
+            except (CinderError, TimeoutError) as error:
                 if page is None:
                     raise
                 # What the engine before brought is better than nothing, if it is said.
-                return _with_warning(page, error)
-            self._learn(task, steps, step, reason)
+                return _with_warning(page, str(error) or "it took too long")
             if reason is None:
-                break
+                self._learn(task, steps, step, page)
+                return page
         if page is None:
             raise RuntimeError("a plan has at least one step")
+        if task.render.mode is Mode.STATIC and page.status_code < 400:
+            return replace(page, warnings=(*page.warnings, _ADVICE))
         return page
 
     def _learn(
-        self, task: FetchTask, steps: tuple[Step, ...], step: Step, reason: str | None
+        self, task: FetchTask, steps: tuple[Step, ...], step: Step, page: FetchedPage
     ) -> None:
-        """Remember what the site needs, where both ways were open."""
-        if Step.STATIC in steps and len(steps) > 1 and reason is None:
+        """Remember what the site needs, where both ways were open; errors tell nothing."""
+        if Step.STATIC in steps and len(steps) > 1 and page.status_code < 400:
             self._memory.remember(task.url, needs_browser=step is not Step.STATIC)
 
     async def _climb(
@@ -169,6 +176,11 @@ class Ladder:
         return page, reason
 
 
-def _with_warning(page: FetchedPage, error: CinderError) -> FetchedPage:
-    warning = f"The page may need a browser, and rendering it failed: {error.message}"
+def _share(deadline: float) -> float:
+    """Return how much of the time that is left an engine may take that is not the first."""
+    return max(0.0, deadline - time.monotonic()) * _LATER_ENGINES_SHARE
+
+
+def _with_warning(page: FetchedPage, failure: str) -> FetchedPage:
+    warning = f"The page may need a browser, and rendering it failed: {failure}"
     return replace(page, warnings=(*page.warnings, warning))

@@ -112,7 +112,9 @@ class ScrapeService:
         _require_supported(request)
         key = cache_key(request, self._defaults.describe())
         flight = (key, request.result_handling, request.timeout_ms, request.cache)
-        log = self._logs.get(flight) or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        # Only of a flight under way: whoever keeps an error keeps its log alive as well.
+        joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
+        log = joined or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         self._logs[flight] = log
         origin, started = "web", time.monotonic()
         try:

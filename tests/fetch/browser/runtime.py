@@ -81,6 +81,13 @@ async def open_equipment(settings: Settings) -> AsyncIterator[Equipment]:
         yield make_equipment(settings, proxy)
 
 
+def make_profile(folder: Path, name: str = "master") -> Path:
+    """Make the folder of a person's profile."""
+    profile = folder / name
+    profile.mkdir(parents=True, exist_ok=True)
+    return profile
+
+
 def a_launch(equipment: Equipment, profile: Path) -> Launch:
     """How to start a headless shell on a folder."""
     return Launch(

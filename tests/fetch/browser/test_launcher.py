@@ -17,7 +17,7 @@ from cinder.fetch.browser.profiles import ProfileRoot
 from cinder.fetch.browser.session_cookies import FILE_NAME
 from tests.fetch.browser.conftest import browser_settings
 from tests.fetch.browser.processes import descendants
-from tests.fetch.browser.runtime import open_equipment
+from tests.fetch.browser.runtime import make_profile, open_equipment
 
 COOKIE = {"name": "session", "value": "1", "domain": "example.com", "path": "/"}
 
@@ -40,7 +40,7 @@ async def test_a_master_brings_back_the_session_of_the_one_before(
     equipment: Equipment, tmp_path: Path
 ) -> None:
     processes = descendants()
-    profile = ProfileRoot(tmp_path).master("master")
+    profile = make_profile(tmp_path)
     launcher = MasterLauncher(equipment, profile)
     worker = await launcher.start()
     await worker.browser.send("Storage.setCookies", cookies=[COOKIE])

@@ -9,12 +9,11 @@ import pytest
 
 from cinder.errors import BrowserUnavailable
 from cinder.fetch.browser.login import LoginBrowser, LoginOptions
-from cinder.fetch.browser.profiles import ProfileRoot
 from cinder.fetch.browser.session_cookies import FILE_NAME
 from tests.fetch.browser.conftest import browser_settings
 from tests.fetch.browser.display import Display, open_display
 from tests.fetch.browser.processes import browsers_on, descendants
-from tests.fetch.browser.runtime import open_equipment
+from tests.fetch.browser.runtime import make_profile, open_equipment
 from tests.site import Site
 
 
@@ -31,7 +30,7 @@ async def a_window(
     """Open a window and its first page; the second value tells what is wrong with that."""
     async with open_equipment(browser_settings(folder)) as equipment:
         seeing = replace(equipment, environment={**equipment.environment, "DISPLAY": display.name})
-        window = await LoginBrowser.open(seeing, ProfileRoot(folder).master("master"), options)
+        window = await LoginBrowser.open(seeing, make_profile(folder), options)
         try:
             with equipment.proxy.issue_pass() as proxy_pass:
                 yield window, await window.show(proxy_pass)
@@ -57,7 +56,7 @@ async def test_a_window_that_is_closed_at_once_is_just_closed(
     options = LoginOptions(initial_url=website.url("/silent"))
     async with open_equipment(browser_settings(tmp_path)) as equipment:
         seeing = replace(equipment, environment={**equipment.environment, "DISPLAY": display.name})
-        window = await LoginBrowser.open(seeing, ProfileRoot(tmp_path).master("master"), options)
+        window = await LoginBrowser.open(seeing, make_profile(tmp_path), options)
         for browser in browsers_on(tmp_path):
             browser.kill()
         with equipment.proxy.issue_pass() as proxy_pass:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cinder.fetch.browser.profiles import ProfileRoot
+from tests.fetch.browser.runtime import make_profile
 
 LONG_AGO = 1_000_000_000
 
@@ -30,7 +31,7 @@ def test_a_new_folder_has_nothing_of_an_earlier_process_with_this_ones_number(
 
 def test_a_workers_folder_is_removed_and_a_persons_is_not(tmp_path: Path) -> None:
     root = ProfileRoot(tmp_path)
-    slave, master = root.make_slave(), root.master("master")
+    slave, master = root.make_slave(), make_profile(tmp_path)
     for profile in (slave, master, slave):
         root.remove(profile)
     assert list(tmp_path.iterdir()) == [master]
@@ -40,7 +41,7 @@ def test_profiles_of_ended_processes_are_swept_and_all_else_stays(tmp_path: Path
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
     root = ProfileRoot(tmp_path)
-    kept = [root.make_slave(), root.master("master"), root.master("slave_of_fashion")]
+    kept = [root.make_slave(), *(make_profile(tmp_path, n) for n in ("master", "slave_of_fashion"))]
     (tmp_path / f"slave_{ended.pid}_1").mkdir()
     assert root.sweep() == [f"slave_{ended.pid}_1"]
     assert sorted(tmp_path.iterdir()) == sorted(kept)

@@ -7,7 +7,7 @@ from cinder.app import open_app
 from tests.fetch.browser.conftest import browser_settings
 from tests.fetch.browser.processes import descendants, open_files, until
 from tests.site import Site
-from tests.soak.footprint import growth_error, growth_per_page
+from tests.soak.footprint import growth_error, growth_per_page, least_of_each
 from tests.soak.renders import HOSTILE, Renders
 
 _HOSTILE_EVERY = 3
@@ -26,6 +26,11 @@ async def test_hostile_pages_do_no_harm_to_others_and_leave_nothing(
     assert descendants() <= processes
     await until(lambda: len(open_files()) <= len(files))
     assert list((tmp_path / "browser").glob("slave_*")) == []
+
+
+def test_of_samples_the_least_of_each_group_count() -> None:
+    samples = [(1, 30), (2, 10), (3, 20), (4, 40), (5, 15)]
+    assert least_of_each(2, samples) == [(2, 10), (3, 20), (5, 15)]
 
 
 def test_growth_is_the_slope_of_the_line_that_fits_best() -> None:

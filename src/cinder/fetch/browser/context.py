@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from cinder.egress import ProxyPass, Route
 from cinder.fetch.browser.connection import Session
 
-# After so many pages a context is made anew: what its process has gathered goes with it.
-_MAX_VISITS = 25
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purpose:
@@ -32,11 +29,6 @@ class Context:
     anchor: Session
     visits: int = 0
 
-    @property
-    def is_reusable(self) -> bool:
-        """Whether another page of the same caller may come in here."""
-        return self.purpose.caller is not None and self.visits < _MAX_VISITS
-
     async def clear(self, browser: Session, origins: Iterable[str]) -> None:
         """Forget what a page of these origins has left; its tab is closed already.
 
@@ -44,11 +36,19 @@ class Context:
             CommandFailed: the browser does not manage to.
             ConnectionClosed: the browser is gone.
         """
+        # What a page has sent with its last breath would bring cookies after it.
+        self.proxy_pass.close_connections()
         await asyncio.gather(
-            browser.send("Storage.clearCookies", browserContextId=self.id),
+            self.clear_cookies(browser),
+            # A script that goes on in the page's process keeps the anchor from answering.
+            self.anchor.send("Runtime.evaluate", expression="1"),
             self.anchor.send("Network.clearBrowserCache"),
             *(
                 self.anchor.send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
                 for origin in origins
             ),
         )
+
+    async def clear_cookies(self, browser: Session) -> None:
+        """Forget all cookies."""
+        await browser.send("Storage.clearCookies", browserContextId=self.id)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cinder.egress import ForwardProxy, Route
+from cinder.egress import Route
 from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
 from cinder.fetch.base import FetchTask
 from cinder.fetch.browser.blocklist import PageBlocking
@@ -14,6 +14,7 @@ from cinder.fetch.browser.home_headers import HomeHeaders
 from cinder.fetch.browser.identity import IdentitySettings, choose_identity
 from cinder.fetch.browser.interception import Interception
 from cinder.fetch.browser.pool import BrowserWorkerPool
+from cinder.fetch.browser.tab import ScriptFailed
 from cinder.fetch.browser.visit import Outfit, Visit, VisitSettings
 from cinder.fetch.browser.worker import WorkerTab
 from cinder.model.document import FetchedPage
@@ -26,7 +27,6 @@ class BrowserParts:
 
     finder: BrowserFinder
     pools: Mapping[Profile, BrowserWorkerPool]
-    proxy: ForwardProxy
     blocking: PageBlocking
     identity: IdentitySettings
     visit: VisitSettings
@@ -53,7 +53,7 @@ class BrowserParts:
         try:
             async with self.pools[Profile.DEFAULT].borrow_tab(Purpose()) as opened:
                 await opened.tab.evaluate("1")
-        except (ConnectionClosed, CommandFailed) as error:
+        except (ConnectionClosed, CommandFailed, ScriptFailed) as error:
             raise BrowserUnavailable(f"The browser started and ended: {error}") from error
 
 
@@ -75,7 +75,7 @@ class BrowserFetcher:
         try:
             async with parts.pools[task.render.profile].borrow_tab(purpose) as opened:
                 page = await self._visit(opened, task)
-                opened.is_tidy = not opened.tab.has_foreign_frames
+                opened.is_tidy = True
                 return page
         except ConnectionClosed as error:
             raise BrowserCrashed("The browser ended before the page was read") from error

@@ -85,6 +85,8 @@ def choose_identity(
 ) -> Identity:
     """Return the identity for one visit; `own_agent` is what the browser calls itself."""
     agents = tuple(filter(None, (settings.user_agent, *settings.user_agents)))
+    if is_mobile:
+        agents = tuple(agent for agent in agents if "Mobile" in agent)
     honest = own_agent.replace("HeadlessChrome", "Chrome")
     agent = random.choice(agents) if agents else _shorten_version(honest)  # noqa: S311 - no secret
     if is_mobile and not agents:

@@ -46,6 +46,7 @@ class ProfileLock:
     async def _take(self, lock: FileLock) -> None:
         deadline = time.monotonic() + self._timeout_seconds
         try:
+            self._profile.mkdir(parents=True, exist_ok=True, mode=0o700)
             await self._acquire(lock, deadline)
             self._path.write_text(str(os.getpid()))
             await self._outlast_orphan(deadline)

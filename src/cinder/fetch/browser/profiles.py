@@ -11,6 +11,11 @@ import psutil
 _SLAVE = re.compile(r"slave_(\d+)_(\d+)")
 
 
+def is_slave_name(name: str) -> bool:
+    """Whether a profile of this name is a worker's, to be removed when the worker has ended."""
+    return _SLAVE.fullmatch(name) is not None
+
+
 class ProfileRoot:
     """The folder below which all user data lives: a profile for each worker, and the master's."""
 
@@ -25,15 +30,9 @@ class ProfileRoot:
         profile.mkdir(parents=True, mode=0o700)
         return profile
 
-    def master(self, profile_id: str) -> Path:
-        """Return the folder of a person's profile, made if it is not there."""
-        profile = self.path / profile_id
-        profile.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return profile
-
     def remove(self, profile: Path) -> None:
         """Delete a worker's profile; a person's stays."""
-        if _SLAVE.fullmatch(profile.name):
+        if is_slave_name(profile.name):
             self._remove(profile)
 
     def sweep(self) -> list[str]:

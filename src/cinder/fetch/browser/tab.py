@@ -65,7 +65,12 @@ class Tab:
         """What the tab last asked for to show: after redirects, another than it was told to."""
         self.origins: set[str] = set()
         """Where the pages that the tab showed came from."""
-        self._frame_origins: set[str] = set()
+        self.has_foreign_frames = False
+        """Whether frames came from elsewhere than the page that they were in.
+
+        What they store is kept for their site within the page's, which no command clears.
+        """
+        self._main_origin = ""
         self.opened_windows: list[str] = []
         self.files_met = 0
         self.failure: CinderError | None = None
@@ -128,7 +133,14 @@ class Tab:
         if is_main:
             self.asked_url = url
         with suppress(ValueError):  # a document that comes from no server has no storage
-            (self.origins if is_main else self._frame_origins).add(origin_of(url))
+            self._note_origin(origin_of(url), is_main=is_main)
+
+    def _note_origin(self, origin: str, *, is_main: bool) -> None:
+        if is_main:
+            self._main_origin = origin
+            self.origins.add(origin)
+        is_foreign = origin != self._main_origin
+        self.has_foreign_frames |= is_foreign or len(self.origins) > _MAX_LOADS_KEPT
 
     def _note_answer(self, event: Message) -> None:
         if event["type"] != "Document" or event.get("frameId") != self.frame_id:
@@ -220,14 +232,6 @@ class Tab:
     def load_error(self) -> str | None:
         """The `net::ERR_…` for which the tab shows the browser's own error page, if it does."""
         return self._load_errors.get(self._loader)
-
-    @property
-    def has_foreign_frames(self) -> bool:
-        """Whether frames of its pages came from elsewhere.
-
-        What they store is kept for their site within the page's, which no command clears.
-        """
-        return not self._frame_origins <= self.origins
 
     def note_closed(self) -> None:
         """Take the news that the tab is gone."""

@@ -112,8 +112,7 @@ class Visit:
             await self._tab.session.send(command, **arguments)
         except CommandFailed as error:
             raise ScrapeFailed(
-                f"The browser cannot be set up as the settings want: {command} refuses "
-                f"{arguments}: {error}"
+                f"The browser cannot be set up as the settings want: {command} fails: {error}"
             ) from error
 
     async def _arrive(self) -> None:

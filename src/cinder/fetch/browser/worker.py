@@ -23,6 +23,7 @@ from cinder.fetch.browser.tab import Tab
 _log: FilteringBoundLogger = structlog.get_logger()
 
 _POLL_SECONDS = 0.05
+_CLEARING_SECONDS = 1
 _LOG_NAME = "chromium.log"
 _LOG_TAIL_CHARS = 600
 _SANDBOX_ADVICE = (
@@ -36,6 +37,7 @@ class WorkerLimits:
     """How much a worker may take before it is replaced."""
 
     max_pages: int = 200
+    max_pages_in_context: int = 25
     max_memory_bytes: int | None = 1024 * 1024 * 1024
     start_timeout_seconds: float = 20
     answer_timeout_seconds: float = 3
@@ -157,6 +159,7 @@ class BrowserWorker:
     def _fail_tabs(self, _: object) -> None:
         """Tell those who wait for events of a tab that there will be none."""
         for tab in self._tabs.values():
+            tab.note_closed()
             tab.fail(self.failure or BrowserCrashed())
         self._tabs.clear()
 
@@ -171,7 +174,11 @@ class BrowserWorker:
         self.pages += 1
         context = await self._take_context(purpose)
         context.visits += 1
-        session, target_id = await self._create_target(context.id)
+        try:
+            session, target_id = await self._create_target(context.id)
+        except BaseException:
+            context.proxy_pass.revoke()
+            raise
         tab = self._tabs[session.id] = Tab(session, target_id)
         return WorkerTab(tab=tab, worker=self, proxy_pass=context.proxy_pass, context=context)
 
@@ -190,6 +197,7 @@ class BrowserWorker:
     async def _take_context(self, purpose: Purpose) -> Context:
         kept, self._kept = self._kept, None
         if kept is not None and kept.purpose == purpose:
+            await kept.clear_cookies(self.browser)  # some may have come after the clearing
             return kept
         if kept is not None:
             await self._dispose(kept)
@@ -274,14 +282,31 @@ class BrowserWorker:
 
     async def _close(self, opened: "WorkerTab") -> None:
         context = opened.context
-        if context is not None and not (opened.is_tidy and context.is_reusable):
-            await self._dispose(context)
-            return
-        await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-        if context is not None:
-            await opened.tab.wait_closed()
-            await context.clear(self.browser, opened.tab.origins)
+        if context is None:
+            await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
+        elif opened.is_tidy and self._is_worth_keeping(context) and await self._clear(opened):
             self._kept = context
+        else:
+            await self._dispose(context)
+
+    def _is_worth_keeping(self, context: Context) -> bool:
+        limit = self._limits.max_memory_bytes
+        is_slim = limit is None or self._process.private_bytes() < limit // 2
+        is_fresh = context.visits < self._limits.max_pages_in_context
+        return context.purpose.caller is not None and is_fresh and is_slim
+
+    async def _clear(self, opened: "WorkerTab") -> bool:
+        """Close a tab and clear its context; return whether nothing is left in it."""
+        if opened.context is None:
+            return False
+        try:
+            async with asyncio.timeout(_CLEARING_SECONDS):
+                await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
+                await opened.tab.wait_closed()
+                await opened.context.clear(self.browser, opened.tab.origins)
+        except (CommandFailed, TimeoutError):
+            return False
+        return not opened.tab.has_foreign_frames
 
     async def _dispose(self, context: Context) -> None:
         context.proxy_pass.revoke()
@@ -306,8 +331,8 @@ class BrowserWorker:
         limit = self._limits.max_memory_bytes
         if limit is not None and (taken := self._process.private_bytes()) > limit:
             message = (
-                f"The page took {taken >> 20} MiB of memory, more than the {limit >> 20} MiB that "
-                "a browser may (setting browser.max-memory-bytes)"
+                f"With this page the browser took {taken >> 20} MiB of memory, more than the "
+                f"{limit >> 20} MiB that it may (setting browser.max-memory-bytes)"
             )
             self.condemn(ScrapeFailed(message), "fat")
 
@@ -331,6 +356,8 @@ class BrowserWorker:
 
     async def kill(self) -> None:
         """End the browser at once and wait until nothing of it is left."""
+        if self._kept is not None:
+            self._kept.proxy_pass.revoke()
         self._process.kill()
         self._process.connection.close()
         if not await self._process.wait_ended(self._limits.answer_timeout_seconds):
