@@ -43,7 +43,7 @@ def test_common_spellings_mean_the_same(alias: str, name: str) -> None:
 
 def test_a_shortcut_holds_its_modifiers_and_types_nothing() -> None:
     press = parse_key_combination("Control+A")
-    assert press == KeyPress("A", "KeyA", 65, held=(CONTROL,))
+    assert press == KeyPress("a", "KeyA", 65, held=(CONTROL,))
     assert press.modifiers == 2
 
 

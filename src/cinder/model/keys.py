@@ -35,8 +35,9 @@ def parse_key_combination(text: str) -> KeyPress:
     """
     *modifiers, name = _split(text)
     held = tuple(dict.fromkeys(_find_modifier(modifier) for modifier in modifiers))
-    pressed = _find_key(name)
     names = {modifier.key for modifier in held}
+    is_letter_of_shortcut = names and "Shift" not in names and len(name) == 1
+    pressed = _find_key(name.lower() if is_letter_of_shortcut else name)
     if "Shift" in names:
         pressed = _SHIFTED.get(pressed.key, pressed)
     if names - {"Shift"}:

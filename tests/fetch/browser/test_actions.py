@@ -276,7 +276,7 @@ async def test_modifiers_are_held_while_a_key_is_pressed(visitor: Visitor) -> No
     assert await logged(
         visitor, write("#name", "Ada"), press("Control+A"), press("Backspace"), press("b")
     ) == (
-        '<ul id="log"><li>name=Ada</li><li>key Control</li><li>key ctrl+A</li>'
+        '<ul id="log"><li>name=Ada</li><li>key Control</li><li>key ctrl+a</li>'
         "<li>key Backspace</li><li>name=</li><li>key b</li><li>name=b</li></ul>"
     )
 
@@ -348,7 +348,7 @@ async def test_a_scrape_of_too_much_fails(visitor: Visitor) -> None:
     small = replace(parts, visit=replace(parts.visit, max_body_bytes=50))
     error = await refusal(replace(visitor, parts=small), "/form", scrape("#wood"))
     assert error.message.startswith(
-        "actions[0] (scrape '#wood') could not be done: it has 89 characters, which is too much."
+        "actions[0] (scrape '#wood') could not be done: its 89 characters are more"
     )
 
 

@@ -34,7 +34,7 @@ _STIRRING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionLimits:
-    """How much actions may give back."""
+    """How much the actions of a request may give back."""
 
     max_html_chars: int = 10 * 1024 * 1024
     max_result_chars: int = 1024 * 1024
@@ -70,6 +70,7 @@ class ActionRunner:
         self._limits = limits
         self._clear_the_way = clear_the_way
         self._screenshots = 0
+        self._html_chars_left = limits.max_html_chars
         self._steps: dict[ActionType, Callable[[Action], Awaitable[ActionResult]]] = {
             ActionType.WAIT: self._wait,
             ActionType.CLICK: self._click,
@@ -188,9 +189,14 @@ class ActionRunner:
     async def _scrape(self, action: Action) -> ActionResult:
         if action.selector:
             await self._find(action.selector, needs_to_be_seen=False)
-        taken = await self._call("outer_html", action.selector, self._limits.max_html_chars)
+        taken = await self._call("outer_html", action.selector, self._html_chars_left)
         if "html" not in taken:
-            raise _NotDone(f"it has {taken['length']} characters, which is too much")
+            limit = self._limits.max_html_chars
+            raise _NotDone(
+                f"its {taken['length']} characters are more than is left of the {limit} that all "
+                "scrapes of a request may take (setting scrape.max-body-bytes)"
+            )
+        self._html_chars_left -= len(taken["html"])
         return ActionResult(
             type=action.type,
             message=f"Took {len(taken['html'])} characters of HTML.",
