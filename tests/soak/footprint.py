@@ -42,30 +42,39 @@ def _proportional_bytes(pid: int) -> int:
     return 0  # it has ended
 
 
-def least_of_each(number: int, samples: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return of each so many samples the least: garbage comes and goes, what leaks stays."""
-    groups = (samples[start : start + number] for start in range(0, len(samples), number))
-    return [min(group, key=lambda sample: sample[1]) for group in groups]
+def growth_per_page(samples: Sequence[tuple[int, int]], round_pages: int) -> float:
+    """Return the slope of the line that fits (page, bytes) best, by least squares.
+
+    A page is compared with those that had its place in earlier rounds: what a page takes depends
+    on which one it is, and on how long ago a hostile one brought a browser down.
+    """
+    deviations = _from_mean_of_place(samples, round_pages)
+    spread = sum(page**2 for page, _ in deviations)
+    return sum(page * size for page, size in deviations) / spread if spread else 0.0
 
 
-def growth_per_page(samples: Sequence[tuple[int, int]]) -> float:
-    """Return the slope of the line that fits (page, bytes) best, by least squares."""
-    if len(samples) < 2:
-        return 0.0
-    mean_page = sum(page for page, _ in samples) / len(samples)
-    mean_bytes = sum(size for _, size in samples) / len(samples)
-    spread = sum((page - mean_page) ** 2 for page, _ in samples)
-    product = sum((page - mean_page) * (size - mean_bytes) for page, size in samples)
-    return product / spread
-
-
-def growth_error(samples: Sequence[tuple[int, int]]) -> float:
+def growth_error(samples: Sequence[tuple[int, int]], round_pages: int) -> float:
     """Return the standard error of that slope: growth below it cannot be told from chance."""
-    if len(samples) < 3:
+    slope = growth_per_page(samples, round_pages)
+    deviations = _from_mean_of_place(samples, round_pages)
+    spread = sum(page**2 for page, _ in deviations)
+    free = len(samples) - min(len(samples), round_pages) - 1
+    if free < 1 or not spread:
         return 0.0
-    slope = growth_per_page(samples)
-    mean_page = sum(page for page, _ in samples) / len(samples)
-    mean_bytes = sum(size for _, size in samples) / len(samples)
-    spread = sum((page - mean_page) ** 2 for page, _ in samples)
-    rest = sum((size - mean_bytes - slope * (page - mean_page)) ** 2 for page, size in samples)
-    return float((rest / (len(samples) - 2) / spread) ** 0.5)
+    rest = sum((size - slope * page) ** 2 for page, size in deviations)
+    return float((rest / free / spread) ** 0.5)
+
+
+def _from_mean_of_place(
+    samples: Sequence[tuple[int, int]], round_pages: int
+) -> list[tuple[float, float]]:
+    """Return how far each sample is from the mean of those with the same place in a round."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    for page, size in samples:
+        places.setdefault(page % round_pages, []).append((page, size))
+    deviations = []
+    for same in places.values():
+        mean_page = sum(page for page, _ in same) / len(same)
+        mean_size = sum(size for _, size in same) / len(same)
+        deviations += [(page - mean_page, size - mean_size) for page, size in same]
+    return deviations

@@ -18,7 +18,6 @@ from tests.soak.footprint import (
     Footprint,
     growth_error,
     growth_per_page,
-    least_of_each,
     take_footprint,
 )
 
@@ -27,6 +26,8 @@ HOSTILE_EVERY = 10
 # Pages of the website, the URL that crashes browsers, and a page whose renderer is killed.
 CRASH_URL, KILLED = "chrome://crash", "killed"
 HOSTILE = ("endless", "popups", "alerts", CRASH_URL, KILLED, "huge-string", "buffers")
+# After so many pages the same ones come again.
+_ROUND_PAGES = HOSTILE_EVERY * len(HOSTILE)
 _HOSTILE_TIMEOUT_MS = 3_000
 _TIMEOUT_MS = 30_000
 
@@ -44,21 +45,18 @@ class Soak:
 
     def growth_bytes_per_100_pages(self, warm_up: int, *, own: bool = False) -> float:
         """Return how much memory grew after the first pages; `own` leaves the browsers out."""
-        return 100 * growth_per_page(self._memory(warm_up, own=own))
+        return 100 * growth_per_page(self._memory(warm_up, own=own), _ROUND_PAGES)
 
     def error_bytes_per_100_pages(self, warm_up: int, *, own: bool = False) -> float:
         """Return how far chance alone may move that figure."""
-        return 100 * growth_error(self._memory(warm_up, own=own))
+        return 100 * growth_error(self._memory(warm_up, own=own), _ROUND_PAGES)
 
     def _memory(self, warm_up: int, *, own: bool) -> list[tuple[int, int]]:
-        return least_of_each(
-            HOSTILE_EVERY,
-            [
-                (page, taken.own_bytes if own else taken.memory_bytes)
-                for page, taken in self.samples
-                if page > warm_up
-            ],
-        )
+        return [
+            (page, taken.own_bytes if own else taken.memory_bytes)
+            for page, taken in self.samples
+            if page > warm_up
+        ]
 
 
 class Renders:

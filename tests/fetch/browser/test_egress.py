@@ -25,7 +25,7 @@ from tests.fetch.browser.egress_site import (
     read_egress_log,
     run_script,
 )
-from tests.fetch.browser.processes import processes_of
+from tests.fetch.browser.processes import browsers_on, processes_of
 from tests.fetch.browser.ways_out import NEVER_TRIED, WAYS, pages_of
 from tests.site import Canary
 
@@ -50,12 +50,7 @@ def log() -> Iterator[EgressLog]:
 
 def browser_processes(folder: Path) -> list[psutil.Process]:
     """All processes of the browsers whose profiles lie below a folder."""
-    return [
-        member
-        for process in psutil.Process().children()
-        if any(a.startswith(f"--user-data-dir={folder}") for a in process.cmdline())
-        for member in processes_of(process.pid)
-    ]
+    return [member for browser in browsers_on(folder) for member in processes_of(browser.pid)]
 
 
 def peers(processes: list[psutil.Process]) -> set[tuple[str, int]]:

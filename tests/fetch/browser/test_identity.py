@@ -47,12 +47,13 @@ def test_each_of_several_agents_has_its_turn() -> None:
     assert {agent_for(settings) for _ in range(200)} == {"A", "B", "C"}
 
 
-def test_a_phone_has_a_phones_agent_unless_one_is_set() -> None:
+def test_a_phone_has_a_phones_agent_and_takes_only_a_phones_from_the_settings() -> None:
     assert agent_for(IdentitySettings(), is_mobile=True) == (
         "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
         "Chrome/141.0.0.0 Mobile Safari/537.36"
     )
-    assert agent_for(IdentitySettings(user_agent="Me/1"), is_mobile=True) == "Me/1"
+    both = IdentitySettings(user_agent="Desk/1", user_agents=("Phone/1 Mobile",))
+    assert agent_for(both, is_mobile=True) == "Phone/1 Mobile"
 
 
 def test_the_stealth_script_belongs_to_the_stealth_tier() -> None:

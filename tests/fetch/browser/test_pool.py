@@ -171,7 +171,6 @@ async def test_a_browser_that_does_not_start_gives_back_its_room_and_says_why(
 
 async def test_a_folder_that_takes_no_profiles_is_told_of(tmp_path: Path, website: Site) -> None:
     async with a_runtime(tmp_path) as runtime:
-        (tmp_path / "browser").rename(tmp_path / "moved")
         (tmp_path / "browser").write_text("a file in its place")
         with pytest.raises(BrowserUnavailable, match="No browser profile can be made"):
             await runtime.render(website.url("/article"))

@@ -7,7 +7,7 @@ from cinder.app import open_app
 from tests.fetch.browser.conftest import browser_settings
 from tests.fetch.browser.processes import descendants, open_files, until
 from tests.site import Site
-from tests.soak.footprint import growth_error, growth_per_page, least_of_each
+from tests.soak.footprint import growth_error, growth_per_page
 from tests.soak.renders import HOSTILE, Renders
 
 _HOSTILE_EVERY = 3
@@ -28,17 +28,15 @@ async def test_hostile_pages_do_no_harm_to_others_and_leave_nothing(
     assert list((tmp_path / "browser").glob("slave_*")) == []
 
 
-def test_of_samples_the_least_of_each_group_count() -> None:
-    samples = [(1, 30), (2, 10), (3, 20), (4, 40), (5, 15)]
-    assert least_of_each(2, samples) == [(2, 10), (3, 20), (5, 15)]
-
-
-def test_growth_is_the_slope_of_the_line_that_fits_best() -> None:
-    assert growth_per_page([(1, 10), (2, 12), (3, 14)]) == 2
-    assert growth_per_page([(1, 10), (2, 20), (3, 10)]) == 0
-    assert growth_per_page([(1, 10)]) == 0
+def test_growth_compares_pages_with_the_same_place_in_their_rounds() -> None:
+    assert growth_per_page([(1, 10), (2, 12), (3, 14)], 1) == 2
+    assert growth_per_page([(1, 10), (2, 99), (3, 10), (4, 99)], 2) == 0
+    assert growth_per_page([(1, 10), (2, 99), (3, 12), (4, 101)], 2) == 1
+    assert growth_per_page([(1, 10)], 2) == 0
 
 
 def test_the_error_of_growth_is_how_far_the_samples_are_from_the_line() -> None:
-    assert growth_error([(1, 10), (2, 12), (3, 14)]) == 0
-    assert growth_error([(1, 10), (2, 20), (3, 10)]) > growth_error([(1, 10), (2, 12), (3, 10)])
+    assert growth_error([(1, 10), (2, 12), (3, 14)], 1) == 0
+    assert growth_error([(1, 10), (2, 20), (3, 10)], 1) > growth_error(
+        [(1, 10), (2, 12), (3, 10)], 1
+    )

@@ -111,8 +111,11 @@ class Visit:
         try:
             await self._tab.session.send(command, **arguments)
         except CommandFailed as error:
+            # Headers of the settings may be secret; what is emulated is not.
+            shown = f" of {arguments}" if command.startswith("Emulation.") else ""
             raise ScrapeFailed(
-                f"The browser cannot be set up as the settings want: {command} fails: {error}"
+                f"The browser cannot be set up as the settings want: {command}{shown} fails: "
+                f"{error}"
             ) from error
 
     async def _arrive(self) -> None:
