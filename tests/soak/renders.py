@@ -29,6 +29,7 @@ HOSTILE = ("endless", "popups", "alerts", CRASH_URL, KILLED, "huge-string", "buf
 # After so many pages the same ones come again.
 _ROUND_PAGES = HOSTILE_EVERY * len(HOSTILE)
 _HOSTILE_TIMEOUT_MS = 3_000
+_CLEARING_SECONDS = 15
 _TIMEOUT_MS = 30_000
 
 Report = Callable[[str], None]
@@ -75,11 +76,21 @@ class Renders:
             elif failure := await self._render(number):
                 soak.failures.append(f"page {number}: {failure}")
                 report(soak.failures[-1])
+            await self._wait_until_cleared()
             soak.samples.append((number, take_footprint()))
             soak.pages = number
             if number % 25 == 0:
                 report(_line(*soak.samples[-1]))
         return soak
+
+    async def _wait_until_cleared(self) -> None:
+        """Wait until what the page left has been cleared away."""
+        labels = {"profile": "default", "state": "busy"}
+        registry = self._app.metrics.registry
+        async with asyncio.timeout(_CLEARING_SECONDS):
+            # Nothing tells when: the metrics are what there is to see from outside.
+            while registry.get_sample_value("cinder_browser_pool", labels):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
 
     async def _render(self, number: int) -> str | None:
         """Render an ordinary page; return what is wrong with it."""
