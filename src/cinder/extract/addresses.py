@@ -56,7 +56,9 @@ def _resolve_attribute(attributes: LexborAttributes, name: str, base: can_ada.UR
     value = attributes.get(name)
     if value is None:
         return
-    resolved = absolute_address(base, value)
+    # An image may stand in the page itself; a link to one leads nowhere.
+    is_dead = name == "href" and is_data_image(value)
+    resolved = None if is_dead else absolute_address(base, value)
     if resolved is None:
         del attributes[name]
     elif resolved != value:

@@ -1,13 +1,14 @@
 """Takes out of a page what is not content: code, hidden parts, page chrome, what a caller names."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import is_data_image
+from cinder.extract.hidden_text import HiddenText, find_hidden, is_hidden
 from cinder.extract.html_tree import detach, element_walk
+from cinder.extract.style_rules import HidingRules
 
 _INVISIBLE_TAGS = frozenset(
     (
@@ -24,10 +25,9 @@ _CHROME_ROLES = frozenset(
     )
 )
 _CONTENT_TAGS = frozenset(("article", "main"))
-_NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
-_HIDING_STYLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 # A form with more text than this wraps a page rather than asks for something.
 _FORM_MAX_TEXT = 600
+_NO_RULES = HidingRules()
 
 
 def remove_matching(tree: LexborHTMLParser, selectors: Sequence[str]) -> None:
@@ -61,9 +61,25 @@ def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[Lexb
     return outermost
 
 
-def remove_invisible(root: LexborNode) -> None:
-    """Take out scripts, styles, comments, embedded documents, hidden elements and dead images."""
-    detach([node for node in root.traverse() if _is_invisible(node)])
+def remove_invisible(
+    root: LexborNode, rules: HidingRules = _NO_RULES, report: HiddenText | None = None
+) -> None:
+    """Take out scripts, styles, comments, embedded documents, hidden elements and dead images.
+
+    The text that was hidden from visitors goes into the report.
+    """
+    never_shown: list[LexborNode] = []
+    hidden: list[LexborNode] = []
+    for node in root.traverse():
+        if _is_never_shown(node):
+            never_shown.append(node)
+        elif is_hidden(node.tag, node.attributes, rules):
+            hidden.append(node)
+    detach(never_shown)
+    outermost = find_hidden(hidden, root)
+    if report is not None:
+        report.add(outermost)
+    detach(outermost)
 
 
 def remove_base64_images(root: LexborNode) -> None:
@@ -102,25 +118,11 @@ def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNod
         raise InvalidRequest(problems=(problem,)) from None
 
 
-def _is_invisible(node: LexborNode) -> bool:
+def _is_never_shown(node: LexborNode) -> bool:
     tag = node.tag
     if not node.is_element_node:
         return node.is_comment_node or tag is None
-    return (
-        tag in _INVISIBLE_TAGS or _is_hidden(node, tag) or (tag == "img" and not _has_source(node))
-    )
-
-
-def _is_hidden(node: LexborNode, tag: str | None) -> bool:
-    if tag in _NEVER_HIDDEN:
-        return False
-    attributes = node.attributes
-    if tag == "dialog" and "open" not in attributes:
-        return True
-    if "hidden" in attributes:
-        return attributes["hidden"] != "until-found"
-    style = attributes.get("style")
-    return style is not None and _HIDING_STYLE.search(style) is not None
+    return tag in _INVISIBLE_TAGS or (tag == "img" and not _has_source(node))
 
 
 def _has_source(image: LexborNode) -> bool:

@@ -18,13 +18,18 @@ from cinder.extract.cleaning import (
     strip_attributes,
 )
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
+from cinder.extract.formulas import may_hold_formulas, unify_formulas
+from cinder.extract.hidden_text import HiddenText
 from cinder.extract.html_tree import content_root, document_base, parse_html
+from cinder.extract.images import restore_images
 from cinder.extract.links import collect_images, collect_links
 from cinder.extract.main_content import keep_main_content
-from cinder.extract.markdown import to_markdown
+from cinder.extract.markdown import html_of, tree_to_markdown
 from cinder.extract.metadata import read_metadata
 from cinder.extract.options import ExtractOptions
 from cinder.extract.plain_content import plain_to_html, plain_to_markdown
+from cinder.extract.streamed_parts import place_streamed_parts
+from cinder.extract.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
@@ -85,7 +90,7 @@ class _Content:
 
     @property
     def html(self) -> str:
-        return "\n".join(_html_of(root) for root in self.roots)
+        return "\n".join(map(html_of, self.roots))
 
     @property
     def text(self) -> str:
@@ -128,6 +133,11 @@ class _Page:
         body = content_root(tree)
         if body is None:
             return _Content([], (), ())
+        rules = read_hiding_rules(tree)
+        place_streamed_parts(body)
+        if may_hold_formulas(self._text):
+            unify_formulas(body)
+        restore_images(body)
         included = find_included(tree, content.include_tags)
         roots = included if content.include_tags else [body]
         resolve_addresses(body, base)
@@ -138,15 +148,17 @@ class _Page:
         )
         if content.include_tags and not included:
             selected.warnings = ("No element of the page matches includeTags.",)
-        self._clean(selected)
+        self._clean(selected, rules)
         return selected
 
-    def _clean(self, selected: _Content) -> None:
+    def _clean(self, selected: _Content, rules: HidingRules) -> None:
         content = self._options.content
+        hidden = HiddenText()
         for root in selected.roots:
-            remove_invisible(root)
+            remove_invisible(root, rules, hidden)
             if self._options.remove_base64_images:
                 remove_base64_images(root)
+        selected.warnings += hidden.warnings
         # What a caller names is the content, whatever it looks like.
         if content.include_tags:
             return
@@ -156,28 +168,25 @@ class _Page:
             selected.roots = [keep_main_content(root) for root in selected.roots]
 
     def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
-        html = ""
-        if self._options.wants_markdown or Format.HTML in self._options.formats:
+        html = None
+        if Format.HTML in self._options.formats:
             for root in selected.roots:
                 strip_attributes(root)
             html = selected.html
-        markdown = to_markdown(html) if self._options.wants_markdown else None
-        counted = selected.text if markdown is None else markdown
+        # Last, because it changes the tree.
+        markdown = tree_to_markdown(selected.roots) if self._options.wants_markdown else None
+        counted = selected.text if markdown is None else markdown.text
         return Extraction(
             text=self._text,
-            markdown=markdown,
-            html=html if Format.HTML in self._options.formats else None,
+            markdown=markdown.text if markdown is not None else None,
+            html=html,
             links=selected.links,
             images=selected.images,
             metadata=metadata,
             word_count=count_words(counted),
             token_count=_count_tokens(counted),
-            warnings=selected.warnings,
+            warnings=selected.warnings + (markdown.warnings if markdown is not None else ()),
         )
-
-
-def _html_of(root: LexborNode) -> str:
-    return (root.inner_html if root.tag in ("html", "body") else root.html) or ""
 
 
 def _count_tokens(text: str) -> int:

@@ -1,0 +1,213 @@
+"""Keeps the text of a page from being read as markdown or as HTML.
+
+What would change the meaning of the markdown is put behind characters that no text holds before
+the conversion, and comes back escaped after it.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from cinder.extract.invisible_characters import without_controls, without_invisible_characters
+
+# Noncharacters: cleaning has taken them out of the page, and the converter leaves them alone.
+_MASKS = {
+    "*": "\ufdd0",
+    "_": "\ufdd1",
+    "`": "\ufdd2",
+    "~": "\ufdd3",
+    "<": "\ufdd4",
+    "&": "\ufdd5",
+    "]": "\ufdd6",
+    "\\": "\ufdd7",
+    "=": "\ufdd8",
+    "-": "\ufdd9",
+    "+": "\ufdda",
+    "#": "\ufddb",
+    ">": "\ufddc",
+    ".": "\ufddd",
+    ")": "\ufdde",
+    "$": "\ufddf",
+}
+_PLAIN = {mask: character for character, mask in _MASKS.items()}
+_HELD_OPEN, _HELD_CLOSE = "\ufde0", "\ufde1"
+
+# Tags with their attributes, and whole elements whose text is exact.
+_MARKUP = re.compile(
+    r"(<pre[ >].*?</pre>|<code[ >].*?</code>|<kbd[ >].*?</kbd>|<samp[ >].*?</samp>|<tt[ >].*?</tt>"
+    r"|<span (?:class=\"math (?:inline|display)|data-literal=\")\">[^<]*</span>"
+    r"|<[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>)",
+    re.DOTALL,
+)
+_EXACT = re.compile(r"<span (?:class=\"math (inline|display)|data-literal=\")\">([^<]*)</span>")
+_NOTE_MARK = re.compile(r"\[\^?[\w*†‡§-]{1,40}\]:?")
+_TEX_DOLLAR = re.compile(r"(?<!\\)\$")
+_TEX_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+_MAX_ROW = 5_000
+_MAX_HELD_DIGITS = 9
+_FORMULA_MARKS = ('class="math ', "\\(", "\\[")
+_TITLE = re.compile(r" title=\"[^\"]*\"")
+_BLOCK = re.compile(
+    r"</?(?:article|aside|address|blockquote|body|br|center|dd|details|div|dl|dt|fieldset|figure|"
+    r"footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table|tbody|td|tfoot|th|"
+    r"thead|tr|ul)[\s>]"
+)
+_LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
+_SPECIAL = re.compile(
+    r"https?://[^\s<>&]{1,2000}"
+    r"|\\\((?P<inline>[^\\]{1,500}(?:\\[^()\[\]][^\\]{0,500}){0,50})\\\)"
+    r"|\\\[(?P<display>[^\\]{1,500}(?:\\[^()\[\]][^\\]{0,500}){0,50})\\\]"
+    r"|(?P<open>&lt;)(?=[a-zA-Z/!?])"
+    r"|(?P<entity>&amp;)(?=(?:#[xX]?[0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
+    r"|(?P<star>\*)(?:(?<!\s\*)|(?!\s))"
+    r"|(?P<underscore>_)(?:(?<![^\W_]_)|(?![^\W_]))"
+    r"|(?P<link>\])(?=[(\[:])"
+    r"|(?P<other>[`~\\])"
+    r"|(?P<dollar>\$)"
+    r"|^\s{0,9}(?P<number>[0-9]{1,9})(?P<point>[.)])(?=\s|$)"
+    r"|^(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
+)
+_DOUBTFUL = re.compile(r"[*_`~\\\]&$]")
+_DOUBTFUL_START = re.compile(r"\s{0,9}(?:[-+=#]|[0-9]{1,9}[.)])")
+_UNESCAPED = {"open": "<", "entity": "&"}
+_MASKED = re.compile("[\ufdd0-\ufddf]")
+_HELD = re.compile(f"{_HELD_OPEN}([0-9]+){_HELD_CLOSE}")
+# These do something only where a line begins, maybe within a quote or a list.
+_LEADS = frozenset("=-+#>.)")
+_MAX_LINE_START = 200
+_LINE_START = re.compile(r"(?:[ >]|[-+*] |[0-9]+[.)] )*[0-9]*")
+# These do nothing alone, except that a star before a word may begin a list.
+_PAIRED = {"*": "(?<=[^\\W_])\ufdd0", "_": "\ufdd1", "`": "\ufdd2", "~": "\ufdd3"}
+
+
+@dataclass(slots=True)
+class LiteralText:
+    """What was masked in one page, to be put back when it is markdown."""
+
+    held: list[str] = field(default_factory=list)
+    has_formulas: bool = False
+
+    def mask(self, html: str) -> str:
+        """Return the HTML with all that would change meaning masked, on one line but for code.
+
+        Characters that nobody sees go first: they might be masks, or split what must be masked.
+        """
+        # A sum of money beside formulas would begin one.
+        self.has_formulas = any(mark in html for mark in _FORMULA_MARKS)
+        pieces = [
+            piece if piece.isascii() else without_invisible_characters(piece)
+            for piece in _MARKUP.split(without_controls(html.replace("&nbsp;", " ")))
+        ]
+        for index in range(0, len(pieces), 2):
+            text = pieces[index]
+            if not text or text.isspace():
+                pieces[index] = " " if text and _is_between_words(pieces, index) else ""
+                continue
+            if "\n" in text:
+                text = pieces[index] = _LINE_BREAK.sub(" ", text)
+            # One look for a character that may need it saves a longer one at every other.
+            if _DOUBTFUL.search(text) or _DOUBTFUL_START.match(text):
+                pieces[index] = _SPECIAL.sub(self._masked, text)
+        for index in range(1, len(pieces), 2):
+            tag = pieces[index]
+            if tag.endswith("</span>") and tag != "</span>":
+                pieces[index] = _EXACT.sub(self._exact, tag)
+            elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
+                # It shows only under a pointer, and mostly says again what is there.
+                pieces[index] = _TITLE.sub("", tag)
+        return "".join(pieces)
+
+    def unmask(self, markdown: str) -> str:
+        """Return the markdown with what was masked in it, escaped where it must be."""
+        if _MASKED.search(markdown):
+            markdown = "\n\n".join(map(_unmask_paragraph, markdown.split("\n\n")))
+        if self.held:
+            markdown = _HELD.sub(self._let_go, markdown)
+        return markdown
+
+    def _hold(self, text: str) -> str:
+        self.held.append(text)
+        return f"{_HELD_OPEN}{len(self.held) - 1}{_HELD_CLOSE}"
+
+    def _let_go(self, found: re.Match[str]) -> str:
+        index = int(found[1][:_MAX_HELD_DIGITS])
+        text = self.held[index] if index < len(self.held) else ""
+        return text.replace("|", "\\|") if "|" in text and _is_in_table(found) else text
+
+    def _exact(self, found: re.Match[str]) -> str:
+        if found[1]:
+            tex = _without_references(found[2])
+            return self._hold(_as_formula(tex, display=found[1] == "display"))
+        # A page may have such spans of its own, with anything in them.
+        if _NOTE_MARK.fullmatch(found[2]):
+            return self._hold(found[2])
+        return _SPECIAL.sub(self._masked, found[2])
+
+    def _masked(self, found: re.Match[str]) -> str:
+        kind = found.lastgroup
+        if kind is None or (kind == "dollar" and not self.has_formulas):
+            return found[0]
+        if kind in ("lead", "point"):
+            return _masked_lead(found)
+        if kind in ("inline", "display"):
+            formula = _as_formula(_without_references(found[kind]), display=kind == "display")
+            return self._hold(formula)
+        return _MASKS[_UNESCAPED.get(kind, found[0])]
+
+
+def _masked_lead(found: re.Match[str]) -> str:
+    """Mask what begins a list, a heading, a quote or a rule where it begins a line."""
+    if found["point"]:
+        return found[0][:-1] + _MASKS[found["point"]]
+    lead = found["lead"].replace("&gt;", ">")
+    return found["space"] + _MASKS[lead[0]] + lead[1:]
+
+
+def _is_between_words(pieces: list[str], index: int) -> bool:
+    """Whether the white space at an index stands between inline elements, where it shows."""
+    around = pieces[max(index - 1, 0) : index + 2 : 2]
+    return len(around) > 1 and not any(map(_BLOCK.match, around))
+
+
+def _is_in_table(found: re.Match[str]) -> bool:
+    start = found.start()
+    line = found.string.rfind("\n", max(0, start - _MAX_ROW), start) + 1
+    return found.string.startswith("|", line)
+
+
+def _as_formula(tex: str, *, display: bool) -> str:
+    """Return TeX as markdown, without what would end it or be read as HTML or as a link."""
+    tex = " ".join(tex.split()).replace("](", "] (")
+    tex = _TEX_TAG.sub("< ", _TEX_DOLLAR.sub(r"\\$", tex))
+    return f"$${tex}$$" if display else f"${tex}$"
+
+
+def _without_references(html: str) -> str:
+    return html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _unmask_paragraph(paragraph: str) -> str:
+    if not _MASKED.search(paragraph):
+        return paragraph
+    for character, pattern in _PAIRED.items():
+        if paragraph.count(_MASKS[character]) + paragraph.count(character) == 1:
+            paragraph = re.sub(pattern, character, paragraph)
+    return _MASKED.sub(_escaped, paragraph)
+
+
+def _begins_a_line(found: re.Match[str]) -> bool:
+    start = found.start()
+    line = found.string.rfind("\n", max(0, start - _MAX_LINE_START), start) + 1
+    if start - line > _MAX_LINE_START:
+        return False
+    return _LINE_START.fullmatch(found.string, line, start) is not None
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = _PLAIN[found[0]]
+    if character in _LEADS and not _begins_a_line(found):
+        return character
+    if character != "\\":
+        return f"\\{character}"
+    following = found.string[found.end() : found.end() + 1]
+    is_escape = following in _PLAIN or (following.isascii() and not following.isalnum())
+    return "\\\\" if is_escape and following.strip() else "\\"
