@@ -123,7 +123,7 @@ class ScrapeSettings(Section):
     """Fetching pages and turning them into content."""
 
     strip_chrome_tags: bool = True
-    """Whether navigation, headers, footers and side bars are left out of a page's content."""
+    """Whether navigation, headers, footers and side bars are left out of a whole page."""
     remove_base64_images: bool = True
     """Whether images embedded as data: URLs are left out of a page's content."""
     navigate_timeout_ms: int = Field(30_000, ge=100)

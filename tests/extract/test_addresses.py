@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.extract.addresses import resolve_addresses
+from cinder.extract.addresses import give_lazy_images_their_source, resolve_addresses
 from cinder.extract.html_tree import parse_address, parse_html
 
 BASE = "https://example.com/dir/page"
@@ -11,6 +11,7 @@ BASE = "https://example.com/dir/page"
 def resolved(html: str, base: str = BASE) -> str:
     body = parse_html(html).body
     assert body is not None
+    give_lazy_images_their_source(body)
     resolve_addresses(body, parse_address(base))
     return body.inner_html or ""
 

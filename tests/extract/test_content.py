@@ -81,10 +81,11 @@ def test_the_whole_page_can_be_asked_for_with_and_without_its_chrome() -> None:
     assert all(word in full for word in ("Menu", "Title", "Buy", "Imprint"))
 
 
-def test_chrome_inside_the_content_stays_unless_stripped() -> None:
+def test_chrome_of_a_whole_page_stays_unless_stripped() -> None:
     page = f"<article>{STORY}<aside>Beside</aside></article>"
-    assert "Beside" not in (extract(page).markdown or "")
-    assert "Beside" in (extract(page, strip_chrome_tags=False).markdown or "")
+    whole = ContentOptions(only_main_content=False)
+    assert "Beside" not in (extract(page, content=whole).markdown or "")
+    assert "Beside" in (extract(page, content=whole, strip_chrome_tags=False).markdown or "")
 
 
 def test_included_elements_are_the_content() -> None:

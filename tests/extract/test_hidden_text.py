@@ -144,3 +144,9 @@ def test_an_element_that_was_named_stays_though_hidden() -> None:
     root = parse_html("<div hidden><p>x</p></div>").css("div")[0]
     remove_invisible(root)
     assert root.text() == "x"
+
+
+def test_a_page_that_fades_in_is_shown() -> None:
+    story = f"<h1>Story</h1><p>{'A sentence of the story. ' * 20}</p>"
+
+    assert _warnings(f'<div style="opacity:0">{story}</div>') == ()

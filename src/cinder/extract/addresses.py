@@ -23,13 +23,17 @@ def resolve_addresses(root: LexborNode, base: can_ada.URL | None) -> None:
     """Rewrite href, src, srcset and poster below `root`; without a base, relative ones stay."""
     for node in element_walk(root):
         names = node.attributes.keys()
-        if node.tag == "img":
-            _give_lazy_image_its_source(node)
         for name in _SINGLE_ADDRESSES:
-            if name in names or (name == "src" and node.tag == "img"):
+            if name in names:
                 _resolve_attribute(node.attrs, name, base)
         if "srcset" in names or "data-srcset" in names:
             _resolve_source_set(node.attrs, base)
+
+
+def give_lazy_images_their_source(root: LexborNode) -> None:
+    """Let the images below `root` that wait for a script show what it would."""
+    for image in root.css("img"):
+        _give_lazy_image_its_source(image)
 
 
 def is_data_image(address: str) -> bool:

@@ -17,18 +17,18 @@ from cinder.extract.cleaning import (
     remove_matching,
     strip_attributes,
 )
+from cinder.extract.completion import complete_body
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
-from cinder.extract.formulas import may_hold_formulas, unify_formulas
 from cinder.extract.hidden_text import HiddenText
 from cinder.extract.html_tree import content_root, document_base, parse_html
-from cinder.extract.images import restore_images
 from cinder.extract.links import collect_images, collect_links
 from cinder.extract.main_content import keep_main_content
+from cinder.extract.main_content.page_hints import read_hints
+from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.extract.markdown import html_of, tree_to_markdown
 from cinder.extract.metadata import read_metadata
 from cinder.extract.options import ExtractOptions
 from cinder.extract.plain_content import plain_to_html, plain_to_markdown
-from cinder.extract.streamed_parts import place_streamed_parts
 from cinder.extract.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import Extraction, PageMetadata
@@ -40,7 +40,12 @@ _COUNTED_CHARS = 10_000
 
 
 def extract_content(
-    body: bytes, *, content_type: str, url: str, options: ExtractOptions
+    body: bytes,
+    *,
+    content_type: str,
+    url: str,
+    options: ExtractOptions,
+    scorer: BlockScorer | None = None,
 ) -> Extraction:
     """Turn a page into the formats asked for.
 
@@ -49,6 +54,7 @@ def extract_content(
         content_type: the whole Content-Type header, empty when there was none.
         url: where the page finally came from.
         options: what to produce.
+        scorer: what tells the main content; None for the one that comes with the package.
 
     Raises:
         InvalidRequest: one of the caller's selectors is not valid CSS.
@@ -56,7 +62,7 @@ def extract_content(
     text = decode_body(body, content_type)
     kind = content_kind(content_type, text)
     if kind.shape is Shape.HTML:
-        return _Page(text, url, options).extract()
+        return _Page(text, url, options, scorer).extract()
     if kind.shape is Shape.BINARY:
         named = content_type or "the type of the body"
         return Extraction(
@@ -100,10 +106,13 @@ class _Content:
 class _Page:
     """An HTML page on its way to becoming content."""
 
-    def __init__(self, text: str, url: str, options: ExtractOptions) -> None:
+    def __init__(
+        self, text: str, url: str, options: ExtractOptions, scorer: BlockScorer | None
+    ) -> None:
         self._text = text
         self._url = url
         self._options = options
+        self._scorer = scorer
 
     def extract(self) -> Extraction:
         metadata = PageMetadata()
@@ -113,7 +122,7 @@ class _Page:
             tree = parse_html(self._text)
             base = document_base(tree, self._url)
             metadata = read_metadata(tree, base)
-            return self._render(self._select(tree, base), metadata)
+            return self._render(self._select(tree, base, metadata), metadata)
         except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
             return self._uncleaned(str(exc)[:200] or type(exc).__name__, metadata)
 
@@ -126,7 +135,9 @@ class _Page:
             warnings=(warning,),
         )
 
-    def _select(self, tree: LexborHTMLParser, base: can_ada.URL | None) -> _Content:
+    def _select(
+        self, tree: LexborHTMLParser, base: can_ada.URL | None, metadata: PageMetadata
+    ) -> _Content:
         """Narrow the tree to its content, taking the links of the whole page on the way."""
         formats, content = self._options.formats, self._options.content
         remove_matching(tree, content.exclude_tags)
@@ -134,13 +145,9 @@ class _Page:
         if body is None:
             return _Content([], (), ())
         rules = read_hiding_rules(tree)
-        place_streamed_parts(body)
-        if may_hold_formulas(self._text):
-            unify_formulas(body)
-        restore_images(body)
+        complete_body(body, self._text)
         included = find_included(tree, content.include_tags)
         roots = included if content.include_tags else [body]
-        resolve_addresses(body, base)
         selected = _Content(
             roots,
             links=collect_links(roots, base) if Format.LINKS in formats else None,
@@ -149,23 +156,29 @@ class _Page:
         if content.include_tags and not included:
             selected.warnings = ("No element of the page matches includeTags.",)
         self._clean(selected, rules)
+        if not content.include_tags:
+            # What a caller names is the content, whatever it looks like.
+            self._narrow(selected, tree, metadata)
+        for root in selected.roots:
+            resolve_addresses(root, base)
         return selected
 
     def _clean(self, selected: _Content, rules: HidingRules) -> None:
-        content = self._options.content
         hidden = HiddenText()
         for root in selected.roots:
             remove_invisible(root, rules, hidden)
             if self._options.remove_base64_images:
                 remove_base64_images(root)
         selected.warnings += hidden.warnings
-        # What a caller names is the content, whatever it looks like.
-        if content.include_tags:
+
+    def _narrow(self, selected: _Content, tree: LexborHTMLParser, metadata: PageMetadata) -> None:
+        if self._options.content.only_main_content:
+            hints = read_hints(tree, metadata, self._url)
+            scorer = self._scorer or shipped_scorer()
+            selected.roots = [keep_main_content(root, hints, scorer) for root in selected.roots]
             return
         for root in selected.roots if self._options.strip_chrome_tags else ():
             remove_chrome(root)
-        if content.only_main_content:
-            selected.roots = [keep_main_content(root) for root in selected.roots]
 
     def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
         html = None

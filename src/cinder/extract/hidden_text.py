@@ -103,7 +103,8 @@ def find_hidden(nodes: Iterable[LexborNode], root: LexborNode) -> list[LexborNod
 
 
 def _may_frame_a_page(node: LexborNode) -> bool:
-    if _is_trick(node):
+    # Pages that fade in begin see-through.
+    if _is_tricked_away(_declarations(node.attributes.get("style") or "")):
         return False
     return node.attributes.get("id") in _PAGE_IDS or node.css_first("main, article, h1") is not None
 

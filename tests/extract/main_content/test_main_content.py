@@ -4,14 +4,20 @@ import pytest
 
 from cinder.extract.html_tree import parse_html
 from cinder.extract.main_content import keep_main_content
+from cinder.extract.main_content.page_hints import read_hints
+from cinder.extract.main_content.scorer import shipped_scorer
 from cinder.extract.visible_text import visible_text
+from cinder.model.document import PageMetadata
 
 PROSE = "<p>" + "A sentence of the story, long enough to count. " * 10 + "</p>"
 LINKS = "<ul>" + "<li><a href=/x>A link to somewhere else</a></li>" * 10 + "</ul>"
 
 
 def main_text(html: str) -> str:
-    return visible_text(keep_main_content(parse_html(html).css("body")[0]))
+    tree = parse_html(html)
+    body = tree.css("body")[0]
+    hints = read_hints(tree, PageMetadata(), "https://site.test/story")
+    return visible_text(keep_main_content(body, hints, shipped_scorer()))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,17 @@
+"""The main content of a page: its blocks, scored by what was learned from real pages."""
+
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.main_content.blocks import read_blocks
+from cinder.extract.main_content.page_hints import PageHints
+from cinder.extract.main_content.pruning import prune
+from cinder.extract.main_content.scorer import BlockScorer
+from cinder.extract.main_content.selection import choose_blocks
+
+__all__ = ["keep_main_content"]
+
+
+def keep_main_content(root: LexborNode, hints: PageHints, scorer: BlockScorer) -> LexborNode:
+    """Return the element that holds the page's main content, and nothing else any more."""
+    tree = read_blocks(root)
+    return prune(tree, choose_blocks(tree, scorer.score(tree, hints)))

@@ -1,0 +1,219 @@
+"""Features: what the scorer knows about a block: its words, its place in the page, the page."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from cinder.extract.main_content.blocks import BlockTree, Element
+from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.page_hints import PageHints
+from cinder.extract.main_content.structure import (
+    count_siblings,
+    find_container,
+    find_nearest,
+    read_paths,
+)
+
+_WORD = re.compile(r"\w+")
+# A block is known by how it begins; the rest of a long one adds nothing but time.
+_HEAD_CHARS = 300
+_CHROME_PHRASE = re.compile(
+    r"(?i)\b(?:copyright|all rights reserved|privacy policy|terms of|cookies?|subscribe|"
+    r"newsletter|sign up|log ?in|sign in|share|follow us|read more|related|you may also|"
+    r"comments?|reply|advertisement|sponsored|skip to|menu|search|add to cart|click here|"
+    r"learn more|view all|see all|load more|shop now)\b|©"
+)
+_ENDINGS = dict.fromkeys(".!?\u3002\uff01\uff1f", 1) | {":": 2, "…": 3}
+_SHAPES = {"div": 1, "p": 2, "li": 3, "td": 4, "th": 4, "dt": 5, "dd": 5, "pre": 6, "section": 7}
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+
+_NOT_AROUND = 50
+_LEVELS_UP = 4
+_REPEATS_LEVELS_UP = 7
+_REPEATS_MIN = 3
+
+
+class PageFeatures:
+    """The features of every block of one page, in three parts: of the page, its place, itself."""
+
+    def __init__(self, tree: BlockTree, hints: PageHints, weights: MarkWeights) -> None:
+        self._tree = tree
+        self._hints = hints
+        self._blocks = tree.blocks
+        self._elements = tree.elements
+        self._texts = [block.text.strip() for block in tree.blocks]
+        self._copies = Counter(text[:_HEAD_CHARS] for text in self._texts)
+        self._around, self._marks = read_paths(tree, weights)
+        self._siblings, self._ranks = count_siblings(tree)
+        self._container = find_container(tree)
+        self._nearest = find_nearest(tree, self._container)
+        self._first_h1 = self._find_first_h1()
+        self._words_before = _running_totals([block.words for block in self._blocks])
+        self._links_before = _running_totals([block.link_words for block in self._blocks])
+        self._last_headings = self._find_last_headings()
+
+    def of_page(self) -> tuple[float, ...]:
+        """Return what is the same for all blocks."""
+        root = self._tree.root
+        words, count = max(root.words, 1), len(self._blocks)
+        tags = Counter(element.tag for element in self._elements)
+        container = self._elements[min(self._container, key=self._container.__getitem__)]
+        return (
+            words,
+            count,
+            root.link_share,
+            root.prose_words / words,
+            tags["article"],
+            float(tags["main"] > 0),
+            sum(tags[name] for name in _HEADINGS),
+            container.words / words,
+            container.link_share,
+            container.depth,
+            float(self._first_h1 >= 0),
+            words / count,
+            tags["form"],
+            max(self._siblings.values(), default=0),
+            *self._hints.values,
+        )
+
+    def of_place(self, index: int) -> tuple[float, ...]:
+        """Return what an element that owns blocks tells by where it stands."""
+        elements = self._elements
+        element = elements[index]
+        parent = element.parent if element.parent >= 0 else index
+        grandparent = elements[parent].parent if elements[parent].parent >= 0 else parent
+        marks = self._marks
+        return (
+            element.depth,
+            _SHAPES.get(element.tag, 0),
+            _HEADINGS.get(element.tag, 0),
+            *(
+                element.depth - depth if depth >= 0 else _NOT_AROUND
+                for depth in self._around[index]
+            ),
+            *marks[index],
+            *marks[parent],
+            *marks[grandparent][:2],
+            *self._levels_up(element),
+            *self._containment(index),
+            *self._repetition(index),
+        )
+
+    def of_block(self, number: int) -> tuple[float, ...]:
+        """Return what a block itself and its surroundings tell."""
+        return (*self._of_text(number), *self._of_surroundings(number), *self._of_position(number))
+
+    def _levels_up(self, element: Element) -> list[float]:
+        found: list[float] = []
+        for _ in range(_LEVELS_UP + 1):
+            words = element.words or 1
+            found += (
+                element.words,
+                element.link_words / words,
+                element.words / (element.blocks or 1),
+                element.prose_words / words,
+            )
+            if element.parent >= 0:
+                element = self._elements[element.parent]
+        return found
+
+    def _containment(self, index: int) -> tuple[float, ...]:
+        """Return how far away the page's container is, and the next ancestor that is large."""
+        whole = max(self._tree.root.words, 1)
+        place = self._nearest[index]
+        meeting, large = self._elements[place.meeting], self._elements[place.large]
+        return (
+            self._container[place.meeting],
+            self._elements[index].depth - meeting.depth,
+            meeting.words / whole,
+            self._elements[index].depth - large.depth,
+            large.words / whole,
+            large.link_share,
+        )
+
+    def _repetition(self, index: int) -> tuple[float, ...]:
+        """Return what is known of the largest group of like siblings that it is part of."""
+        best: tuple[float, ...] = (0, 0, 0, 0, -1)
+        groups = 0
+        for up in range(_REPEATS_LEVELS_UP + 1):
+            element = self._elements[index]
+            if element.parent < 0:
+                break
+            size = self._siblings.get((element.parent, element.tag, element.class_name), 0)
+            if size >= _REPEATS_MIN and element.owner == index:
+                groups += 1
+                if size > best[0]:
+                    best = (size, self._ranks[index], element.words, element.link_share, up)
+            index = element.parent
+        return (*best, groups)
+
+    def _of_text(self, number: int) -> tuple[float, ...]:
+        block, text = self._blocks[number], self._texts[number]
+        words = block.words
+        head = text[:_HEAD_CHARS]
+        length = len(head) or 1
+        said = set(_WORD.findall(head.lower()))
+        in_title = len(said & self._hints.title_words)
+        stops = text.count(".") + text.count("!") + text.count("?") + text.count("\u3002")
+        commas = text.count(",") + text.count("\uff0c") + text.count("\u3001")
+        return (
+            words,
+            len(text) / words,
+            block.link_words / words,
+            stops,
+            stops / words,
+            commas / words,
+            sum(map(str.isdigit, head)) / length,
+            sum(map(str.isupper, head)) / length,
+            _ENDINGS.get(text[-1:], 0),
+            len(_CHROME_PHRASE.findall(head)),
+            self._copies[head],
+            in_title / (len(said) or 1),
+            in_title / (len(self._hints.title_words) or 1),
+            len(said & self._hints.description_words) / (len(said) or 1),
+        )
+
+    def _of_surroundings(self, number: int) -> list[float]:
+        found: list[float] = []
+        for reach in (4, 10):
+            start, end = max(0, number - reach), min(len(self._blocks), number + reach + 1)
+            words = self._words_before[end] - self._words_before[start]
+            links = self._links_before[end] - self._links_before[start]
+            found += (words / (end - start), links / words)
+        return found
+
+    def _of_position(self, number: int) -> tuple[float, ...]:
+        heading, level = self._last_headings[number]
+        before, whole = self._words_before[number], self._words_before[-1]
+        return (
+            number / len(self._blocks),
+            before / whole,
+            before,
+            whole - self._words_before[number + 1],
+            len(self._blocks) - number,
+            number,
+            number - self._first_h1 if self._first_h1 >= 0 else -999,
+            number - heading if heading >= 0 else 99,
+            level,
+        )
+
+    def _find_first_h1(self) -> int:
+        owners = (self._elements[block.owner].tag for block in self._blocks)
+        return next((number for number, tag in enumerate(owners) if tag == "h1"), -1)
+
+    def _find_last_headings(self) -> list[tuple[int, int]]:
+        """Return the number and level of the heading that each block is or stands below."""
+        found: list[tuple[int, int]] = []
+        last = (-1, 0)
+        for number, block in enumerate(self._blocks):
+            level = _HEADINGS.get(self._elements[block.owner].tag)
+            last = (number, level) if level else last
+            found.append(last)
+        return found
+
+
+def _running_totals(values: Sequence[int]) -> list[int]:
+    totals = [0]
+    for value in values:
+        totals.append(totals[-1] + value)
+    return totals

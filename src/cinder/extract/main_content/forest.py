@@ -1,0 +1,72 @@
+"""A forest of decision trees, evaluated by bit masks instead of walking each tree.
+
+The leaves of a tree are bits, numbered from the left. A split that sends a value to the right
+rules out the leaves on its left. Splits on one feature are sorted by threshold, so what a value
+rules out in all trees together is one mask, found by bisection; of what is left of a tree after
+all features, the lowest bit is its leaf. All trees lie side by side in one integer.
+"""
+
+import math
+import struct
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEAVES_PER_TREE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A question that sends a value above the threshold to the right."""
+
+    tree: int
+    feature: int
+    threshold: float
+    first_leaf: int
+    """The first of the leaves on the split's left."""
+    end_leaf: int
+    """The leaf after the last of them."""
+
+
+class Forest:
+    """Trees whose leaves are summed up, for one row of features after another."""
+
+    def __init__(
+        self, splits: Sequence[Split], leaves: Sequence[Sequence[float]], features: int
+    ) -> None:
+        self._lanes = struct.Struct(f"<{len(leaves)}I")
+        self._lowest_bits = sum(1 << (tree * LEAVES_PER_TREE) for tree in range(len(leaves)))
+        self._values = [{1 << leaf: value for leaf, value in enumerate(tree)} for tree in leaves]
+        self._whole = sum(
+            ((1 << len(tree)) - 1) << (index * LEAVES_PER_TREE) for index, tree in enumerate(leaves)
+        )
+        by_feature: list[list[Split]] = [[] for _ in range(features)]
+        for split in splits:
+            by_feature[split.feature].append(split)
+        self._columns = [self._column(column) for column in by_feature]
+
+    def _column(self, splits: list[Split]) -> tuple[list[float], list[int]] | None:
+        if not splits:
+            return None
+        splits.sort(key=lambda split: split.threshold)
+        masks = [self._whole]
+        for split in splits:
+            ruled_out = (1 << split.end_leaf) - (1 << split.first_leaf)
+            masks.append(masks[-1] & ~(ruled_out << (split.tree * LEAVES_PER_TREE)))
+        return [split.threshold for split in splits], masks
+
+    def reachable(self, values: Sequence[float], first_feature: int) -> int:
+        """Return the leaves that some of the features leave; rows are built up from such parts."""
+        left = self._whole
+        for value, column in zip(values, self._columns[first_feature:], strict=False):
+            if column is not None:
+                thresholds, masks = column
+                left &= masks[bisect_left(thresholds, value)]
+        return left
+
+    def score(self, reachable: int) -> float:
+        """Return the probability that the leaves left over by all features stand for."""
+        lowest = reachable & ~(reachable - self._lowest_bits)
+        lanes = self._lanes.unpack(lowest.to_bytes(self._lanes.size, "little"))
+        total = sum([values[lane] for values, lane in zip(self._values, lanes, strict=True)])
+        return 1 / (1 + math.exp(-total))

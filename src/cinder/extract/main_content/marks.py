@@ -1,0 +1,71 @@
+"""Marks: the words by which an element tells what it is for: its tag, classes, id, roles."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NO_LETTERS = re.compile(r"[^a-z]+")
+_MAX_CHARS = 400
+_MAX_WORDS = 24
+_MAX_LABEL_WORDS = 6
+_MAX_VALUE_CHARS = 40
+# Attributes by which scripts, tests and screen readers find an element: often the only ones that
+# say anything where class names are generated.
+_LABELS = ("data-testid", "data-component", "data-hook", "data-test", "aria-label")
+_FURTHER = frozenset(("role", "itemprop", "itemtype", "aria-hidden", *_LABELS))
+
+
+def read_marks(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Return the marks of an element; `<tag>` is the first."""
+    said = attributes.get
+    marks = _marks_by_name(tag, said("class"), said("id"))
+    return marks if _FURTHER.isdisjoint(attributes) else (*marks, *_further_marks(attributes))
+
+
+class MarkWeights:
+    """How much more, or less, of the text below each mark is content; learned from real pages."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._weights = dict(weights)
+
+    def extremes(self, marks: Iterable[str]) -> tuple[float, float]:
+        """Return the lowest and the highest weight of the marks, 0 being that of unknown ones."""
+        found = [self._weights[mark] for mark in marks if mark in self._weights]
+        return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
+
+
+@lru_cache(maxsize=20_000)
+def _marks_by_name(tag: str, class_name: str | None, element_id: str | None) -> tuple[str, ...]:
+    names = f"{class_name or ''} {element_id or ''}"
+    return (f"<{tag}>", *_split(names))
+
+
+def _further_marks(attributes: Mapping[str, str | None]) -> Iterator[str]:
+    said = attributes.get
+    if role := said("role"):
+        yield f"role={role.lower()[:_MAX_VALUE_CHARS]}"
+    if name := said("itemprop"):
+        yield f"itemprop={name.lower()[:_MAX_VALUE_CHARS]}"
+    if kind := said("itemtype"):
+        yield f"itemtype={kind.rstrip('/').rpartition('/')[2].lower()[:_MAX_VALUE_CHARS]}"
+    if said("aria-hidden") == "true":
+        yield "aria-hidden"
+    for name in _LABELS:
+        if label := said(name):
+            yield from (f"{name}={word}" for word in _split(label)[:_MAX_LABEL_WORDS])
+
+
+def _split(names: str) -> tuple[str, ...]:
+    """Return the words that names consist of, and each name of several words whole as well."""
+    words = [word for name in names[:_MAX_CHARS].split() for word in _words_of(name)]
+    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
+
+
+@lru_cache(maxsize=20_000)
+def _words_of(name: str) -> tuple[str, ...]:
+    if name.isalpha() and name.islower():
+        return (name,) if len(name) > 1 else ()
+    parts = _NO_LETTERS.split(_CAMEL_CASE.sub("-", name).lower())
+    parts = [part for part in parts if len(part) > 1]
+    return tuple(parts) if len(parts) < 2 else (*parts, "-".join(parts))

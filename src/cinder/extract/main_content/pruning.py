@@ -1,0 +1,76 @@
+"""Takes out of a page's tree whatever is not among the blocks that were chosen."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.html_tree import detach
+from cinder.extract.main_content.blocks import BlockTree
+
+_PICTURES = frozenset(("img", "picture", "video", "audio"))
+_WRAPPERS = frozenset(("article", "body", "div", "form", "main", "section", "span"))
+
+
+def prune(tree: BlockTree, chosen: AbstractSet[int]) -> LexborNode:
+    """Leave of the tree the chosen blocks, the elements around them, and their pictures.
+
+    The innermost element that holds all of it comes back.
+    """
+    kept = _count_kept_words(tree, chosen)
+    detach([*_find_dropped(tree, kept), *_find_dropped_runs(tree, chosen, kept)])
+    return _innermost(tree, kept)
+
+
+def _count_kept_words(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
+    kept = [0] * len(tree.elements)
+    for number in chosen:
+        block = tree.blocks[number]
+        kept[block.owner] += block.words
+    for index in range(len(tree.elements) - 1, 0, -1):
+        kept[tree.elements[index].parent] += kept[index]
+    return kept
+
+
+def _find_dropped(tree: BlockTree, kept: Sequence[int]) -> Iterator[LexborNode]:
+    """Yield the outermost elements that held words and kept none, and the pictures among them.
+
+    A picture without words of its own stays where at least half of the words around it do.
+    """
+    nearest: list[int] = []
+    for index, element in enumerate(tree.elements):
+        around = nearest[element.parent] if element.parent >= 0 else 0
+        nearest.append(index if element.words else around)
+        if element.words:
+            is_dropped = not kept[index] and element.owner == index and bool(kept[element.parent])
+        else:
+            is_lonely = kept[around] * 2 < tree.elements[around].words
+            is_dropped = element.tag in _PICTURES and is_lonely
+        if is_dropped:
+            yield element.node
+
+
+def _find_dropped_runs(
+    tree: BlockTree, chosen: AbstractSet[int], kept: Sequence[int]
+) -> Iterator[LexborNode]:
+    """Yield what the dropped blocks of elements that stay consist of."""
+    # A link may go around a line of text and elements that stand on their own.
+    wrapping = {
+        element.node.mem_id for element, words in zip(tree.elements, kept, strict=True) if words
+    }
+    for number, block in enumerate(tree.blocks):
+        if number not in chosen and kept[block.owner]:
+            yield from (node for node in block.nodes if node.mem_id not in wrapping)
+
+
+def _innermost(tree: BlockTree, kept: Sequence[int]) -> LexborNode:
+    """Return the last of the mere wrappers that hold every word and every picture."""
+    pictures = [int(element.tag in _PICTURES) for element in tree.elements]
+    for index in range(len(tree.elements) - 1, 0, -1):
+        pictures[tree.elements[index].parent] += pictures[index]
+    found = 0
+    for index, element in enumerate(tree.elements[1:], 1):
+        holds_all = kept[index] == kept[0] and pictures[index] == pictures[0]
+        if holds_all and element.parent == found and element.tag in _WRAPPERS:
+            found = index
+    return tree.elements[found].node

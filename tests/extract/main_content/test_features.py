@@ -1,0 +1,30 @@
+from cinder.extract.html_tree import parse_html
+from cinder.extract.main_content.features import PageFeatures
+from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.page_hints import read_hints
+from cinder.model.document import PageMetadata
+from tests.extract.main_content.trees import block_tree
+
+PAGES = (
+    "<p>one</p>",
+    "bare text",
+    "<nav><a href=x>menu</a></nav><main><h1>Title</h1><p>A text.</p><pre>code</pre></main>",
+    "<table><tr><td>a<td>b<tr><td>c<td>d</table>",
+    "<ul>" + "<li class=item>entry</li>" * 40 + "</ul>",
+)
+
+
+def rows(html: str) -> list[int]:
+    tree = block_tree(html)
+    hints = read_hints(parse_html(html), PageMetadata(), "https://site.test/")
+    features = PageFeatures(tree, hints, MarkWeights({"<nav>": -1.0}))
+    return [
+        len((*features.of_page(), *features.of_place(block.owner), *features.of_block(number)))
+        for number, block in enumerate(tree.blocks)
+    ]
+
+
+def test_every_block_of_every_page_has_as_many_features() -> None:
+    lengths = {length for html in PAGES for length in rows(html)}
+
+    assert len(lengths) == 1

@@ -1,0 +1,46 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.extract.main_content.forest import LEAVES_PER_TREE, Forest, Split
+
+# Two trees over two features. The first: x0 <= 1 ? 0.5 : (x1 <= 3 ? -1 : 2); the second: x1 <= 2.
+SPLITS = (Split(0, 0, 1.0, 0, 1), Split(0, 1, 3.0, 1, 2), Split(1, 1, 2.0, 0, 1))
+LEAVES = ([0.5, -1.0, 2.0], [0.25, -0.25])
+
+
+def walk(row: tuple[float, float]) -> float:
+    """Return what walking the two trees gives."""
+    first = 0.5 if row[0] <= 1 else -1.0 if row[1] <= 3 else 2.0
+    return first + (0.25 if row[1] <= 2 else -0.25)
+
+
+@given(st.tuples(st.floats(-5, 5), st.floats(-5, 5)))
+def test_masks_find_the_leaves_that_walking_finds(row: tuple[float, float]) -> None:
+    forest = Forest(SPLITS, LEAVES, features=2)
+
+    assert forest.score(forest.reachable(row, 0)) == pytest.approx(1 / (1 + math.exp(-walk(row))))
+
+
+def test_a_value_at_a_threshold_goes_left() -> None:
+    forest = Forest(SPLITS, LEAVES, features=2)
+
+    assert forest.score(forest.reachable((1.0, 2.0), 0)) == pytest.approx(1 / (1 + math.exp(-0.75)))
+
+
+def test_a_row_may_come_in_parts() -> None:
+    forest = Forest(SPLITS, LEAVES, features=2)
+    parts = forest.reachable((4.0,), 0) & forest.reachable((2.5,), 1)
+
+    assert forest.score(parts) == forest.score(forest.reachable((4.0, 2.5), 0))
+
+
+def test_a_full_tree_has_all_its_leaves() -> None:
+    last = LEAVES_PER_TREE - 1
+    splits = [Split(0, 0, float(leaf), leaf, leaf + 1) for leaf in range(last)]
+    forest = Forest(splits, [[float(leaf) for leaf in range(LEAVES_PER_TREE)]], features=1)
+
+    found = [forest.score(forest.reachable((leaf - 0.5,), 0)) for leaf in (0, 1, last, 99)]
+    assert found == [pytest.approx(1 / (1 + math.exp(-value))) for value in (0, 1, last, last)]

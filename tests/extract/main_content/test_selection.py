@@ -1,0 +1,28 @@
+from cinder.extract.main_content.selection import choose_blocks
+from tests.extract.main_content.trees import block_tree
+
+LONG = "word " * 50
+
+
+def test_likely_blocks_are_chosen_and_unlikely_ones_are_not() -> None:
+    tree = block_tree(f"<p>{LONG}</p><p>{LONG}</p><p>{LONG}</p>")
+
+    assert choose_blocks(tree, [0.9, 0.1, 0.8]) == {0, 2}
+
+
+def test_a_doubtful_block_is_chosen_where_there_is_nothing_better() -> None:
+    tree = block_tree(f"<p>{LONG}</p><p>{LONG}</p>")
+
+    assert choose_blocks(tree, [0.3, 0.01]) == {0}
+
+
+def test_the_cells_of_a_row_stay_together() -> None:
+    tree = block_tree(
+        f"<table><tr><td>{LONG}<td>{LONG}<tr><td>{LONG}<td>{LONG}</table>",
+    )
+
+    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1]) == {0, 1}
+
+
+def test_a_page_without_blocks_has_nothing_to_choose() -> None:
+    assert choose_blocks(block_tree(""), []) == set()

@@ -1,0 +1,44 @@
+from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.structure import (
+    count_siblings,
+    find_container,
+    find_nearest,
+    read_paths,
+)
+from tests.extract.main_content.trees import block_tree
+
+SENTENCE = "This sentence has more than ten words, so that it counts as prose."
+
+
+def test_weights_of_marks_add_up_along_the_path() -> None:
+    tree = block_tree("<div class=post><p class=meta>text</p></div>")
+    _, marks = read_paths(tree, MarkWeights({"post": 2.0, "meta": -1.0}))
+
+    assert marks[1] == (0.0, 2.0, 0.0, 2.0, 2.0)
+    assert marks[2][:4] == (-1.0, 0.0, -1.0, 2.0)
+    assert 0 < marks[2].total < 1
+
+
+def test_like_siblings_are_counted_and_ranked() -> None:
+    tree = block_tree("<ul><li class=a>1<li class=a>2<li class=b>3<li class=a>4</ul>")
+    sizes, ranks = count_siblings(tree)
+
+    assert sorted(sizes.values()) == [1, 1, 3] or sorted(sizes.values()) == [1, 1, 1, 3]
+    assert [ranks[block.owner] for block in tree.blocks] == [0, 1, 0, 2]
+
+
+def test_the_container_is_the_smallest_element_with_most_of_the_prose() -> None:
+    tree = block_tree(f"<div><main><p>{SENTENCE}</p><p>{SENTENCE}</p></main><p>short</p></div>")
+    container = find_container(tree)
+
+    innermost = min(container, key=container.__getitem__)
+    assert tree.elements[innermost].tag == "main"
+    assert container[0] == 2
+
+
+def test_the_nearest_large_element_is_found_from_below() -> None:
+    tree = block_tree(f"<main><p>{SENTENCE}</p></main><div><p>few words</p></div>")
+    nearest = find_nearest(tree, find_container(tree))
+
+    large = [tree.elements[nearest[block.owner].large].tag for block in tree.blocks]
+    assert large == ["p", "body"]

@@ -1,0 +1,1 @@
+"""Teaches the main-content scorer from labelled pages; see docs/decisions/0011."""

@@ -1,0 +1,47 @@
+"""Teaches the main-content scorer: `python -m training DATA` (or `make train DATA=...`).
+
+DATA is a folder of labelled pages with the sub-folders `wcxb` and `aeb`, each with
+`truth.jsonl.gz` and `html/ID.html.gz`. The result replaces the scorer in the package. With
+`--folds DIRECTORY`, one scorer for each fold of the sites is written there instead, learned
+from all other folds, and `pages.json`, which names the scorer that has not seen each page.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import cinder.extract.main_content
+from cinder.extract.main_content.scorer import SHIPPED_NAME
+from training.folds import fold_of
+from training.learning import learn_scorer
+from training.pages import LabelledPage, load_pages
+
+_FOLDS = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
+    parser.add_argument("data", type=Path, help="the folder of labelled pages")
+    parser.add_argument("--folds", type=Path, metavar="DIRECTORY", help="cross-validate instead")
+    arguments = parser.parse_args()
+    pages = load_pages(arguments.data)
+    print(f"{len(pages)} pages, {sum(len(page.labels) for page in pages):,} blocks", flush=True)
+    if arguments.folds is None:
+        target = Path(cinder.extract.main_content.__file__).with_name(SHIPPED_NAME)
+        target.write_bytes(learn_scorer(pages))
+        print(f"{target.name}: {target.stat().st_size:,} bytes")
+    else:
+        _write_folds(pages, arguments.folds)
+
+
+def _write_folds(pages: list[LabelledPage], directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    names = {page.key: f"fold-{fold_of(page.site, _FOLDS)}.json.gz" for page in pages}
+    for fold in range(_FOLDS):
+        others = [page for page in pages if fold_of(page.site, _FOLDS) != fold]
+        (directory / f"fold-{fold}.json.gz").write_bytes(learn_scorer(others))
+        print(f"fold {fold + 1} of {_FOLDS}: learned from {len(others)} pages", flush=True)
+    (directory / "pages.json").write_text(json.dumps(names, indent=0, sort_keys=True))
+
+
+main()

@@ -1,0 +1,99 @@
+"""Labelled pages: the development pages of a folder, read the way cinder reads pages."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import can_ada
+
+from cinder.extract.charset import decode_body
+from cinder.extract.cleaning import remove_invisible
+from cinder.extract.completion import complete_body
+from cinder.extract.html_tree import content_root, document_base, parse_html
+from cinder.extract.main_content.blocks import BlockTree, read_blocks
+from cinder.extract.main_content.page_hints import PageHints, read_hints
+from cinder.extract.metadata import read_metadata
+from cinder.extract.style_rules import read_hiding_rules
+from training.labels import label_blocks
+
+# News pages whose truth leaves out what the other collection keeps: they are few, so they count
+# more, or the scorer would learn nothing from them.
+_COLLECTION_WEIGHTS = {"wcxb": 1.0, "aeb": 2.0}
+_MIN_TRUTH_WORDS = 80
+_MAX_BLOCK_WEIGHT = 3.0
+_SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gov", "net", "org"))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPage:
+    """A page's blocks with their labels, and how much each counts: about its share of the page."""
+
+    key: str
+    site: str
+    tree: BlockTree
+    hints: PageHints
+    labels: list[float]
+    weights: list[float]
+
+
+def load_pages(data: Path) -> list[LabelledPage]:
+    """Return all pages of the folder that have any text."""
+    return [
+        page
+        for collection, weight in _COLLECTION_WEIGHTS.items()
+        for row in _read_truth(data / collection)
+        if (page := _load(data / collection, row, weight)) is not None
+    ]
+
+
+def _read_truth(folder: Path) -> Iterator[Mapping[str, str | None]]:
+    with gzip.open(folder / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _load(folder: Path, row: Mapping[str, str | None], weight: float) -> LabelledPage | None:
+    url, truth = row["url"] or "", row["text"] or ""
+    key = f"{folder.name}/{row['id']}"
+    body = gzip.decompress((folder / "html" / f"{row['id']}.html.gz").read_bytes())
+    read = _read_page(decode_body(body, ""), url)
+    if read is None or not read[0].blocks:
+        return None
+    tree, hints = read
+    labels = label_blocks([block.text for block in tree.blocks], truth)
+    words = max(len(truth.split()), _MIN_TRUTH_WORDS)
+    weights = [weight * min((block.words + 1) / words, _MAX_BLOCK_WEIGHT) for block in tree.blocks]
+    _let_go_of_nodes(tree)
+    return LabelledPage(key, _site(url) or key, tree, hints, labels, weights)
+
+
+def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
+    parsed = parse_html(text)
+    body = content_root(parsed)
+    if body is None:
+        return None
+    metadata = read_metadata(parsed, document_base(parsed, url))
+    hints = read_hints(parsed, metadata, url)
+    rules = read_hiding_rules(parsed)
+    complete_body(body, text)
+    remove_invisible(body, rules)
+    return read_blocks(body), hints
+
+
+def _let_go_of_nodes(tree: BlockTree) -> None:
+    # A node keeps its whole page in memory, and training holds all pages at once.
+    for element in tree.elements:
+        del element.node, element.top
+    for block in tree.blocks:
+        block.nodes.clear()
+
+
+def _site(url: str) -> str:
+    """Return roughly the registered domain; pages of one site must not be apart."""
+    try:
+        labels = can_ada.parse(url).hostname.split(".")
+    except ValueError:
+        return ""
+    is_second_level = len(labels) > 2 and labels[-2] in _SECOND_LEVEL and len(labels[-1]) == 2
+    return ".".join(labels[-3 if is_second_level else -2 :])
