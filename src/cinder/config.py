@@ -160,6 +160,14 @@ class ScrapeSettings(Section):
     """How long turning one page into content may take."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
     """Memory that each of those processes may take."""
+    pdf_workers: int = Field(1, ge=1)
+    """Processes that parse PDF documents, apart from those for pages."""
+    pdf_timeout_seconds: float = Field(15, gt=0)
+    """How long parsing one PDF may take."""
+    pdf_memory_bytes: int = Field(640 * MEBIBYTE, ge=256 * MEBIBYTE)
+    """Memory that each of those processes may take."""
+    pdf_max_pages: int = Field(200, ge=1)
+    """Pages of a PDF that are parsed at most, whatever maxPages says."""
 
 
 class BrowserSettings(Section):

@@ -2,7 +2,16 @@
 
 import pytest
 
-from cinder.extract.content_kind import BINARY, HTML, JSON, PROSE, XML, ContentKind, content_kind
+from cinder.extract.content_kind import (
+    BINARY,
+    HTML,
+    JSON,
+    PROSE,
+    XML,
+    ContentKind,
+    Shape,
+    content_kind,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,6 +22,8 @@ from cinder.extract.content_kind import BINARY, HTML, JSON, PROSE, XML, ContentK
         ("text/plain", PROSE),
         ("text/markdown", PROSE),
         ("application/ld+json", JSON),
+        ("text/csv; header=present", ContentKind(Shape.TABLE, "csv")),
+        ("text/tab-separated-values", ContentKind(Shape.TABLE, "tsv")),
         ("application/rss+xml", XML),
         ("image/svg+xml", XML),
         ("image/png", BINARY),
@@ -30,6 +41,7 @@ def test_a_type_that_says_something_is_believed(content_type: str, kind: Content
         ("<h1>x", HTML),
         ('<?xml version="1.0"?><html xmlns="x">', HTML),
         ('<?xml version="1.0"?><rss>', XML),
+        ("<rss version='2.0'>", XML),
         ('\ufeff{"a": 1}', JSON),
         ("Hello < world", PROSE),
         ("", PROSE),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import FieldProblem, InvalidRequest, Unsupported
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (
@@ -15,12 +15,15 @@ from cinder.extract.wire import (
     extraction_answer,
     facts_answer,
     invalid_answer,
+    pdf_job,
     read_extraction,
     read_facts,
     read_header,
     read_header_size,
     read_invalid,
     read_options,
+    read_unsupported,
+    unsupported_answer,
 )
 from cinder.model.document import Extraction, Json, PageMetadata
 from cinder.model.request import ContentOptions, Format
@@ -71,7 +74,9 @@ def test_options_arrive_as_they_were_sent() -> None:
                 images=("i",),
                 open_graph={"og:title": "o"},
                 json_ld=({"a": [1, None, {"b": 2.5}]},),
+                page_count=3,
             ),
+            empty_evidence="no text layer",
             word_count=1,
             token_count=2,
             warnings=("careful",),
@@ -96,6 +101,18 @@ def test_facts_arrive_as_they_were_sent() -> None:
         images=("i",),
     )
     assert read_facts(sent(facts_answer(facts))) == facts
+
+
+def test_what_a_file_cannot_be_read_for_arrives_as_it_was_sent() -> None:
+    error = Unsupported("The PDF is encrypted.")
+    assert read_unsupported(sent(unsupported_answer(error))) == error
+
+
+def test_a_pdf_job_carries_its_options_and_pages() -> None:
+    options = ExtractOptions(formats=(Format.HTML, Format.LINKS))
+    job = sent(pdf_job(b"%PDF", "https://e.org/a.pdf", options, 7))
+    assert (job.kind, job.parts, job.header["max_pages"]) == ("pdf", (b"%PDF",), 7)
+    assert read_options(job.header) == options
 
 
 def test_an_invalid_request_arrives_as_it_was_sent() -> None:

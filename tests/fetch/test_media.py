@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from cinder.fetch.media import media_type
+from cinder.fetch.media import is_pdf, media_type
 from cinder.model.document import FetchedPage, Source
 
 
@@ -38,3 +40,22 @@ def test_media_is_told_by_disposition_type_or_extension(
     path: str, content_type: str, disposition: str, expected: str | None
 ) -> None:
     assert media_type(page(path, content_type, disposition)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "body", "expected"),
+    [
+        ("/x", "application/pdf", b"", True),
+        ("/x", "application/x-pdf", b"", True),
+        ("/a.pdf", "application/octet-stream", b"", True),
+        ("/x", "application/octet-stream", b"%PDF-1.7", True),
+        ("/x", "", b"%PDF-1.7", True),
+        ("/x", "text/plain", b"%PDF-1.7", False),
+        ("/a.pdf", "text/html", b"<p>", False),
+        ("/x", "", b"<p>", False),
+    ],
+)
+def test_a_pdf_is_told_by_its_type_or_by_how_it_begins(
+    path: str, content_type: str, body: bytes, expected: bool
+) -> None:
+    assert is_pdf(replace(page(path, content_type, ""), body=body)) is expected

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from cinder.errors import ErrorCode, InvalidRequest, ParseLimitExceeded
+from cinder.errors import ErrorCode, InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.options import ExtractOptions
+from cinder.extract.pdf.document import extract_pdf
 from cinder.model.document import FetchedPage, Source
 from cinder.model.request import ContentOptions, Format
 from cinder.services.sandbox import ExtractionSandbox
+from tests.site.documents import bomb, encrypted, leaflet
 
 MEBIBYTE = 1024 * 1024
 # The parser's time grows with the square of the depth: many seconds for this, though no single
@@ -113,6 +115,36 @@ async def test_a_page_that_takes_too_long_is_given_up_alone(before: set[int]) ->
         assert "extract-timeout-seconds" in str(caught.value)
         assert children() == before
         assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+async def test_a_pdf_gives_the_same_content_as_without_the_sandbox(
+    sandbox: ExtractionSandbox,
+) -> None:
+    options = ExtractOptions(formats=(Format.MARKDOWN, Format.HTML, Format.LINKS))
+    found = await sandbox.extract_pdf(fetched(leaflet(), "application/pdf"), options, 9)
+    url = "https://example.com/d/p"
+    assert found == extract_pdf(leaflet(), url=url, options=options, max_pages=9)
+
+
+async def test_an_encrypted_pdf_is_told_and_its_process_goes_on(
+    sandbox: ExtractionSandbox, before: set[int]
+) -> None:
+    with pytest.raises(Unsupported, match="password"):
+        await sandbox.extract_pdf(fetched(encrypted()), ExtractOptions(), 9)
+    found = await sandbox.extract_pdf(fetched(leaflet()), ExtractOptions(), 9)
+    assert found.metadata.page_count == 2
+    assert len(children() - before) == 1
+
+
+async def test_a_pdf_that_needs_too_much_memory_is_given_up_alone(before: set[int]) -> None:
+    memory_bytes = 512 * MEBIBYTE
+    async with ExtractionSandbox(1, 60, memory_bytes, settings="scrape.pdf") as sandbox:
+        with pytest.raises(ParseLimitExceeded) as caught:
+            await sandbox.extract_pdf(fetched(bomb()), ExtractOptions(), 9)
+        assert "scrape.pdf-memory-bytes" in str(caught.value)
+        assert children() == before
+        found = await sandbox.extract_pdf(fetched(leaflet()), ExtractOptions(), 9)
+        assert found.metadata.page_count == 2
 
 
 async def test_a_page_that_needs_too_much_memory_is_given_up_alone(before: set[int]) -> None:

@@ -21,10 +21,8 @@ from cinder.errors import (
 from cinder.model.document import Source, VerdictKind
 from cinder.model.request import (
     CachePolicy,
-    ContentOptions,
     Format,
     Mode,
-    PdfParser,
     RenderOptions,
     ResultHandling,
     ScrapeRequest,
@@ -372,12 +370,6 @@ async def test_late_content_is_rendered_and_a_static_page_starts_no_browser(
             VerdictKind.OK,
         )
         assert all(f"Story {n}" in (outcome.document.content.markdown or "") for n in range(3))
-
-
-async def test_a_pdf_to_be_parsed_is_unsupported_and_says_so(app: App, site: Site) -> None:
-    request = ScrapeRequest(url=site.url("/paper"), content=ContentOptions(pdf_parser=PdfParser()))
-    with pytest.raises(Unsupported, match="PDF"):
-        await app.scrape.scrape(request)
 
 
 async def test_metrics_tell_hits_misses_and_attempts(app: App, site: Site) -> None:

@@ -17,6 +17,8 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from tests.site.documents import DOCUMENTS
+from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
 
 ARTICLE = """<!doctype html>
@@ -120,6 +122,17 @@ class Pages:
 
     async def paper(self, request: Request) -> Response:
         return Response(PDF, media_type="application/pdf")
+
+    async def document(self, request: Request) -> Response:
+        """Be one of the PDF documents, under the type that is asked for."""
+        body = DOCUMENTS[request.query_params["name"]]()
+        kind = request.query_params.get("type", "application/pdf")
+        return Response(body, media_type=kind, headers={"etag": '"one"'})
+
+    async def plain(self, request: Request) -> Response:
+        """Be a text of the type that its name is kept under."""
+        kind, body = PLAIN[request.query_params["name"]]
+        return Response(body, media_type=kind)
 
     async def attachment(self, request: Request) -> Response:
         headers = {"content-disposition": 'attachment; filename="data.bin"'}

@@ -52,7 +52,7 @@ def a_document(
 
 
 def a_full_document() -> Document:
-    """Return a page's document in which no field has its default; only a file's has media."""
+    """Return a page's document in which no field has its default but those for files."""
     return replace(
         a_document(),
         final_url="https://example.com/article?from=redirect",
@@ -71,6 +71,7 @@ def a_full_document() -> Document:
             images=(),
             word_count=3,
             token_count=5,
+            empty_evidence="no text layer",
             warnings=("cleaning failed",),
             metadata=a_full_metadata(),
         ),
@@ -99,6 +100,7 @@ def some_actions() -> tuple[ActionResult, ...]:
 
 def a_full_metadata() -> PageMetadata:
     return PageMetadata(
+        page_count=3,
         title="Grüße 🎉",
         description="A page",
         language="de",

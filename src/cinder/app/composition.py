@@ -31,7 +31,7 @@ from cinder.model.url import host_and_port
 from cinder.services.archive import Archive
 from cinder.services.expiry import expire_forever
 from cinder.services.health import Health
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox import ExtractionSandbox, Sandboxes
 from cinder.services.scrape import ContentDefaults, ScrapeService
 from cinder.services.text_tools import TextTools
 from cinder.store import Store, open_store
@@ -73,11 +73,12 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
             Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
         sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape))
+        pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape))
         scrape = await parts.enter_async_context(
             ScrapeService(
                 store=store,
                 ladder=Ladder(engines, _retry_policy(settings.scrape), SiteMemory()),
-                sandbox=sandbox,
+                sandboxes=Sandboxes(pages=sandbox, pdfs=pdf_sandbox),
                 metrics=metrics,
                 defaults=_content_defaults(settings),
             )
@@ -162,6 +163,18 @@ def _make_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
     )
 
 
+def _make_pdf_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
+    # Processes of their own: however long a PDF takes, pages do not wait for it.
+    return ExtractionSandbox(
+        workers=scrape.pdf_workers,
+        timeout_seconds=scrape.pdf_timeout_seconds,
+        memory_bytes=scrape.pdf_memory_bytes,
+        # Few, lest what pdfium keeps of earlier files counts against the next.
+        jobs_per_worker=50,
+        settings="scrape.pdf",
+    )
+
+
 def _retry_policy(scrape: ScrapeSettings) -> RetryPolicy:
     return RetryPolicy(
         max_retries=scrape.max_retries,
@@ -175,4 +188,5 @@ def _content_defaults(settings: Settings) -> ContentDefaults:
         strip_chrome_tags=settings.scrape.strip_chrome_tags,
         remove_base64_images=settings.scrape.remove_base64_images,
         retention=timedelta(hours=settings.store.retention_hours),
+        pdf_max_pages=settings.scrape.pdf_max_pages,
     )

@@ -1,6 +1,6 @@
 """The one way from a fetched page to its content."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import can_ada
 from html_to_markdown import ConversionError
@@ -22,6 +22,7 @@ from cinder.extract.content_kind import ContentKind, Shape, content_kind
 from cinder.extract.hidden_text import HiddenText
 from cinder.extract.html_tree import content_root, document_base, parse_html
 from cinder.extract.links import collect_images, collect_links
+from cinder.extract.listed_content import Listed, read_listed
 from cinder.extract.main_content import keep_main_content
 from cinder.extract.main_content.page_hints import read_hints
 from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
@@ -68,7 +69,26 @@ def extract_content(
         return Extraction(
             warnings=(f"The page is not text ({named}): it has no content to clean.",)
         )
-    return _extract_plain(text, kind, options)
+    listed = read_listed(text, kind)
+    if listed is None or listed.html is None:
+        return _with_warning(_extract_plain(text, kind, options), listed.warning if listed else "")
+    return _extract_listed(text, listed, url, options)
+
+
+def _extract_listed(text: str, listed: Listed, url: str, options: ExtractOptions) -> Extraction:
+    """Turn a list into content the way its HTML would be, whole."""
+    whole = replace(
+        options, content=replace(options.content, only_main_content=False), strip_chrome_tags=False
+    )
+    body = (listed.html or "").encode("utf-8", "replace")
+    made = extract_content(body, content_type="text/html; charset=utf-8", url=url, options=whole)
+    return _with_warning(replace(made, text=text, metadata=listed.metadata), listed.warning)
+
+
+def _with_warning(extraction: Extraction, warning: str) -> Extraction:
+    if not warning:
+        return extraction
+    return replace(extraction, warnings=(*extraction.warnings, warning))
 
 
 def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Extraction:

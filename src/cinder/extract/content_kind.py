@@ -11,8 +11,6 @@ _GENERIC = frozenset(
     )
 )
 _FENCED = {
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv",
     "text/css": "css",
     "text/javascript": "javascript",
     "application/javascript": "javascript",
@@ -28,6 +26,15 @@ _FENCED = {
     "text/calendar": "ics",
     "text/vcard": "vcard",
 }
+_DELIMITED = {
+    "text/csv": "csv",
+    "application/csv": "csv",
+    "text/x-csv": "csv",
+    "text/comma-separated-values": "csv",
+    "text/tab-separated-values": "tsv",
+}
+# What an XML document that is no page begins with, where nothing else tells.
+_XML_STARTS = ("<rss", "<feed", "<rdf:rdf", "<urlset", "<sitemapindex")
 _JSON_LINES = frozenset(("application/x-ndjson", "application/jsonl", "application/json-seq"))
 
 
@@ -38,6 +45,7 @@ class Shape(Enum):
     PROSE = auto()
     JSON = auto()
     FENCED = auto()
+    TABLE = auto()
     BINARY = auto()
 
 
@@ -67,6 +75,8 @@ def _by_mime(mime: str) -> ContentKind:
         return HTML
     if mime in _FENCED:
         return ContentKind(Shape.FENCED, _FENCED[mime])
+    if mime in _DELIMITED:
+        return ContentKind(Shape.TABLE, _DELIMITED[mime])
     if mime in _JSON_LINES or mime.endswith(("/json", "+json")):
         return JSON
     if mime.endswith(("/xml", "+xml")):
@@ -81,6 +91,8 @@ def _sniff(start: str) -> ContentKind:
     start = start.lstrip("\ufeff \t\r\n").lower()
     if start.startswith("<?xml"):
         return HTML if "<html" in start else XML
+    if start.startswith(_XML_STARTS):
+        return XML
     if (
         start.startswith("<")
         and start[1:2].isascii()

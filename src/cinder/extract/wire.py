@@ -8,7 +8,7 @@ import json
 import struct
 from dataclasses import dataclass, fields
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import FieldProblem, InvalidRequest, Unsupported
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import Extraction, Json, PageMetadata
@@ -18,6 +18,7 @@ _PREFIX = struct.Struct(">I")
 PREFIX_BYTES = _PREFIX.size
 MAX_FRAME_BYTES = 512 * 1024 * 1024
 
+_MAX_MESSAGE_CHARS = 1_000
 _TEXT_FIELDS = ("text", "markdown", "html")
 
 
@@ -71,10 +72,19 @@ def read_header(raw: bytes) -> tuple[str, dict[str, Json], list[int]]:
 
 def extract_job(body: bytes, content_type: str, url: str, options: ExtractOptions) -> Message:
     """Ask for a page to be turned into content."""
+    header = _write_options(options) | {"content_type": content_type, "url": url}
+    return Message("extract", header, (body,))
+
+
+def pdf_job(body: bytes, url: str, options: ExtractOptions, max_pages: int) -> Message:
+    """Ask for a PDF to be turned into content."""
+    header = _write_options(options) | {"url": url, "max_pages": max_pages}
+    return Message("pdf", header, (body,))
+
+
+def _write_options(options: ExtractOptions) -> dict[str, Json]:
     content = options.content
-    header: dict[str, Json] = {
-        "content_type": content_type,
-        "url": url,
+    return {
         "formats": [str(format_) for format_ in options.formats],
         "clean": content.clean,
         "only_main_content": content.only_main_content,
@@ -83,7 +93,6 @@ def extract_job(body: bytes, content_type: str, url: str, options: ExtractOption
         "strip_chrome_tags": options.strip_chrome_tags,
         "remove_base64_images": options.remove_base64_images,
     }
-    return Message("extract", header, (body,))
 
 
 def read_options(header: dict[str, Json]) -> ExtractOptions:
@@ -117,6 +126,7 @@ def extraction_answer(extraction: Extraction) -> Message:
         "metadata": {f.name: getattr(extraction.metadata, f.name) for f in fields(PageMetadata)},
         "word_count": extraction.word_count,
         "token_count": extraction.token_count,
+        "empty_evidence": extraction.empty_evidence,
         "warnings": list(extraction.warnings),
     }
     return Message("extraction", header, tuple(_bytes(texts[name]) for name in present))
@@ -141,6 +151,7 @@ def read_extraction(message: Message) -> Extraction:
             metadata=_read_metadata(header["metadata"]),
             word_count=_number(header["word_count"]),
             token_count=_number(header["token_count"]),
+            empty_evidence=_text(header["empty_evidence"]),
             warnings=_texts(header["warnings"]),
         )
     except (KeyError, TypeError, ValueError) as exc:
@@ -196,6 +207,23 @@ def read_invalid(message: Message) -> InvalidRequest:
         raise MalformedMessage("The error cannot be read") from exc
 
 
+def unsupported_answer(error: Unsupported) -> Message:
+    """Carry back that the file cannot be read."""
+    return Message("unsupported", {"message": error.message})
+
+
+def read_unsupported(message: Message) -> Unsupported:
+    """Return the error that an answer carries.
+
+    Raises:
+        MalformedMessage: the answer has not the shape of one.
+    """
+    try:
+        return Unsupported(_text(message.header["message"])[:_MAX_MESSAGE_CHARS])
+    except (KeyError, TypeError) as exc:
+        raise MalformedMessage("The error cannot be read") from exc
+
+
 def _read_metadata(value: Json) -> PageMetadata:
     table = _table(value)
     plain = {name: said for name, said in table.items() if isinstance(said, str)}
@@ -205,6 +233,7 @@ def _read_metadata(value: Json) -> PageMetadata:
         images=_texts(table["images"]),
         open_graph=_text_table(table["open_graph"]),
         json_ld=tuple(_items(table["json_ld"])),
+        page_count=_number_or_none(table["page_count"]),
     )
 
 
@@ -227,6 +256,10 @@ def _number(value: Json) -> int:
     if not isinstance(value, int):
         raise TypeError("number expected")
     return value
+
+
+def _number_or_none(value: Json) -> int | None:
+    return None if value is None else _number(value)
 
 
 def _items(value: Json) -> list[Json]:

@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import BinaryIO
 
-from cinder.errors import InvalidRequest
+from cinder.errors import InvalidRequest, Unsupported
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.wire import (
@@ -22,7 +22,9 @@ from cinder.extract.wire import (
     read_header,
     read_header_size,
     read_options,
+    unsupported_answer,
 )
+from cinder.model.document import Json
 
 if sys.platform != "win32":
     import resource
@@ -80,6 +82,8 @@ def _answer(job: Message) -> Message:
         return _run(job)
     except InvalidRequest as exc:
         return invalid_answer(exc)
+    except Unsupported as exc:
+        return unsupported_answer(exc)
     except MemoryError:
         # Too little is left to go on with; the parent starts a fresh process.
         os._exit(1)
@@ -91,11 +95,26 @@ def _run(job: Message) -> Message:
     header, (body,) = job.header, job.parts
     if job.kind == "inspect":
         return facts_answer(inspect_html(body.decode(), str(header["base_url"])))
+    if job.kind == "pdf":
+        return _parse_pdf(body, header)
     extraction = extract_content(
         body,
         content_type=str(header["content_type"]),
         url=str(header["url"]),
         options=read_options(header),
+    )
+    return extraction_answer(extraction)
+
+
+def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
+    # Loading pdfium takes as long as all the rest, and most workers never meet a PDF.
+    from cinder.extract.pdf.document import extract_pdf  # noqa: PLC0415
+
+    extraction = extract_pdf(
+        body,
+        url=str(header["url"]),
+        options=read_options(header),
+        max_pages=int(str(header["max_pages"])),
     )
     return extraction_answer(extraction)
 

@@ -8,7 +8,9 @@ import can_ada
 from cinder.model.document import FetchedPage
 
 _MEDIA_TYPES = ("image/", "video/", "audio/")
-_PDF = "application/pdf"
+PDF_TYPE = "application/pdf"
+_PDF_TYPES = (PDF_TYPE, "application/x-pdf")
+_PDF_SIGNATURE = b"%PDF-"
 UNNAMED_TYPE = "application/octet-stream"
 
 # The type a file of unnamed type is handed on as, by the end of its URL's path.
@@ -32,7 +34,7 @@ _TYPE_BY_EXTENSION = {
     ".ogg": "audio/ogg",
     ".ogv": "video/ogg",
     ".opus": "audio/opus",
-    ".pdf": _PDF,
+    ".pdf": PDF_TYPE,
     ".png": "image/png",
     ".svg": "image/svg+xml",
     ".tif": "image/tiff",
@@ -55,7 +57,7 @@ def media_type(page: FetchedPage) -> str | None:
     by_extension = _TYPE_BY_EXTENSION.get(_extension(page.final_url))
     if "attachment" in page.headers.get("content-disposition", "").lower():
         return by_extension or UNNAMED_TYPE if is_unnamed else content_type
-    if content_type.startswith(_MEDIA_TYPES) or content_type == _PDF:
+    if content_type.startswith(_MEDIA_TYPES) or content_type in _PDF_TYPES:
         return content_type
     return by_extension if content_type == UNNAMED_TYPE else None
 
@@ -65,9 +67,11 @@ def safe_type(page: FetchedPage) -> str:
     return page.content_type if _MIME.fullmatch(page.content_type) else ""
 
 
-def is_pdf(mime: str) -> bool:
-    """Whether a MIME type is that of a PDF document."""
-    return mime == _PDF
+def is_pdf(page: FetchedPage) -> bool:
+    """Whether an answer is a PDF document: by its type, or, without one, by how it begins."""
+    if safe_type(page) in ("", UNNAMED_TYPE):
+        return media_type(page) == PDF_TYPE or page.body.startswith(_PDF_SIGNATURE)
+    return safe_type(page) in _PDF_TYPES
 
 
 def _extension(url: str) -> str:

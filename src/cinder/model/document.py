@@ -125,6 +125,8 @@ class PageMetadata:
     images: tuple[str, ...] = ()
     open_graph: Mapping[str, str] = field(default_factory=dict)
     json_ld: tuple[Json, ...] = ()
+    page_count: int | None = None
+    """How many pages a PDF has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,8 @@ class Extraction:
     metadata: PageMetadata = field(default_factory=PageMetadata)
     word_count: int = 0
     token_count: int = 0
+    empty_evidence: str = ""
+    """What shows that a document has no text to take out; empty where it has."""
     warnings: tuple[str, ...] = ()
 
 
@@ -158,6 +162,8 @@ class Document:
     content: Extraction = field(default_factory=Extraction)
     media: Media | None = None
     """The file itself, where the URL led to one instead of a page."""
+    original: Media | None = None
+    """The file that the content was made of, where that is not text itself."""
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)

@@ -89,7 +89,9 @@ class SavedListing:
 def saved_kinds(document: Document) -> list[SavedKind]:
     """Return which bodies a document has to keep."""
     bodies = {
-        SavedKind.RAW: document.content.text is not None or document.media is not None,
+        SavedKind.RAW: document.content.text is not None
+        or document.media is not None
+        or document.original is not None,
         SavedKind.CLEANED: document.content.markdown is not None,
         SavedKind.EXTRACTED: document.extracted is not None,
         SavedKind.SCREENSHOT: document.screenshot is not None,

@@ -6,11 +6,12 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Self, TypeVar
 
 import structlog
 
-from cinder.errors import InvalidRequest, ParseLimitExceeded
+from cinder.errors import InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (
@@ -19,11 +20,13 @@ from cinder.extract.wire import (
     Message,
     extract_job,
     inspect_job,
+    pdf_job,
     read_extraction,
     read_facts,
     read_header,
     read_header_size,
     read_invalid,
+    read_unsupported,
 )
 from cinder.model.document import Extraction, FetchedPage
 
@@ -115,7 +118,8 @@ class ExtractionSandbox:
     """Runs extraction in a bounded number of child processes, started when first needed.
 
     A child is killed when a job overruns its time or its caller goes away. It is replaced after
-    that, after it died, and after `jobs_per_worker` jobs, lest it leaks.
+    that, after it died, and after `jobs_per_worker` jobs, lest it leaks. `settings` is what the
+    names of the settings begin with that a message tells to raise.
     """
 
     def __init__(
@@ -125,11 +129,13 @@ class ExtractionSandbox:
         memory_bytes: int,
         *,
         jobs_per_worker: int = 1_000,
+        settings: str = "scrape.extract",
     ) -> None:
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
         self._jobs_per_worker = jobs_per_worker
+        self._settings = settings
         self._permits = asyncio.Semaphore(workers)
         self._idle: list[_Worker] = []
         self._alive: set[_Worker] = set()
@@ -171,6 +177,22 @@ class ExtractionSandbox:
             # Counted roughly: enough to tell that the page is not an empty one.
             return Extraction(text=text, word_count=len(text.split()), warnings=(warning,))
 
+    async def extract_pdf(
+        self, page: FetchedPage, options: ExtractOptions, max_pages: int
+    ) -> Extraction:
+        """Turn a fetched PDF into content.
+
+        Raises:
+            ParseLimitExceeded: the file took too long or too much memory.
+            Unsupported: the file is encrypted, broken, or no PDF.
+        """
+        job = pdf_job(page.body, page.final_url, options, max_pages)
+        try:
+            return await self._ask(job, read_extraction, page.url)
+        except _JobFailed as failure:
+            log.error("parsing a PDF failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
+            raise ParseLimitExceeded(f"The PDF could not be parsed: {failure}") from failure
+
     async def inspect(self, html: str, base_url: str) -> HtmlFacts:
         """Return the facts about an HTML string.
 
@@ -190,16 +212,16 @@ class ExtractionSandbox:
         except TimeoutError:
             raise ParseLimitExceeded(
                 f"Turning {subject} into content took longer than {self._timeout_seconds:g} s "
-                "(setting scrape.extract-timeout-seconds).",
+                f"(setting {self._settings}-timeout-seconds).",
                 url=url,
             ) from None
         except _WORKER_FAILURES as exc:
             raise ParseLimitExceeded(
                 f"Turning {subject} into content failed, most likely because it needs more than "
-                f"{self._memory_bytes} bytes of memory (setting scrape.extract-memory-bytes).",
+                f"{self._memory_bytes} bytes of memory (setting {self._settings}-memory-bytes).",
                 url=url,
             ) from exc
-        if isinstance(outcome, InvalidRequest | _JobFailed):
+        if isinstance(outcome, InvalidRequest | Unsupported | _JobFailed):
             raise outcome
         return outcome
 
@@ -238,7 +260,7 @@ class ExtractionSandbox:
             if isinstance(exc, _WORKER_FAILURES):
                 raise ParseLimitExceeded(
                     "The process that turns pages into content could not start; is "
-                    "scrape.extract-memory-bytes too low?"
+                    f"{self._settings}-memory-bytes too low?"
                 ) from exc
             raise
         return worker
@@ -248,9 +270,21 @@ class ExtractionSandbox:
         self._alive.discard(worker)
 
 
-def _read_outcome(answer: Message, read: Callable[[Message], T]) -> T | InvalidRequest | _JobFailed:
+@dataclass(frozen=True, slots=True)
+class Sandboxes:
+    """Where pages are turned into content and, so that none waits for them, PDF documents."""
+
+    pages: ExtractionSandbox
+    pdfs: ExtractionSandbox
+
+
+def _read_outcome(
+    answer: Message, read: Callable[[Message], T]
+) -> T | InvalidRequest | Unsupported | _JobFailed:
     if answer.kind == "invalid":
         return read_invalid(answer)
+    if answer.kind == "unsupported":
+        return read_unsupported(answer)
     if answer.kind == "failed":
         return _JobFailed(str(answer.header.get("reason"))[:200])
     return read(answer)

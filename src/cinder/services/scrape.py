@@ -1,6 +1,7 @@
 """Scraping one URL: from the cache where it is fresh enough, else from the web."""
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,7 +15,7 @@ from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout,
 from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
-from cinder.fetch.media import UNNAMED_TYPE, is_pdf, media_type, safe_type
+from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
 from cinder.fetch.plan import check_mode
 from cinder.fetch.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
@@ -33,11 +34,12 @@ from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.cache_key import cache_key, describe_options
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
 _NOT_YET = (Format.SUMMARY, Format.BRANDING, Format.CHANGE_TRACKING)
+_MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES)
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 
 
@@ -48,12 +50,14 @@ class ContentDefaults:
     strip_chrome_tags: bool = True
     remove_base64_images: bool = True
     retention: timedelta = timedelta(days=30)
+    pdf_max_pages: int = 200
 
     def describe(self) -> dict[str, Json]:
         """Return what of it changes a page's content."""
         return {
             "stripChromeTags": self.strip_chrome_tags,
             "removeBase64Images": self.remove_base64_images,
+            "pdfMaxPages": self.pdf_max_pages,
         }
 
 
@@ -81,14 +85,15 @@ class ScrapeService:
         *,
         store: Store,
         ladder: Ladder,
-        sandbox: ExtractionSandbox,
+        sandboxes: Sandboxes,
         metrics: Metrics,
         defaults: ContentDefaults,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
         self._ladder = ladder
-        self._sandbox = sandbox
+        self._sandbox = sandboxes.pages
+        self._pdf_sandbox = sandboxes.pdfs
         self._metrics = metrics
         self._defaults = defaults
         self._clock = clock
@@ -178,16 +183,10 @@ class ScrapeService:
     async def _make_document(
         self, page: FetchedPage, request: ScrapeRequest, started: float
     ) -> Document:
-        mime = media_type(page)
-        if mime is not None and is_pdf(mime) and request.content.pdf_parser is not None:
-            raise Unsupported(
-                f"{request.url} is a PDF, and this version of cinder does not parse PDF documents. "
-                "The `scrape` tool and POST /api/v2/scrape without `parsers` hand the file itself "
-                "through.",
-                url=request.url,
-            )
-        content = None if mime else await self._sandbox.extract(page, self._options(request))
-        if content is not None and content.text is None:
+        is_parsed = _is_pdf_to_parse(page, request)
+        mime = None if is_parsed else media_type(page)
+        content = None if mime else await self._extract(page, request, is_pdf=is_parsed)
+        if content is not None and content.text is None and not is_parsed:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
         actions = await convert_scraped(
@@ -199,18 +198,28 @@ class ScrapeService:
             status_code=page.status_code,
             source=page.source,
             strategy=page.strategy,
-            content_type=mime or page.content_type or "text/html",
+            content_type=PDF_TYPE if is_parsed else mime or page.content_type or "text/html",
             scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
             content=_with_warnings(
                 content or Extraction(), (*page.warnings, *unconverted_warnings(actions))
             ),
             media=Media(mime, page.body) if mime else None,
+            original=Media(PDF_TYPE, page.body) if is_parsed else None,
             screenshot=None if mime else page.screenshot,
             actions=actions,
-            verdict=judge(page, content),
+            verdict=_judge_pdf(content) if is_parsed else judge(page, content),
             validators=page.validators,
         )
+
+    async def _extract(
+        self, page: FetchedPage, request: ScrapeRequest, *, is_pdf: bool
+    ) -> Extraction:
+        options, parser = self._options(request), request.content.pdf_parser
+        if not is_pdf or parser is None:
+            return await self._sandbox.extract(page, options)
+        max_pages = min(parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages)
+        return await self._pdf_sandbox.extract_pdf(page, options, max_pages)
 
     def _options(self, request: ScrapeRequest) -> ExtractOptions:
         return ExtractOptions(
@@ -310,6 +319,24 @@ def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
     if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
         return f"The server answered {verdict.evidence}"
     return None
+
+
+def _is_pdf_to_parse(page: FetchedPage, request: ScrapeRequest) -> bool:
+    """Whether an answer is a PDF of which the request wants text.
+
+    One who wants nothing converted, or only what a PDF has none of, gets the file itself.
+    """
+    content = request.content
+    has_file = page.status_code < 300 and page.body
+    if content.pdf_parser is None or not content.clean or not has_file:
+        return False
+    return any(wanted in _MADE_OF_PDF for wanted in request.formats) and is_pdf(page)
+
+
+def _judge_pdf(content: Extraction | None) -> Verdict:
+    # A file shows no signs of walls and shells: it has text, or it has none.
+    evidence = content.empty_evidence if content is not None else ""
+    return Verdict(VerdictKind.EMPTY, evidence) if evidence else Verdict()
 
 
 def _with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:

@@ -1,7 +1,7 @@
 """Bodies: the texts and the picture of one version, each under the kind its URI names.
 
-A version has at most one body of bytes: the screenshot of a page, or the file that stands in its
-place. Both are kept as the screenshot.
+A version has at most one body of bytes: the screenshot of a page, the file that stands in its
+place, or the file that its text was made of. Each is kept as the screenshot.
 """
 
 import re
@@ -40,8 +40,8 @@ def list_bodies(
 
 
 def picture_of(document: Document) -> Media | None:
-    """Return what a document has of bytes: the file that it is, or its page's screenshot."""
-    return document.media or document.screenshot
+    """Return what a document has of bytes: the file it is or was, or its page's screenshot."""
+    return document.media or document.original or document.screenshot
 
 
 def primary_body(document: Document) -> Body | None:

@@ -112,6 +112,7 @@ def decode_entry(row: Row, dialect: Dialect) -> Document:
     picture = _picture(row)
     # Rows from before there were screenshots lack the mark: their picture is a file.
     is_screenshot = rest.get("hasScreenshot", False)
+    is_original = rest.get("hasOriginal", False)
     return Document(
         url=row["url"],
         source=Source(row["source"]),
@@ -124,7 +125,8 @@ def decode_entry(row: Row, dialect: Dialect) -> Document:
             metadata=PageMetadata(**_with_tuples(rest["metadata"])),
             **_with_tuples(rest["content"]),
         ),
-        media=None if is_screenshot else picture,
+        media=None if is_screenshot or is_original else picture,
+        original=picture if is_original else None,
         screenshot=picture if is_screenshot else None,
         actions=tuple(_decode_action(action) for action in rest.get("actions", ())),
         verdict=Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"]),
@@ -190,8 +192,8 @@ _VALIDATORS = _names(Validators)
 _CONTENT = _names(Extraction, but="text markdown metadata")
 _DOCUMENT = _names(
     Document,
-    but="url source strategy content_type scraped_at content media screenshot actions verdict "
-    "validators extracted",
+    but="url source strategy content_type scraped_at content media original screenshot actions "
+    "verdict validators extracted",
 )
 _ACTION = _names(ActionResult, but="type screenshot")
 
@@ -206,6 +208,7 @@ def _rest_of(document: Document) -> dict[str, object]:
         "verdict": _pick(document.verdict, _VERDICT),
         "validators": _pick(document.validators, _VALIDATORS),
         "hasScreenshot": document.screenshot is not None,
+        "hasOriginal": document.original is not None,
         "actions": [_encode_action(action) for action in document.actions],
     }
 

@@ -88,6 +88,7 @@ def _metadata(content: Extraction) -> dict[str, Json]:
         "tokenCount": content.token_count,
         "language": metadata.language,
         "canonical": metadata.canonical,
+        "pageCount": metadata.page_count,
         "openGraph": dict(metadata.open_graph),
         "jsonLd": [without_nulls(thing) for thing in metadata.json_ld],
     }

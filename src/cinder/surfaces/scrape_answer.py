@@ -163,6 +163,10 @@ def _metadata(document: Document) -> dict[str, Json]:
     shown: dict[str, Json] = {name: len(text) for name, text in lengths.items() if text is not None}
     if document.media is None:
         shown |= {"wordCount": content.word_count, "tokenCount": content.token_count}
+    if document.original is not None:
+        shown["rawLength"] = len(document.original.data)
+    if content.metadata.page_count is not None:
+        shown["pageCount"] = content.metadata.page_count
     shown["statusCode"] = document.status_code
     if content.metadata.title:
         shown["title"] = content.metadata.title

@@ -93,7 +93,7 @@ class ScrapeArguments(Arguments):
     formats: list[Format] = Field(default_factory=list)
     """What to return, at most one of the two screenshots; markdown and html by default."""
     parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
-    """How to read documents; parsing PDF is not part of this version."""
+    """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
     only_main_content: bool = True
     """Leave out everything around the main content."""
     actions: Actions = Field(default_factory=list)

@@ -90,6 +90,16 @@ async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None
     assert (tmp_path / "ember.png").read_bytes() == PNG
 
 
+async def test_scrape_reads_a_pdf_where_it_is_told_to(run: Run, site: Site) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    told = await run("scrape", url)
+    assert told.out.startswith("application/pdf, ")
+    assert "--parse-pdf" in told.err
+    read = await run("scrape", url, "--max-pages", "1")
+    assert read.out.startswith("<!-- page 1 -->\n\n# Ember care")
+    assert "Of 2 pages the first 1 were parsed" in read.err
+
+
 async def test_scrape_writes_a_screenshot_and_its_uri_reads_the_same(
     run: Run, site: Site, tmp_path: Path
 ) -> None:

@@ -85,6 +85,14 @@ async def test_errors_have_a_code_and_its_status(
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
 
 
-async def test_a_pdf_is_unsupported_for_now(client: httpx2.AsyncClient, site: Site) -> None:
+async def test_a_pdf_is_always_parsed(client: httpx2.AsyncClient, site: Site) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    data = (await client.post("/v1/scrape", json={"url": url})).json()
+    assert data["content"].startswith("<!-- page 1 -->\n\n# Ember care")
+    assert data["metadata"]["pageCount"] == 2
+    assert data["title"] == "Ember care"
+
+
+async def test_a_broken_pdf_is_a_clear_error(client: httpx2.AsyncClient, site: Site) -> None:
     response = await client.post("/v1/scrape", json={"url": site.url("/paper")})
     assert (response.status_code, response.json()["error"]["code"]) == (422, "UNSUPPORTED")

@@ -40,6 +40,12 @@ def scrape(
     whole_page: Annotated[
         bool, typer.Option("--whole-page", help="Keep all of the page, not its main content alone.")
     ] = False,
+    parse_pdf: Annotated[
+        bool, typer.Option("--parse-pdf", help="Turn a PDF into text instead of handing it on.")
+    ] = False,
+    max_pages: Annotated[
+        int | None, typer.Option(help="Pages of a PDF to parse; implies --parse-pdf.")
+    ] = None,
     mode: Annotated[
         str | None,
         typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
@@ -85,6 +91,7 @@ def scrape(
         "includeTags": include,
         "excludeTags": exclude,
         "onlyMainContent": not whole_page,
+        "parsers": _pdf_parser(max_pages) if parse_pdf or max_pages is not None else None,
         "mode": mode,
         "waitFor": wait_for,
         "actions": parse_actions(action or []),
@@ -126,6 +133,10 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     return describe_outcome(outcome, request, arguments.window(ceiling, ceiling)), outcome
 
 
+def _pdf_parser(max_pages: int | None) -> list[dict[str, Any]]:
+    return [{"type": "pdf"} if max_pages is None else {"type": "pdf", "maxPages": max_pages}]
+
+
 def _parse_headers(lines: list[str]) -> dict[str, str]:
     headers = {}
     for line in lines:
@@ -158,6 +169,8 @@ def write_outcome(data: dict[str, Any], outcome: "ScrapeOutcome", output: Path |
     document, text = outcome.document, _as_text(data)
     if document.media is not None:
         write_media(document.media.mime, document.media.data, output)
+        if output is None and document.media.mime == "application/pdf":
+            print("Use --parse-pdf to read its text.", file=sys.stderr)
         return
     picture = document.screenshot
     takes_picture = not text or (output is not None and output.suffix.lower() == ".png")

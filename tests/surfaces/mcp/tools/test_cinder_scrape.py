@@ -70,9 +70,19 @@ async def test_file_is_told_by_its_type_and_size(call: Call, site: Site) -> None
     assert "`scrape`" in data["content"]
 
 
-async def test_pdf_is_declined_for_now(call: Call, site: Site) -> None:
-    error = error_of(await call("cinder_scrape", url=site.url("/paper")))
+async def test_pdf_is_always_parsed(call: Call, site: Site) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    data = (await call("cinder_scrape", url=url)).structured_content
+    assert "| Oak | 9 | high |" in data["content"]
+    assert data["metadata"]["pageCount"] == 2
+
+
+async def test_encrypted_pdf_is_declined_with_what_to_do(call: Call, site: Site) -> None:
+    url = site.url("/document?name=encrypted.pdf")
+    error = error_of(await call("cinder_scrape", url=url))
     assert error.startswith("UNSUPPORTED: ")
+    assert "password" in error
+    assert "without `parsers`" in error
 
 
 async def test_url_without_scheme_means_https(call: Call) -> None:

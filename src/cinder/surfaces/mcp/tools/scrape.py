@@ -91,6 +91,7 @@ PARAMETERS = {
     "includeTags": Parameter(description="CSS selectors to keep"),
     "excludeTags": Parameter(description="CSS selectors to drop"),
     "cleanScrape": Parameter(description="false: the page unconverted. Default true"),
+    "parsers": Parameter(description="pdf: parse it to markdown"),
     "mode": Parameter(description="dynamic: in a browser. Default smart"),
     "waitFor": Parameter(description="ms in the browser"),
     "actions": Parameter(
@@ -130,9 +131,9 @@ SCRAPE = Tool(
     title="Scrape a URL",
     description=(
         "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
-        "if need be; an image, PDF or other file as it is. Best for full control. Returns content, "
-        "savedUris (for resources/read) and a verdict saying what was really got, e.g. http_error. "
-        "A long page is cut: go on with startIndex. Simpler: cinder_scrape."
+        "if need be; an image, PDF or other file as it is. Best for full control. "
+        "Returns content, savedUris (for resources/read) and a verdict saying what was really "
+        "got, e.g. http_error. A long page is cut: go on with startIndex. Simpler: cinder_scrape."
     ),
     arguments=ScrapeToolArguments,
     parameters=PARAMETERS,
