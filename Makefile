@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CRAWL4AI := bench/crawl4ai
+PEERS := bench/peers
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -32,8 +32,8 @@ check: setup-dev ## Check format, lint, types and import contracts
 soak: setup-dev ## Render 500 pages, every tenth hostile, and watch what stays behind
 	$(BIN)/python -m tests.soak
 
-bench: setup-dev $(CRAWL4AI)/.venv/.installed ## Measure speed beside others doing the same work
-	$(BIN)/python -m bench
+bench: setup-dev $(PEERS)/.venv/.installed ## Measure speed beside others doing the same work
+	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 inspector: setup-dev tests/inspector/node_modules ## List and call the tools with the MCP inspector
 	$(BIN)/python -m tests.inspector
@@ -46,7 +46,7 @@ lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv
 	$(LOCK) pyproject.toml --group build -o requirements.lock
 	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
-	$(LOCK) $(CRAWL4AI)/requirements.in -o $(CRAWL4AI)/requirements.lock
+	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -61,8 +61,8 @@ $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Crawl4AI has an environment of its own: none of what it needs may reach cinder's.
-$(CRAWL4AI)/.venv/.installed: $(CRAWL4AI)/requirements.lock
-	$(PYTHON) -m venv $(CRAWL4AI)/.venv
-	$(CRAWL4AI)/.venv/bin/pip install --quiet --require-hashes -r $<
+# The peers have an environment of their own: none of what they need may reach cinder's.
+$(PEERS)/.venv/.installed: $(PEERS)/requirements.lock
+	$(PYTHON) -m venv $(PEERS)/.venv
+	$(PEERS)/.venv/bin/pip install --quiet --require-hashes -r $<
 	@touch $@

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PEERS_PYTHON = ROOT / "bench/peers/.venv/bin/python"
 MAX_LINE_BYTES = 2**25
 ROUND_SECONDS = 300
 CLOSE_SECONDS = 30

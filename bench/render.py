@@ -9,12 +9,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from pathlib import Path
 
-from bench.contestant import ROOT, Contestant, ContestantFailed, run_contestant
+from bench.contestant import PEERS_PYTHON, Contestant, ContestantFailed, run_contestant
 from bench.cpu import tree_cpu_seconds
 from bench.javascript_website import marker, run_javascript_website
 
 BROWSER = Path("/usr/lib/chromium/chromium-headless-shell")
-CRAWL4AI_PYTHON = ROOT / "bench/crawl4ai/.venv/bin/python"
 PAGES = 100
 ROUNDS = 5
 WARM_UP_PAGES = 3
@@ -26,7 +25,7 @@ AIM_RATIO = 0.5
 async def bench_render() -> None:
     for needed, remedy in (
         (BROWSER, "install Debian's chromium-headless-shell"),
-        (CRAWL4AI_PYTHON, "`make bench` installs Crawl4AI"),
+        (PEERS_PYTHON, "`make bench` installs Crawl4AI"),
     ):
         if not needed.exists():
             print(f"rendered scrape: not measured, {needed} is missing: {remedy}")
@@ -66,7 +65,7 @@ def _run_cinder(address: str, folder: str) -> AbstractAsyncContextManager[Contes
 def _run_crawl4ai(folder: str, session: str = "") -> AbstractAsyncContextManager[Contestant]:
     return run_contestant(
         "Crawl4AI",
-        str(CRAWL4AI_PYTHON),
+        str(PEERS_PYTHON),
         "bench.contestants.crawl4ai",
         *(str(BROWSER), folder, session),
         # Without it Crawl4AI writes into the home directory.

@@ -8,7 +8,8 @@ from cinder.model.document import Json
 
 
 def json_ld_of(text: str) -> tuple[dict[str, Json], ...]:
-    return read_json_ld(parse_html(f'<script type="application/ld+json">{text}</script>'))
+    html = f'<script type="application/ld+json">{text}</script>'
+    return read_json_ld(parse_html(html).css("script"))
 
 
 def test_lists_and_graphs_are_flattened() -> None:

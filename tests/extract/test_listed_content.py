@@ -24,7 +24,7 @@ def test_an_rss_feed_is_its_items_with_links_dates_and_text() -> None:
     found = extract(RSS, "application/rss+xml")
     assert found.markdown == (
         "# [Ember news](https://embers.example/)\n\nAll about embers & ash too\n\n"
-        "## [Ash <fine>](https://embers.example/ash)\n\n"
+        "## [Ash \\<fine>](https://embers.example/ash)\n\n"
         "2025-11-14T08:00:00+00:00 · Ada Stoker\n\n"
         "Sift **it**, says [Sift](https://embers.example/sift).\n\n"
         "![Ash](https://embers.example/ash.png)\n\n"

@@ -48,20 +48,23 @@ def test_a_silent_page_has_empty_metadata() -> None:
     assert metadata_of("<p>x") == PageMetadata()
 
 
-def test_the_title_element_comes_before_the_others() -> None:
-    both = '<title>T</title><meta property="og:title" content="O"><h1>H</h1>'
-    assert metadata_of(both).title == "T"
-    assert metadata_of(both.removeprefix("<title>T</title>")).title == "O"
-    assert metadata_of("<h1>H</h1>").title == "H"
+def test_the_title_is_what_one_would_cite() -> None:
+    page = (
+        "<title>Oak logs | Example</title><h1><span>Oak</span><br>logs</h1>"
+        '<meta property="og:title" content="All about oak">'
+    )
+    assert metadata_of(page).title == "Oak logs"
+    assert metadata_of("<title>Oak logs - Example</title>").title == "Oak logs"
+    assert metadata_of("<h1>Oak<style>b {}</style></h1>").title == "Oak"
 
 
-def test_a_profile_address_is_not_an_author() -> None:
-    html = '<meta property="article:author" content="https://facebook.com/ada">'
-    assert metadata_of(html).author is None
-
-
-def test_the_date_of_a_time_element_is_the_last_resort() -> None:
-    assert metadata_of("<time datetime=2025-11-15>today</time>").published == "2025-11-15"
+def test_json_ld_speaks_where_meta_tags_are_silent() -> None:
+    works: Json = [
+        {"@type": "Article", "description": "About", "keywords": ["x", "y"]},
+        {"@type": "WebSite", "name": "Ember"},
+    ]
+    found = metadata_of(f'<script type="application/ld+json">{json.dumps(works)}</script>')
+    assert (found.description, found.keywords, found.site_name) == ("About", ("x", "y"), "Ember")
 
 
 def test_the_canonical_address_must_be_a_web_address() -> None:

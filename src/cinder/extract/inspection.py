@@ -8,9 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import absolute_address, is_data_image
 from cinder.extract.bombs import find_bomb
+from cinder.extract.declared_elements import Declared, read_declared
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.html_tree import collapse, content_root, document_base, parse_html
-from cinder.extract.metadata import page_title, read_meta_tags
 from cinder.extract.visible_text import visible_text
 
 
@@ -28,15 +28,16 @@ def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
     images = tree.css("img")
     text = _body_text(tree)
     headings = _headings(tree)
+    declared = read_declared(tree)
     return HtmlFacts(
-        title=page_title(tree) or next((h.text for h in headings if h.level == 1), ""),
+        title=declared.title or next((h.text for h in headings if h.level == 1), ""),
         headings=headings,
         paragraph_count=len(tree.css("p")),
         link_count=len(links),
         image_count=len(images),
         word_count=len(text.split()),
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
-        meta=_meta(tree),
+        meta=_meta(tree, declared),
         links=_absolute(base, links),
         images=_absolute(base, [image.attributes.get("src") or "" for image in images]),
     )
@@ -54,10 +55,10 @@ def _body_text(tree: LexborHTMLParser) -> str:
     return visible_text(root) if root is not None else ""
 
 
-def _meta(tree: LexborHTMLParser) -> dict[str, str]:
-    declared = tree.css_first("meta[charset]")
-    charset = declared.attributes.get("charset") if declared else None
-    return read_meta_tags(tree) | ({"charset": charset} if charset else {})
+def _meta(tree: LexborHTMLParser, declared: Declared) -> dict[str, str]:
+    element = tree.css_first("meta[charset]")
+    charset = element.attributes.get("charset") if element else None
+    return declared.meta | ({"charset": charset} if charset else {})
 
 
 def _absolute(base: can_ada.URL | None, addresses: list[str]) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 import json
 import math
 import re
+from collections.abc import Sequence
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborNode
 
 from cinder.model.document import Json
 
@@ -16,13 +17,13 @@ _MAX_DEPTH = 32
 _WRAPPING = re.compile(r"\A\s*(?://\s*)?(?:<!--|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*\Z")
 
 
-def read_json_ld(tree: LexborHTMLParser) -> tuple[dict[str, Json], ...]:
-    """Return the objects of all JSON-LD scripts, members of `@graph` each for itself.
+def read_json_ld(scripts: Sequence[LexborNode]) -> tuple[dict[str, Json], ...]:
+    """Return the objects of JSON-LD scripts, members of `@graph` each for itself.
 
     A script that is malformed, too long or nested too deep is skipped.
     """
     objects: list[dict[str, Json]] = []
-    for script in tree.css('script[type="application/ld+json" i]')[:_MAX_SCRIPTS]:
+    for script in scripts[:_MAX_SCRIPTS]:
         objects.extend(_objects(_parse(script.text() or "")))
     return tuple(objects[:_MAX_OBJECTS])
 

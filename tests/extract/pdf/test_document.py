@@ -30,7 +30,7 @@ LEAFLET = """<!-- page 1 -->
 # Ember care
 
 Cover the coals with a thick layer of ash before you go to bed, and keep a well-known well-known \
-rule: < 5 cm & no *more*
+rule: < 5 cm & no \\*more\\*
 
 ## In the morning
 

@@ -31,7 +31,7 @@ from cinder.model.request import Format
 MAX_CHARS = 1_000_000
 _MAX_NAMED_PAGES = 20
 _CHARS_PER_TOKEN = 4
-_MARK = re.compile(r"<!-- (page \d+) -->")
+_MARK = re.compile(r"\\?<!-- (page \d+) -->")
 
 
 def extract_pdf(body: bytes, *, url: str, options: ExtractOptions, max_pages: int) -> Extraction:

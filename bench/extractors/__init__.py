@@ -1,0 +1,1 @@
+"""What makes content of saved pages in the extraction benchmark: each module is a process."""

@@ -1,0 +1,211 @@
+"""The elements whose markup says that they hold the page's author or its date."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from itertools import takewhile
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# One walk over the tree for all of them: walks are what reading metadata costs.
+_SELECTOR = (
+    "h1, h2, time, [rel~=author], [itemprop~=author], [itemprop^=date], [class*=author i], "
+    "[class*=byline i], [class*=username i], [class*=date i], [class*=publish i], "
+    "[class*=posted i], [class*=timestamp i], [href*='/author']"
+)
+_MAX_ELEMENTS = 150
+_MAX_ANCESTORS = 12
+# So many marked elements next to the heading, with no other between, are surely the page's own.
+_MAX_NEAR_BEFORE = 3
+_MAX_NEAR_BEHIND = 6
+_MAX_CLASS_CHARS = 300
+
+_HEADINGS = frozenset(("h1", "h2"))
+_NEVER_MARKED = frozenset(
+    ("html", "body", "main", "article", "input", "form", "link", "meta", "img", "button", "figure")
+)
+_WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
+_AUTHOR_WORDS = frozenset(("author", "authors", "byline", "bylines", "username"))
+_BYLINE_WORDS = frozenset(("byline", "bylines", "authors"))
+_NAME_WORDS = frozenset(("name", "names", "link", "vcard", "fn"))
+_DATE_WORDS = frozenset(("date", "dates", "time", "timestamp", "datetime", "published", "posted"))
+_PUBLISHED_WORDS = frozenset(("published", "publish", "posted", "created", "pub"))
+_MODIFIED_WORDS = frozenset(
+    ("updated", "update", "modified", "modify", "changed", "edited", "revised", "reviewed")
+)
+_PICTURE_WORDS = frozenset(("avatar", "image", "img", "photo", "picture", "icon", "bio", "social"))
+# Where people speak who did not write the page.
+_FOREIGN_WORDS = frozenset(
+    (
+        *("comment", "comments", "reply", "replies", "testimonial", "testimonials", "quote"),
+        *("review", "reviews"),
+    )
+)
+# Where other pages are named, unless it is the page's own head.
+_DOUBTFUL_WORDS = frozenset(
+    (
+        *("related", "recommended", "recommendations", "popular", "trending", "similar", "latest"),
+        *("recent", "newsletter", "sidebar", "footer", "carousel", "menu", "nav", "teaser"),
+        *("teasers", "card", "cards", "promo", "event", "events", "slider"),
+    )
+)
+_DOUBTFUL_TAGS = frozenset(("footer", "nav", "aside"))
+_DOUBTFUL_RANK = 3
+
+
+class Role(Enum):
+    """What a marked element holds."""
+
+    AUTHOR = "author"
+    PUBLISHED = "published"
+    MODIFIED = "modified"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked element; the lower its rank, the surer the mark."""
+
+    element: LexborNode
+    role: Role
+    rank: int
+
+
+class Marks:
+    """The marked elements of a page, looked for when first asked for."""
+
+    def __init__(self, tree: LexborHTMLParser, heading: LexborNode | None) -> None:
+        self._tree = tree
+        self._heading_id = heading.mem_id if heading is not None else None
+
+    def of(self, role: Role) -> list[Mark]:
+        """Return those of a role, the surest first, then those next to the heading first."""
+        return [mark for mark in self._marks if mark.role is role]
+
+    @cached_property
+    def _marks(self) -> list[Mark]:
+        elements = self._elements()
+        doubts: dict[int, int | None] = {}
+        places = _places(elements, self._heading_id)
+        found = [
+            (mark.rank, place, mark)
+            for element, place in zip(elements, places, strict=True)
+            for mark in _marks_of(element, doubts, is_near=place in _NEAR)
+        ]
+        found.sort(key=lambda each: (each[0], each[1].value))
+        return [mark for *_, mark in found]
+
+    def _elements(self) -> list[LexborNode]:
+        # An element that several of the selectors match comes up as often.
+        distinct = {element.mem_id: element for element in self._tree.css(_SELECTOR)}
+        return list(distinct.values())[:_MAX_ELEMENTS]
+
+
+class _Place(Enum):
+    """Where an element stands, the likeliest place for the page's own marks first."""
+
+    NEXT = 0
+    JUST_BEFORE = 1
+    BEHIND = 2
+    BEFORE = 3
+
+
+_NEAR = (_Place.NEXT, _Place.JUST_BEFORE)
+
+
+def _places(elements: Sequence[LexborNode], heading_id: int | None) -> list[_Place]:
+    """Return where each element stands, seen from the page's heading."""
+    ids = [element.mem_id for element in elements]
+    if heading_id not in ids:
+        return [_Place.BEHIND] * len(ids)
+    heading = ids.index(heading_id)
+    places = [_Place.BEFORE] * heading + [_Place.BEHIND] * (len(ids) - heading)
+    before = range(heading - 1, max(heading - _MAX_NEAR_BEFORE, 0) - 1, -1)
+    behind = range(heading + 1, min(heading + _MAX_NEAR_BEHIND + 1, len(ids)))
+    for positions, place in ((before, _Place.JUST_BEFORE), (behind, _Place.NEXT)):
+        for position in takewhile(lambda each: elements[each].tag not in _HEADINGS, positions):
+            places[position] = place
+    return places
+
+
+def _marks_of(
+    element: LexborNode, doubts: dict[int, int | None], *, is_near: bool
+) -> Iterator[Mark]:
+    if element.tag in _NEVER_MARKED or element.tag in _HEADINGS:
+        return
+    words = _words_of(element)
+    author = _author_rank(element, words)
+    date = _date_rank(element, words)
+    if author is None and date is None:
+        return
+    doubt = _doubt(element.parent, doubts, _MAX_ANCESTORS)
+    if words & _FOREIGN_WORDS or doubt is None:
+        return
+    if is_near:
+        doubt = 0
+    if author is not None and not (doubt and author):
+        yield Mark(element, Role.AUTHOR, author + doubt)
+    if date is not None and not doubt:
+        yield _date_mark(element, words, date)
+
+
+def _date_mark(element: LexborNode, words: set[str], rank: int) -> Mark:
+    around = words | (_words_of(element.parent) if element.parent is not None else set())
+    is_modified = "dateModified" in (element.attributes.get("itemprop") or "") or (
+        around & _MODIFIED_WORDS and not around & {"published", "posted"}
+    )
+    role = Role.MODIFIED if is_modified else Role.PUBLISHED
+    return Mark(element, role, rank - bool(around & _PUBLISHED_WORDS))
+
+
+def _author_rank(element: LexborNode, words: set[str]) -> int | None:
+    attributes = element.attributes
+    if "author" in (attributes.get("itemprop") or "").split():
+        return 0
+    if "author" in (attributes.get("rel") or "").split():
+        return 0
+    if words & _PICTURE_WORDS:
+        return None
+    if words & _AUTHOR_WORDS:
+        # A byline holds more than the name.
+        return 2 if words & _NAME_WORDS else 3 + bool(words & _BYLINE_WORDS)
+    return 3 if element.tag == "a" and "/author" in (attributes.get("href") or "") else None
+
+
+def _date_rank(element: LexborNode, words: set[str]) -> int | None:
+    itemprop = element.attributes.get("itemprop") or ""
+    if itemprop in ("datePublished", "dateCreated", "dateModified"):
+        return 0
+    if element.tag == "time":
+        return 2
+    return 4 if words & _DATE_WORDS else None
+
+
+def _doubt(
+    node: LexborNode | None, doubts: dict[int, int | None], ancestors_left: int
+) -> int | None:
+    """Return what its place takes from an element's rank; None where it speaks of another page.
+
+    Args:
+        node: what holds the element.
+        doubts: what was found out about nodes before, as elements share their ancestors.
+        ancestors_left: how far up one looks.
+    """
+    if node is None or not ancestors_left or node.tag in ("body", "main"):
+        return 0
+    if node.mem_id not in doubts:
+        words = _words_of(node)
+        above = _doubt(node.parent, doubts, ancestors_left - 1)
+        is_doubtful = node.tag in _DOUBTFUL_TAGS or bool(words & _DOUBTFUL_WORDS)
+        own = _DOUBTFUL_RANK if is_doubtful else above
+        doubts[node.mem_id] = None if above is None or words & _FOREIGN_WORDS else own
+    return doubts[node.mem_id]
+
+
+def _words_of(element: LexborNode) -> set[str]:
+    """Return the words that an element's classes, id and property are made of."""
+    attributes = element.attributes
+    names = " ".join(attributes.get(name) or "" for name in ("itemprop", "id", "class"))
+    names = names[:_MAX_CLASS_CHARS]
+    return {word.lower() for word in _WORD_SPLIT.split(names)}

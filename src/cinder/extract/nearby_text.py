@@ -1,0 +1,85 @@
+"""The texts in and around an element: where bylines and dates are that no markup marks."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.html_tree import collapse
+
+_MAX_NODES_AFTER = 160
+_MAX_NODES_BEFORE = 60
+_MAX_NODES_WITHIN = 80
+_MAX_TEXT_CHARS = 200
+_NOT_TEXT = frozenset(("script", "style", "noscript", "template", "svg", "select", "head"))
+
+
+class Surroundings:
+    """The texts around a page's heading, read when first asked for; there may be no heading."""
+
+    def __init__(self, heading: LexborNode | None) -> None:
+        self._heading = heading
+
+    @cached_property
+    def after(self) -> list[str]:
+        """The texts that follow the heading, in document order, as far as one looks."""
+        return list(_texts_after(self._heading)) if self._heading is not None else []
+
+    @cached_property
+    def before(self) -> list[str]:
+        """The texts that precede the heading, the nearest first, as far as one looks."""
+        return list(_texts_before(self._heading)) if self._heading is not None else []
+
+
+def nodes_within(element: LexborNode) -> Iterator[LexborNode]:
+    """Yield an element and what it holds, in document order, as far as one looks."""
+    return islice(element.traverse(include_text=True), _MAX_NODES_WITHIN)
+
+
+def texts_within(element: LexborNode) -> list[str]:
+    """Return the texts of an element, as far as one looks."""
+    texts = (node for node in nodes_within(element) if node.is_text_node)
+    visible = (node for node in texts if node.parent is None or node.parent.tag not in _NOT_TEXT)
+    return [text for node in visible for text in _text_of(node)]
+
+
+def _texts_after(element: LexborNode) -> Iterator[str]:
+    node = _next_outside(element)
+    for _ in range(_MAX_NODES_AFTER):
+        if node is None:
+            return
+        if node.is_text_node:
+            yield from _text_of(node)
+        inside = None if node.tag in _NOT_TEXT else node.first_child
+        node = inside or _next_outside(node)
+
+
+def _texts_before(element: LexborNode) -> Iterator[str]:
+    node = _previous_outside(element)
+    for _ in range(_MAX_NODES_BEFORE):
+        if node is None:
+            return
+        if node.is_text_node:
+            yield from _text_of(node)
+        inside = None if node.tag in _NOT_TEXT else node.last_child
+        node = inside or _previous_outside(node)
+
+
+def _text_of(node: LexborNode) -> Iterator[str]:
+    text = node.text_content
+    if text and not text.isspace() and (said := collapse(text[:_MAX_TEXT_CHARS])):
+        yield said
+
+
+def _next_outside(node: LexborNode | None) -> LexborNode | None:
+    """Return the node that follows in document order, passing over what the node holds."""
+    while node is not None and node.next is None:
+        node = node.parent
+    return node.next if node is not None else None
+
+
+def _previous_outside(node: LexborNode | None) -> LexborNode | None:
+    while node is not None and node.prev is None:
+        node = node.parent
+    return node.prev if node is not None else None
