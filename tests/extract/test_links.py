@@ -1,7 +1,7 @@
-"""The links and images of a page."""
+"""The links of a page."""
 
 from cinder.extract.html_tree import parse_address, parse_html
-from cinder.extract.links import collect_images, collect_links
+from cinder.extract.links import collect_links
 
 BASE = parse_address("https://example.com/dir/page")
 
@@ -27,6 +27,6 @@ def test_links_that_lead_nowhere_else_are_left_out() -> None:
     assert collect_links([tree.css("body")[0]], BASE) == ("https://example.com/a#z",)
 
 
-def test_images_are_web_addresses() -> None:
-    tree = parse_html("<img src=a.png><img src='data:image/png;base64,AA'><img><img src=a.png>")
-    assert collect_images([tree.css("body")[0]], BASE) == ("https://example.com/dir/a.png",)
+def test_a_drawing_links_as_well() -> None:
+    tree = parse_html("<svg><a xlink:href='/drawn'><text>1</text></a></svg>")
+    assert collect_links([tree.css("body")[0]], BASE) == ("https://example.com/drawn",)

@@ -16,7 +16,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.cache_key import cache_key, describe_options
+from cinder.services.cache_key import cache_key, content_key, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
 
@@ -86,3 +86,11 @@ def test_what_actions_type_and_run_is_not_written_down() -> None:
         {"type": "write", "selector": "#password"},
         {"type": "executeJavascript"},
     ]
+
+
+def test_requests_that_differ_in_formats_alone_share_a_content_key() -> None:
+    request = ScrapeRequest(url="https://example.com/")
+    other = replace(request, formats=(Format.HTML, Format.CHANGE_TRACKING))
+    assert content_key(request) == content_key(other) != cache_key(request)
+    part = replace(request, content=ContentOptions(only_main_content=False))
+    assert content_key(part) != content_key(request)

@@ -250,3 +250,16 @@ async def test_what_extraction_did_not_foresee_leaves_the_page_as_it_came(
     assert "could not be cleaned" in found.warnings[0]
     again = await sandbox.extract(fetched(b"<p>hello"), ExtractOptions())
     assert again.markdown == "hello"
+
+
+async def test_two_texts_are_compared(sandbox: ExtractionSandbox) -> None:
+    shown = await sandbox.compare("a\n\nb", "a\n\nc", "https://example.com/")
+    assert shown.diff is not None
+    assert (shown.is_same, shown.diff.unified.splitlines()[-2:]) == (False, ["-b", "+c"])
+
+
+async def test_the_look_of_a_page_is_read(sandbox: ExtractionSandbox) -> None:
+    page = fetched(b"<link rel=stylesheet href=a.css><p>x</p>")
+    assert await sandbox.find_stylesheets(page) == ["https://example.com/d/a.css"]
+    branding = await sandbox.read_branding(page, ["p { color: #123456 }"])
+    assert branding["colors"] == {"textPrimary": "#123456", "primary": "#123456"}

@@ -17,6 +17,7 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
+from tests.site.brand import BRAND, BRAND_CSS
 from tests.site.documents import DOCUMENTS
 from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
@@ -154,6 +155,33 @@ class Pages:
         """Answer once, then keep machines out."""
         is_first = self.hits["/turning"] == 1
         return HTMLResponse(ARTICLE) if is_first else await self.wall(request)
+
+    async def diary(self, request: Request) -> Response:
+        """Be another page from visit to visit, in the order that `days` names."""
+        days = request.query_params["days"].split(",")
+        day = days[min(self.hits["/diary"], len(days)) - 1]
+        if day.isdigit():
+            return HTMLResponse("<title>Gone</title><p>Nothing here</p>", status_code=int(day))
+        changed = ARTICLE.replace("<td>9</td>", "<td>10</td>").replace(
+            "</article>", "<p>Birch burns faster.</p></article>"
+        )
+        spaced = ARTICLE.replace("Rake the ash", "Rake  the\n ash")
+        pages = {"first": ARTICLE, "spaced": spaced, "changed": changed}
+        headers = {"etag": f'"{day}"'} if "tagged" in request.query_params else {}
+        if headers and request.headers.get("if-none-match") == headers["etag"]:
+            return Response(status_code=304, headers=headers)
+        return HTMLResponse(pages[day], headers=headers)
+
+    async def brand(self, request: Request) -> Response:
+        return HTMLResponse(BRAND)
+
+    async def styled(self, request: Request) -> Response:
+        """Link to the style sheet that the query names."""
+        sheet = request.query_params["sheet"]
+        return HTMLResponse(f"<link rel=stylesheet href='{sheet}'><h1>Styled</h1><p>Words.</p>")
+
+    async def brand_css(self, request: Request) -> Response:
+        return Response(BRAND_CSS, media_type="text/css")
 
     async def flaky(self, request: Request) -> Response:
         """Fail as often as asked for, then answer."""

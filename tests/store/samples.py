@@ -69,6 +69,7 @@ def a_full_document() -> Document:
             html="<h1>Grüße</h1>",
             links=("https://example.com/a", "https://example.com/b"),
             images=(),
+            branding={"colors": {"primary": "#ff5500"}, "fonts": [{"family": "Sora"}]},
             word_count=3,
             token_count=5,
             empty_evidence="no text layer",

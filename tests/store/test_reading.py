@@ -1,5 +1,6 @@
 """Reading: who may see what, in which order, and for how long."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from cinder.model.document import Media
@@ -119,3 +120,30 @@ async def test_the_entries_of_a_url_are_listed_newest_first(store: Store) -> Non
 
 async def test_an_open_store_is_found_sound(store: Store) -> None:
     await store.check()
+
+
+async def test_the_newest_comparable_document_of_a_url_is_found(store: Store, clock: Clock) -> None:
+    for place, name in enumerate(("markdown", "html", "other")):
+        clock.move_on(timedelta(seconds=1))
+        key = replace(a_key(name), content_key="other" if name == "other" else "shared")
+        await store.save(a_document(name, scraped_at=NOW + timedelta(seconds=place)), key)
+    await store.save(a_document("unmarked", scraped_at=NOW + timedelta(hours=1)), a_key("unmarked"))
+    found = await store.find_comparable(f"{URL}#fragment", "shared", "anyone")
+    assert found is not None
+    assert (found.document.content.text, found.cache_key) == ("html", "html")
+    assert await store.find_comparable(URL, "unknown", "anyone") is None
+    assert await store.find_comparable("https://example.com/other", "shared", "anyone") is None
+    clock.move_on(timedelta(days=31))
+    assert await store.find_comparable(URL, "shared", "anyone") is None
+
+
+async def test_an_owned_document_is_comparable_for_its_owner_alone(store: Store) -> None:
+    await store.save(a_document(), replace(a_key(owner="alice"), content_key="shared"))
+    assert await store.find_comparable(URL, "shared", "alice") is not None
+    assert await store.find_comparable(URL, "shared", "bob") is None
+
+
+async def test_no_option_can_pass_for_a_content_key(store: Store) -> None:
+    forged = replace(a_key(), options={"includeTags": ['"contentKey": "shared"']})
+    await store.save(a_document(), forged)
+    assert await store.find_comparable(URL, "shared", "anyone") is None

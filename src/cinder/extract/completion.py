@@ -4,7 +4,7 @@ from selectolax.lexbor import LexborNode
 
 from cinder.extract.addresses import give_lazy_images_their_source
 from cinder.extract.formulas import may_hold_formulas, unify_formulas
-from cinder.extract.images import restore_images
+from cinder.extract.restored_images import restore_images
 from cinder.extract.scriptless_part import show_scriptless_part
 from cinder.extract.streamed_parts import place_streamed_parts
 

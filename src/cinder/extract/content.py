@@ -21,7 +21,8 @@ from cinder.extract.completion import complete_body
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
 from cinder.extract.hidden_text import HiddenText
 from cinder.extract.html_tree import content_root, document_base, parse_html
-from cinder.extract.links import collect_images, collect_links
+from cinder.extract.images import collect_images
+from cinder.extract.links import collect_links
 from cinder.extract.listed_content import Listed, read_listed
 from cinder.extract.main_content import keep_main_content
 from cinder.extract.main_content.page_hints import read_hints
@@ -214,12 +215,20 @@ class _Page:
             markdown=markdown.text if markdown is not None else None,
             html=html,
             links=selected.links,
-            images=selected.images,
+            images=self._with_named_images(selected.images, metadata),
             metadata=metadata,
             word_count=count_words(counted),
             token_count=_count_tokens(counted),
             warnings=selected.warnings + (markdown.warnings if markdown is not None else ()),
         )
+
+    def _with_named_images(
+        self, images: tuple[str, ...] | None, metadata: PageMetadata
+    ) -> tuple[str, ...] | None:
+        """Return the images shown and, of a whole page, those that it names for previews."""
+        if images is None or self._options.content.include_tags:
+            return images
+        return tuple(dict.fromkeys((*images, *metadata.images)))
 
 
 def _count_tokens(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The links and images of a page, absolute, each once, in document order."""
+"""The links of a page, absolute, each once, in document order."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,13 +13,7 @@ def collect_links(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tupl
 
     Links to a place on the page itself are left out.
     """
-    found = (_link_address(base, href) for href in _values(roots, "a[href], area[href]", "href"))
-    return tuple(dict.fromkeys(filter(None, found)))
-
-
-def collect_images(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tuple[str, ...]:
-    """Return the web addresses of the images below `roots`."""
-    found = (web_address(base, source) for source in _values(roots, "img[src]", "src"))
+    found = (_link_address(base, href) for href in _hrefs(roots))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -39,7 +33,8 @@ def _link_address(base: can_ada.URL | None, href: str) -> str | None:
     return None if mark and page == base.href.partition("#")[0] else address
 
 
-def _values(roots: Iterable[LexborNode], selector: str, name: str) -> Iterator[str]:
+def _hrefs(roots: Iterable[LexborNode]) -> Iterator[str]:
     for root in roots:
-        for node in root.css(selector):
-            yield node.attributes.get(name) or ""
+        for node in root.css("a, area"):
+            # In drawings a link has a name space of its own.
+            yield node.attributes.get("href") or node.attributes.get("xlink:href") or ""

@@ -10,11 +10,11 @@ from selectolax.lexbor import LexborNode
 from cinder.extract.code_blocks import normalise_code_blocks
 from cinder.extract.footnotes import normalise_footnotes
 from cinder.extract.html_tree import parse_html
-from cinder.extract.images import remove_pixels, write_captions, write_emoji
 from cinder.extract.link_blocks import normalise_links
 from cinder.extract.lists import normalise_lists
 from cinder.extract.literal_text import LiteralText
 from cinder.extract.raised_text import write_raised_text
+from cinder.extract.restored_images import remove_pixels, write_captions, write_emoji
 from cinder.extract.tables import normalise_tables
 from cinder.extract.tree_edits import insert_element_before, move_into
 

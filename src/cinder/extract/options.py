@@ -16,5 +16,6 @@ class ExtractOptions:
 
     @property
     def wants_markdown(self) -> bool:
-        """Whether markdown is to be made: asked for, and not switched off by `clean`."""
-        return Format.MARKDOWN in self.formats and self.content.clean
+        """Whether markdown is to be made: asked for or needed, and not switched off by `clean`."""
+        needed_by = (Format.MARKDOWN, Format.CHANGE_TRACKING)
+        return self.content.clean and any(wanted in self.formats for wanted in needed_by)

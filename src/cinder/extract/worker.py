@@ -11,6 +11,13 @@ import sys
 from typing import BinaryIO
 
 from cinder.errors import InvalidRequest, Unsupported
+from cinder.extract.branding_wire import (
+    BRANDING,
+    STYLESHEETS,
+    answer_branding,
+    answer_stylesheets,
+)
+from cinder.extract.change_wire import COMPARE, answer_comparison
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.wire import (
@@ -30,6 +37,12 @@ if sys.platform != "win32":
     import resource
 
 _PR_SET_PDEATHSIG = 1
+
+_OTHER_JOBS = {
+    COMPARE: answer_comparison,
+    STYLESHEETS: answer_stylesheets,
+    BRANDING: answer_branding,
+}
 
 
 def main(memory_bytes: int, parent_pid: int) -> None:
@@ -92,6 +105,8 @@ def _answer(job: Message) -> Message:
 
 
 def _run(job: Message) -> Message:
+    if job.kind in _OTHER_JOBS:
+        return _OTHER_JOBS[job.kind](job)
     header, (body,) = job.header, job.parts
     if job.kind == "inspect":
         return facts_answer(inspect_html(body.decode(), str(header["base_url"])))

@@ -24,6 +24,8 @@ class FetchTask:
     screenshot: Format | None = None
     wants_images: bool = False
     """Whether the page's images are of interest, and not its text alone."""
+    wants_styles: bool = False
+    """Whether to sample how the page looks; only a browser can."""
 
 
 class FileFound(Exception):

@@ -85,6 +85,10 @@ class Ladder:
         self._retry = retry
         self._memory = memory
 
+    def engine(self, step: Step) -> Fetcher:
+        """Return the engine of a step, for what goes with a page rather than being one."""
+        return self._engines[step]
+
     async def fetch(self, task: FetchTask, log: AttemptLog) -> FetchedPage:
         """Return the page, or the server's last word if it kept refusing.
 

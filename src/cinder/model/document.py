@@ -93,6 +93,8 @@ class FetchedPage:
     strategy: str
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
+    style_samples: Mapping[str, Json] | None = None
+    """How the page looks, by the styles that a browser computed, where that was asked for."""
     warnings: tuple[str, ...] = ()
     """What the reader should know about how the page was got."""
 
@@ -139,6 +141,8 @@ class Extraction:
     html: str | None = None
     links: tuple[str, ...] | None = None
     images: tuple[str, ...] | None = None
+    branding: Mapping[str, Json] | None = None
+    """How the page looks, each value with where it came from."""
     metadata: PageMetadata = field(default_factory=PageMetadata)
     word_count: int = 0
     token_count: int = 0

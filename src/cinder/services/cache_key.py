@@ -24,6 +24,14 @@ def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def content_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
+    """Return the key that requests share whose content may be compared.
+
+    It covers what the cache key covers, but for the formats in which the content was asked for.
+    """
+    return cache_key(replace(request, formats=(), extract=None), defaults)
+
+
 def describe_options(request: ScrapeRequest) -> dict[str, Json]:
     """Return a request's options as they may be kept and shown.
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Self, TypeVar
@@ -12,6 +12,13 @@ from typing import Self, TypeVar
 import structlog
 
 from cinder.errors import InvalidRequest, ParseLimitExceeded, Unsupported
+from cinder.extract.branding_wire import (
+    branding_job,
+    read_brand,
+    read_stylesheets,
+    stylesheets_job,
+)
+from cinder.extract.change_wire import compare_job, read_comparison
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (
@@ -28,7 +35,8 @@ from cinder.extract.wire import (
     read_invalid,
     read_unsupported,
 )
-from cinder.model.document import Extraction, FetchedPage
+from cinder.model.change import Comparison
+from cinder.model.document import Extraction, FetchedPage, Json
 
 _START_TIMEOUT_SECONDS = 30.0
 _STREAM_BUFFER_BYTES = 1024 * 1024
@@ -203,6 +211,38 @@ class ExtractionSandbox:
             return await self._ask(inspect_job(html, base_url), read_facts, None)
         except _JobFailed as failure:
             raise ParseLimitExceeded(f"The HTML could not be parsed: {failure}") from failure
+
+    async def find_stylesheets(self, page: FetchedPage) -> list[str]:
+        """Return the addresses of the style sheets that a page links to.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+        """
+        return await self._ask_or_limit(stylesheets_job(page), read_stylesheets, page.url)
+
+    async def read_branding(self, page: FetchedPage, sheets: Sequence[str]) -> Mapping[str, Json]:
+        """Return a page's branding, given the style sheets that it links to.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+        """
+        return await self._ask_or_limit(branding_job(page, sheets), read_brand, page.url)
+
+    async def compare(self, before: str, after: str, url: str) -> Comparison:
+        """Return how two versions of a page differ.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+        """
+        return await self._ask_or_limit(compare_job(before, after), read_comparison, url)
+
+    async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str) -> T:
+        """Return the answer to a job of which there is no less to be had when it fails."""
+        try:
+            return await self._ask(job, read, url)
+        except _JobFailed as failure:
+            message = f"The job '{job.kind}' on {url} failed: {failure}"
+            raise ParseLimitExceeded(message, url=url) from failure
 
     async def _ask(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
         subject = url or "the HTML"

@@ -16,9 +16,10 @@ from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
 from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
-from cinder.fetch.plan import check_mode
+from cinder.fetch.plan import Step, check_mode
 from cinder.fetch.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
+from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import (
     Document,
     Extraction,
@@ -33,12 +34,14 @@ from cinder.model.document import (
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.services.action_results import convert_scraped, unconverted_warnings
-from cinder.services.cache_key import cache_key, describe_options
+from cinder.services.branding import BrandReader
+from cinder.services.cache_key import cache_key, content_key, describe_options
+from cinder.services.change_tracking import ChangeTracker, is_comparable
 from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
-_NOT_YET = (Format.SUMMARY, Format.BRANDING, Format.CHANGE_TRACKING)
+_NOT_YET = (Format.SUMMARY,)
 _MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES)
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 
@@ -70,11 +73,19 @@ class ScrapeOutcome:
     cached: bool = False
     age_ms: int = 0
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    change: PageChange | None = None
+    """What has become of the page since it was last saved, where that was asked."""
 
     @property
     def warning(self) -> str | None:
         """What the reader should know before trusting the content."""
-        return " ".join(self.document.content.warnings) or None
+        of_change = (self.change.warning,) if self.change and self.change.warning else ()
+        return " ".join((*self.document.content.warnings, *of_change)) or None
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the page was there before and is gone."""
+        return self.change is not None and self.change.status is ChangeStatus.REMOVED
 
 
 class ScrapeService:
@@ -94,6 +105,8 @@ class ScrapeService:
         self._ladder = ladder
         self._sandbox = sandboxes.pages
         self._pdf_sandbox = sandboxes.pdfs
+        self._brands = BrandReader(ladder.engine(Step.STATIC), sandboxes.pages)
+        self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._defaults = defaults
         self._clock = clock
@@ -155,6 +168,8 @@ class ScrapeService:
         return kept
 
     def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
+        if Format.CHANGE_TRACKING in request.formats:
+            return False  # what is kept tells nothing of what has changed since
         return self._age_ms(kept.document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
@@ -175,10 +190,21 @@ class ScrapeService:
             started = time.monotonic()
             page = await self._ladder.fetch(_fetch_task(request, stale), log)
             if stale is not None and _is_confirmed(stale.document, page):
-                return await self._answer_revalidated(stale, request, log)
+                change = await self._track(stale.document, request)
+                answer = await self._answer_revalidated(stale, request, log)
+                return replace(answer, change=change)
             document = await self._make_document(page, request, started)
-            saved = await self._keep(document, request, key)
-        return ScrapeOutcome(document=document, saved=saved, diagnostics=log.diagnostics)
+            change = await self._track(document, request)
+            outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
+            if outcome.is_removed:
+                return outcome
+            return replace(outcome, saved=await self._keep(document, request, key))
+
+    async def _track(self, document: Document, request: ScrapeRequest) -> PageChange | None:
+        return await self._changes.track(document, request, self._content_key(request))
+
+    def _content_key(self, request: ScrapeRequest) -> str:
+        return content_key(request, self._defaults.describe())
 
     async def _make_document(
         self, page: FetchedPage, request: ScrapeRequest, started: float
@@ -189,6 +215,9 @@ class ScrapeService:
         if content is not None and content.text is None and not is_parsed:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
+        if content is not None and Format.BRANDING in request.formats and page.status_code < 400:
+            brand = await self._brands.read(page, request)
+            content = _with_warnings(replace(content, branding=brand.branding), brand.warnings)
         actions = await convert_scraped(
             page, self._sandbox, remove_base64_images=self._defaults.remove_base64_images
         )
@@ -251,6 +280,7 @@ class ScrapeService:
             owner=request.caller if request.has_credentials else None,
             expires_at=document.scraped_at + self._defaults.retention,
             extract_query=request.extract,
+            content_key=self._content_key(request) if is_comparable(document, request) else None,
         )
         return await self._store.save(document, entry)
 
@@ -285,6 +315,7 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         render=request.render,
         screenshot=request.screenshot,
         wants_images=Format.IMAGES in request.formats,
+        wants_styles=Format.BRANDING in request.formats,
     )
 
 
@@ -302,7 +333,8 @@ def _for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome
             wants none.
     """
     document = outcome.document
-    if failure := _describe_failure(document.verdict, request):
+    failure = None if outcome.is_removed else _describe_failure(document.verdict, request)
+    if failure:
         raise ScrapeFailed(
             f"Failed to scrape {request.url}: {failure}",
             url=request.url,

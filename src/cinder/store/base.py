@@ -23,6 +23,8 @@ class EntryKey:
     """The caller who alone may see it; None where no credentials were involved."""
     expires_at: datetime
     extract_query: str | None = None
+    content_key: str | None = None
+    """What the document may be compared by with others of its URL; None where it may not be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,12 @@ class Store(Protocol):
 
     async def find(self, cache_key: str) -> SavedDocument | None:
         """Return the newest document under this key, unless it has expired; count the access."""
+        ...
+
+    async def find_comparable(
+        self, url: str, content_key: str, caller: str
+    ) -> SavedDocument | None:
+        """Return the newest document of a URL under this content key that the caller may see."""
         ...
 
     async def save(self, document: Document, key: EntryKey) -> SavedDocument:

@@ -33,6 +33,9 @@ MILLISECOND = timedelta(milliseconds=1)
 # A NUL as JSON escapes it: the backslash before the u is not itself escaped.
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
+# Kept with the options: it is one way to say which of them shaped the content.
+_CONTENT_KEY = "contentKey"
+
 
 class EntryRow(NamedTuple):
     """A cache entry's columns, in the order of the statement that writes them."""
@@ -91,7 +94,7 @@ def encode_entry(document: Document, key: EntryKey, dialect: Dialect) -> EntryRo
         strategy_used=scrub(document.strategy),
         content_type=scrub(document.content_type),
         extract_query=key.extract_query and scrub(key.extract_query),
-        scrape_options=_write_json(key.options),
+        scrape_options=_write_json(_options_of(key)),
         content_length_raw=_length(raw),
         content_length_cleaned=_length(cleaned),
         content_length_extracted=_length(extracted),
@@ -104,6 +107,14 @@ def encode_entry(document: Document, key: EntryKey, dialect: Dialect) -> EntryRo
         extracted_content=_pack(extracted, dialect),
         screenshot=picture.data if picture else None,
     )
+
+
+def content_key_pattern(content_key: str) -> str:
+    """Return what the options of an entry under a content key are LIKE.
+
+    Within any other value the quotes would be escaped.
+    """
+    return f'%"{_CONTENT_KEY}": "{content_key}"%'
 
 
 def decode_entry(row: Row, dialect: Dialect) -> Document:
@@ -196,6 +207,12 @@ _DOCUMENT = _names(
     "verdict validators extracted",
 )
 _ACTION = _names(ActionResult, but="type screenshot")
+
+
+def _options_of(key: EntryKey) -> dict[str, Json]:
+    return (
+        key.options if key.content_key is None else {**key.options, _CONTENT_KEY: key.content_key}
+    )
 
 
 def _rest_of(document: Document) -> dict[str, object]:

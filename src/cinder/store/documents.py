@@ -77,6 +77,18 @@ class DocumentStore:
             self._access.add(cache_key, now)
         return found
 
+    async def find_comparable(
+        self, url: str, content_key: str, caller: str
+    ) -> SavedDocument | None:
+        """Return the newest document of a URL under this content key that the caller may see."""
+        now = self._clock()
+        return await self._timed(
+            "find_comparable",
+            self._database.read(
+                lambda: reading.find_comparable(url, content_key, caller, now, self._dialect)
+            ),
+        )
+
     async def save(self, document: Document, key: EntryKey) -> SavedDocument:
         """Keep a document as the newest under its key; what was newest stays readable by URI.
 

@@ -6,7 +6,13 @@ from datetime import datetime
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
 from cinder.store.base import EntrySummary
 from cinder.store.bodies import Body, text_mime
-from cinder.store.codec import decode_entry, from_milliseconds, hash_url, to_milliseconds
+from cinder.store.codec import (
+    content_key_pattern,
+    decode_entry,
+    from_milliseconds,
+    hash_url,
+    to_milliseconds,
+)
 from cinder.store.dialect import Dialect, decompress, fingerprint
 from cinder.store.procedure import Procedure, Row, Statement
 
@@ -16,6 +22,13 @@ SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screens
        v.place, v.saved_at
   FROM webhook.scrape_cache e JOIN webhook.saved_versions v ON v.id = e.version_id
  WHERE e.cache_key = $1 AND e.expires_at > $2
+"""
+
+_FIND_COMPARABLE = """
+SELECT cache_key FROM webhook.scrape_cache
+ WHERE url_hash = $1 AND expires_at > $2 AND (owner IS NULL OR owner = $3)
+   AND CAST(scrape_options AS TEXT) LIKE $4
+ ORDER BY scraped_at DESC, id DESC LIMIT 1
 """
 
 _MEASURE_ENTRY = """
@@ -75,6 +88,16 @@ def find_entry(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[Sav
     row = rows[0]
     version = Version(row["place"], from_milliseconds(row["saved_at"]))
     return SavedDocument(decode_entry(row, dialect), version, cache_key)
+
+
+def find_comparable(
+    url: str, content_key: str, caller: str, now: datetime, dialect: Dialect
+) -> Procedure[SavedDocument | None]:
+    """Return the newest document of a URL under a content key that the caller may see."""
+    pattern = content_key_pattern(content_key)
+    args = (hash_url(url), dialect.pack_moment(now), caller, pattern)
+    rows = yield Statement(_FIND_COMPARABLE, args)
+    return (yield from find_entry(rows[0]["cache_key"], now, dialect)) if rows else None
 
 
 def measure_entry(cache_key: str) -> Procedure[int]:

@@ -7,9 +7,10 @@ from cinder.model.document import Document, Json, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
-from cinder.services.fitting import fit_lists
+from cinder.services.fitting import fit_lists, fit_members
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.action_answer import describe_actions
+from cinder.surfaces.change_answer import describe_change
 
 MARKDOWN = "text/markdown"
 HTML = "text/html"
@@ -34,7 +35,15 @@ def describe_outcome(
         data["cacheAge"] = outcome.age_ms
     if outcome.saved is not None:
         data["savedUris"] = {str(kind): uri for kind, uri in outcome.saved.uris.items()}
-    if request.result_handling is ResultHandling.SAVE_ONLY:
+    if outcome.change is not None:
+        # With saveOnly, too: nothing else will ever tell.
+        is_saved = outcome.saved is not None
+        data["changeTracking"] = describe_change(
+            outcome.change, window.max_chars, is_saved=is_saved
+        )
+    if outcome.is_removed:
+        data["message"] = "The page is gone; its last version stays saved"
+    elif request.result_handling is ResultHandling.SAVE_ONLY:
         data["message"] = "Content saved to cache"
     return data | _judgement(outcome)
 
@@ -81,6 +90,10 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
         data[wanted] = excerpts[-1].text
     data |= _lists(document, request)
     cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
+    if Format.BRANDING in request.formats:
+        whole = dict(document.content.branding or {})
+        data["branding"] = shown = fit_members(whole, window.max_chars)
+        cuts.append("Not all of the branding is shown." if shown != whole else None)
     data |= _screenshot(document, request)
     if document.actions:
         data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)

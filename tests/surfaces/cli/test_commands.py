@@ -235,3 +235,13 @@ async def test_doctor_says_how_to_mend(run: Run, tmp_path: Path) -> None:
 
 async def test_version_is_shown(run: Run) -> None:
     assert (await run("--version")).out == f"cinder {__version__}\n"
+
+
+async def test_branding_and_changes_are_printed(run: Run, site: Site) -> None:
+    branding = await run("scrape", site.url("/brand"), "--format", "branding")
+    assert json.loads(branding.out)["colors"]["primary"] == "#d9480f"
+    page = site.url("/diary?days=first,changed")
+    assert (await run("scrape", page, "-f", "changeTracking")).out == "changeTracking: new\n"
+    changed = await run("scrape", page, "-f", "changeTracking")
+    assert changed.out.startswith("changeTracking: changed (compared with ")
+    assert "-| Oak | 9 |\n+| Oak | 10 |" in changed.out

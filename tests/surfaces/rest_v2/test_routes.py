@@ -234,8 +234,6 @@ async def test_a_form_is_not_taken_for_json(client: httpx2.AsyncClient) -> None:
         {"command": "errors", "jobId": "x"},
         {"url": "a.example", "extract": "the author"},
         {"url": "a.example", "formats": ["summary"]},
-        {"url": "a.example", "formats": ["branding"]},
-        {"url": "a.example", "formats": ["changeTracking"]},
     ],
 )
 async def test_what_comes_later_is_unsupported_and_not_ignored(

@@ -20,7 +20,8 @@ from cinder.fetch.browser.screenshot import photograph_whole, photograph_window
 from cinder.fetch.browser.tab import Answer, FileInstead, NoPage, ScriptFailed, Tab
 from cinder.fetch.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_whole
 from cinder.fetch.media import media_type
-from cinder.model.document import FetchedPage, Media, Source
+from cinder.model.brand_roles import BRAND_ROLES, BRAND_STYLES, BUTTON, BUTTONS, MAX_BUTTONS
+from cinder.model.document import FetchedPage, Json, Media, Source
 from cinder.model.request import Format
 from cinder.model.url import host_and_port, origin_of, parse_web_url
 
@@ -90,7 +91,13 @@ class Visit:
         await self._clear_away_consent()
         page = await self._read(strategy)
         screenshot = await self._photograph()
-        return replace(page, actions=actions, screenshot=screenshot, warnings=tuple(self._warnings))
+        return replace(
+            page,
+            actions=actions,
+            screenshot=screenshot,
+            style_samples=await self._sample_styles(),
+            warnings=tuple(self._warnings),
+        )
 
     async def _dress(self, outfit: Outfit) -> None:
         """Put on identity and limits. The commands go out together: waiting for each costs time."""
@@ -267,6 +274,17 @@ class Visit:
         # What the server calls it: browsers look into feeds and find names of their own.
         declared = answer.headers.get("content-type", "").partition(";")[0].strip()
         return body, (declared or answer.mime) if is_text else None
+
+    async def _sample_styles(self) -> dict[str, Json] | None:
+        """Return how the page looks, where that is wanted and it lets itself be asked."""
+        if not self._task.wants_styles:
+            return None
+        script = call("brand_styles", BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES)
+        try:
+            samples = await self._tab.evaluate(script)
+        except ScriptFailed:
+            return None
+        return samples if isinstance(samples, dict) else None
 
     async def _photograph(self) -> Media | None:
         if self._task.screenshot is None:

@@ -23,8 +23,8 @@ def scrape(
         typer.Option(
             "--format",
             "-f",
-            help="markdown, html, rawHtml, links, images, screenshot or fullscreenshot; "
-            "repeatable.",
+            help="markdown, html, rawHtml, links, images, screenshot, fullscreenshot, branding or "
+            "changeTracking; repeatable.",
         ),
     ] = None,
     *,
@@ -195,8 +195,14 @@ def _progress(message: str) -> Any:  # Any: rich's status, or nothing
 
 def _as_text(data: dict[str, Any]) -> str:
     """Return every format asked for, one after the other."""
+    from cinder.surfaces.change_answer import tell_change
+
     texts = [data[key] for key in ("content", "html", "rawHtml") if key in data]
     texts += ["\n".join(data[key]) for key in ("links", "images") if key in data]
+    if "branding" in data:
+        texts.append(json.dumps(data["branding"], ensure_ascii=False, indent=2))
+    if "changeTracking" in data:
+        texts.append(tell_change(data["changeTracking"]))
     texts += [_tell(action) for action in data.get("actions", [])]
     return "\n\n".join(text.strip("\n") for text in texts)
 

@@ -90,6 +90,8 @@ def _flatten(node: Schema, definitions: Schema) -> Schema:
         flat["properties"] = {
             name: _flatten(inner, definitions) for name, inner in flat["properties"].items()
         }
+    if flat.get("additionalProperties") is True:
+        del flat["additionalProperties"]  # what holds where nothing is said
     if isinstance(flat.get("additionalProperties"), dict):
         flat["additionalProperties"] = _flatten(flat["additionalProperties"], definitions)
     return flat

@@ -1,5 +1,7 @@
 """The result of a scrape: the page's content as blocks, and the same as structured data."""
 
+import json
+
 import mcp_types as types
 
 from cinder.model.document import Json
@@ -7,6 +9,7 @@ from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.services.excerpt import Window
 from cinder.services.scrape import ScrapeOutcome
+from cinder.surfaces.change_answer import tell_change
 from cinder.surfaces.mcp.content import body_annotations, embed_text, note_annotations
 from cinder.surfaces.mcp.media_result import describe_media, media_blocks
 from cinder.surfaces.mcp.page_header import page_header, page_name, warning_line
@@ -31,9 +34,11 @@ async def scrape_result(
     content: list[types.ContentBlock]
     if request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None:
         content = [_link_saved(outcome, outcome.saved, data), *link_screenshot(outcome)]
+        content += _change_notes(outcome, data)
     elif outcome.document.media is not None:
         data = describe_media(outcome, outcome.document.media, data)
         content = media_blocks(outcome, outcome.document.media, str(data["message"]))
+        content += _change_notes(outcome, data)
     else:
         views = await view_screenshots(outcome.document, max_edge)
         data = describe_screenshots(outcome, views, data)
@@ -65,8 +70,11 @@ def _text_blocks(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.Co
         text = "\n\n".join([header, *texts[:1]])
         leading = [types.TextContent(text=text, annotations=body_annotations(modified))]
         texts = texts[1:]
-    further = (types.TextContent(text=t, annotations=note_annotations(modified)) for t in texts)
-    return [*leading, *further]
+    return [*leading, *(_note(outcome, text) for text in texts)]
+
+
+def _note(outcome: ScrapeOutcome, text: str) -> types.TextContent:
+    return types.TextContent(text=text, annotations=note_annotations(outcome.document.scraped_at))
 
 
 def _leading_blocks(
@@ -85,7 +93,7 @@ def _leading_blocks(
 
 
 def _continuation(data: dict[str, Json]) -> str | None:
-    metadata = data["metadata"]
+    metadata = data.get("metadata")
     if isinstance(metadata, dict) and "continuation" in metadata:
         return str(metadata["continuation"])
     return None
@@ -98,7 +106,18 @@ def _further_texts(data: dict[str, Json]) -> list[str]:
         for name in _LISTS
         if isinstance(urls := data.get(name), list)
     ]
-    return texts + lists + _actions(data)
+    if "branding" in data:
+        lists.append(f"branding:\n{json.dumps(data['branding'], ensure_ascii=False)}")
+    return texts + lists + _told_change(data) + _actions(data)
+
+
+def _change_notes(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.TextContent]:
+    return [_note(outcome, text) for text in _told_change(data)]
+
+
+def _told_change(data: dict[str, Json]) -> list[str]:
+    change = data.get("changeTracking")
+    return [tell_change(change)] if isinstance(change, dict) else []
 
 
 def _actions(data: dict[str, Json]) -> list[str]:

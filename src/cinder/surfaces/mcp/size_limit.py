@@ -14,6 +14,7 @@ HEADER_CHARS = 1_000
 ACTION_CHARS = 100
 
 _TEXTS = {Format.MARKDOWN, Format.HTML, Format.RAW_HTML, Format.LINKS, Format.IMAGES}
+_TEXTS |= {Format.BRANDING, Format.CHANGE_TRACKING}
 
 
 def body_chars(server: ServerSettings) -> int:

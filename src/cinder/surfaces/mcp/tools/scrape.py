@@ -61,6 +61,8 @@ class ScrapeOutput(Output):
     raw_html: str | None = None
     links: list[str] | None = None
     images: list[str] | None = None
+    branding: dict[str, Any] | None = None
+    change_tracking: dict[str, Any] | None = None
     actions: list[ActionOutput] | None = None
     size: int | None = None
     message: str | None = None
@@ -81,31 +83,29 @@ PARAMETERS = {
     "url": Parameter(description="https:// is added if missing", is_required=True),
     "format": Parameter(description="Default markdown"),
     "formats": Parameter(
-        description="Instead of format, to get several",
+        description="Instead of format, for several",
         choices=(
             *("markdown", "html", "rawHtml", "links", "images"),
-            *("screenshot", "fullscreenshot"),
+            *("screenshot", "fullscreenshot", "branding", "changeTracking"),
         ),
     ),
     "onlyMainContent": Parameter(description="Default true"),
     "includeTags": Parameter(description="CSS selectors to keep"),
     "excludeTags": Parameter(description="CSS selectors to drop"),
-    "cleanScrape": Parameter(description="false: the page unconverted. Default true"),
+    "cleanScrape": Parameter(description="false: unconverted. Default true"),
     "parsers": Parameter(description="pdf: parse it to markdown"),
     "mode": Parameter(description="dynamic: in a browser. Default smart"),
     "waitFor": Parameter(description="ms in the browser"),
-    "actions": Parameter(
-        description="Browser steps in order; selector is for click, write and scrape"
-    ),
+    "actions": Parameter(description="Browser steps; selector is for click, write, scrape"),
     "blockAds": Parameter(description="Default true"),
     "proxy": Parameter(description="Default auto"),
     "profile": Parameter(description="master: the owner's logged-in browser"),
     "maxChars": Parameter(description="Default about 20000"),
-    "startIndex": Parameter(description="Character to go on from when cut"),
+    "startIndex": Parameter(description="Where to go on when cut"),
     "resultHandling": Parameter(description="Default saveAndReturn; saveOnly gives a link"),
-    "maxAge": Parameter(description="Oldest cached copy to accept, ms. Default 2 days"),
+    "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
     "forceRescrape": Parameter(description="Skip the cache"),
-    "headers": Parameter(description="HTTP headers to send"),
+    "headers": Parameter(description="HTTP headers"),
     "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
 }
 
@@ -130,10 +130,10 @@ SCRAPE = Tool(
     name="scrape",
     title="Scrape a URL",
     description=(
-        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
-        "if need be; an image, PDF or other file as it is. Best for full control. "
-        "Returns content, savedUris (for resources/read) and a verdict saying what was really "
-        "got, e.g. http_error. A long page is cut: go on with startIndex. Simpler: cinder_scrape."
+        "Read one URL: a page as clean markdown or a screenshot, after clicking and typing "
+        "if need be; an image, PDF or other file as it is. Returns content, savedUris (for "
+        "resources/read) and a verdict on what was really got, e.g. http_error. "
+        "A long page is cut: go on with startIndex. Simpler: cinder_scrape."
     ),
     arguments=ScrapeToolArguments,
     parameters=PARAMETERS,

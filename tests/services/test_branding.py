@@ -1,0 +1,119 @@
+"""Reading a page's look: from its style sheets, or as a browser shows it."""
+
+from dataclasses import replace
+
+import pytest
+
+from cinder.app import App
+from cinder.model.document import Json, Source
+from cinder.model.request import Format, Mode, RenderOptions, ScrapeRequest
+from cinder.services.scrape import ScrapeOutcome
+from tests.site import Canary, Site
+
+
+def branding(site: Site, path: str, mode: Mode = Mode.SMART) -> ScrapeRequest:
+    return ScrapeRequest(
+        url=site.url(path), formats=(Format.BRANDING,), render=RenderOptions(mode=mode)
+    )
+
+
+def found(outcome: ScrapeOutcome, *path: str) -> Json:
+    value: Json = outcome.document.content.branding
+    for name in path:
+        assert isinstance(value, dict)
+        value = value[name]
+    return value
+
+
+@pytest.mark.parametrize("mode", [Mode.SMART, Mode.STATIC])
+async def test_without_a_browser_the_style_sheets_are_fetched(
+    app: App, site: Site, mode: Mode
+) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/brand", mode))
+    assert outcome.document.source is Source.NATIVE
+    assert found(outcome, "colors", "primary") == "#d9480f"
+    assert found(outcome, "sources", "colors.background") == "css:body"
+    assert [site.hits(path) for path in ("/brand-css", "/missing-css", "/print-css")] == [1, 1, 0]
+    assert outcome.warning is not None
+    assert outcome.warning.startswith("1 of the page's 2 style sheets could not be read")
+
+
+async def test_in_a_browser_computed_styles_are_taken(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/brand", Mode.DYNAMIC))
+    assert outcome.document.source is Source.BROWSER
+    assert found(outcome, "colors") == {
+        "background": "#fffaf5",
+        "textPrimary": "#1f2933",
+        "link": "#0055ff",
+        "primary": "#d9480f",
+        "secondary": "#334e68",
+        "accent": "#0055ff",
+    }
+    assert found(outcome, "sources", "colors.background") == "computed:body.home"
+    assert found(outcome, "sources", "components.buttonPrimary.background") == (
+        "computed:a.btn.btn-primary"
+    )
+    assert found(outcome, "typography", "fontSizes") == {"h1": "48px", "body": "18px"}
+    assert (site.hits("/brand-css"), outcome.warning) == (1, None)
+
+
+async def test_a_page_without_a_background_is_as_light_as_its_window(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/article", Mode.DYNAMIC))
+    assert found(outcome, "colorScheme") == "light"
+    assert found(outcome, "colors") == {
+        "background": "#ffffff",
+        "textPrimary": "#000000",
+        "link": "#0000ee",
+    }
+    assert found(outcome, "sources", "colorScheme") == "computed:canvas"
+
+
+async def test_a_page_that_breaks_its_own_scripts_is_sampled_all_the_same(
+    app: App, site: Site
+) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/broken-globals", Mode.DYNAMIC))
+    assert found(outcome, "sources", "colors.textPrimary") == "computed:p"
+
+
+async def test_a_kept_page_keeps_its_branding(app: App, site: Site) -> None:
+    first = await app.scrape.scrape(branding(site, "/brand"))
+    second = await app.scrape.scrape(branding(site, "/brand"))
+    assert second.cached
+    assert second.document.content.branding == first.document.content.branding
+
+
+async def test_style_sheets_pass_the_same_guard_as_pages(
+    app: App, site: Site, canary: Canary
+) -> None:
+    request = branding(site, f"/styled?sheet=http://127.0.0.1:{canary.port}/x.css")
+    outcome = await app.scrape.scrape(request)
+    assert not canary.was_reached()
+    assert outcome.warning is not None
+    assert "1 of the page's 1 style sheets" in outcome.warning
+
+
+@pytest.mark.parametrize(("host", "is_sent"), [("127.0.0.1", True), ("site.test", False)])
+async def test_headers_go_to_the_pages_own_site_alone(
+    app: App, site: Site, host: str, is_sent: bool
+) -> None:
+    request = branding(site, f"/styled?sheet=http://{host}:{site.port}/brand-css")
+    await app.scrape.scrape(replace(request, headers=(("X-Token", "secret"),)))
+    assert ("x-token" in site.pages.headers["/brand-css"]) is is_sent
+
+
+async def test_a_style_sheet_that_does_not_come_is_not_waited_for(app: App, site: Site) -> None:
+    request = replace(branding(site, "/styled?sheet=/silent"), timeout_ms=4_000)
+    outcome = await app.scrape.scrape(request)
+    assert outcome.warning is not None
+    assert found(outcome) == {}
+
+
+async def test_what_is_no_style_sheet_is_not_taken_for_one(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/styled?sheet=/article"))
+    assert outcome.warning is not None
+
+
+async def test_a_file_has_no_branding(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(branding(site, "/image"))
+    assert outcome.document.media is not None
+    assert outcome.document.content.branding is None
