@@ -28,9 +28,14 @@ def test_a_page_is_told_in_parts() -> None:
     assert cut == []
     assert page["metadata"] == {"author": "Ada"}
     assert page["outline"] == [
-        {"level": 0, "title": "", "chars": 6},
-        {"level": 1, "title": "One", "chars": 4},
-        {"level": 2, "title": "Two", "chars": 4},
+        {"id": "top", "level": 0, "title": "", "start": 0, "chars": 8, "tokens": 2},
+        {"id": "one", "level": 1, "title": "One", "start": 8, "chars": 25, "tokens": 7},
+        {"id": "two", "level": 2, "title": "Two", "start": 21, "chars": 12, "tokens": 3},
+    ]
+    assert page["sections"] == [
+        {"id": "top", "level": 0, "title": "", "text": "Before"},
+        {"id": "one", "level": 1, "title": "One", "text": "text"},
+        {"id": "two", "level": 2, "title": "Two", "text": "more"},
     ]
     assert page["links"] == ["https://example.com/a"]
 
@@ -47,6 +52,8 @@ def test_a_long_page_keeps_text_beside_its_outline_and_fits() -> None:
 def test_a_section_longer_than_the_room_is_begun_and_told_at_its_real_length() -> None:
     page, cut = page_as_json(document(f"# One\n\n{'word ' * 3_000}"), 10_000)
     assert len(json.dumps(page)) <= 10_000
-    assert page["outline"] == [{"level": 1, "title": "One", "chars": 14_999}]
+    assert page["outline"] == [
+        {"id": "one", "level": 1, "title": "One", "start": 0, "chars": 15_007, "tokens": 3_752}
+    ]
     assert page["sections"]
     assert cut == ["sections"]

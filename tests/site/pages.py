@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from tests.site.brand import BRAND, BRAND_CSS
 from tests.site.documents import DOCUMENTS
+from tests.site.guide import GUIDE
 from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
 
@@ -107,6 +108,14 @@ class Pages:
 
     async def article(self, request: Request) -> Response:
         return HTMLResponse(ARTICLE)
+
+    async def guide(self, request: Request) -> Response:
+        return HTMLResponse(GUIDE)
+
+    async def numbered_parts(self, request: Request) -> Response:
+        """Have thousands of headings."""
+        parts = "".join(f"<h2>Part {n}</h2><p>Word{n} of it.</p>" for n in range(3_000))
+        return HTMLResponse(f"<title>Parts</title><main>{parts}</main>")
 
     async def numbered(self, request: Request) -> Response:
         return HTMLResponse(ARTICLE.replace("Ember care", f"Ember {request.query_params['n']}"))

@@ -28,7 +28,12 @@ def a_png(width: int = 8, height: int = 6) -> Media:
     return Media("image/png", file.getvalue())
 
 
-def a_page(*, screenshot: Media | None = None, actions: tuple[ActionResult, ...] = ()) -> Document:
+def a_page(
+    *,
+    screenshot: Media | None = None,
+    actions: tuple[ActionResult, ...] = (),
+    markdown: str = "Ember",
+) -> Document:
     return Document(
         url="https://example.com/page",
         final_url="https://example.com/page",
@@ -39,7 +44,7 @@ def a_page(*, screenshot: Media | None = None, actions: tuple[ActionResult, ...]
         scraped_at=MOMENT,
         load_time_ms=1,
         content=Extraction(
-            text="<p>Ember</p>", markdown="Ember", metadata=PageMetadata(title="Page")
+            text="<p>Ember</p>", markdown=markdown, metadata=PageMetadata(title="Page")
         ),
         screenshot=screenshot,
         actions=actions,

@@ -21,7 +21,10 @@ def test_a_key_like_no_other_is_answered_with_all_there_are() -> None:
     with pytest.raises(InvalidRequest) as failure:
         read_arguments(PageArguments, {"url": "a.example", "zzzzzz": 1})
     message = failure.value.problems[0].message
-    assert message == "Unknown key. Known are: includeMetadata, mode, returnFormat, url"
+    assert (
+        message
+        == "Unknown key. Known are: includeMetadata, mode, query, returnFormat, section, url"
+    )
 
 
 @pytest.mark.parametrize("given", [None, [], "url", 5])

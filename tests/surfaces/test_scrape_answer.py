@@ -94,7 +94,7 @@ def test_long_texts_of_actions_are_cut_with_a_notice() -> None:
     metadata = data["metadata"]
     assert metadata["wasTruncated"] is True
     assert metadata["continuation"] == (
-        "Only the first 20 characters of actions[0].html, actions[1].result are shown. "
+        "At most the first 20 characters of actions[0].html, actions[1].result are shown. "
         "Ask again with a larger maxChars for all."
     )
 
@@ -104,3 +104,24 @@ def test_save_only_gives_the_uris_alone() -> None:
     data = answer(kept(page), Format.SCREENSHOT, handling=ResultHandling.SAVE_ONLY)
     assert {"screenshot", "actions", "content"}.isdisjoint(data)
     assert "screenshot" in data["savedUris"]
+
+
+def read(markdown: str, window: Window) -> dict[str, Any]:
+    outcome = fresh(a_page(markdown=markdown))
+    return dict(describe_outcome(outcome, ScrapeRequest(url=outcome.document.url), window))
+
+
+def test_nothing_follows_the_end_of_a_section() -> None:
+    data = read("# Ash\n\nGrey.\n\n# Oak\n\nBrown.", Window(500, 100, "ash"))
+    assert data["content"] == ""
+    assert data["metadata"]["continuation"] == (
+        "The section 'ash' has only 14 characters: nothing follows startIndex 14."
+    )
+
+
+def test_a_window_that_begins_within_code_says_what_opened_it() -> None:
+    data = read("```python\n" + "burn()\n" * 50 + "```", Window(101, 80))
+    assert data["content"].startswith("burn()\n")
+    assert data["metadata"]["continuation"].startswith(
+        "It begins inside a code block that was opened with ```python. Characters 101 to "
+    )

@@ -17,5 +17,5 @@ class ExtractOptions:
     @property
     def wants_markdown(self) -> bool:
         """Whether markdown is to be made: asked for or needed, and not switched off by `clean`."""
-        needed_by = (Format.MARKDOWN, Format.CHANGE_TRACKING)
+        needed_by = (Format.MARKDOWN, Format.CHANGE_TRACKING, Format.SUMMARY)
         return self.content.clean and any(wanted in self.formats for wanted in needed_by)

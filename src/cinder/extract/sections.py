@@ -1,10 +1,12 @@
-"""The structure of a markdown text: its outline, its sections and its tables."""
+"""The structure of a markdown text as data: its sections and its tables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+from cinder.extract.blocks import Block, BlockKind
+from cinder.extract.outline import Heading
+
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 
 
@@ -12,59 +14,30 @@ _CELL_EDGE = re.compile(r"(?<!\\)\|")
 class Section:
     """A heading and the text up to the next one; level 0 is what stands before any heading."""
 
+    id: str
     level: int
     title: str
     text: str
 
 
-def split_sections(markdown: str) -> list[Section]:
-    """Return the sections of a text, in order, empty ones included."""
-    sections: list[Section] = []
-    level, title, lines = 0, "", []
-    for line, is_code in _lines(markdown):
-        heading = None if is_code else _heading(line)
-        if heading is None:
-            lines.append(line)
-            continue
-        sections.append(Section(level, title, "\n".join(lines).strip()))
-        (level, title), lines = heading, []
-    sections.append(Section(level, title, "\n".join(lines).strip()))
-    return [section for section in sections if section.level or section.text]
+def split_sections(markdown: str, outline: Sequence[Heading]) -> list[Section]:
+    """Return the sections of a text, in order, each with the text that stands in no other."""
+    starts = [heading.start for heading in outline[1:]]
+    return [
+        Section(heading.id, heading.level, heading.title, markdown[heading.body : end].strip())
+        for heading, end in zip(outline, [*starts, len(markdown)], strict=False)
+    ]
 
 
-def find_tables(markdown: str) -> list[list[list[str]]]:
+def find_tables(markdown: str, blocks: Sequence[Block]) -> list[list[list[str]]]:
     """Return the tables of a text as rows of cells, the header row first."""
     tables: list[list[list[str]]] = []
-    rows: list[list[str]] = []
-    for line, is_code in [*_lines(markdown), ("", False)]:
-        if not is_code and line.lstrip().startswith("|"):
-            rows.append(_cells(line))
-        elif rows:
+    for block in blocks:
+        if block.kind is BlockKind.TABLE:
+            rows = [_cells(line) for line in markdown[block.start : block.end].split("\n")]
             if len(rows) > 1 and _is_rule(rows[1]):
                 tables.append([rows[0], *rows[2:]])
-            rows = []
     return tables
-
-
-def _lines(markdown: str) -> Iterator[tuple[str, bool]]:
-    fence = None
-    for line in markdown.split("\n"):
-        mark = _FENCE.match(line)
-        if mark is not None and fence is None:
-            fence = mark[1]
-            yield line, True
-        elif mark is not None and fence is not None and mark[1].startswith(fence):
-            fence = None
-            yield line, True
-        else:
-            yield line, fence is not None
-
-
-def _heading(line: str) -> tuple[int, str] | None:
-    level = len(line) - len(line.lstrip("#"))
-    if not 1 <= level <= 6 or not line[level : level + 1].isspace():
-        return None
-    return level, line[level:].strip().rstrip("#").rstrip()
 
 
 def _cells(line: str) -> list[str]:

@@ -5,10 +5,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which characters of a text an answer may hold."""
+    """Which part of a text an answer may hold."""
 
     start: int
     max_chars: int
+    section: str | None = None
+    """The id or title of the one section to read; `start` counts from its beginning."""
+    query: str | None = None
+    """What to look for; only passages that match are read."""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether a part of the markdown is asked for, which no other format has."""
+        return self.section is not None or self.query is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+from cinder.extract.blocks import find_blocks
+from cinder.extract.outline import Heading, find_outline
 from cinder.extract.sections import Section, find_tables, split_sections
 from cinder.model.document import Document, Json, PageMetadata
+from cinder.services.excerpt import Window
 from cinder.services.fitting import fit_items, fit_members, json_chars
+from cinder.services.reading import take_markdown
 
 
 def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], list[str]]:
@@ -18,14 +22,15 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     whole = _metadata(content.metadata)
     page["metadata"] = fitting = fit_members(whole, max_chars // 4)
     cut = [] if fitting == whole else ["metadata"]
-    # Reading far beyond what fits would only take time.
-    markdown = (content.markdown or "")[: 2 * max_chars]
-    sections = split_sections(markdown)
-    shortened = [replace(s, text=s.text[: max_chars // 2]) for s in sections]
+    markdown = content.markdown or ""
+    blocks = find_blocks(markdown)
+    outline = find_outline(markdown, blocks)
+    sections = split_sections(markdown, outline)
+    shortened = [_shorten(section, max_chars // 2) for section in sections]
     parts: dict[str, list[Json]] = {
-        "outline": [_heading(section) for section in sections],
+        "outline": [describe_heading(heading) for heading in outline],
         "sections": [_text(section) for section in shortened],
-        "tables": list(find_tables(markdown)),
+        "tables": list(find_tables(markdown, blocks)),
         "links": list(content.links or ()),
         "jsonLd": list(content.metadata.json_ld),
     }
@@ -36,18 +41,36 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
         )
         if len(shown) < len(items):
             cut.append(name)
-    is_text_cut = shortened != sections or len(markdown) < len(content.markdown or "")
-    if is_text_cut and "sections" not in cut:
+    if shortened != sections and "sections" not in cut:
         cut.append("sections")
     return page, cut
 
 
-def _heading(section: Section) -> Json:
-    return {"level": section.level, "title": section.title, "chars": len(section.text)}
+def _shorten(section: Section, max_chars: int) -> Section:
+    if len(section.text) <= max_chars:
+        return section
+    return replace(section, text=take_markdown(section.text, Window(0, max_chars)).text)
+
+
+def describe_heading(heading: Heading) -> dict[str, Json]:
+    """Return a heading as JSON: its id, rank and title, and its section's place and size."""
+    return {
+        "id": heading.id,
+        "level": heading.level,
+        "title": heading.title,
+        "start": heading.start,
+        "chars": heading.chars,
+        "tokens": heading.tokens,
+    }
 
 
 def _text(section: Section) -> Json:
-    return {"level": section.level, "title": section.title, "text": section.text}
+    return {
+        "id": section.id,
+        "level": section.level,
+        "title": section.title,
+        "text": section.text,
+    }
 
 
 def _metadata(metadata: PageMetadata) -> dict[str, Json]:

@@ -41,8 +41,7 @@ from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
-_NOT_YET = (Format.SUMMARY,)
-_MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES)
+_MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES, Format.SUMMARY)
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 
 
@@ -287,12 +286,6 @@ class ScrapeService:
 
 def _require_supported(request: ScrapeRequest) -> None:
     check_mode(request)
-    for wanted in request.formats:
-        if wanted in _NOT_YET:
-            raise Unsupported(
-                f"The format '{wanted}' is not part of this version of cinder. Leave it out.",
-                url=request.url,
-            )
     if request.extract is not None:
         raise Unsupported(
             "`extract` is not part of this version of cinder. Leave it out and take what you need "

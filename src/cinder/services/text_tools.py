@@ -1,13 +1,10 @@
 """The pure tools: facts about an HTML string, and the likeness of two texts."""
 
-import asyncio
-
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.selectors import is_valid_selector
 from cinder.extract.similarity import text_similarity
+from cinder.services.off_loop import off_loop
 from cinder.services.sandbox import ExtractionSandbox
-
-SHORT_CHARS = 50_000
 
 __all__ = ["TextTools", "is_valid_selector"]
 
@@ -33,7 +30,4 @@ class TextTools:
 
     async def similarity(self, text_a: str, text_b: str) -> float:
         """Return how alike two texts' words are, from 0.0 to 1.0."""
-        if len(text_a) + len(text_b) <= SHORT_CHARS:
-            return text_similarity(text_a, text_b)
-        # Long texts take a tenth of a second, which others need not wait for.
-        return await asyncio.to_thread(text_similarity, text_a, text_b)
+        return await off_loop(len(text_a) + len(text_b), text_similarity, text_a, text_b)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cinder.model.document import ActionResult, Json
 from cinder.model.request import ActionType
 from cinder.services.excerpt import Window, take_excerpt
+from cinder.services.reading import take_markdown
 
 
 def describe_actions(
@@ -19,7 +20,7 @@ def describe_actions(
         texts, cut = _fit_texts(_texts(action), max_chars)
         cuts += [f"actions[{index}].{name}" for name in cut]
         shown.append(_facts(action) | texts | _screenshot(action))
-    notice = f"Only the first {max_chars} characters of {', '.join(cuts)} are shown."
+    notice = f"At most the first {max_chars} characters of {', '.join(cuts)} are shown."
     return shown, notice if cuts else None
 
 
@@ -57,7 +58,8 @@ def _fit_texts(texts: dict[str, Json], max_chars: int) -> tuple[dict[str, Json],
     cut = []
     for name, value in texts.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        excerpt = take_excerpt(text, Window(0, max_chars))
+        take = take_markdown if name == "markdown" else take_excerpt
+        excerpt = take(text, Window(0, max_chars))
         fitting[name] = excerpt.text if excerpt.was_truncated else value
         if excerpt.was_truncated:
             cut.append(name)

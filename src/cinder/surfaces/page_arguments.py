@@ -1,7 +1,12 @@
 """The arguments of a page scrape, as POST /v1/scrape and the MCP tool `cinder_scrape` take them."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from cinder.errors import FieldProblem
 from cinder.model.request import (
     ContentOptions,
     Format,
@@ -11,6 +16,7 @@ from cinder.model.request import (
     ScrapeRequest,
 )
 from cinder.surfaces.arguments import Arguments
+from cinder.surfaces.reading_answer import MAX_QUERY_CHARS, MAX_SECTION_CHARS
 from cinder.surfaces.scrape_arguments import WebUrl
 
 
@@ -40,6 +46,10 @@ class PageArguments(Arguments):
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
     """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
+    section: Annotated[str, Field(min_length=1, max_length=MAX_SECTION_CHARS)] | None = None
+    """Return this section alone, by the id in `metadata.outline` or by its title."""
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)] | None = None
+    """Return the passages of the markdown that match these words, instead of all of it."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
         """Return the request that these arguments make."""
@@ -52,3 +62,14 @@ class PageArguments(Arguments):
             caller=caller,
             keep_http_errors=True,
         )
+
+
+def check_parts(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what does not go together with reading a part of the markdown."""
+    narrowing = next((name for name in ("section", "query") if name in given), None)
+    if narrowing and given.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
+        message = "Only markdown can be read in parts: leave returnFormat out"
+        yield FieldProblem(narrowing, message)
+
+
+PAGE_CHECKS = (check_parts,)

@@ -2,30 +2,67 @@
 
 import base64
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from cinder.model.document import Document, Json, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists, fit_members
+from cinder.services.off_loop import off_loop
+from cinder.services.reading import Reading
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.action_answer import describe_actions
 from cinder.surfaces.change_answer import describe_change
+from cinder.surfaces.reading_answer import (
+    TellOutline,
+    describe_reading,
+    read_text,
+    require_markdown,
+    tell_outline,
+)
+from cinder.surfaces.summary_answer import NO_SUMMARY, describe_summary, wanted_summary
 
 MARKDOWN = "text/markdown"
 HTML = "text/html"
 
 _LIST_FORMATS = (Format.LINKS, Format.IMAGES)
+# A summary takes about as long as reading a text so many times as long.
+_SUMMARY_COST = 10
+
+
+async def answer_outcome(
+    outcome: ScrapeOutcome,
+    request: ScrapeRequest,
+    window: Window,
+    tell: TellOutline = tell_outline,
+) -> dict[str, Json]:
+    """Describe an outcome without holding others up.
+
+    Raises:
+        InvalidRequest: see `describe_outcome`.
+    """
+    chars = len(outcome.document.content.markdown or "")
+    if Format.SUMMARY in request.formats:
+        chars *= _SUMMARY_COST
+    return await off_loop(chars, describe_outcome, outcome, request, window, tell)
 
 
 def describe_outcome(
-    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window
+    outcome: ScrapeOutcome,
+    request: ScrapeRequest,
+    window: Window,
+    tell: TellOutline = tell_outline,
 ) -> dict[str, Json]:
-    """Return the `data` of a successful scrape, in the shape that its result handling asks for."""
+    """Return the `data` of a successful scrape, in the shape that its result handling asks for.
+
+    Raises:
+        InvalidRequest: the page has not the section that the window names, or no markdown.
+    """
     document = outcome.document
     data: dict[str, Json] = {"url": document.url}
     if request.result_handling is not ResultHandling.SAVE_ONLY:
-        data |= _contents(outcome, request, window)
+        data |= _contents(outcome, request, window, tell)
     data |= {
         "source": document.source,
         "cached": outcome.cached,
@@ -67,8 +104,11 @@ def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, st
     return None
 
 
-def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) -> dict[str, Json]:
+def _contents(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: Window, tell: TellOutline
+) -> dict[str, Json]:
     document = outcome.document
+    require_markdown(document, window)
     if document.media is not None:
         encoded = base64.b64encode(document.media.data).decode()
         mime = document.media.mime
@@ -79,16 +119,8 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
             "screenshotBase64": f"data:{mime};base64,{encoded}",
             "metadata": _metadata(document) | {"rawLength": len(document.media.data)},
         }
-    data: dict[str, Json] = {}
-    excerpts: list[Excerpt] = []
-    primary = primary_text(document, request)
-    if primary is not None:
-        excerpts.append(take_excerpt(primary[2], window))
-        data |= {"content": excerpts[-1].text, "contentType": primary[1]}
-    for wanted, text in _other_texts(document, request, primary[0] if primary else None):
-        excerpts.append(take_excerpt(text, window))
-        data[wanted] = excerpts[-1].text
-    data |= _lists(document, request)
+    texts = _read_texts(document, request, window)
+    data: dict[str, Json] = texts.data | _lists(document, request)
     cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
     if Format.BRANDING in request.formats:
         whole = dict(document.content.branding or {})
@@ -98,33 +130,76 @@ def _contents(outcome: ScrapeOutcome, request: ScrapeRequest, window: Window) ->
     if document.actions:
         data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)
         cuts.append(cut_actions)
-    data["metadata"] = metadata = _metadata(document) | _describe_cuts(excerpts, cuts)
-    if excerpts and excerpts[0].was_truncated and outcome.saved and primary:
-        _point_to_whole(metadata, outcome.saved, primary[0])
+    data["metadata"] = metadata = _metadata(document) | _describe_cuts(texts, cuts) | texts.about
+    if texts.reading is not None:
+        metadata |= describe_reading(texts.reading) | tell(texts.reading, window)
+        metadata["wasTruncated"] = metadata["wasTruncated"] or texts.reading.has_more
+        if texts.reading.excerpt.was_truncated and outcome.saved:
+            _point_to_whole(metadata, outcome.saved, texts.primary)
     return data
 
 
-def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format) -> None:
+@dataclass(slots=True)
+class _Texts:
+    """The texts of an answer, by their keys, and what there is to say of them."""
+
+    primary: Format | None = None
+    reading: Reading | None = None
+    """Of the text that the answer leads with."""
+    data: dict[str, Json] = field(default_factory=dict)
+    excerpts: list[Excerpt] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    about: dict[str, Json] = field(default_factory=dict)
+
+
+def _read_texts(document: Document, request: ScrapeRequest, window: Window) -> _Texts:
+    texts = _Texts()
+    if primary := primary_text(document, request):
+        texts.primary, mime, text = primary
+        texts.reading = reading = read_text(document, texts.primary, text, window)
+        texts.excerpts.append(reading.excerpt)
+        texts.notices += reading.notices
+        texts.data = {"content": reading.excerpt.text, "contentType": mime}
+    for wanted, text in _other_texts(document, request, texts.primary):
+        # A section or a query is one of the markdown; the whole page beside it is not wanted.
+        if window.is_narrowed:
+            texts.notices.append(f"{wanted} is left out: section and query read the markdown.")
+        else:
+            texts.excerpts.append(take_excerpt(text, window))
+            texts.data[wanted] = texts.excerpts[-1].text
+    if summary := wanted_summary(document, request):
+        texts.data[Format.SUMMARY] = summary.text
+        texts.about = describe_summary(summary)
+    elif Format.SUMMARY in request.formats:
+        texts.notices.append(NO_SUMMARY)
+    return texts
+
+
+def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format | None) -> None:
     """Add where the text that was cut is kept whole: as markdown or as it came, never as HTML."""
-    kind = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}.get(shown)
+    kinds = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}
+    kind = kinds.get(shown) if shown else None
     if kind is not None:
         metadata["continuation"] = f"{metadata['continuation']} {saved.uris[kind]} holds the whole."
 
 
-def _describe_cuts(
-    excerpts: Sequence[Excerpt], other_cuts: Sequence[str | None]
-) -> dict[str, Json]:
+def _describe_cuts(texts: _Texts, other_cuts: Sequence[str | None]) -> dict[str, Json]:
     """Say what was left out, and how to get it."""
     others = [notice for notice in other_cuts if notice]
-    cut = next((excerpt for excerpt in excerpts if excerpt.was_truncated), None)
+    cut = next((excerpt for excerpt in texts.excerpts if excerpt.was_truncated), None)
+    section = texts.reading.section if texts.reading else None
+    whole = f"section {section.id!r}" if section else "text"
+    place = f" in {whole}" if section else ""
     notices = [
-        f"The text has only {beyond.total} characters: nothing follows startIndex {beyond.total}."
-        for beyond in excerpts[:1]
+        f"The {whole} has only {beyond.total} characters: nothing follows startIndex "
+        f"{beyond.total}."
+        for beyond in texts.excerpts[:1]
         if not beyond.text and beyond.total
     ]
+    notices += texts.notices
     if cut is not None:
         notices.append(
-            f"Characters {cut.start} to {cut.end} of {cut.total} are shown: ask again with "
+            f"Characters {cut.start} to {cut.end} of {cut.total}{place} are shown: ask again with "
             f"startIndex {cut.end} for what follows, or with a larger maxChars."
         )
     if others:

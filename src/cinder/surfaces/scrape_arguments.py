@@ -27,6 +27,7 @@ from cinder.services.excerpt import Window
 from cinder.services.text_tools import is_valid_selector
 from cinder.surfaces.action_arguments import MAX_WAIT_MS, Actions, check_actions
 from cinder.surfaces.arguments import Arguments, Whole
+from cinder.surfaces.reading_answer import MAX_QUERY_CHARS, MAX_SECTION_CHARS, check_reading
 
 MAX_TIMEOUT_MS = 300_000
 MAX_AGE_MS = 36_500 * DAY_MS
@@ -69,7 +70,11 @@ class ScrapeArguments(Arguments):
     max_chars: Annotated[Whole, Field(ge=1)] | None = None
     """Most characters of each text format in the answer."""
     start_index: Annotated[Whole, Field(ge=0)] = 0
-    """The character to begin at, for reading a long page in parts."""
+    """The character to begin at, for reading a long page in parts; within `section`, if given."""
+    section: Annotated[str, Field(min_length=1, max_length=MAX_SECTION_CHARS)] | None = None
+    """Return this section alone, by the id in `metadata.outline` or by its title."""
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)] | None = None
+    """Return the passages of the markdown that match these words, instead of all of it."""
     result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
     """Whether the result is kept, returned, or both."""
     force_rescrape: bool = False
@@ -131,7 +136,8 @@ class ScrapeArguments(Arguments):
 
     def window(self, default_chars: int, ceiling: int) -> Window:
         """Return which part of each text the answer may hold."""
-        return Window(self.start_index, min(self.max_chars or default_chars, ceiling))
+        size = min(self.max_chars or default_chars, ceiling)
+        return Window(self.start_index, size, self.section, self.query)
 
     def _content_options(self) -> ContentOptions:
         return ContentOptions(
@@ -199,4 +205,7 @@ def check_formats(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
         yield FieldProblem("formats", f"Give one of the two: {' or '.join(both)}")
 
 
-SCRAPE_CHECKS = (check_target, check_formats, check_actions, check_sent_headers, check_selectors)
+SCRAPE_CHECKS = (
+    *(check_target, check_formats, check_reading),
+    *(check_actions, check_sent_headers, check_selectors),
+)

@@ -6,9 +6,11 @@ import pytest
 from fpdf import FPDF
 
 from cinder.errors import Unsupported
+from cinder.extract.blocks import find_blocks
 from cinder.extract.options import ExtractOptions
+from cinder.extract.outline import find_outline
 from cinder.extract.pdf.document import extract_pdf
-from cinder.extract.sections import find_tables, split_sections
+from cinder.extract.sections import find_tables
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
 from tests.site.documents import (
@@ -85,8 +87,9 @@ def test_the_same_document_gives_the_same_html() -> None:
 
 
 def test_headings_have_the_levels_of_their_sizes() -> None:
-    sections = split_sections(extract(handbook()).markdown or "")
-    outline = [(section.level, section.title) for section in sections if section.level]
+    markdown = extract(handbook()).markdown or ""
+    headings = find_outline(markdown, find_blocks(markdown))
+    outline = [(heading.level, heading.title) for heading in headings if heading.level]
     expected = []
     for chapter, name in enumerate(CHAPTERS):
         expected.append((1, f"{chapter + 1} {name}"))
@@ -99,7 +102,8 @@ def test_headings_have_the_levels_of_their_sizes() -> None:
 
 
 def test_every_ruled_table_is_found() -> None:
-    tables = find_tables(extract(handbook()).markdown or "")
+    markdown = extract(handbook()).markdown or ""
+    tables = find_tables(markdown, find_blocks(markdown))
     pages = [page for page in range(1, HANDBOOK_PAGES + 1) if page % 5 in (2, 4)]
     assert tables == [
         [

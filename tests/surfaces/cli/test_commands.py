@@ -83,6 +83,27 @@ async def test_scrape_prints_the_whole_answer_as_json(run: Run, site: Site) -> N
     assert "savedUris" not in answer
 
 
+async def test_scrape_shows_an_outline_a_section_and_what_matches(run: Run, site: Site) -> None:
+    outline = await run("scrape", site.url("/guide"), "--outline")
+    lines = outline.out.splitlines()
+    assert lines[0].startswith("a-guide-to-firewood (")
+    assert lines[1].startswith("  oak (")
+    assert lines[1].endswith(")  Oak")
+    section = await run("scrape", site.url("/guide"), "--section", "banking-a-fire")
+    assert section.out.startswith("## Banking a fire\n\nBank the coals with ash at midnight")
+    assert "cached" in section.err
+    found = await run("scrape", site.url("/guide"), "--query", "close the damper")
+    assert found.out.startswith("[banking-a-fire, ")
+    unknown = await run("scrape", site.url("/guide"), "--section", "Banks")
+    assert unknown.code == 2
+    assert "section: The page has no section 'Banks'" in unknown.err
+
+
+async def test_scrape_prints_a_summary(run: Run, site: Site) -> None:
+    done = await run("scrape", site.url("/guide"), "-f", "summary")
+    assert done.out.startswith("Firewood keeps a house warm when it is dry")
+
+
 async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None:
     done = await run("scrape", site.url("/image"), "-o", "ember.png")
     assert done.code == 0

@@ -8,7 +8,7 @@ from cinder.errors import InvalidRequest
 from cinder.model.request import Format, ScrapeRequest
 from cinder.services.excerpt import Window
 from cinder.services.scrape import ScrapeOutcome
-from cinder.surfaces.cli.scrape import parse_actions, write_outcome
+from cinder.surfaces.cli.scrape import outline_text, parse_actions, write_outcome
 from cinder.surfaces.scrape_answer import describe_outcome
 from tests.surfaces.documents import (
     a_page,
@@ -76,3 +76,12 @@ def test_actions_are_given_as_json() -> None:
     assert parse_actions(['{"type": "scrape"}']) == [{"type": "scrape"}]
     with pytest.raises(InvalidRequest, match="--action: Expected JSON"):
         parse_actions(["click #more"])
+
+
+def test_an_outline_is_indented_and_says_what_is_left_out() -> None:
+    headings = [
+        {"id": "top", "level": 0, "title": "", "tokens": 1},
+        {"id": "a", "level": 1, "title": "A", "tokens": 20},
+        {"id": "b", "level": 3, "title": "B", "tokens": 3},
+    ]
+    assert outline_text(headings, 7) == "top (1)\na (20)  A\n    b (3)  B\nand 7 more"

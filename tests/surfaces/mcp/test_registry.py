@@ -19,7 +19,8 @@ ALLOWED_KEYS = {
 PLAIN_TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 
 # Nine tools may cost 4,000 tokens together; these are four of them, and the one with most options.
-MAX_TOKENS = 2_100
+# Reading by section and by query, three formats and the parsers took 150.
+MAX_TOKENS = 2_150
 
 
 def described() -> list[dict[str, Any]]:
@@ -84,7 +85,6 @@ def test_what_nothing_can_serve_is_not_offered() -> None:
     scrape = next(tool for tool in described() if tool["name"] == "scrape")
     properties = scrape["inputSchema"]["properties"]
     assert "extract" not in properties
-    assert "summary" not in properties["formats"]["items"]["enum"]
 
 
 def test_output_schemas_require_no_field_that_may_be_absent() -> None:

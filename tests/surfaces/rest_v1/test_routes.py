@@ -54,6 +54,20 @@ async def test_json_has_outline_sections_tables_and_links(
     assert page["jsonLd"] == [{"@type": "Article", "headline": "Ember care"}]
 
 
+async def test_a_page_has_an_outline_and_is_read_in_parts(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    whole = await scrape(client, url=site.url("/guide"))
+    assert whole["outline"][1]["id"] == "oak"
+    section = await scrape(client, url=site.url("/guide"), section="Banking a fire")
+    assert section["content"].startswith("## Banking a fire\n")
+    assert section["section"]["id"] == "banking-a-fire"
+    found = await scrape(client, url=site.url("/guide"), query="close the damper")
+    assert found["passages"][0]["section"] == "banking-a-fire"
+    assert found["warning"] == "One passage matches the query in the text."
+    assert site.hits("/guide") == 1
+
+
 async def test_an_http_error_page_is_returned_with_its_status(
     client: httpx2.AsyncClient, site: Site
 ) -> None:
@@ -73,6 +87,7 @@ async def test_a_file_is_named_rather_than_returned(client: httpx2.AsyncClient, 
         ({}, 400, "VALIDATION_ERROR"),
         ({"url": "a.example", "mode": "quick"}, 400, "VALIDATION_ERROR"),
         ({"url": "a.example", "returnformat": "html"}, 400, "VALIDATION_ERROR"),
+        ({"url": "a.example", "section": "a", "returnFormat": "html"}, 400, "VALIDATION_ERROR"),
         ({"url": "http://nowhere.test/", "mode": "dynamic"}, 424, "DNS_ERROR"),
         ({"url": "http://127.0.0.1:22/"}, 403, "EGRESS_BLOCKED"),
         ({"url": "http://nowhere.test/"}, 424, "DNS_ERROR"),

@@ -233,7 +233,6 @@ async def test_a_form_is_not_taken_for_json(client: httpx2.AsyncClient) -> None:
         {"command": "cancel", "jobId": "x"},
         {"command": "errors", "jobId": "x"},
         {"url": "a.example", "extract": "the author"},
-        {"url": "a.example", "formats": ["summary"]},
     ],
 )
 async def test_what_comes_later_is_unsupported_and_not_ignored(
@@ -308,7 +307,7 @@ async def test_tags_choose_the_content(client: httpx2.AsyncClient, site: Site) -
 async def test_a_long_text_is_read_in_pages(client: httpx2.AsyncClient, site: Site) -> None:
     whole = await scrape(client, url=site.url("/long"), maxChars=1_000_000, formats=["markdown"])
     first = await scrape(client, url=site.url("/long"), formats=["markdown"])
-    assert len(first["content"]) == 100_000
+    assert 99_990 < len(first["content"]) <= 100_000
     assert first["metadata"]["wasTruncated"] is True
     rest = await scrape(
         client,

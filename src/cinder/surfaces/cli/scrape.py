@@ -23,8 +23,8 @@ def scrape(
         typer.Option(
             "--format",
             "-f",
-            help="markdown, html, rawHtml, links, images, screenshot, fullscreenshot, branding or "
-            "changeTracking; repeatable.",
+            help="markdown, html, rawHtml, links, images, summary, screenshot, fullscreenshot, "
+            "branding or changeTracking; repeatable.",
         ),
     ] = None,
     *,
@@ -76,6 +76,16 @@ def scrape(
     no_save: Annotated[bool, typer.Option("--no-save", help="Keep nothing.")] = False,
     max_chars: Annotated[int | None, typer.Option(help="Show at most so many characters.")] = None,
     start_index: Annotated[int, typer.Option(help="Show from this character on.")] = 0,
+    section: Annotated[
+        str | None,
+        typer.Option(help="Show this section alone: its id in the outline, or its title."),
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Show the passages that match these words alone.")
+    ] = None,
+    outline: Annotated[
+        bool, typer.Option("--outline", help="Show the headings: id, size in tokens, title.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer as JSON.")
     ] = False,
@@ -104,8 +114,15 @@ def scrape(
         "resultHandling": "returnOnly" if no_save else "saveAndReturn",
         "maxChars": max_chars,
         "startIndex": start_index,
+        "section": section,
+        "query": query,
     }
     data, outcome = asyncio.run(_scrape(given))
+    if outline:
+        headings, rest = _outline_of(data)
+        shown = json.dumps(headings, ensure_ascii=False, indent=2)
+        write_text(shown if as_json else outline_text(headings, rest), output)
+        return
     if as_json:
         write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
         return
@@ -119,7 +136,7 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     from cinder.model.request import Format
     from cinder.surfaces.arguments import read_arguments
     from cinder.surfaces.logs import set_up_logs
-    from cinder.surfaces.scrape_answer import describe_outcome
+    from cinder.surfaces.scrape_answer import answer_outcome
     from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
     arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
@@ -130,7 +147,8 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     async with open_app(settings) as app:
         with _progress(f"Fetching {request.url}"):
             outcome = await app.scrape.scrape(request)
-    return describe_outcome(outcome, request, arguments.window(ceiling, ceiling)), outcome
+    data = await answer_outcome(outcome, request, arguments.window(ceiling, ceiling))
+    return data, outcome
 
 
 def _pdf_parser(max_pages: int | None) -> list[dict[str, Any]]:
@@ -183,6 +201,25 @@ def write_outcome(data: dict[str, Any], outcome: "ScrapeOutcome", output: Path |
         write_text(text, output)
 
 
+def outline_text(headings: list[dict[str, Any]], rest: int = 0) -> str:
+    """Return an outline as lines, subsections indented."""
+    lines = [
+        f"{'  ' * max(0, heading['level'] - 1)}{heading['id']} ({heading['tokens']})"
+        f"  {heading['title']}".rstrip()
+        for heading in headings
+    ]
+    return "\n".join([*lines, f"and {rest} more"] if rest else lines)
+
+
+def _outline_of(data: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
+    """Return the headings of an answer, and how many it leaves out."""
+    metadata = data["metadata"]
+    if "outline" not in metadata:
+        problem = FieldProblem("--outline", "Only a page with markdown has one; leave it out")
+        raise InvalidRequest(problems=(problem,))
+    return metadata["outline"], metadata.get("outlineLeftOut", 0)
+
+
 def _progress(message: str) -> Any:  # Any: rich's status, or nothing
     from contextlib import nullcontext
 
@@ -197,7 +234,7 @@ def _as_text(data: dict[str, Any]) -> str:
     """Return every format asked for, one after the other."""
     from cinder.surfaces.change_answer import tell_change
 
-    texts = [data[key] for key in ("content", "html", "rawHtml") if key in data]
+    texts = [data[key] for key in ("content", "html", "rawHtml", "summary") if key in data]
     texts += ["\n".join(data[key]) for key in ("links", "images") if key in data]
     if "branding" in data:
         texts.append(json.dumps(data["branding"], ensure_ascii=False, indent=2))

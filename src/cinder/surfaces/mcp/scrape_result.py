@@ -12,6 +12,7 @@ from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.change_answer import tell_change
 from cinder.surfaces.mcp.content import body_annotations, embed_text, note_annotations
 from cinder.surfaces.mcp.media_result import describe_media, media_blocks
+from cinder.surfaces.mcp.outline_lines import outline_note, tell_outline_lines
 from cinder.surfaces.mcp.page_header import page_header, page_name, warning_line
 from cinder.surfaces.mcp.screenshot_result import (
     describe_screenshots,
@@ -19,7 +20,7 @@ from cinder.surfaces.mcp.screenshot_result import (
     screenshot_blocks,
     view_screenshots,
 )
-from cinder.surfaces.scrape_answer import describe_outcome
+from cinder.surfaces.scrape_answer import answer_outcome
 
 _FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
 _LISTS = (Format.LINKS, Format.IMAGES)
@@ -30,7 +31,7 @@ async def scrape_result(
     outcome: ScrapeOutcome, request: ScrapeRequest, window: Window, max_edge: int
 ) -> types.CallToolResult:
     """Return a scrape's result in the form that its result handling asks for."""
-    data = describe_outcome(outcome, request, window)
+    data = await answer_outcome(outcome, request, window, tell_outline_lines)
     content: list[types.ContentBlock]
     if request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None:
         content = [_link_saved(outcome, outcome.saved, data), *link_screenshot(outcome)]
@@ -62,7 +63,13 @@ def _link_saved(
 def _text_blocks(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.ContentBlock]:
     modified = outcome.document.scraped_at
     message = str(data["message"]) if "message" in data else None
-    header = page_header(outcome, warning_line(data), _continuation(data), message)
+    header = page_header(
+        outcome,
+        warning_line(data),
+        _continuation(data),
+        message,
+        outline_note(data.get("metadata")),
+    )
     texts = _further_texts(data)
     if "content" in data:
         leading = _leading_blocks(outcome, data, header)
@@ -101,6 +108,8 @@ def _continuation(data: dict[str, Json]) -> str | None:
 
 def _further_texts(data: dict[str, Json]) -> list[str]:
     texts = [f"{name}:\n{data[name]}" for name in _FURTHER_TEXTS if name in data]
+    if "summary" in data:
+        texts.insert(0, f"{_told_summary(data)}:\n{data['summary']}")
     lists = [
         "\n".join([f"{name} ({len(urls)}):", *map(str, urls)])
         for name in _LISTS
@@ -118,6 +127,12 @@ def _change_notes(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.T
 def _told_change(data: dict[str, Json]) -> list[str]:
     change = data.get("changeTracking")
     return [tell_change(change)] if isinstance(change, dict) else []
+
+
+def _told_summary(data: dict[str, Json]) -> str:
+    metadata = data["metadata"]
+    method = metadata["summaryMethod"] if isinstance(metadata, dict) else ""
+    return f"summary ({method})"
 
 
 def _actions(data: dict[str, Json]) -> list[str]:

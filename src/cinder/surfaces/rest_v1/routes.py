@@ -13,8 +13,8 @@ from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
-from cinder.surfaces.page_answer import describe_page
-from cinder.surfaces.page_arguments import PageArguments
+from cinder.surfaces.page_answer import PageRoom, answer_page
+from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
 
 OPERATIONS = {
     "/v1/scrape": Operation(
@@ -44,6 +44,7 @@ def build_routes(app: App) -> list[Route]:
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:
-    arguments = read_arguments(PageArguments, given)
+    arguments = read_arguments(PageArguments, given, *PAGE_CHECKS)
     outcome = await app.scrape.scrape(arguments.to_request(caller=OWNER))
-    return describe_page(outcome, arguments, app.settings.server.result_max_chars)
+    room = PageRoom(app.settings.server.result_max_chars)
+    return await answer_page(outcome, arguments, room)

@@ -15,7 +15,7 @@ from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
-from cinder.surfaces.scrape_answer import describe_outcome
+from cinder.surfaces.scrape_answer import answer_outcome
 from cinder.surfaces.scrape_arguments import (
     SCRAPE_CHECKS,
     Command,
@@ -60,7 +60,7 @@ async def _scrape(app: App, given: object) -> dict[str, Json]:
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server
     window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)
-    data = describe_outcome(outcome, request, window)
+    data = await answer_outcome(outcome, request, window)
     return {"success": True, "command": arguments.command, "data": data}
 
 

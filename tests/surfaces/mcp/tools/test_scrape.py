@@ -142,7 +142,7 @@ async def test_formats_share_an_explicit_size(call: Call, site: Site) -> None:
         "scrape", url=site.url("/long"), formats=["markdown", "rawHtml"], maxChars=5_000
     )
     data = result.structured_content
-    assert (len(data["content"]), len(data["rawHtml"])) == (2_500, 2_500)
+    assert 2_490 < len(data["content"]) <= len(data["rawHtml"]) == 2_500
 
 
 async def test_many_links_are_cut_to_the_size(call: Call, site: Site) -> None:
@@ -183,17 +183,8 @@ async def test_missing_url_is_named(call: Call) -> None:
     assert "- url: Required" in error_of(await call("scrape"))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"extract": "the title"},
-        {"formats": ["summary"]},
-    ],
-)
-async def test_what_cannot_be_served_yet_is_understood_and_declined(
-    call: Call, arguments: dict[str, Any]
-) -> None:
-    result = await call("scrape", url="https://example.com", **arguments)
+async def test_what_cannot_be_served_yet_is_understood_and_declined(call: Call) -> None:
+    result = await call("scrape", url="https://example.com", extract="the title")
     assert error_of(result).startswith("UNSUPPORTED: ")
 
 

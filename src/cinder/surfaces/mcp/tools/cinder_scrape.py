@@ -11,12 +11,13 @@ from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.outline_lines import OUTLINE_CHARS, outline_note, tell_outline_lines
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.page_header import page_header, warning_line
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Tool
-from cinder.surfaces.page_answer import describe_page
-from cinder.surfaces.page_arguments import PageArguments
+from cinder.surfaces.page_answer import PageRoom, answer_page
+from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
 
 
 class PageMetadataOutput(Output):
@@ -45,6 +46,7 @@ class PageOutput(Output):
     evidence: str | None = None
     cached: bool
     saved_uri: str | None = None
+    outline: list[str] | None = None
     warning: str | None = None
 
 
@@ -52,7 +54,8 @@ async def run(app: App, arguments: PageArguments) -> types.CallToolResult:
     """Scrape a page."""
     request = arguments.to_request(caller=OWNER, timeout_ms=SCRAPE_TIMEOUT_MS)
     outcome = await app.scrape.scrape(request)
-    data = describe_page(outcome, arguments, body_chars(app.settings.server))
+    room = PageRoom(body_chars(app.settings.server), OUTLINE_CHARS, tell_outline_lines)
+    data = await answer_page(outcome, arguments, room)
     return types.CallToolResult(content=[_text(outcome, data)], structured_content=data)
 
 
@@ -63,6 +66,7 @@ def _text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextContent:
         f"Load time: {data['loadTime']} ms",
         f"Metadata: {metadata}" if data.get("metadata") else None,
         warning_line(data),
+        outline_note(data),
     )
     return types.TextContent(
         text=f"{header}\n\n{data['content']}",
@@ -74,9 +78,9 @@ CINDER_SCRAPE = Tool(
     name="cinder_scrape",
     title="Read a page",
     description=(
-        "Read one known page in one simple call: its content and metadata (description, author, "
-        "date, images). A page with an HTTP error is returned, with its statusCode. Best default "
-        "for reading; use scrape for files, further formats, or to go on where a page was cut."
+        "Read one known page, or a section or the passages on a query: content and metadata "
+        "(author, date, images …). A page with an HTTP error is returned, with its statusCode. "
+        "Best default for reading; scrape is for files, more formats, going on after a cut."
     ),
     arguments=PageArguments,
     parameters={
@@ -86,10 +90,13 @@ CINDER_SCRAPE = Tool(
         "returnFormat": Parameter(
             description="Default markdown; json: outline, sections, tables, links"
         ),
+        "section": Parameter(description="Outline id or title"),
+        "query": Parameter(description="Only matching passages"),
     },
     output=PageOutput,
     annotations=types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
     ),
     run=run,
+    checks=PAGE_CHECKS,
 )

@@ -13,7 +13,7 @@ from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
-from cinder.surfaces.mcp.size_limit import shared_window
+from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
 from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
@@ -37,6 +37,7 @@ class TextMetadata(Output):
     was_truncated: bool | None = None
     next_start_index: int | None = None
     continuation: str | None = None
+    outline: list[str] | None = None
 
 
 class ActionOutput(Output):
@@ -63,6 +64,7 @@ class ScrapeOutput(Output):
     images: list[str] | None = None
     branding: dict[str, Any] | None = None
     change_tracking: dict[str, Any] | None = None
+    summary: str | None = None
     actions: list[ActionOutput] | None = None
     size: int | None = None
     message: str | None = None
@@ -80,32 +82,34 @@ class ScrapeOutput(Output):
 # What this version serves. The arguments that need a model or a batch are accepted and answered
 # with UNSUPPORTED; to offer one, give it a line here.
 PARAMETERS = {
-    "url": Parameter(description="https:// is added if missing", is_required=True),
+    "url": Parameter(description="https:// is optional", is_required=True),
     "format": Parameter(description="Default markdown"),
     "formats": Parameter(
-        description="Instead of format, for several",
+        description="Several, instead of format",
         choices=(
             *("markdown", "html", "rawHtml", "links", "images"),
-            *("screenshot", "fullscreenshot", "branding", "changeTracking"),
+            *("screenshot", "fullscreenshot", "summary", "branding", "changeTracking"),
         ),
     ),
     "onlyMainContent": Parameter(description="Default true"),
-    "includeTags": Parameter(description="CSS selectors to keep"),
-    "excludeTags": Parameter(description="CSS selectors to drop"),
+    "includeTags": Parameter(description="CSS selectors"),
+    "excludeTags": Parameter(description="CSS selectors"),
     "cleanScrape": Parameter(description="false: unconverted. Default true"),
     "parsers": Parameter(description="pdf: parse it to markdown"),
     "mode": Parameter(description="dynamic: in a browser. Default smart"),
     "waitFor": Parameter(description="ms in the browser"),
-    "actions": Parameter(description="Browser steps; selector is for click, write, scrape"),
+    "actions": Parameter(description="In order; selector is for click, write, scrape"),
     "blockAds": Parameter(description="Default true"),
     "proxy": Parameter(description="Default auto"),
-    "profile": Parameter(description="master: the owner's logged-in browser"),
-    "maxChars": Parameter(description="Default about 20000"),
+    "profile": Parameter(description="master: owner's logged-in browser"),
+    "maxChars": Parameter(description="Default 20000"),
     "startIndex": Parameter(description="Where to go on when cut"),
-    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly gives a link"),
+    "section": Parameter(description="Outline id or title, to read it alone"),
+    "query": Parameter(description="Only matching passages"),
+    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
     "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
     "forceRescrape": Parameter(description="Skip the cache"),
-    "headers": Parameter(description="HTTP headers"),
+    "headers": Parameter(),
     "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
 }
 
@@ -123,6 +127,8 @@ async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
     server = app.settings.server
     window = shared_window(arguments, request.formats, server)
     outcome = await app.scrape.scrape(request)
+    if arguments.max_chars is None:
+        window = leave_room_for_outline(window, outcome.document)
     return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
 
 
@@ -130,10 +136,10 @@ SCRAPE = Tool(
     name="scrape",
     title="Scrape a URL",
     description=(
-        "Read one URL: a page as clean markdown or a screenshot, after clicking and typing "
-        "if need be; an image, PDF or other file as it is. Returns content, savedUris (for "
-        "resources/read) and a verdict on what was really got, e.g. http_error. "
-        "A long page is cut: go on with startIndex. Simpler: cinder_scrape."
+        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
+        "if need be; an image, PDF or other file as it is. Best for full control. Returns content, "
+        "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
+        "long page is cut: go on with startIndex, section or query. Simpler: cinder_scrape."
     ),
     arguments=ScrapeToolArguments,
     parameters=PARAMETERS,

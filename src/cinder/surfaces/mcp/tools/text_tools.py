@@ -111,13 +111,13 @@ EXTRACT_CONTENT = Tool(
     name="scrape_extract_content",
     title="Inspect an HTML string",
     description=(
-        "List what an HTML string you already have holds: title, headings, links, images, meta "
-        "tags, counts, content hash. Fetches nothing; for a URL use scrape."
+        "List what a given HTML string holds: title, headings, links, images, meta tags, counts, "
+        "content hash. Fetches nothing; for a URL use scrape."
     ),
     arguments=HtmlArguments,
     parameters={
         "html": Parameter(),
-        "base_url": Parameter(description="Makes relative links absolute"),
+        "base_url": Parameter(description="For relative links"),
     },
     output=HtmlOutput,
     annotations=_PURE,
@@ -130,7 +130,7 @@ TEXT_SIMILARITY = Tool(
     title="Compare two texts",
     description=(
         "Jaccard similarity of two texts' word sets: 1.0 the same words, 0.0 none shared. Best "
-        "for spotting near-duplicate pages."
+        "for near-duplicates."
     ),
     arguments=TextsArguments,
     parameters={"text_a": Parameter(), "text_b": Parameter()},

@@ -1,0 +1,179 @@
+"""The blocks of a markdown text: headings, paragraphs, list items, tables and code, by place."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice
+
+_LIST_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
+_CLOSING_MARKS = re.compile(r"(?:^|(?<=[ \t]))#+$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+# A line longer than this is a paragraph with a rule beneath it, not a heading.
+_MAX_TITLE_CHARS = 300
+_FRONT_MATTER_CHARS = 20_000
+# Beyond so many, which no page for readers has, the rest counts as one paragraph.
+MAX_BLOCKS = 100_000
+MAX_LINES = 300_000
+
+
+class BlockKind(Enum):
+    """What a block is."""
+
+    HEADING = auto()
+    PARAGRAPH = auto()
+    LIST_ITEM = auto()
+    TABLE = auto()
+    CODE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and where it stands; the newline after its last line is not part of it."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    """Of a heading: one to six."""
+    title: str = ""
+    """Of a heading: its text as it stands, marks left out."""
+
+
+def find_blocks(markdown: str) -> list[Block]:
+    """Return the blocks of a text, in order. Blank lines belong to none."""
+    scanner = _Scanner()
+    begin = _front_matter_end(markdown)
+    if begin:
+        scanner.blocks.append(Block(BlockKind.CODE, 0, begin))
+    end = begin
+    for start, line in islice(_lines(markdown, begin), MAX_LINES):
+        scanner.take(start, line)
+        end = start + len(line)
+        if len(scanner.blocks) >= MAX_BLOCKS:
+            break
+    scanner.close()
+    if rest := markdown[end:].strip():
+        first = markdown.index(rest[0], end)
+        scanner.blocks.append(Block(BlockKind.PARAGRAPH, first, first + len(rest)))
+    return scanner.blocks
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    mark: str
+    is_quoted: bool
+
+    @classmethod
+    def opened_by(cls, line: str) -> "_Fence | None":
+        inner = line.lstrip(" \t>")
+        if marker := _LIST_MARKER.match(inner):
+            inner = inner[marker.end() :].lstrip(" \t")
+        if not inner.startswith(("```", "~~~")):
+            return None
+        information = inner.lstrip(inner[0])
+        # Backticks after the mark make it inline code.
+        if inner[0] == "`" and "`" in information:
+            return None
+        mark = inner[: len(inner) - len(information)]
+        return cls(mark, line.lstrip().startswith(">"))
+
+    def is_closed_by(self, line: str) -> bool:
+        inner = line.strip(" \t>\r")
+        return inner.startswith(self.mark) and not inner.strip(self.mark[0])
+
+    def is_left_by(self, line: str) -> bool:
+        """Whether a quoted block ended because its quotation did."""
+        return self.is_quoted and not line.lstrip().startswith(">")
+
+
+class _Scanner:
+    """Takes one line after another; a block is open until a line ends it."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._kind: BlockKind | None = None
+        self._start = self._end = 0
+        self._line = ""
+        self._fence: _Fence | None = None
+
+    def take(self, start: int, line: str) -> None:
+        if self._fence is not None and not self._fence.is_left_by(line):
+            self._end = start + len(line)
+            if self._fence.is_closed_by(line):
+                self.close()
+            return
+        if self._fence is not None or not line.strip():
+            self.close()
+        if line.strip():
+            self._take_outside_code(start, line)
+
+    def close(self) -> None:
+        if self._kind is not None:
+            self.blocks.append(Block(self._kind, self._start, self._end))
+        self._kind = self._fence = None
+
+    def _take_outside_code(self, start: int, line: str) -> None:
+        if self._is_underlined_by(line):
+            level = 1 if "=" in line else 2
+            end = start + len(line)
+            title = self._line.strip()
+            self.blocks.append(Block(BlockKind.HEADING, self._start, end, level, title))
+            self._kind = None
+        elif fence := _Fence.opened_by(line):
+            self._open(BlockKind.CODE, start, line)
+            self._fence = fence
+        elif heading := _ATX.match(line):
+            self.close()
+            title = _CLOSING_MARKS.sub("", line[heading.end() :].strip()).rstrip()
+            end = start + len(line)
+            self.blocks.append(Block(BlockKind.HEADING, start, end, len(heading[1]), title))
+        else:
+            self._take_text(start, line)
+
+    def _take_text(self, start: int, line: str) -> None:
+        inner = line.lstrip()
+        if inner.startswith("|"):
+            self._extend(start, line, BlockKind.TABLE)
+        elif _LIST_MARKER.match(inner):
+            self._open(BlockKind.LIST_ITEM, start, line)
+        elif self._kind is BlockKind.LIST_ITEM:
+            self._extend(start, line, BlockKind.LIST_ITEM)
+        else:
+            self._extend(start, line, BlockKind.PARAGRAPH)
+
+    def _extend(self, start: int, line: str, kind: BlockKind) -> None:
+        if self._kind is not kind:
+            self._open(kind, start, line)
+        self._end, self._line = start + len(line), line
+
+    def _open(self, kind: BlockKind, start: int, line: str) -> None:
+        self.close()
+        self._kind, self._start, self._end, self._line = kind, start, start + len(line), line
+
+    def _is_underlined_by(self, line: str) -> bool:
+        is_one_line = self._kind is BlockKind.PARAGRAPH and self._end - self._start == len(
+            self._line
+        )
+        return (
+            is_one_line
+            and len(self._line) <= _MAX_TITLE_CHARS
+            and not self._line.lstrip().startswith(">")
+            and _UNDERLINE.match(line) is not None
+        )
+
+
+def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
+    while (end := text.find("\n", start)) >= 0:
+        yield start, text[start:end]
+        start = end + 1
+    yield start, text[start:]
+
+
+def _front_matter_end(markdown: str) -> int:
+    """Return where the settings at the head of a markdown file end; 0 where it has none."""
+    if not markdown.startswith("---\n"):
+        return 0
+    closing = markdown.find("\n---\n", 3, _FRONT_MATTER_CHARS)
+    return closing + 4 if closing > 0 else 0

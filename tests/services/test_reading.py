@@ -1,0 +1,121 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.errors import InvalidRequest
+from cinder.services.excerpt import Window
+from cinder.services.reading import read_markdown
+
+MARKDOWN = """# Ember care
+
+Cover the coals with ash.
+
+## In the morning
+
+Rake the ash aside.
+
+### Kindling
+
+Lay fine kindling on the coals.
+
+## Wood
+
+| Wood | Hours |
+| --- | --- |
+| Oak | 9 |
+"""
+
+
+def test_a_section_is_read_with_its_subsections() -> None:
+    reading = read_markdown(MARKDOWN, Window(0, 1_000, "in-the-morning"))
+    start, end = MARKDOWN.index("## In"), MARKDOWN.index("## Wood")
+    assert reading.excerpt.text == MARKDOWN[start:end]
+    assert reading.section is not None
+    assert (reading.section.start, reading.section.chars) == (start, end - start)
+    assert [heading.id for heading in reading.outline] == [
+        *("ember-care", "in-the-morning", "kindling", "wood"),
+    ]
+
+
+@given(st.text(alphabet="#|`[](). \nab", max_size=300), st.integers(1, 40), st.booleans())
+def test_reading_on_from_each_cut_gives_the_whole_section(
+    text: str, size: int, is_section: bool
+) -> None:
+    markdown = f"# One\n\n{text}\n\n# Two\n\nend"
+    section = read_markdown(markdown, Window(0, 1_000, "One")) if is_section else None
+    whole = section.excerpt.text if section else markdown
+    read, start = "", 0
+    while True:
+        window = Window(start, size, "One" if is_section else None)
+        excerpt = read_markdown(markdown, window).excerpt
+        assert 0 < len(excerpt.text) <= size
+        read += excerpt.text
+        if excerpt.next_start is None:
+            break
+        start = excerpt.next_start
+    assert read == whole
+
+
+def test_an_unknown_section_is_answered_with_the_nearest_and_with_all() -> None:
+    with pytest.raises(InvalidRequest) as failure:
+        read_markdown(MARKDOWN, Window(0, 1_000, "in-the-mroning"))
+    (problem,) = failure.value.problems
+    assert (problem.field, problem.message) == (
+        "section",
+        "The page has no section 'in-the-mroning'. Did you mean 'in-the-morning'? It has: "
+        "ember-care, in-the-morning, kindling, wood",
+    )
+
+
+def test_thousands_of_sections_are_not_all_listed() -> None:
+    markdown = "\n\n".join(f"## Heading number {n}" for n in range(6_000))
+    with pytest.raises(InvalidRequest) as failure:
+        read_markdown(markdown, Window(0, 1_000, "nothing like it"))
+    message = failure.value.problems[0].message
+    assert len(message) < 800
+    assert message.endswith("more")
+
+
+def test_a_page_without_text_has_no_section() -> None:
+    with pytest.raises(InvalidRequest, match="It has no text at all"):
+        read_markdown("", Window(0, 1_000, "one"))
+
+
+def test_passages_are_read_in_order_with_their_places() -> None:
+    reading = read_markdown(MARKDOWN, Window(0, 1_000, query="coals"))
+    assert reading.passages is not None
+    first, second = reading.passages
+    assert (first.section, second.section) == ("ember-care", "kindling")
+    assert reading.excerpt.text == (
+        f"[ember-care, {first.start}-{first.end}]\nCover the coals with ash.\n\n"
+        f"[kindling, {second.start}-{second.end}]\nLay fine kindling on the coals."
+    )
+    assert MARKDOWN[first.start : first.end] == "Cover the coals with ash."
+    assert not reading.has_more
+
+
+def test_a_query_can_be_asked_of_one_section() -> None:
+    reading = read_markdown(MARKDOWN, Window(0, 1_000, "in-the-morning", "coals"))
+    assert [passage.section for passage in reading.passages or ()] == ["kindling"]
+
+
+def test_a_query_that_finds_nothing_says_so() -> None:
+    reading = read_markdown(MARKDOWN, Window(0, 1_000, query="submarines"))
+    assert (reading.excerpt.text, reading.passages) == ("", ())
+    assert reading.notices[0].startswith("Nothing in the text matches 'submarines'")
+
+
+def test_passages_that_do_not_fit_are_counted() -> None:
+    markdown = "\n\n".join(f"# Part {n}\n\nAn ember of kind {n}." for n in range(30))
+    reading = read_markdown(markdown, Window(0, 100, query="ember"))
+    assert 0 < len(reading.excerpt.text) <= 100
+    assert reading.has_more
+    assert reading.notices == ("30 passages match the query in the text; the best 2 are shown.",)
+
+
+def test_a_part_that_begins_within_code_says_so() -> None:
+    markdown = "```python\n" + "x = 1\n" * 40 + "```"
+    first = read_markdown(markdown, Window(0, 100))
+    assert first.notices == ()
+    second = read_markdown(markdown, Window(first.excerpt.end, 100))
+    assert second.notices == ("It begins inside a code block that was opened with ```python.",)
