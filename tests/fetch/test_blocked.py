@@ -3,7 +3,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from cinder.fetch.blocked import find_block_signs
+from cinder.fetch import blocked
+from cinder.fetch.reading import Reading
 from cinder.model.document import FetchedPage, Source
 
 SENTENCE = "Cloudflare shows a page that says: verify you are human, before it lets a reader in. "
@@ -24,6 +25,10 @@ def page(
         source=Source.NATIVE,
         strategy="native",
     )
+
+
+def find_block_signs(answer: FetchedPage) -> str | None:
+    return blocked.find_block_signs(Reading(answer))
 
 
 @pytest.mark.parametrize(

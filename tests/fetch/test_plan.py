@@ -4,7 +4,8 @@ import pytest
 
 from cinder.errors import ErrorCode, InvalidRequest
 from cinder.fetch.base import FetchTask
-from cinder.fetch.plan import Step, check_mode, plan_steps
+from cinder.fetch.plan import Step, check_mode, plan_steps, reason_to_go_on
+from cinder.model.document import FetchedPage, Source
 from cinder.model.request import (
     Action,
     ActionType,
@@ -68,3 +69,40 @@ def test_static_with_what_only_a_browser_can_do_is_refused(render: RenderOptions
     assert refused.value.code is ErrorCode.VALIDATION_ERROR
     assert [problem.field for problem in refused.value.problems] == ["mode"]
     check_mode(replace(request, render=render))
+
+
+CONSENT = "<p>We and our partners use cookies to process your data.</p><button>Accept all</button>"
+LOGIN = "<title>Log in</title><form><input type='password'><button>Log in</button></form>"
+MISSING = "<title>Page not found</title><p>Try the menu.</p>"
+WALL = "<title>Just a moment...</title>"
+SHELL = "<div id='root'></div><script src='/app.js'></script>"
+
+
+def got(html: str) -> FetchedPage:
+    return FetchedPage(
+        url="https://a.example/",
+        final_url="https://a.example/",
+        status_code=200,
+        headers={"content-type": "text/html"},
+        body=html.encode(),
+        source=Source.NATIVE,
+        strategy="native",
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"), [(CONSENT, "consent"), (WALL, "Blocked"), (SHELL, "JavaScript")]
+)
+def test_what_a_browser_may_get_past_goes_on_to_one(html: str, reason: str) -> None:
+    assert reason in (reason_to_go_on(got(html), Step.STATIC) or "")
+
+
+@pytest.mark.parametrize("html", [LOGIN, MISSING, "<p>A page.</p>"])
+def test_what_a_browser_would_show_as_well_is_taken_as_it_is(html: str) -> None:
+    assert reason_to_go_on(got(html), Step.STATIC) is None
+
+
+def test_only_a_wall_goes_on_from_a_browser() -> None:
+    assert reason_to_go_on(got(WALL), Step.BROWSER)
+    assert reason_to_go_on(got(CONSENT), Step.BROWSER) is None
+    assert reason_to_go_on(got(SHELL), Step.BROWSER) is None

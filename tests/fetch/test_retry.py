@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -53,3 +54,7 @@ def test_the_server_decides_the_wait_within_our_patience() -> None:
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float | None) -> None:
     assert retry_after_seconds(page(503, retry_after=value), NOW) == seconds
+
+
+def test_an_answer_that_broke_off_is_retried() -> None:
+    assert is_retryable(replace(page(200), is_cut=True))

@@ -1,3 +1,6 @@
+import os
+from dataclasses import replace
+
 import pytest
 
 from cinder.fetch.verdict import describe_status, judge
@@ -62,3 +65,55 @@ def test_a_rendered_page_is_a_shell_only_if_it_is_still_almost_empty() -> None:
 @pytest.mark.parametrize("body", [SHELL, WALL])
 def test_a_page_with_much_content_is_ok_whatever_else_is_on_it(body: bytes) -> None:
     assert judge(page(body=body), Extraction(word_count=2_000)) == Verdict()
+
+
+@pytest.mark.parametrize(
+    ("html", "kind"),
+    [
+        (
+            "<title>Log in</title><form><input type=password><button>Go</button></form>",
+            "login_wall",
+        ),
+        (
+            "<p>We use cookies on this site, as others do.</p><button>Accept all</button>",
+            "consent_only",
+        ),
+        (
+            "<h1>Quay</h1><p>The quay wakes early, long before the town behind it does.</p>"
+            "<p>Subscribe to continue reading</p>",
+            "paywall",
+        ),
+        ("<title>Page not found</title><p>Sorry.</p>", "soft_404"),
+        ("<html><body><div><p>The quay wakes <a href='", "partial"),
+    ],
+)
+def test_each_kind_is_told_with_its_evidence(html: str, kind: str) -> None:
+    body = html.encode()
+    answer = replace(page(body=body), headers={"content-type": "text/html"})
+    verdict = judge(answer, Extraction(text=html, word_count=9))
+    assert verdict.kind == kind
+    assert verdict.evidence
+
+
+def test_a_shell_that_says_all_without_scripts_is_a_page() -> None:
+    assert judge(page(body=SHELL), Extraction(word_count=300)) == Verdict()
+
+
+def test_a_file_that_broke_off_is_partial() -> None:
+    assert judge(replace(page(), is_cut=True), None).kind is VerdictKind.PARTIAL
+
+
+def test_a_page_whose_text_was_not_taken_says_so() -> None:
+    html = "<p>One two three four five six.</p>"
+    answer = replace(page(body=html.encode()), headers={"content-type": "text/html"})
+    evidence = "none of the page's about 6 words were taken for its content"
+    assert judge(answer, Extraction(text=html)) == Verdict(VerdictKind.EMPTY, evidence)
+
+
+@pytest.mark.parametrize("status", [200, 403])
+@pytest.mark.parametrize(
+    "body", [b"<" * 200_000, b"<h1 " * 50_000, b"read subscribe to " * 20_000, os.urandom(200_000)]
+)
+def test_hostile_bytes_are_judged_without_an_error(body: bytes, status: int) -> None:
+    answer = replace(page(status, body), headers={"content-type": "text/html"})
+    judge(answer, Extraction(text=body.decode("utf-8", "replace"), word_count=5))

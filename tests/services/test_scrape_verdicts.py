@@ -37,3 +37,22 @@ async def test_a_blocked_page_never_replaces_a_good_one(app: App, site: Site) ->
         await app.scrape.scrape(replace(request, cache=CachePolicy(force_rescrape=True)))
     kept = await app.scrape.scrape(request)
     assert (kept.cached, kept.saved) == (True, first.saved)
+
+
+async def test_an_answer_that_breaks_off_is_asked_for_again(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/breaking?times=1"), render=STATIC)
+    outcome = await app.scrape.scrape(request)
+    assert outcome.document.verdict.kind is VerdictKind.OK
+    assert outcome.diagnostics.retry_count == 1
+    assert "broke off" in (outcome.diagnostics.attempts[0].error or "")
+
+
+async def test_an_answer_that_keeps_breaking_off_is_partial_and_not_taken_for_fresh(
+    app: App, site: Site
+) -> None:
+    request = ScrapeRequest(url=site.url("/breaking?times=3"), render=STATIC)
+    part = await app.scrape.scrape(request)
+    assert part.document.verdict.kind is VerdictKind.PARTIAL
+    assert part.document.content.metadata.title == "Ember care"
+    whole = await app.scrape.scrape(request)
+    assert (whole.cached, whole.document.verdict.kind) == (False, VerdictKind.OK)

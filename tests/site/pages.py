@@ -22,6 +22,7 @@ from tests.site.documents import DOCUMENTS
 from tests.site.guide import GUIDE
 from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
+from tests.site.verdict_pages import answer_verdict_page
 
 ARTICLE = """<!doctype html>
 <html lang="en"><head>
@@ -74,6 +75,8 @@ class Pages:
             name = request.path_params["name"]
             if name in SCRIPTED:
                 return HTMLResponse(SCRIPTED[name])
+            if judged := answer_verdict_page(request):
+                return judged
             handler = getattr(self, name.replace("-", "_"), self.missing)
             response: Response = await handler(request)
             return response
@@ -191,6 +194,23 @@ class Pages:
 
     async def brand_css(self, request: Request) -> Response:
         return Response(BRAND_CSS, media_type="text/css")
+
+    async def souring(self, request: Request) -> Response:
+        """Answer once, then ask to log in."""
+        html = "<title>Log in</title><form><input type='password'><button>Log in</button></form>"
+        return HTMLResponse(ARTICLE if self.hits["/souring"] == 1 else html)
+
+    async def breaking(self, request: Request) -> Response:
+        """Break off in the middle as often as asked for, then answer whole."""
+        body = ARTICLE.encode()
+        if self.hits["/breaking"] > int(request.query_params["times"]):
+            return HTMLResponse(body)
+
+        async def half() -> AsyncIterator[bytes]:
+            yield body[: len(body) // 2]
+
+        headers = {"content-length": str(len(body))}
+        return StreamingResponse(half(), media_type="text/html", headers=headers)
 
     async def flaky(self, request: Request) -> Response:
         """Fail as often as asked for, then answer."""

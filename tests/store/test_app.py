@@ -1,11 +1,14 @@
 """The whole of cinder on either database."""
 
+from dataclasses import replace
+
 import asyncpg
 import pytest
 
 from cinder.app import open_app
 from cinder.config import Settings
-from cinder.model.request import OWNER, ScrapeRequest
+from cinder.model.document import VerdictKind
+from cinder.model.request import OWNER, CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.conftest import TableResolver
 from tests.site import Site
 from tests.store.postgres import PostgresServer
@@ -36,6 +39,23 @@ async def test_a_page_is_kept_and_found_again_after_a_restart(
     assert kept is not None
     assert kept.text == first.document.content.markdown
     assert site.hits("/article") == 1
+
+
+async def test_what_is_no_longer_good_is_answered_but_does_not_replace_what_was(
+    settings: Settings, resolver: TableResolver, site: Site, store_url: str
+) -> None:
+    request = ScrapeRequest(url=site.url("/souring"), render=RenderOptions(mode=Mode.STATIC))
+    async with open_app(on(settings, store_url), resolver=resolver) as app:
+        good = await app.scrape.scrape(request)
+        for cache in (CachePolicy(force_rescrape=True), CachePolicy(max_age_ms=0)):
+            soured = await app.scrape.scrape(replace(request, cache=cache))
+            assert soured.document.verdict.kind is VerdictKind.LOGIN_WALL
+            assert soured.saved is None
+            assert soured.warning is not None
+            assert "a good copy of the page is kept" in soured.warning
+        kept = await app.scrape.scrape(request)
+    assert (kept.cached, kept.saved) == (True, good.saved)
+    assert kept.document.verdict.kind is VerdictKind.OK
 
 
 async def test_an_operator_reads_the_cache_with_sql(

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from cinder.model.document import Media
+from cinder.model.document import Media, Verdict, VerdictKind
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, parse_saved_uri
 from cinder.store import Store, open_store
 from tests.store.conftest import open_at
@@ -182,3 +182,30 @@ async def test_a_url_that_looks_like_sql_is_only_a_url(store: Store) -> None:
     assert await raw_text(store, saved) == "safe"
     assert [entry.url for entry in await store.list_entries(url)] == [url]
     assert await store.invalidate_url(url) == 1
+
+
+WALLED = Verdict(VerdictKind.LOGIN_WALL, "it asks to log in")
+
+
+async def test_a_bad_document_does_not_replace_a_good_one(store: Store) -> None:
+    good = await store.save(a_document("good"), a_key())
+    bad = replace(a_document("bad"), verdict=WALLED)
+    assert await store.save_unless_good(bad, a_key()) is None
+    assert await store.find("key") == good
+    assert len(await store.list_saved("anyone")) == 1
+
+
+async def test_a_bad_document_is_kept_where_there_is_none_better(store: Store) -> None:
+    bad = replace(a_document("bad"), verdict=WALLED)
+    first = await store.save_unless_good(bad, a_key())
+    assert await store.find("key") == first
+    second = await store.save_unless_good(bad, a_key())
+    assert await store.find("key") == second != first
+
+
+async def test_a_good_document_that_has_expired_is_replaced(store: Store, clock: Clock) -> None:
+    await store.save(a_document("good"), a_key(expires_at=NOW + timedelta(days=1)))
+    clock.move_on(timedelta(days=2))
+    bad = replace(a_document("bad"), verdict=WALLED)
+    saved = await store.save_unless_good(bad, a_key(expires_at=NOW + timedelta(days=9)))
+    assert await store.find("key") == saved is not None

@@ -1,8 +1,11 @@
 """What a browser brings home, in the answer to a scrape."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
+from cinder.errors import Attempt, Diagnostics
+from cinder.model.document import Verdict, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.excerpt import Window
 from cinder.services.scrape import ScrapeOutcome
@@ -125,3 +128,22 @@ def test_a_window_that_begins_within_code_says_what_opened_it() -> None:
     assert data["metadata"]["continuation"].startswith(
         "It begins inside a code block that was opened with ```python. Characters 101 to "
     )
+
+
+SHELL = Verdict(VerdictKind.JS_SHELL, "the root is empty")
+
+
+def test_a_verdict_that_is_not_ok_comes_with_what_shows_it_and_what_to_try() -> None:
+    way = Diagnostics((Attempt("native", 5), Attempt("browser", 50)))
+    data = answer(replace(fresh(replace(a_page(), verdict=SHELL)), diagnostics=way))
+    assert data["tried"] == ["native", "browser"]
+    assert (data["verdict"], data["evidence"]) == ("js_shell", "the root is empty")
+    assert "Mode dynamic" in data["nextStep"]
+    assert {"evidence", "tried", "nextStep"}.isdisjoint(answer(fresh(a_page())))
+
+
+def test_what_was_not_saved_after_all_is_shown() -> None:
+    page = replace(a_page(), verdict=SHELL)
+    data = answer(fresh(page), handling=ResultHandling.SAVE_ONLY)
+    assert data["content"] == "Ember"
+    assert "message" not in data

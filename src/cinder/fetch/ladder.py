@@ -22,8 +22,9 @@ _RETRIES_AFTER_CRASH = 1
 _LATER_ENGINES_SHARE = 0.9
 _ADVICE = "The page may be more than this: mode 'dynamic' renders it in a browser."
 
-# Called after each attempt with the strategy and its outcome: ok, http_error, unfit (another engine
-# should try), cancelled (the request's time ran out, or its caller left), or an error code.
+# Called after each attempt with the strategy and its outcome: ok, http_error, partial (the answer
+# broke off), unfit (another engine should try), cancelled (the request's time ran out, or its
+# caller left), or an error code.
 AttemptObserver = Callable[[str, str], None]
 
 
@@ -173,11 +174,18 @@ class Ladder:
             page, _ = await self._attempt(Step.STATIC, file, log, time.monotonic())
             return replace(page, url=task.url), None
         reason = reason_to_go_on(page, step)
-        is_error = page.status_code >= 400
-        error = reason or (f"HTTP {describe_status(page.status_code)}" if is_error else None)
-        outcome = "unfit" if reason else "http_error" if is_error else "ok"
+        error, outcome = (reason, "unfit") if reason else _describe(page)
         log.add(engine.name, started, error, outcome)
         return page, reason
+
+
+def _describe(page: FetchedPage) -> tuple[str | None, str]:
+    """Return what is wrong with a page, if anything is, and how its attempt counts."""
+    if page.status_code >= 400:
+        return f"HTTP {describe_status(page.status_code)}", "http_error"
+    if page.is_cut:
+        return f"The connection broke off after {len(page.body)} bytes", "partial"
+    return None, "ok"
 
 
 def _share(deadline: float) -> float:

@@ -58,8 +58,12 @@ class Outline:
     @property
     def sentence_bytes(self) -> int:
         """How much of the text is in sentences, not in menus and buttons."""
-        sizes = (len(line.encode()) for line in self.text.splitlines())
-        return sum(size for size in sizes if size >= _MIN_SENTENCE_BYTES)
+        return sum(len(line.encode()) for line in self.text.splitlines() if is_sentence(line))
+
+
+def is_sentence(line: str) -> bool:
+    """Whether a run of text is long enough for a sentence."""
+    return len(line.encode()) >= _MIN_SENTENCE_BYTES
 
 
 def is_html(page: FetchedPage) -> bool:
@@ -82,6 +86,15 @@ def has_more_text(body: bytes, *, than_sentence_bytes: int, than_bytes: int) -> 
                 sentences += size
             if sentences > than_sentence_bytes or total > than_bytes:
                 return True
+    return False
+
+
+def has_unclosed_element(body: bytes) -> bool:
+    """Whether a page ends inside a script, a style or another element that does not show."""
+    for name, start, end in _pieces(body):
+        ending = b"-->" if name == _COMMENT else b"</"
+        if name and end == len(body) and ending not in body[max(start + 4, end - 20) : end]:
+            return True
     return False
 
 

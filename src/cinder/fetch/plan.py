@@ -5,7 +5,9 @@ from enum import StrEnum
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.fetch.base import FetchTask
 from cinder.fetch.blocked import find_block_signs
+from cinder.fetch.consent_only import find_consent_signs
 from cinder.fetch.js_shell import find_shell_signs
+from cinder.fetch.reading import Reading
 from cinder.model.document import FetchedPage
 from cinder.model.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
 
@@ -39,9 +41,14 @@ def plan_steps(task: FetchTask, *, site_needs_browser: bool) -> tuple[Step, ...]
 
 def reason_to_go_on(page: FetchedPage, step: Step) -> str | None:
     """Return why the next engine should try as well, where this one's page is not good enough."""
-    if signs := find_block_signs(page):
+    reading = Reading(page)
+    if signs := find_block_signs(reading):
         return f"Blocked: {signs}"
-    if step is Step.STATIC and page.status_code < 400 and (signs := find_shell_signs(page)):
+    if step is not Step.STATIC or page.status_code >= 400:
+        return None
+    if signs := find_consent_signs(reading):
+        return f"The page asks for consent first: {signs}"
+    if signs := find_shell_signs(page):
         return f"The page needs JavaScript: {signs}"
     return None
 

@@ -29,8 +29,8 @@ class RetryPolicy:
 
 
 def is_retryable(page: FetchedPage) -> bool:
-    """Whether the server's answer says that another try may go better."""
-    return page.status_code == 429 or page.status_code >= 500
+    """Whether the server's answer says, or breaks off so, that another try may go better."""
+    return page.is_cut or page.status_code == 429 or page.status_code >= 500
 
 
 def retry_after_seconds(page: FetchedPage, now: datetime) -> float | None:

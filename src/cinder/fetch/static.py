@@ -1,7 +1,7 @@
 """The static engine: fetches a page as a browser would ask for it, without being one."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, get_args
 
@@ -26,6 +26,15 @@ from cinder.model.url import host_and_port
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
+
+# What curl says of a connection that ended in the middle of an answer.
+_BROKEN_OFF = (
+    CurlECode.PARTIAL_FILE,
+    CurlECode.RECV_ERROR,
+    CurlECode.HTTP2,
+    CurlECode.HTTP2_STREAM,
+    CurlECode.HTTP3,
+)
 
 _BROWSERS = frozenset({*get_args(BrowserTypeLiteral), *REAL_TARGET_MAP})
 
@@ -105,17 +114,18 @@ class StaticFetcher:
             headers = hop_headers.for_url(url)
             if url == task.validated_url:
                 headers += _conditions(task.validators)
-            response, body = await self._request(url, dict(headers), deadline)
+            response, body, is_cut = await self._request(url, dict(headers), deadline)
             target = redirect_target(url, response.status_code, response.headers.get("location"))
             if target is None:
-                return _page(task.url, url, response, body)
+                return replace(_page(task.url, url, response, body), is_cut=is_cut)
             hop_headers.keep_cookies(url, _all_values(response, "set-cookie"))
             url = target
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
     async def _request(
         self, url: str, headers: dict[str, str], deadline: float
-    ) -> tuple[Response, bytes]:
+    ) -> tuple[Response, bytes, bool]:
+        """Return the answer, its body, and whether the connection broke off before its end."""
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
             raise ScrapeTimeout("The time was spent on redirects", url=url)
@@ -133,8 +143,10 @@ class StaticFetcher:
                 quote=False,
             )
         except RequestException as error:
-            raise self._translate(error, url, body) from error
-        return response, bytes(body.data)
+            if (begun := _begun_answer(error, body)) is None:
+                raise self._translate(error, url, body) from error
+            return begun, bytes(body.data), True
+        return response, bytes(body.data), False
 
     @property
     def _opened(self) -> AsyncSession[Response]:
@@ -172,6 +184,14 @@ class _BoundedBody:
             return _STOP_WRITING
         self.data += chunk
         return len(chunk)
+
+
+def _begun_answer(error: RequestException, body: _BoundedBody) -> Response | None:
+    """Return the answer that a broken connection had begun to bring; None where it brought none."""
+    if CurlECode(error.code) not in _BROKEN_OFF or not body.data or body.is_full:
+        return None
+    response: Response | None = error.response
+    return response if response is not None and response.status_code >= 200 else None
 
 
 def _conditions(validators: Validators) -> list[tuple[str, str]]:

@@ -91,6 +91,8 @@ class FetchedPage:
     body: bytes
     source: Source
     strategy: str
+    is_cut: bool = False
+    """Whether the connection broke off before the body was whole."""
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     style_samples: Mapping[str, Json] | None = None

@@ -43,6 +43,9 @@ from cinder.store.base import EntryKey, Store
 
 _MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES, Format.SUMMARY)
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
+_GOOD_ONE_STAYS = (
+    "This was not saved: a good copy of the page is kept, and a longer maxAge returns that one."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,8 @@ class ScrapeService:
     def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
         if Format.CHANGE_TRACKING in request.formats:
             return False  # what is kept tells nothing of what has changed since
+        if kept.document.verdict.kind is VerdictKind.PARTIAL:
+            return False  # the next try may bring the rest
         return self._age_ms(kept.document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
@@ -197,7 +202,8 @@ class ScrapeService:
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed:
                 return outcome
-            return replace(outcome, saved=await self._keep(document, request, key))
+            document, saved = await self._keep(document, request, key)
+            return replace(outcome, document=document, saved=saved)
 
     async def _track(self, document: Document, request: ScrapeRequest) -> PageChange | None:
         return await self._changes.track(document, request, self._content_key(request))
@@ -269,10 +275,11 @@ class ScrapeService:
 
     async def _keep(
         self, document: Document, request: ScrapeRequest, key: str
-    ) -> SavedDocument | None:
-        is_good = document.verdict.kind not in _FAILURES
-        if request.result_handling is ResultHandling.RETURN_ONLY or not is_good:
-            return None
+    ) -> tuple[Document, SavedDocument | None]:
+        """Save a document that is an answer, if it is to be saved; never over a better one."""
+        is_answer = document.verdict.kind not in _FAILURES
+        if request.result_handling is ResultHandling.RETURN_ONLY or not is_answer:
+            return document, None
         entry = EntryKey(
             cache_key=key,
             options=describe_options(request),
@@ -281,7 +288,13 @@ class ScrapeService:
             extract_query=request.extract,
             content_key=self._content_key(request) if is_comparable(document, request) else None,
         )
-        return await self._store.save(document, entry)
+        if document.verdict.kind is VerdictKind.OK:
+            return document, await self._store.save(document, entry)
+        saved = await self._store.save_unless_good(document, entry)
+        if saved is None:
+            content = _with_warnings(document.content, (_GOOD_ONE_STAYS,))
+            document = replace(document, content=content)
+        return document, saved
 
 
 def _require_supported(request: ScrapeRequest) -> None:

@@ -70,6 +70,10 @@ class Store(Protocol):
         """
         ...
 
+    async def save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+        """Save a document, but not over one whose verdict is `ok`; None if there is one."""
+        ...
+
     async def mark_revalidated(
         self, saved: SavedDocument, at: datetime, expires_at: datetime
     ) -> None:

@@ -140,11 +140,16 @@ def decode_entry(row: Row, dialect: Dialect) -> Document:
         original=picture if is_original else None,
         screenshot=picture if is_screenshot else None,
         actions=tuple(_decode_action(action) for action in rest.get("actions", ())),
-        verdict=Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"]),
+        verdict=_decode_verdict(rest),
         validators=Validators(**rest["validators"]),
         extracted=_unpack(row["extracted_content"], dialect),
         **rest["document"],
     )
+
+
+def decode_verdict(row: Row, dialect: Dialect) -> Verdict:
+    """Return the verdict on the document that a cache entry holds."""
+    return _decode_verdict(json.loads(dialect.unpack_text(row["document"])))
 
 
 def encode_version(document: Document, key: EntryKey, dialect: Dialect) -> VersionRow:
@@ -228,6 +233,10 @@ def _rest_of(document: Document) -> dict[str, object]:
         "hasOriginal": document.original is not None,
         "actions": [_encode_action(action) for action in document.actions],
     }
+
+
+def _decode_verdict(rest: dict[str, Any]) -> Verdict:  # Any: as it was written to JSON
+    return Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"])
 
 
 def _encode_action(action: ActionResult) -> dict[str, object]:

@@ -96,6 +96,10 @@ class DocumentStore:
         """
         return await self._timed("save", self._save(document, key))
 
+    async def save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+        """Save a document, but not over one whose verdict is `ok`; None if there is one."""
+        return await self._timed("save", self._save_unless_good(document, key))
+
     async def mark_revalidated(
         self, saved: SavedDocument, at: datetime, expires_at: datetime
     ) -> None:
@@ -172,8 +176,15 @@ class DocumentStore:
         saved_at = await self._database.write(
             lambda: saving.save_document(entry, version, wanted, self._dialect)
         )
-        named = Version(version.place, from_milliseconds(saved_at))
-        return SavedDocument(document, named, key.cache_key)
+        return _named(document, version, saved_at, key)
+
+    async def _save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+        entry, version = await asyncio.to_thread(self._encode, document, key)
+        wanted, now = to_milliseconds(document.scraped_at), self._clock()
+        saved_at = await self._database.write(
+            lambda: saving.save_unless_good(entry, version, wanted, now, self._dialect)
+        )
+        return None if saved_at is None else _named(document, version, saved_at, key)
 
     def _encode(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
         try:
@@ -212,3 +223,9 @@ class DocumentStore:
         except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: it tries again later
             self._access.give_back(counts)
             log.warning("access counts are not written yet", error=str(exc))
+
+
+def _named(document: Document, version: VersionRow, saved_at: int, key: EntryKey) -> SavedDocument:
+    return SavedDocument(
+        document, Version(version.place, from_milliseconds(saved_at)), key.cache_key
+    )

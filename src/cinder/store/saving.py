@@ -1,18 +1,25 @@
 """Saving: how a document becomes the newest of its entry, and how an entry is kept current."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 
+from cinder.model.document import VerdictKind
 from cinder.model.saved import SavedDocument
 from cinder.store.bodies import Body, to_bytes
-from cinder.store.codec import EntryRow, VersionRow, decode_bodies, to_milliseconds
+from cinder.store.codec import (
+    EntryRow,
+    VersionRow,
+    decode_bodies,
+    decode_verdict,
+    to_milliseconds,
+)
 from cinder.store.dialect import Dialect, compress, fingerprint
 from cinder.store.procedure import Overtaken, Procedure, Row, Statement
 
 _LOCK_ENTRY = """
-SELECT version_id, content_type, screenshot_format,
+SELECT version_id, expires_at, document, content_type, screenshot_format,
        raw_content, cleaned_content, extracted_content, screenshot
   FROM webhook.scrape_cache
  WHERE cache_key = $1 FOR UPDATE
@@ -81,6 +88,27 @@ def save_document(
 ) -> Procedure[int]:
     """Make a document the newest of its entry; return the time, in ms, that names its version."""
     replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
+    return (yield from _replace(entry, version, saved_at, replaced, dialect))
+
+
+def save_unless_good(
+    entry: EntryRow, version: VersionRow, saved_at: int, now: datetime, dialect: Dialect
+) -> Procedure[int | None]:
+    """Do the same, unless the entry holds a good document that has not expired: return None."""
+    replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
+    if any(_is_good(row, now, dialect) for row in replaced):
+        return None
+    return (yield from _replace(entry, version, saved_at, replaced, dialect))
+
+
+def _is_good(entry: Row, now: datetime, dialect: Dialect) -> bool:
+    is_current = dialect.unpack_moment(entry["expires_at"]) > now
+    return is_current and decode_verdict(entry, dialect).kind is VerdictKind.OK
+
+
+def _replace(
+    entry: EntryRow, version: VersionRow, saved_at: int, replaced: Sequence[Row], dialect: Dialect
+) -> Procedure[int]:
     version_id, saved_at = yield from _add_version(version, saved_at)
     for row in replaced:
         yield from _set_aside(row, dialect)

@@ -1,7 +1,8 @@
 """How each error code is said: its HTTP status and the command line's exit code."""
 
 from cinder.errors import CinderError, ErrorCode, InvalidRequest
-from cinder.model.document import Json
+from cinder.model.document import Json, VerdictKind
+from cinder.surfaces.verdict_advice import NEXT_STEP
 
 HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.VALIDATION_ERROR: 400,
@@ -48,6 +49,7 @@ def describe_error(error: CinderError) -> dict[str, Json]:
         shown["url"] = error.url
     if error.verdict:
         shown["verdict"] = error.verdict
+        shown["nextStep"] = NEXT_STEP[VerdictKind(error.verdict)]
     if isinstance(error, InvalidRequest):
         shown["validationErrors"] = [
             {"field": problem.field, "message": problem.message} for problem in error.problems

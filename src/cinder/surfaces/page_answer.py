@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from cinder.model.document import Document, Extraction, Json, VerdictKind
+from cinder.model.document import Document, Extraction, Json
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_members, json_chars, without_nulls
 from cinder.services.off_loop import off_loop
@@ -17,6 +17,7 @@ from cinder.surfaces.reading_answer import (
     require_markdown,
     tell_outline,
 )
+from cinder.surfaces.verdict_advice import explain_verdict
 
 _REST_OF_IT = (
     "Ask for a section or a query; the `scrape` tool and POST /api/v2/scrape read on with "
@@ -77,8 +78,7 @@ def describe_page(
     }
     if document.final_url != document.url:
         data["finalUrl"] = document.final_url
-    if document.verdict.kind is not VerdictKind.OK:
-        data["evidence"] = document.verdict.evidence
+    data |= explain_verdict(outcome)
     if outcome.saved is not None:
         data["savedUri"] = outcome.saved.primary_uri
     if cut:

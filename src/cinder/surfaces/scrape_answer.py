@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cinder.model.document import Document, Json, VerdictKind
+from cinder.model.document import Document, Json
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
@@ -22,6 +22,7 @@ from cinder.surfaces.reading_answer import (
     tell_outline,
 )
 from cinder.surfaces.summary_answer import NO_SUMMARY, describe_summary, wanted_summary
+from cinder.surfaces.verdict_advice import explain_verdict
 
 MARKDOWN = "text/markdown"
 HTML = "text/html"
@@ -61,7 +62,11 @@ def describe_outcome(
     """
     document = outcome.document
     data: dict[str, Json] = {"url": document.url}
-    if request.result_handling is not ResultHandling.SAVE_ONLY:
+    # What was to be saved alone and was not, lest it replace something better, is shown instead.
+    is_only_saved = (
+        request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None
+    )
+    if not is_only_saved:
         data |= _contents(outcome, request, window, tell)
     data |= {
         "source": document.source,
@@ -80,7 +85,7 @@ def describe_outcome(
         )
     if outcome.is_removed:
         data["message"] = "The page is gone; its last version stays saved"
-    elif request.result_handling is ResultHandling.SAVE_ONLY:
+    elif is_only_saved:
         data["message"] = "Content saved to cache"
     return data | _judgement(outcome)
 
@@ -265,9 +270,7 @@ def _metadata(document: Document) -> dict[str, Json]:
 
 def _judgement(outcome: ScrapeOutcome) -> dict[str, Json]:
     verdict = outcome.document.verdict
-    shown: dict[str, Json] = {"verdict": verdict.kind}
-    if verdict.kind is not VerdictKind.OK:
-        shown["evidence"] = verdict.evidence
+    shown: dict[str, Json] = {"verdict": verdict.kind, **explain_verdict(outcome)}
     if outcome.warning:
         shown["warning"] = outcome.warning
     return shown

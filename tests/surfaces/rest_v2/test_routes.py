@@ -113,6 +113,7 @@ async def test_a_failure_tells_what_was_tried(client: httpx2.AsyncClient, site: 
         "code": "SCRAPE_FAILED",
         "url": site.url("/status?code=503"),
         "verdict": "http_error",
+        "nextStep": "Check the URL, or try again later.",
         "diagnostics": {
             "attemptedStrategies": ["native"],
             "lastError": "HTTP 503 Service Unavailable",

@@ -262,6 +262,8 @@ def _print_source(data: dict[str, Any]) -> None:
         saved = f"{saved} and {uris['screenshot']}"
     line = f"{data['url']}  {data['verdict']}, {origin}"
     print(f"{line}, saved as {saved}" if saved else line, file=sys.stderr)
+    if "nextStep" in data:
+        print(f"{data['verdict']}: {data['evidence']}. {data['nextStep']}", file=sys.stderr)
     metadata = data.get("metadata", {})
     if "continuation" in metadata:
         options = {"startIndex": "--start-index", "maxChars": "--max-chars"}

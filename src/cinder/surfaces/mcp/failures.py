@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from cinder.errors import CinderError, Diagnostics, ErrorCode, FieldProblem, InvalidRequest
 from cinder.model.document import VerdictKind
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
+from cinder.surfaces.verdict_advice import NEXT_STEP
 
 MAX_CHARS = 1_000
 
@@ -31,16 +32,13 @@ _NEXT_STEP = {
 }
 
 
-_BLOCKED = "The site turns automated visitors away: try proxy stealth, later, or another source."
-
-
 def describe_failure(error: CinderError) -> str:
     """Return an error as a model reads it."""
     if isinstance(error, InvalidRequest) and error.problems:
         return _describe_problems(error.problems)
     lines = [f"{error.code}: {_cut(error.message, _MESSAGE_CHARS)}"]
     is_blocked = error.verdict == VerdictKind.BLOCKED
-    if next_step := _BLOCKED if is_blocked else _NEXT_STEP.get(error.code):
+    if next_step := NEXT_STEP[VerdictKind.BLOCKED] if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
     if error.diagnostics is not None and error.diagnostics.attempts:
         lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")
