@@ -11,9 +11,13 @@ from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
 from bench.extraction import bench_extraction
 from bench.fresh_scrape import bench_fresh_scrape
+from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
 from bench.start_up import bench_start_up
 from cinder.surfaces.logs import set_up_logs
+
+Bench = Callable[[], Awaitable[None]]
+NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile")
 
 
 def main() -> None:
@@ -22,29 +26,26 @@ def main() -> None:
         "--data", type=Path, default=ROOT.parent / "shared/data", help="the folder of saved pages"
     )
     parser.add_argument("--sample", type=int, help="how many saved pages to take; all without it")
-    names = ("fresh", "cached", "start-up", "extraction", "render")
-    parser.add_argument("--only", choices=names, help="the one benchmark to run")
+    parser.add_argument("--only", choices=NAMES, help="the one benchmark to run")
     arguments = parser.parse_args()
-    benches: dict[str, Callable[[], Awaitable[None]]] = dict(
-        zip(
-            names,
-            (
-                bench_fresh_scrape,
-                bench_cached_scrape,
-                bench_start_up,
-                partial(bench_extraction, arguments.data.resolve(), arguments.sample),
-                bench_render,
-            ),
-            strict=True,
-        )
-    )
+    benches = _benches(arguments.data.resolve(), arguments.sample)
     set_up_logs("warning")
-    chosen = [arguments.only] if arguments.only else names
     # The loop that the server runs on.
-    uvloop.run(_run([benches[name] for name in chosen]))
+    uvloop.run(_run([benches[name] for name in NAMES if arguments.only in (None, name)]))
 
 
-async def _run(benches: list[Callable[[], Awaitable[None]]]) -> None:
+def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
+    return {
+        "fresh": bench_fresh_scrape,
+        "cached": bench_cached_scrape,
+        "start-up": bench_start_up,
+        "extraction": partial(bench_extraction, data, sample),
+        "render": bench_render,
+        "hostile": partial(bench_hostile, data),
+    }
+
+
+async def _run(benches: list[Bench]) -> None:
     for bench in benches:
         await bench()
 

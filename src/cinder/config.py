@@ -160,6 +160,13 @@ class ScrapeSettings(Section):
     """How long turning one page into content may take."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
     """Memory that each of those processes may take."""
+    extract_slow_after_seconds: float = Field(0.5, gt=0)
+    """CPU seconds that turning a page into content may take beside ordinary pages; then it moves
+    to processes of its own, of a low priority."""
+    extract_slow_workers: int = Field(2, ge=1)
+    """Processes for pages that take longer; one website never has all of them, if there are two."""
+    extract_slow_waiting: int = Field(64, ge=1)
+    """Pages that may wait for one of those; further ones are refused as OVERLOADED."""
     pdf_workers: int = Field(1, ge=1)
     """Processes that parse PDF documents, apart from those for pages."""
     pdf_timeout_seconds: float = Field(15, gt=0)

@@ -59,6 +59,29 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.extractions = Counter(
+            "cinder_extraction_limits",
+            "Pages that took long or too much to parse: moved, put_off, timed_out or died.",
+            ["event"],
+            registry=self.registry,
+        )
+        self.lanes = Gauge(
+            "cinder_extraction_jobs",
+            "Pages being parsed or waiting for it, by lane: quick or slow.",
+            ["lane", "state"],
+            registry=self.registry,
+        )
+
+    def watch_lanes(self, state: Callable[[str, str], int]) -> None:
+        """Report the sandbox's numbers whenever they are asked for."""
+        for lane in ("quick", "slow"):
+            for name in ("running", "waiting"):
+                self.lanes.labels(lane, name).set_function(partial(state, lane, name))
+
+    def count_extraction(self, event: str) -> None:
+        """Count a page that took long or too much to parse."""
+        self.extractions.labels(event).inc()
+
     def watch_pool(self, profile: str, state: Callable[[str], int]) -> None:
         """Report a browser pool's numbers whenever they are asked for."""
         for name in ("workers", "busy", "waiting"):

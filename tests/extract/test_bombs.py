@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.extract.bombs import MAX_ATTRIBUTES, MAX_DEPTH, find_bomb
+from cinder.extract.bombs import (
+    MAX_ATTRIBUTES,
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+    MAX_INDENTED_DEPTH,
+    find_bomb,
+)
 
 DEEP = MAX_DEPTH + 1
 
@@ -17,7 +23,20 @@ DEEP = MAX_DEPTH + 1
         "<font color=red>" * DEEP,
         "<svg>" + "<g>" * DEEP,
         "<DIV\nclass=x>" * DEEP,
+        "<div/>" * DEEP,
+        "<svg>" + "<g></g>" * DEEP + "</svg>" + "<g/>" * DEEP,
+        "<ul><li>t" * (MAX_INDENTED_DEPTH + 1),
+        "<BlockQuote>t" * (MAX_INDENTED_DEPTH + 1),
         "<div " + " ".join(f"a{n}=1" for n in range(MAX_ATTRIBUTES + 1)) + ">",
+        "<div " + "/".join(f"a{n}" for n in range(MAX_ATTRIBUTES + 1)) + ">",
+        "<div " + "".join(f'a{n}=">"' for n in range(MAX_ATTRIBUTES + 1)) + ">",
+        "<div ' " + " ".join(f"a{n}" for n in range(MAX_ATTRIBUTES + 1)) + " '>",
+        ("<div " + " ".join(f"a{n}=1" for n in range(1_000)) + ">") * 101,
+        "<br>" * (MAX_ELEMENTS + 1),
+        ("<div>" * 4_900 + "</div>" * 4_900) * 10,
+        "<div>" * 4_000 + "</p>" * 100_000,
+        "<select>" + "<option>x" * 10_000,
+        "".join(f"<body a{n}=1>" for n in range(10_000)),
     ],
 )
 def test_a_bomb_is_found(html: str) -> None:
@@ -32,7 +51,10 @@ def test_a_bomb_is_found(html: str) -> None:
         "<div><span>x</span></div>" * 100_000,
         "<table>" + "<tr><td>x" * 50_000,
         "<a href=x>y" * 50_000,
-        "<div/>" * 100_000,
+        "<svg>" + "<g/>" * 100_000 + "</svg>",
+        "<select>" + "<option>x</option>" * 5_000 + "</select>",
+        "<blockquote>t</blockquote>" * 1_000,
+        f'<div title="{"a b " * 100_000}">x</div>',
         f'<img src="data:image/png;base64,{"A" * 1_000_000}">',
         "<" * 1_000_000,
         "<div" * 1_000,

@@ -168,3 +168,15 @@ def test_any_body_gives_the_same_content_twice(body: bytes, content_type: str) -
         for _ in range(2)
     )
     assert first == second
+
+
+def test_a_page_too_deep_for_the_converter_gives_all_its_text_flagged() -> None:
+    found = extract("".join(f"<table><tr><td>t{n} " for n in range(600)))
+    assert (found.markdown or "").split() == [f"t{n}" for n in range(600)]
+    assert found.is_partial
+
+
+def test_a_bomb_gives_its_bare_text_flagged() -> None:
+    found = extract("<title>T</title>" + "<ul><li>t" * 1_000)
+    assert (found.markdown or "").split() == ["t"] * 1_000
+    assert (found.word_count, found.metadata.title, found.is_partial) == (1_000, "T", True)

@@ -39,16 +39,7 @@ def test_markdown_is_the_same_every_time() -> None:
     assert len({to_markdown(html) for _ in range(5)}) == 1
 
 
-def test_text_nested_too_deeply_is_told() -> None:
-    body = parse_html("<p>seen</p>" + "<div>" * 2_000 + "lost").css("body")[0]
-    markdown = tree_to_markdown([body])
-    assert markdown.text == "seen"
-    assert markdown.warnings == (
-        "Elements nested more than 1024 deep were left out of the markdown.",
-    )
-
-
 @pytest.mark.parametrize("tag", ["tbody", "tr"])
 def test_a_part_of_a_table_is_read_as_the_table(tag: str) -> None:
     tree = parse_html("<table><tbody><tr><td>a<td>b<tr><td>c<td>d</table>")
-    assert tree_to_markdown([tree.css(tag)[0]]).text == "| a | b |\n| --- | --- |\n| c | d |"
+    assert tree_to_markdown([tree.css(tag)[0]]) == "| a | b |\n| --- | --- |\n| c | d |"

@@ -79,6 +79,7 @@ def test_options_arrive_as_they_were_sent() -> None:
             empty_evidence="no text layer",
             word_count=1,
             token_count=2,
+            is_partial=True,
             warnings=("careful",),
         ),
     ],

@@ -5,26 +5,35 @@ import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cinder.errors import ErrorCode, InvalidRequest, ParseLimitExceeded, Unsupported
+from cinder.errors import (
+    ErrorCode,
+    InvalidRequest,
+    Overloaded,
+    ParseLimitExceeded,
+    Unsupported,
+)
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.options import ExtractOptions
 from cinder.extract.pdf.document import extract_pdf
 from cinder.model.document import FetchedPage, Source
 from cinder.model.request import ContentOptions, Format
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.extraction_worker import LOW_PRIORITY
+from cinder.services.sandbox import ChildOptions, ExtractionSandbox, SlowLane
 from tests.site.documents import bomb, encrypted, leaflet
 
 MEBIBYTE = 1024 * 1024
-# The parser's time grows with the square of the depth: many seconds for this, though no single
-# stretch of it is deep enough to be refused at a look.
-ENDLESS = (b"<div>" * 4_900 + b"</div>" * 4_900) * 400
-# The converter's output grows with the square of the depth, and its memory faster.
-HUGE = b"<blockquote>t" * 1_000
+# The parser tries every way to match such a selector on nested elements: minutes, for this page.
+NESTED = b"<p>first words" + b"<div>" * 200 + b"<i>last words"
+ENDLESS = ExtractOptions(content=ContentOptions(exclude_tags=("b div div div div div i",)))
+HUGE = b"<p>x" * 200_000
+# Every paragraph takes up all the open fonts anew.
+SWELLING = b"<p>word" + b"".join(b"<font a=%d>" % n for n in range(900)) + b"<p>x" * 4_000
 
 
 def fetched(body: bytes, content_type: str = "text/html") -> FetchedPage:
@@ -106,15 +115,44 @@ async def test_a_child_does_many_jobs_and_there_are_only_so_many_children(
     assert len(children() - before) == 2
 
 
-async def test_a_page_that_takes_too_long_is_given_up_alone(before: set[int]) -> None:
-    async with ExtractionSandbox(1, timeout_seconds=0.3, memory_bytes=1024 * MEBIBYTE) as sandbox:
+async def test_a_page_that_takes_too_long_gives_its_bare_text_flagged(before: set[int]) -> None:
+    async with ExtractionSandbox(1, timeout_seconds=2, memory_bytes=1024 * MEBIBYTE) as sandbox:
+        found = await sandbox.extract(fetched(NESTED), ENDLESS)
+        assert (found.markdown or "").split() == ["first", "words", "last", "words"]
+        assert found.is_partial
+        assert "extract-timeout-seconds" in found.warnings[0]
+        assert len(children() - before) == 1
+        assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+async def test_a_page_that_needs_too_much_memory_gives_its_bare_text_flagged(
+    before: set[int],
+) -> None:
+    async with ExtractionSandbox(1, timeout_seconds=60, memory_bytes=192 * MEBIBYTE) as sandbox:
+        found = await sandbox.extract(fetched(HUGE), ExtractOptions())
+        assert (found.markdown or "").split() == ["x"] * 200_000
+        assert found.is_partial
+        assert "extract-memory-bytes" in found.warnings[0]
+        assert len(children() - before) == 1
+        assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+async def test_a_page_whose_tree_swells_gives_its_bare_text_flagged(before: set[int]) -> None:
+    async with ExtractionSandbox(1, timeout_seconds=60, memory_bytes=192 * MEBIBYTE) as sandbox:
+        found = await sandbox.extract(fetched(SWELLING), ExtractOptions())
+        assert (found.markdown or "").split() == ["word"] + ["x"] * 4_000
+        assert found.is_partial
+        assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+async def test_a_page_whose_text_takes_too_long_as_well_is_an_error(before: set[int]) -> None:
+    async with ExtractionSandbox(1, timeout_seconds=0.02, memory_bytes=512 * MEBIBYTE) as sandbox:
         with pytest.raises(ParseLimitExceeded) as caught:
-            await sandbox.extract(fetched(ENDLESS), ExtractOptions())
+            await sandbox.extract(fetched(b"lorem ipsum " * 800_000), ExtractOptions())
         assert caught.value.code is ErrorCode.PARSE_LIMIT
         assert caught.value.url == "https://example.com/asked"
         assert "extract-timeout-seconds" in str(caught.value)
         assert children() == before
-        assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
 
 
 async def test_a_pdf_gives_the_same_content_as_without_the_sandbox(
@@ -138,7 +176,9 @@ async def test_an_encrypted_pdf_is_told_and_its_process_goes_on(
 
 async def test_a_pdf_that_needs_too_much_memory_is_given_up_alone(before: set[int]) -> None:
     memory_bytes = 512 * MEBIBYTE
-    async with ExtractionSandbox(1, 60, memory_bytes, settings="scrape.pdf") as sandbox:
+    async with ExtractionSandbox(
+        1, 60, memory_bytes, children=ChildOptions(settings="scrape.pdf")
+    ) as sandbox:
         with pytest.raises(ParseLimitExceeded) as caught:
             await sandbox.extract_pdf(fetched(bomb()), ExtractOptions(), 9)
         assert "scrape.pdf-memory-bytes" in str(caught.value)
@@ -147,18 +187,82 @@ async def test_a_pdf_that_needs_too_much_memory_is_given_up_alone(before: set[in
         assert found.metadata.page_count == 2
 
 
-async def test_a_page_that_needs_too_much_memory_is_given_up_alone(before: set[int]) -> None:
-    async with ExtractionSandbox(1, timeout_seconds=60, memory_bytes=192 * MEBIBYTE) as sandbox:
-        with pytest.raises(ParseLimitExceeded) as caught:
-            await sandbox.extract(fetched(HUGE), ExtractOptions())
-        assert "extract-memory-bytes" in str(caught.value)
-        assert children() == before
-        assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+async def test_a_child_that_dies_at_its_job_costs_the_next_one_nothing(
+    sandbox: ExtractionSandbox, before: set[int]
+) -> None:
+    await sandbox.inspect("<p>", "")
+    (child,) = children() - before
+    async with asyncio.TaskGroup() as group:
+        job = group.create_task(sandbox.extract(fetched(NESTED), ENDLESS))
+        await asyncio.sleep(0)
+        os.kill(child, signal.SIGSEGV)
+    assert job.result().is_partial
+    assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+def slow_page(site: str) -> FetchedPage:
+    return replace(fetched(NESTED), url=f"https://{site}.example/")
+
+
+async def test_ordinary_pages_are_answered_while_slow_ones_run() -> None:
+    slow = SlowLane(after_seconds=0.02, workers=2)
+    events: list[str] = []
+    async with (
+        ExtractionSandbox(2, 60, 512 * MEBIBYTE, slow=slow, count=events.append) as sandbox,
+        asyncio.TaskGroup() as group,
+    ):
+        sites = ("one", "two", "three", "three")
+        jobs = [group.create_task(sandbox.extract(slow_page(site), ENDLESS)) for site in sites]
+        for number in range(20):
+            found = await sandbox.extract(fetched(b"<p>%d" % number), ExtractOptions())
+            assert found.markdown == str(number)
+        while len(events) < len(jobs):
+            await sandbox.inspect("<p>", "")
+        assert sorted(events) == ["moved", "moved", "put_off", "put_off"]
+        assert not any(job.done() for job in jobs)
+        assert sandbox.count_jobs("slow", "running") == 2
+        assert sandbox.count_jobs("slow", "waiting") == 2
+        for job in jobs:
+            job.cancel()
+
+
+async def test_a_slow_page_runs_at_a_low_priority_and_its_child_ends_with_it(
+    sandbox: ExtractionSandbox, before: set[int]
+) -> None:
+    large = b"<p>x" * 250_000 + b"<p>end"
+    async with asyncio.TaskGroup() as group:
+        job = group.create_task(sandbox.extract(fetched(large), ExtractOptions()))
+        while not any(
+            os.getpriority(os.PRIO_PROCESS, pid) == LOW_PRIORITY for pid in children() - before
+        ):
+            await sandbox.inspect("<p>", "")
+    assert (job.result().markdown or "").endswith("end")
+    priorities = {os.getpriority(os.PRIO_PROCESS, pid) for pid in children() - before}
+    assert priorities == {os.getpriority(os.PRIO_PROCESS, 0)}
+
+
+async def test_beyond_those_that_may_wait_slow_pages_are_refused() -> None:
+    slow = SlowLane(after_seconds=0.02, workers=1, waiting=1)
+    async with (
+        ExtractionSandbox(2, 60, 512 * MEBIBYTE, slow=slow) as sandbox,
+        asyncio.TaskGroup() as group,
+    ):
+        jobs = [
+            group.create_task(sandbox.extract(slow_page(site), ENDLESS)) for site in ("one", "two")
+        ]
+        while not sandbox.count_jobs("slow", "waiting"):
+            await sandbox.inspect("<p>", "")
+        with pytest.raises(Overloaded):
+            await sandbox.extract(slow_page("three"), ENDLESS)
+        for job in jobs:
+            job.cancel()
 
 
 async def test_a_child_is_replaced_after_its_share_of_jobs(before: set[int]) -> None:
     memory_bytes = 512 * MEBIBYTE
-    async with ExtractionSandbox(1, 30, memory_bytes, jobs_per_worker=2) as sandbox:
+    async with ExtractionSandbox(
+        1, 30, memory_bytes, children=ChildOptions(jobs_per_worker=2)
+    ) as sandbox:
         await sandbox.inspect("<p>", "")
         assert len(children() - before) == 1
         await sandbox.inspect("<p>", "")
@@ -187,8 +291,8 @@ async def test_when_the_caller_goes_away_its_child_ends(
 ) -> None:
     await sandbox.inspect("<p>", "")
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.2):
-            await sandbox.extract(fetched(ENDLESS), ExtractOptions())
+        async with asyncio.timeout(0.3):
+            await sandbox.extract(fetched(NESTED), ENDLESS)
     assert children() == before
     assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
 
@@ -215,7 +319,7 @@ async def test_closing_ends_jobs_that_run_and_refuses_those_that_wait(before: se
 
 async def _refused(sandbox: ExtractionSandbox) -> None:
     with pytest.raises(ParseLimitExceeded):
-        await sandbox.extract(fetched(ENDLESS), ExtractOptions())
+        await sandbox.extract(fetched(NESTED), ENDLESS)
 
 
 async def test_a_memory_limit_too_low_to_start_is_said(before: set[int]) -> None:
@@ -232,7 +336,7 @@ async def test_no_open_files_are_left_behind() -> None:
         async with ExtractionSandbox(2, timeout_seconds=0.2, memory_bytes=512 * MEBIBYTE) as opened:
             await asyncio.gather(
                 opened.inspect("<p>", ""),
-                opened.extract(fetched(ENDLESS), ExtractOptions()),
+                opened.extract(fetched(NESTED), ENDLESS),
                 return_exceptions=True,
             )
     gc.collect()

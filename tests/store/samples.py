@@ -73,6 +73,7 @@ def a_full_document() -> Document:
             word_count=3,
             token_count=5,
             empty_evidence="no text layer",
+            is_partial=True,
             warnings=("cleaning failed",),
             metadata=a_full_metadata(),
         ),

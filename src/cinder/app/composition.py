@@ -31,7 +31,7 @@ from cinder.model.url import host_and_port
 from cinder.services.archive import Archive
 from cinder.services.expiry import expire_forever
 from cinder.services.health import Health
-from cinder.services.sandbox import ExtractionSandbox, Sandboxes
+from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
 from cinder.services.scrape import ContentDefaults, ScrapeService
 from cinder.services.text_tools import TextTools
 from cinder.store import Store, open_store
@@ -72,7 +72,7 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
             Step.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
             Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
-        sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape))
+        sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape, metrics))
         pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape))
         scrape = await parts.enter_async_context(
             ScrapeService(
@@ -155,12 +155,20 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         )
 
 
-def _make_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
-    return ExtractionSandbox(
+def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox:
+    sandbox = ExtractionSandbox(
         workers=scrape.extract_workers,
         timeout_seconds=scrape.extract_timeout_seconds,
         memory_bytes=scrape.extract_memory_bytes,
+        slow=SlowLane(
+            after_seconds=scrape.extract_slow_after_seconds,
+            workers=scrape.extract_slow_workers,
+            waiting=scrape.extract_slow_waiting,
+        ),
+        count=metrics.count_extraction,
     )
+    metrics.watch_lanes(sandbox.count_jobs)
+    return sandbox
 
 
 def _make_pdf_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
@@ -169,9 +177,8 @@ def _make_pdf_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
         workers=scrape.pdf_workers,
         timeout_seconds=scrape.pdf_timeout_seconds,
         memory_bytes=scrape.pdf_memory_bytes,
-        # Few, lest what pdfium keeps of earlier files counts against the next.
-        jobs_per_worker=50,
-        settings="scrape.pdf",
+        # Few jobs each, lest what pdfium keeps of earlier files counts against the next.
+        children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
     )
 
 

@@ -1,11 +1,20 @@
-"""Bombs: pages built to take a parser minutes, told from real ones by one look along the text."""
+"""Bombs: pages built to take a parser minutes, told from real ones by one look along the text.
+
+What evades the look ends at the sandbox's limits; it only takes longer to be given up.
+"""
 
 import re
 
-# Real pages nest some tens deep, and browsers stop at 512. The parser's time grows with the square
-# of the depth; at this one it is still a fraction of a second.
+# Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
+# The markdown of these grows with the square of their depth.
+MAX_INDENTED_DEPTH = 100
 MAX_ATTRIBUTES = 10_000
+# A page with more takes seconds and most of a child's memory, however flat it is.
+MAX_ELEMENTS = 400_000
+# What the parser goes through along its stacks and lists; about three nanoseconds each.
+MAX_STEPS = 200_000_000
+_STEPS_PER_SIBLING = 6
 
 # Elements that hold nothing, or that the next of their kind closes: they do not nest by themselves.
 _FLAT = frozenset(
@@ -15,33 +24,75 @@ _FLAT = frozenset(
         *("th", "thead", "tbody", "tfoot", "rp", "rt", "a", "html", "head", "body"),
     )
 )
+_INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
+_INDENTED_STARTS = frozenset(
+    first + second
+    for name in _INDENTED
+    for first in (name[0], name[0].upper())
+    for second in (name[1], name[1].upper())
+)
+_FOREIGN = frozenset(("svg", "math"))
+# With each one the parser goes through all that came before it: in its list, or on its element.
+_COMPARED = frozenset(("option", "optgroup", "html", "body"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_ELEMENT = re.compile(r"<[a-zA-Z]")
+_LONG_TAG_CHARS = 2_000
+_OPENING = re.compile(
+    r"[a-zA-Z](?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+",
+)
+_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
 
 
 def find_bomb(html: str) -> str | None:
     """Return what makes a page too costly to parse; None for a page that is not."""
-    long_parts = (part for part in html.split(">") if len(part) > 2 * MAX_ATTRIBUTES)
-    if any(_has_too_many_attributes(part) for part in long_parts):
-        return "an element has too many attributes"
+    pieces = html.split("<")
+    if _have_too_many_attributes(pieces):
+        return "its elements have too many attributes"
+    if len(pieces) > MAX_ELEMENTS and len(_ELEMENT.findall(html)) > MAX_ELEMENTS:
+        return "it has too many elements"
     # Few pages have tags enough to be that deep, and only those are looked through.
-    if html.count("<") > MAX_DEPTH and _is_too_deep(html):
-        return "its elements are nested too deeply"
+    if len(pieces) > MAX_DEPTH or _may_indent_deeply(pieces):
+        return _find_depth(html)
     return None
 
 
-def _has_too_many_attributes(part: str) -> bool:
-    tag = part[part.rfind("<") :]
-    return len(_QUOTED.sub("", tag).split(None, MAX_ATTRIBUTES + 1)) > MAX_ATTRIBUTES
+def _have_too_many_attributes(pieces: list[str]) -> bool:
+    """Whether the parser would compare too many: each of an element's with all before it."""
+    compared = 0
+    for piece in pieces:
+        if len(piece) > _LONG_TAG_CHARS and (tag := _OPENING.match(piece)):
+            compared += len(_VALUE.sub(" ", tag[0]).split(None, MAX_ATTRIBUTES + 1)) ** 2
+            if compared > MAX_ATTRIBUTES**2:
+                return True
+    return False
 
 
-def _is_too_deep(html: str) -> bool:
-    depth = 0
+def _may_indent_deeply(pieces: list[str]) -> bool:
+    """Whether so many elements may be lists or quotations, by their first two letters."""
+    starts = [piece[:2] for piece in pieces]
+    return sum(map(_INDENTED_STARTS.__contains__, starts)) > MAX_INDENTED_DEPTH
+
+
+def _find_depth(html: str) -> str | None:
+    depth = indented = foreign = compared = steps = 0
     for tag in _TAG.finditer(html):
         closing, name, attributes = tag.groups()
-        if name.lower() in _FLAT or attributes.endswith("/"):
+        name = name.lower()
+        steps += depth
+        if name in _COMPARED or name == "select":
+            compared = 0 if name == "select" else compared + (not closing)
+            steps += compared * _STEPS_PER_SIBLING
+        # Only drawings and formulas have elements that end in their own tag.
+        if name in _FLAT or (foreign and attributes.endswith("/")):
             continue
-        depth = max(0, depth - 1) if closing else depth + 1
-        if depth > MAX_DEPTH:
-            return True
-    return False
+        change = -1 if closing else 1
+        depth = max(0, depth + change)
+        if name in _INDENTED:
+            indented = max(0, indented + change)
+        elif name in _FOREIGN:
+            foreign = max(0, foreign + change)
+        if depth > MAX_DEPTH or indented > MAX_INDENTED_DEPTH:
+            return "its elements are nested too deeply"
+        if steps > MAX_STEPS:
+            return "its elements take too long to put in order"
+    return None if steps <= MAX_STEPS else "its elements take too long to put in order"

@@ -29,16 +29,16 @@ from cinder.extract.main_content.page_hints import read_hints
 from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.extract.markdown import html_of, tree_to_markdown
 from cinder.extract.metadata import read_metadata
+from cinder.extract.metadata_limits import find_cuts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.plain_content import plain_to_html, plain_to_markdown
 from cinder.extract.style_rules import HidingRules, read_hiding_rules
+from cinder.extract.unparsed import unparsed_html
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
 
 _CHARS_PER_TOKEN = 4
-# Enough of an uncleaned page to tell that it has words.
-_COUNTED_CHARS = 10_000
 
 
 def extract_content(
@@ -136,25 +136,22 @@ class _Page:
         self._scorer = scorer
 
     def extract(self) -> Extraction:
-        metadata = PageMetadata()
         if bomb := find_bomb(self._text):
-            return self._uncleaned(bomb, metadata)
+            return self._uncleaned(bomb)
         try:
             tree = parse_html(self._text)
             base = document_base(tree, self._url)
             metadata = read_metadata(tree, base)
-            return self._render(self._select(tree, base, metadata), metadata)
+            cuts = find_cuts(self._text, tree, metadata)
+            selected = self._select(tree, base, metadata)
+            selected.warnings += cuts
+            return self._render(selected, metadata)
         except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
-            return self._uncleaned(str(exc)[:200] or type(exc).__name__, metadata)
+            return self._uncleaned(str(exc)[:200] or type(exc).__name__)
 
-    def _uncleaned(self, reason: str, metadata: PageMetadata) -> Extraction:
-        warning = f"The page was fetched, but its content could not be cleaned: {reason}."
-        return Extraction(
-            text=self._text,
-            metadata=metadata,
-            word_count=count_words(self._text[:_COUNTED_CHARS]),
-            warnings=(warning,),
-        )
+    def _uncleaned(self, reason: str) -> Extraction:
+        wants_markdown = self._options.wants_markdown
+        return unparsed_html(self._text, wants_markdown=wants_markdown, reason=reason)
 
     def _select(
         self, tree: LexborHTMLParser, base: can_ada.URL | None, metadata: PageMetadata
@@ -209,17 +206,17 @@ class _Page:
             html = selected.html
         # Last, because it changes the tree.
         markdown = tree_to_markdown(selected.roots) if self._options.wants_markdown else None
-        counted = selected.text if markdown is None else markdown.text
+        counted = selected.text if markdown is None else markdown
         return Extraction(
             text=self._text,
-            markdown=markdown.text if markdown is not None else None,
+            markdown=markdown,
             html=html,
             links=selected.links,
             images=self._with_named_images(selected.images, metadata),
             metadata=metadata,
             word_count=count_words(counted),
             token_count=_count_tokens(counted),
-            warnings=selected.warnings + (markdown.warnings if markdown is not None else ()),
+            warnings=selected.warnings,
         )
 
     def _with_named_images(

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from cinder.extract.html_tree import collapse
+from cinder.extract.metadata_limits import MAX_META_TAGS, MAX_VALUE_CHARS
 
 # One walk over the tree for all of them: walks are what reading metadata costs.
 _SELECTOR = (
     'title, meta[content], link[rel=canonical i][href], h1, script[type="application/ld+json" i]'
 )
-_MAX_VALUE_CHARS = 5_000
-_MAX_META_TAGS = 500
 _NAME_ATTRIBUTES = ("name", "property", "http-equiv", "itemprop")
 _MAX_PROPERTIES = 4
 # Each author of a paper has a tag of its own.
@@ -42,7 +41,7 @@ def read_declared(tree: LexborHTMLParser) -> Declared:
     links = by_tag.get("link", [])
     return Declared(
         title=_title(by_tag.get("title", [])),
-        meta=_meta_tags(by_tag.get("meta", [])[:_MAX_META_TAGS]),
+        meta=_meta_tags(by_tag.get("meta", [])[:MAX_META_TAGS]),
         canonical=cut(links[0].attributes.get("href")) if links else "",
         headings=by_tag.get("h1", []),
         scripts=by_tag.get("script", []),
@@ -51,7 +50,7 @@ def read_declared(tree: LexborHTMLParser) -> Declared:
 
 def cut(text: str | None) -> str:
     """Return a value in one line and of bounded length."""
-    return collapse((text or "")[: 2 * _MAX_VALUE_CHARS])[:_MAX_VALUE_CHARS]
+    return collapse((text or "")[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
 
 
 def _title(elements: Iterable[LexborNode]) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from selectolax.lexbor import LexborNode
 
+from cinder.extract.metadata_limits import (
+    MAX_JSON_LD_CHARS,
+    MAX_JSON_LD_OBJECTS,
+    MAX_JSON_LD_SCRIPTS,
+)
 from cinder.model.document import Json
 
-_MAX_SCRIPT_CHARS = 500_000
-_MAX_SCRIPTS = 50
-_MAX_OBJECTS = 200
 _MAX_DEPTH = 32
 # Old templates hide a script's text from older browsers still.
 _WRAPPING = re.compile(r"\A\s*(?://\s*)?(?:<!--|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*\Z")
@@ -23,13 +25,13 @@ def read_json_ld(scripts: Sequence[LexborNode]) -> tuple[dict[str, Json], ...]:
     A script that is malformed, too long or nested too deep is skipped.
     """
     objects: list[dict[str, Json]] = []
-    for script in scripts[:_MAX_SCRIPTS]:
+    for script in scripts[:MAX_JSON_LD_SCRIPTS]:
         objects.extend(_objects(_parse(script.text() or "")))
-    return tuple(objects[:_MAX_OBJECTS])
+    return tuple(objects[:MAX_JSON_LD_OBJECTS])
 
 
 def _parse(text: str) -> Json:
-    if len(text) > _MAX_SCRIPT_CHARS:
+    if len(text) > MAX_JSON_LD_CHARS:
         return None
     text = _WRAPPING.sub("", text).strip().rstrip(";")
     try:

@@ -2,9 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from html_to_markdown import ConversionOptions, PreprocessingOptions, WarningKind, convert
+from html_to_markdown import (
+    ConversionError,
+    ConversionOptions,
+    PreprocessingOptions,
+    WarningKind,
+    convert,
+)
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.code_blocks import normalise_code_blocks
@@ -30,21 +35,12 @@ _OPTIONS = ConversionOptions(
     expand_abbreviations=False,
     hidden_content="all",
 )
-_TOO_DEEP = "Elements nested more than 1024 deep were left out of the markdown."
 _ATTRIBUTES = r"(?: [^>\"]*(?:\"[^\"]*\"[^>\"]*)*)?"
 _INSIDE = rf"(?:\s|</?(?:span|i|b|em|strong|div|p){_ATTRIBUTES}>)*"
 _EMPTY_LINK = re.compile(rf"<a{_ATTRIBUTES}>{_INSIDE}</a>")
 _EMPTY_ITEM = re.compile(rf"<li{_ATTRIBUTES}>{_INSIDE}</li>")
 _ENDS_OF_LINES = re.compile(r" +\n(?=\n)")
 _FENCED = re.compile(r"(^[ >]*(`{3,})[^\n]*\n.*?^[ >]*\2`*[ ]*$)", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Markdown:
-    """The markdown of a page, and what could not be brought into it."""
-
-    text: str
-    warnings: tuple[str, ...] = ()
 
 
 def to_markdown(html: str) -> str:
@@ -54,10 +50,10 @@ def to_markdown(html: str) -> str:
         ConversionError: the converter gave up on it.
     """
     body = parse_html(html).body
-    return tree_to_markdown([body]).text if body is not None else ""
+    return tree_to_markdown([body]) if body is not None else ""
 
 
-def tree_to_markdown(roots: Sequence[LexborNode]) -> Markdown:
+def tree_to_markdown(roots: Sequence[LexborNode]) -> str:
     """Return the markdown of cleaned elements, which are changed on the way.
 
     Raises:
@@ -104,13 +100,14 @@ def _prepare(root: LexborNode) -> None:
     write_captions(root)
 
 
-def _convert(html: str) -> Markdown:
+def _convert(html: str) -> str:
     literal = LiteralText()
     html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", literal.mask(html)))
     result = convert(html, _OPTIONS)
-    text = literal.unmask(_without_ends_of_lines(result.content or "")).strip()
-    is_cut = any(warning.kind == WarningKind.DEPTH_LIMIT_EXCEEDED for warning in result.warnings)
-    return Markdown(text, (_TOO_DEEP,) if is_cut else ())
+    # It skips what stands deeper than it goes, which no reader would learn of.
+    if any(warning.kind == WarningKind.DEPTH_LIMIT_EXCEEDED for warning in result.warnings):
+        raise ConversionError("its elements are nested too deeply")
+    return literal.unmask(_without_ends_of_lines(result.content or "")).strip()
 
 
 def _without_ends_of_lines(markdown: str) -> str:

@@ -110,6 +110,16 @@ def read_options(header: dict[str, Json]) -> ExtractOptions:
     )
 
 
+def unparsed_job(body: bytes, content_type: str, options: ExtractOptions, reason: str) -> Message:
+    """Ask for the bare text of a page that could not be turned into content."""
+    header: dict[str, Json] = {
+        "content_type": content_type,
+        "wants_markdown": options.wants_markdown,
+        "reason": reason,
+    }
+    return Message("unparsed", header, (body,))
+
+
 def inspect_job(html: str, base_url: str) -> Message:
     """Ask for the facts about an HTML string."""
     return Message("inspect", {"base_url": base_url}, (_bytes(html),))
@@ -127,6 +137,7 @@ def extraction_answer(extraction: Extraction) -> Message:
         "word_count": extraction.word_count,
         "token_count": extraction.token_count,
         "empty_evidence": extraction.empty_evidence,
+        "is_partial": extraction.is_partial,
         "warnings": list(extraction.warnings),
     }
     return Message("extraction", header, tuple(_bytes(texts[name]) for name in present))
@@ -152,6 +163,7 @@ def read_extraction(message: Message) -> Extraction:
             word_count=_number(header["word_count"]),
             token_count=_number(header["token_count"]),
             empty_evidence=_text(header["empty_evidence"]),
+            is_partial=bool(header["is_partial"]),
             warnings=_texts(header["warnings"]),
         )
     except (KeyError, TypeError, ValueError) as exc:

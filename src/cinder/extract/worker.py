@@ -1,13 +1,16 @@
 """The sandbox's child process: takes one job after another from its parent, and nothing else.
 
-Run as ``python -m cinder.extract.worker MEMORY_BYTES PARENT_PID``. It says `ready` once, then
-answers each message on standard input with one on standard output, until its input ends.
+Run as ``python -m cinder.extract.worker MEMORY_BYTES PARENT_PID [SCORER]``. It says `ready` once,
+then answers each message on standard input with one on standard output, until its input ends.
 """
 
 import ctypes
+import gc
 import os
 import signal
 import sys
+from itertools import count
+from pathlib import Path
 from typing import BinaryIO
 
 from cinder.errors import InvalidRequest, Unsupported
@@ -20,6 +23,8 @@ from cinder.extract.branding_wire import (
 from cinder.extract.change_wire import COMPARE, answer_comparison
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
+from cinder.extract.main_content.scorer import BlockScorer
+from cinder.extract.unparsed import read_unparsed
 from cinder.extract.wire import (
     PREFIX_BYTES,
     Message,
@@ -37,6 +42,7 @@ if sys.platform != "win32":
     import resource
 
 _PR_SET_PDEATHSIG = 1
+_JOBS_BETWEEN_COLLECTIONS = 20
 
 _OTHER_JOBS = {
     COMPARE: answer_comparison,
@@ -45,13 +51,21 @@ _OTHER_JOBS = {
 }
 
 
-def main(memory_bytes: int, parent_pid: int) -> None:
-    """Serve jobs until the parent closes the pipe."""
+def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> None:
+    """Serve jobs until the parent closes the pipe; a scorer of its own is for measurements."""
     _confine(memory_bytes, parent_pid)
+    scorer = BlockScorer.from_bytes(Path(scorer_file).read_bytes()) if scorer_file else None
     jobs, answers = _take_pipes()
     _send(answers, Message("ready", {}))
-    while (job := _receive(jobs)) is not None:
-        _send(answers, _answer(job))
+    # A tree is hundreds of thousands of objects without a cycle: looking for one takes a tenth
+    # of the time, so it is done between jobs.
+    gc.disable()
+    for number in count(1):
+        if (job := _receive(jobs)) is None:
+            return
+        _send(answers, _answer(job, scorer))
+        if number % _JOBS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
 
 
 def _confine(memory_bytes: int, parent_pid: int) -> None:
@@ -90,9 +104,9 @@ def _send(answers: BinaryIO, message: Message) -> None:
     answers.flush()
 
 
-def _answer(job: Message) -> Message:
+def _answer(job: Message, scorer: BlockScorer | None) -> Message:
     try:
-        return _run(job)
+        return _run(job, scorer)
     except InvalidRequest as exc:
         return invalid_answer(exc)
     except Unsupported as exc:
@@ -104,7 +118,7 @@ def _answer(job: Message) -> Message:
         return Message("failed", {"reason": f"{type(exc).__name__}: {exc}"[:500]})
 
 
-def _run(job: Message) -> Message:
+def _run(job: Message, scorer: BlockScorer | None) -> Message:
     if job.kind in _OTHER_JOBS:
         return _OTHER_JOBS[job.kind](job)
     header, (body,) = job.header, job.parts
@@ -112,11 +126,21 @@ def _run(job: Message) -> Message:
         return facts_answer(inspect_html(body.decode(), str(header["base_url"])))
     if job.kind == "pdf":
         return _parse_pdf(body, header)
+    if job.kind == "unparsed":
+        return extraction_answer(
+            read_unparsed(
+                body,
+                content_type=str(header["content_type"]),
+                wants_markdown=bool(header["wants_markdown"]),
+                reason=str(header["reason"]),
+            )
+        )
     extraction = extract_content(
         body,
         content_type=str(header["content_type"]),
         url=str(header["url"]),
         options=read_options(header),
+        scorer=scorer,
     )
     return extraction_answer(extraction)
 
@@ -135,4 +159,4 @@ def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])

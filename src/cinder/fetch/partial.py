@@ -24,6 +24,8 @@ def find_cut_signs(reading: Reading) -> str | None:
     page = reading.page
     if page.is_cut:
         return f"the connection broke off after {len(page.body)} bytes"
+    if reading.is_content_cut:
+        return "a limit cost some of the content: the warnings say which"
     if page.source is not Source.NATIVE:
         return None
     if reading.is_html:

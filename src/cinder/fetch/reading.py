@@ -33,6 +33,11 @@ class Reading:
         self._content = content
 
     @property
+    def is_content_cut(self) -> bool:
+        """Whether a limit cost some of the content."""
+        return self._content is not None and self._content.is_partial
+
+    @property
     def metadata(self) -> PageMetadata:
         """What the page says about itself."""
         return self._content.metadata if self._content else PageMetadata()

@@ -150,6 +150,8 @@ class Extraction:
     token_count: int = 0
     empty_evidence: str = ""
     """What shows that a document has no text to take out; empty where it has."""
+    is_partial: bool = False
+    """Whether a limit cost some of the content; the warnings say which."""
     warnings: tuple[str, ...] = ()
 
 

@@ -49,4 +49,4 @@ async def _converted(
         content = await sandbox.extract(scraped, options)
     except ParseLimitExceeded:
         return result
-    return replace(result, markdown=content.markdown)
+    return result if content.is_partial else replace(result, markdown=content.markdown)

@@ -1,17 +1,16 @@
 """The sandbox: extraction in child processes, so that no page can harm or hold up the server."""
 
 import asyncio
-import os
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self, TypeVar
 
 import structlog
 
-from cinder.errors import InvalidRequest, ParseLimitExceeded, Unsupported
+from cinder.background import BackgroundTasks
+from cinder.errors import CinderError, InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.extract.branding_wire import (
     branding_job,
     read_brand,
@@ -22,30 +21,23 @@ from cinder.extract.change_wire import compare_job, read_comparison
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (
-    PREFIX_BYTES,
-    MalformedMessage,
     Message,
     extract_job,
     inspect_job,
     pdf_job,
     read_extraction,
     read_facts,
-    read_header,
-    read_header_size,
     read_invalid,
     read_unsupported,
+    unparsed_job,
 )
 from cinder.model.change import Comparison
 from cinder.model.document import Extraction, FetchedPage, Json
+from cinder.model.url import host_and_port
+from cinder.services.extraction_worker import WORKER_FAILURES, ExtractionWorker
+from cinder.services.lanes import Lane, LaneLimits, Lanes, Place
 
-_START_TIMEOUT_SECONDS = 30.0
-_STREAM_BUFFER_BYTES = 1024 * 1024
-
-# Tells whether a child has ended without taking its end away from the event loop.
-_PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT if sys.platform == "linux" else 0
-
-# A child that died closes its pipe; one that was taken over may send anything.
-_WORKER_FAILURES = (EOFError, OSError, MalformedMessage)
+_LEAST_LOOK_SECONDS = 0.02
 
 T = TypeVar("T")
 
@@ -56,78 +48,65 @@ class _JobFailed(Exception):
     """A child met something that extraction did not foresee, said so, and goes on."""
 
 
-class _Worker:
-    """One child process; it does one job at a time."""
+class _Evicted(Exception):
+    """A job took long while the slow lane was full: it gave its place up."""
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self.jobs_done = 0
 
-    @classmethod
-    async def start(cls, memory_bytes: int) -> Self:
-        """Start a child; it says `ready` when it can take a job."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-X", "utf8", "-m", "cinder.extract.worker"),
-            *(str(memory_bytes), str(os.getpid())),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            env={},
-            limit=_STREAM_BUFFER_BYTES,
-        )
-        return cls(process)
+class _Watch:
+    """Tells once a worker has had so much CPU time for its job; a busy machine makes none slow."""
 
-    async def await_ready(self) -> None:
-        """Wait until the child has loaded what it needs."""
-        async with asyncio.timeout(_START_TIMEOUT_SECONDS):
-            await self._receive()
+    def __init__(self, worker: ExtractionWorker, seconds: float, tell: Callable[[], None]) -> None:
+        self._worker = worker
+        self._limit = worker.cpu_seconds + seconds
+        self._tell = tell
+        self.is_over = False
+        self._look_again(seconds)
 
-    async def run(self, job: Message) -> Message:
-        """Have a job done and return the answer."""
-        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
-        self._process.stdin.writelines(job.frame())
-        await self._process.stdin.drain()
-        answer = await self._receive()
-        self.jobs_done += 1
-        return answer
+    def stop(self) -> None:
+        """Look no longer."""
+        self._timer.cancel()
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the child still runs; asks the system, as the event loop learns of it later."""
-        if self._process.returncode is not None or sys.platform != "linux":
-            return self._process.returncode is None
-        try:
-            return os.waitid(os.P_PID, self._process.pid, _PEEK) is None
-        except ChildProcessError:
-            return False
+    def _look(self) -> None:
+        left = self._limit - self._worker.cpu_seconds
+        if left > 0:
+            return self._look_again(left)
+        self.is_over = True
+        return self._tell()
 
-    def kill(self) -> None:
-        """End the child at once; whoever waits for its answer learns of it."""
-        # Killing one that has ended would take its exit status from the event loop, which warns.
-        if self.is_alive:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+    def _look_again(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(max(seconds, _LEAST_LOOK_SECONDS), self._look)
 
-    async def end(self) -> None:
-        """Kill the child and wait until nothing is left of it."""
-        self.kill()
-        # Reads what is left in the pipe as well: an unread pipe would keep its transport open.
-        await self._process.communicate()
 
-    async def _receive(self) -> Message:
-        assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
-        read = self._process.stdout.readexactly
-        raw_header = await read(read_header_size(await read(PREFIX_BYTES)))
-        kind, header, sizes = read_header(raw_header)
-        return Message(kind, header, tuple([await read(size) for size in sizes]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowLane:
+    """When a job counts as slow, how many of those run at once, and how many may wait."""
+
+    after_seconds: float = 0.5
+    workers: int = 2
+    waiting: int = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildOptions:
+    """What the child processes are like."""
+
+    jobs_per_worker: int = 1_000
+    scorer: Path | None = None
+    """The file of the main-content scorer; the one that comes with the package when absent."""
+    settings: str = "scrape.extract"
+    """What the names of the settings begin with that a message tells to raise."""
 
 
 class ExtractionSandbox:
     """Runs extraction in a bounded number of child processes, started when first needed.
 
+    A job that runs for long moves to the slow lane: its child no longer counts among `workers`, has
+    a low priority, and ends with it. Where that lane is full, the job is ended and begins anew once
+    there is room, so that ordinary pages never wait for it.
+
     A child is killed when a job overruns its time or its caller goes away. It is replaced after
-    that, after it died, and after `jobs_per_worker` jobs, lest it leaks. `settings` is what the
-    names of the settings begin with that a message tells to raise.
+    that, after it died, and after so many jobs, lest it leaks.
     """
 
     def __init__(
@@ -136,43 +115,57 @@ class ExtractionSandbox:
         timeout_seconds: float,
         memory_bytes: int,
         *,
-        jobs_per_worker: int = 1_000,
-        settings: str = "scrape.extract",
+        slow: SlowLane | None = None,
+        children: ChildOptions | None = None,
+        count: Callable[[str], None] = lambda _event: None,
     ) -> None:
+        """Start nothing yet; `count` is told of each job that moved, was put off or failed."""
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
-        self._jobs_per_worker = jobs_per_worker
-        self._settings = settings
-        self._permits = asyncio.Semaphore(workers)
-        self._idle: list[_Worker] = []
-        self._alive: set[_Worker] = set()
+        self._slow = slow or SlowLane()
+        self._children = children or ChildOptions()
+        self._count = count
+        self._lanes = Lanes(
+            LaneLimits(quick=workers, slow=self._slow.workers, slow_waiting=self._slow.waiting)
+        )
+        self._idle: list[ExtractionWorker] = []
+        self._alive: set[ExtractionWorker] = set()
+        self._replacing = BackgroundTasks()
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
+        await self._replacing.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._is_closed = True
+        self._replacing.cancel_all()
         for worker in self._alive:
             worker.kill()
-        # Whoever still waits for a killed child gives its permit back as it learns of that.
-        for _permit in range(self._workers):
-            await self._permits.acquire()
+        # Whoever still waits for a killed child gives its place back as it learns of that.
+        await self._lanes.wait_until_empty()
+        await self._replacing.__aexit__()
         for worker in tuple(self._alive):
             await self._end(worker)
 
     @property
     def is_busy(self) -> bool:
-        """Whether every child has a job, so that the next one waits."""
-        return self._permits.locked()
+        """Whether every child for ordinary pages has a job, so that the next one waits."""
+        return self._lanes.count_running(Lane.QUICK) >= self._workers
+
+    def count_jobs(self, lane: str, state: str) -> int:
+        """Return how many jobs are `running` or `waiting` in a lane."""
+        lanes = self._lanes
+        return (lanes.count_running if state == "running" else lanes.count_waiting)(Lane(lane))
 
     async def extract(self, page: FetchedPage, options: ExtractOptions) -> Extraction:
-        """Turn a fetched page into content.
+        """Turn a fetched page into content; one beyond the limits gives its bare text, flagged.
 
         Raises:
             InvalidRequest: one of the caller's selectors is not valid.
-            ParseLimitExceeded: the page took too long or too much memory.
+            ParseLimitExceeded: the page took too long or too much memory, and is no text.
+            Overloaded: too many slow pages wait already.
         """
         content_type = page.headers.get("content-type", "")
         job = extract_job(page.body, content_type, page.final_url, options)
@@ -180,10 +173,15 @@ class ExtractionSandbox:
             return await self._ask(job, read_extraction, page.url)
         except _JobFailed as failure:
             log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
-            warning = f"The page was fetched, but its content could not be cleaned: {failure}."
-            text = page.body.decode(errors="replace").replace("\0", "\ufffd")
-            # Counted roughly: enough to tell that the page is not an empty one.
-            return Extraction(text=text, word_count=len(text.split()), warnings=(warning,))
+            return await self._read_unparsed(page, options, str(failure))
+        except ParseLimitExceeded as limit:
+            if self._is_closed:
+                raise
+            log.warning("page beyond the limits", url=page.url, reason=limit.message)
+            unparsed = await self._read_unparsed(page, options, limit.message)
+            if unparsed.text is None:
+                raise
+            return unparsed
 
     async def extract_pdf(
         self, page: FetchedPage, options: ExtractOptions, max_pages: int
@@ -206,6 +204,7 @@ class ExtractionSandbox:
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
         """
         try:
             return await self._ask(inspect_job(html, base_url), read_facts, None)
@@ -244,70 +243,156 @@ class ExtractionSandbox:
             message = f"The job '{job.kind}' on {url} failed: {failure}"
             raise ParseLimitExceeded(message, url=url) from failure
 
-    async def _ask(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
-        subject = url or "the HTML"
+    async def _read_unparsed(
+        self, page: FetchedPage, options: ExtractOptions, reason: str
+    ) -> Extraction:
+        job = unparsed_job(page.body, page.headers.get("content-type", ""), options, reason)
         try:
-            async with self._borrow() as worker, asyncio.timeout(self._timeout_seconds):
-                outcome = _read_outcome(await worker.run(job), read)
-        except TimeoutError:
+            return await self._ask(job, read_extraction, page.url)
+        except _JobFailed as failure:
             raise ParseLimitExceeded(
-                f"Turning {subject} into content took longer than {self._timeout_seconds:g} s "
-                f"(setting {self._settings}-timeout-seconds).",
+                f"The text of {page.url} could not be read: {failure}", url=page.url
+            ) from failure
+
+    async def _ask(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
+        async def work(worker: ExtractionWorker) -> T | InvalidRequest | Unsupported | _JobFailed:
+            return _read_outcome(await worker.run(job), read)
+
+        try:
+            outcome = await self._run(work, lane=Lane.QUICK, site=_site_of(url))
+        except TimeoutError:
+            self._count("timed_out")
+            raise ParseLimitExceeded(
+                f"Turning {url or 'the HTML'} into content took longer than "
+                f"{self._timeout_seconds:g} s (setting {self._children.settings}-timeout-seconds).",
                 url=url,
             ) from None
-        except _WORKER_FAILURES as exc:
+        except WORKER_FAILURES as exc:
+            self._count("died")
             raise ParseLimitExceeded(
-                f"Turning {subject} into content failed, most likely because it needs more than "
-                f"{self._memory_bytes} bytes of memory (setting {self._settings}-memory-bytes).",
+                f"Turning {url or 'the HTML'} into content failed, most likely because it needs "
+                f"more than {self._memory_bytes} bytes of memory "
+                f"(setting {self._children.settings}-memory-bytes).",
                 url=url,
             ) from exc
         if isinstance(outcome, InvalidRequest | Unsupported | _JobFailed):
             raise outcome
         return outcome
 
-    @asynccontextmanager
-    async def _borrow(self) -> AsyncIterator[_Worker]:
-        async with self._permits:
-            worker = await self._take_idle() or await self._start()
-            try:
-                yield worker
-            except BaseException:
-                # Its pipe is out of step with us, whatever the reason.
-                await self._end(worker)
-                raise
-            if worker.jobs_done < self._jobs_per_worker:
-                self._idle.append(worker)
-            else:
-                await self._end(worker)
+    async def _run(
+        self, work: Callable[[ExtractionWorker], Awaitable[T]], *, lane: Lane, site: str
+    ) -> T:
+        try:
+            async with self._lanes.enter(lane, site) as place, self._borrow(place) as worker:
+                async with asyncio.timeout(self._timeout_seconds):
+                    with self._watched(place, worker):
+                        return await work(worker)
+        except _Evicted:
+            self._count("put_off")
+            self._begin_to_replace()
+        return await self._run(work, lane=Lane.SLOW, site=site)
 
-    async def _take_idle(self) -> _Worker | None:
+    @contextmanager
+    def _watched(self, place: Place, worker: ExtractionWorker) -> Iterator[None]:
+        """Take a job out of the quick lane when it has run for long.
+
+        Raises:
+            _Evicted: the slow lane had no room for it.
+        """
+        if place.lane is Lane.SLOW:
+            yield
+            return
+        watch = _Watch(worker, self._slow.after_seconds, lambda: self._take_out(place, worker))
+        try:
+            yield
+        except WORKER_FAILURES:
+            if watch.is_over and place.lane is Lane.QUICK:
+                raise _Evicted from None
+            raise
+        finally:
+            watch.stop()
+
+    def _take_out(self, place: Place, worker: ExtractionWorker) -> None:
+        if self._lanes.move_to_slow(place):
+            self._count("moved")
+            worker.lower_priority()
+            self._begin_to_replace()
+        else:
+            worker.kill()
+
+    @asynccontextmanager
+    async def _borrow(self, place: Place) -> AsyncIterator[ExtractionWorker]:
+        worker = await self._take_worker(place.lane)
+        try:
+            yield worker
+        except BaseException:
+            # Its pipe is out of step with us, whatever the reason.
+            await self._end(worker)
+            raise
+        is_worn = worker.jobs_done >= self._children.jobs_per_worker
+        # One of a low priority stays so; and what a large page took is not always given back.
+        if place.lane is Lane.SLOW or is_worn or self._spare_workers < 0:
+            await self._end(worker)
+        else:
+            self._idle.append(worker)
+
+    @property
+    def _spare_workers(self) -> int:
+        """How many children for ordinary pages there may be beside those that there are."""
+        return self._workers - self._lanes.count_running(Lane.QUICK) - len(self._idle)
+
+    async def _take_worker(self, lane: Lane) -> ExtractionWorker:
+        if lane is Lane.SLOW:
+            worker = await self._start()
+            worker.lower_priority()
+            return worker
         while self._idle:
             worker = self._idle.pop()
             if worker.is_alive:
                 return worker
             await self._end(worker)
-        return None
+        return await self._start()
 
-    async def _start(self) -> _Worker:
+    def _begin_to_replace(self) -> None:
+        """Have a child ready for the next ordinary page, in place of one that a slow job had."""
+        if self._spare_workers > 0 and not self._is_closed:
+            self._replacing.start(self._replace_worker())
+
+    async def _replace_worker(self) -> None:
+        try:
+            worker = await self._start()
+        except CinderError as error:
+            log.warning("no parsing process could be started", reason=error.message)
+            return
+        if self._spare_workers > 0:
+            self._idle.append(worker)
+        else:
+            await self._end(worker)
+
+    async def _start(self) -> ExtractionWorker:
         if self._is_closed:
             raise ParseLimitExceeded("The server is stopping; send the request again later.")
-        worker = await _Worker.start(self._memory_bytes)
+        worker = await ExtractionWorker.start(self._memory_bytes, self._children.scorer)
         self._alive.add(worker)
         try:
             await worker.await_ready()
         except BaseException as exc:
             await self._end(worker)
-            if isinstance(exc, _WORKER_FAILURES):
+            if isinstance(exc, WORKER_FAILURES):
                 raise ParseLimitExceeded(
                     "The process that turns pages into content could not start; is "
-                    f"{self._settings}-memory-bytes too low?"
+                    f"{self._children.settings}-memory-bytes too low?"
                 ) from exc
             raise
         return worker
 
-    async def _end(self, worker: _Worker) -> None:
+    async def _end(self, worker: ExtractionWorker) -> None:
         await worker.end()
         self._alive.discard(worker)
+
+
+def _site_of(url: str | None) -> str:
+    return ":".join(map(str, host_and_port(url))) if url else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,44 @@
+"""How much of a page's metadata is read, and what is said where there was more."""
+
+from selectolax.lexbor import LexborHTMLParser
+
+from cinder.model.document import PageMetadata
+
+MAX_META_TAGS = 500
+MAX_VALUE_CHARS = 5_000
+MAX_JSON_LD_SCRIPTS = 50
+MAX_JSON_LD_CHARS = 500_000
+MAX_JSON_LD_OBJECTS = 200
+
+_JSON_LD = "application/ld+json"
+
+
+def find_cuts(html: str, tree: LexborHTMLParser, metadata: PageMetadata) -> tuple[str, ...]:
+    """Return a sentence for each limit that left some of a page's metadata out."""
+    found = []
+    # A look at the text spares nearly all pages the one at the tree.
+    if html.count("<meta") > MAX_META_TAGS and len(tree.css("meta[content]")) > MAX_META_TAGS:
+        found.append(f"Only the first {MAX_META_TAGS} meta tags of the page were read.")
+    if _has_longer_json_ld(html, tree) or len(metadata.json_ld) >= MAX_JSON_LD_OBJECTS:
+        found.append(
+            f"Some JSON-LD of the page may be left out: at most {MAX_JSON_LD_OBJECTS} objects are "
+            f"read, from {MAX_JSON_LD_SCRIPTS} scripts of {MAX_JSON_LD_CHARS} characters."
+        )
+    if any(len(value) == MAX_VALUE_CHARS for value in _values(metadata)):
+        found.append(f"Metadata of more than {MAX_VALUE_CHARS} characters was cut.")
+    return tuple(found)
+
+
+def _has_longer_json_ld(html: str, tree: LexborHTMLParser) -> bool:
+    is_doubtful = len(html) > MAX_JSON_LD_CHARS and _JSON_LD in html
+    if not is_doubtful and html.count(_JSON_LD) <= MAX_JSON_LD_SCRIPTS:
+        return False
+    scripts = tree.css(f'script[type="{_JSON_LD}" i]')
+    return len(scripts) > MAX_JSON_LD_SCRIPTS or any(
+        len(script.text() or "") > MAX_JSON_LD_CHARS for script in scripts
+    )
+
+
+def _values(metadata: PageMetadata) -> list[str]:
+    said = (metadata.title, metadata.description, metadata.author, *metadata.open_graph.values())
+    return [value for value in said if value]

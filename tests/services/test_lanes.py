@@ -1,0 +1,107 @@
+"""Which jobs run now, in what order the others follow, and what no site may take."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from cinder.errors import Overloaded
+from cinder.services.lanes import Lane, LaneLimits, Lanes, Place, may_start, may_wait, next_place
+
+LIMITS = LaneLimits(quick=2, slow=2, slow_waiting=4)
+
+
+def quick(site: str) -> Place:
+    return Place(Lane.QUICK, site)
+
+
+def slow(site: str) -> Place:
+    return Place(Lane.SLOW, site)
+
+
+@pytest.mark.parametrize(
+    ("place", "running", "expected"),
+    [
+        (quick("a"), [], True),
+        (quick("a"), [quick("a")], True),
+        (quick("a"), [quick("a"), quick("b")], False),
+        (quick("a"), [slow("b"), slow("c"), quick("a")], True),
+        (quick("a"), [slow("a"), quick("b")], True),
+        (quick("a"), [slow("a"), quick("a")], False),
+        (slow("a"), [quick("a"), quick("a")], True),
+        (slow("a"), [slow("b")], True),
+        (slow("a"), [slow("a")], False),
+        (slow("a"), [slow("b"), slow("c")], False),
+    ],
+)
+def test_a_job_starts_where_its_lane_and_its_site_have_room(
+    place: Place, running: list[Place], expected: bool
+) -> None:
+    assert may_start(place, running, LIMITS) is expected
+
+
+def test_a_site_has_the_only_place_of_a_lane() -> None:
+    limits = LaneLimits(quick=1, slow=1, slow_waiting=1)
+    assert may_start(slow("a"), [quick("a")], limits)
+    assert may_start(quick("a"), [slow("a")], limits)
+
+
+@pytest.mark.parametrize(
+    ("place", "waiting", "expected"),
+    [
+        (quick("a"), [quick("a")] * 100, True),
+        (slow("a"), [quick("a")] * 100, True),
+        (slow("a"), [slow("a"), slow("b")], True),
+        (slow("a"), [slow("a"), slow("a")], False),
+        (slow("a"), [slow("b"), slow("b"), slow("c"), slow("c")], False),
+    ],
+)
+def test_so_many_wait_for_the_slow_lane_and_no_site_takes_more_than_half(
+    place: Place, waiting: list[Place], expected: bool
+) -> None:
+    assert may_wait(place, waiting, LIMITS) is expected
+
+
+def test_the_first_of_a_site_with_the_fewest_jobs_is_next() -> None:
+    waiting = [quick("a"), quick("b"), quick("b")]
+    assert next_place(waiting, [], LIMITS) is waiting[0]
+    assert next_place(waiting, [quick("a")], LIMITS) is waiting[1]
+    assert next_place(waiting, [quick("b")], LIMITS) is waiting[0]
+    assert next_place(waiting, [quick("a"), quick("b")], LIMITS) is None
+
+
+async def test_a_job_that_moves_to_the_slow_lane_lets_the_next_one_in() -> None:
+    lanes = Lanes(LaneLimits(quick=1, slow=1, slow_waiting=1))
+    async with lanes.enter(Lane.QUICK, "a") as first:
+        assert lanes.move_to_slow(first)
+        async with lanes.enter(Lane.QUICK, "b") as second:
+            assert not lanes.move_to_slow(second)
+            assert [lanes.count_running(lane) for lane in Lane] == [1, 1]
+    assert [lanes.count_running(lane) for lane in Lane] == [0, 0]
+
+
+async def test_whoever_gives_up_waiting_leaves_no_place_behind() -> None:
+    lanes = Lanes(LaneLimits(quick=1, slow=1, slow_waiting=1))
+    async with lanes.enter(Lane.QUICK, "a"):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01), lanes.enter(Lane.QUICK, "b"):
+                pytest.fail("there was no room")
+        assert lanes.count_waiting(Lane.QUICK) == 0
+    async with asyncio.timeout(10):
+        await lanes.wait_until_empty()
+
+
+async def test_beyond_the_waiting_the_slow_lane_refuses() -> None:
+    lanes = Lanes(LaneLimits(quick=1, slow=1, slow_waiting=1))
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        await stack.enter_async_context(lanes.enter(Lane.SLOW, "a"))
+        waiting = group.create_task(_pass_through(lanes, "b"))
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded):
+            await _pass_through(lanes, "c")
+        waiting.cancel()
+
+
+async def _pass_through(lanes: Lanes, site: str) -> None:
+    async with lanes.enter(Lane.SLOW, site):
+        pass
