@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := bench/peers
+TRAINING := training
+DATA ?= ../shared/data
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test check soak bench inspector lock
+.PHONY: help setup setup-dev run test check soak train bench inspector lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,8 +34,11 @@ check: setup-dev ## Check format, lint, types and import contracts
 soak: setup-dev ## Render 500 pages, every tenth hostile, and watch what stays behind
 	$(BIN)/python -m tests.soak
 
-bench: setup-dev $(PEERS)/.venv/.installed ## Measure speed beside others doing the same work
-	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) $(if $(DATA),--data $(DATA)) $(if $(SAMPLE),--sample $(SAMPLE))
+train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA
+	$(TRAINING)/.venv/bin/python -m training $(DATA)
+
+bench: setup-dev $(PEERS)/.venv/.installed $(TRAINING)/.venv/.installed ## Measure speed beside others doing the same work
+	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) --data $(DATA) $(if $(SAMPLE),--sample $(SAMPLE))
 
 inspector: setup-dev tests/inspector/node_modules ## List and call the tools with the MCP inspector
 	$(BIN)/python -m tests.inspector
@@ -47,6 +52,7 @@ lock: setup-dev ## Pin the dependencies anew
 	$(LOCK) pyproject.toml --group build -o requirements.lock
 	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
+	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -65,4 +71,11 @@ $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
 $(PEERS)/.venv/.installed: $(PEERS)/requirements.lock
 	$(PYTHON) -m venv $(PEERS)/.venv
 	$(PEERS)/.venv/bin/pip install --quiet --require-hashes -r $<
+	@touch $@
+
+# Training runs cinder's own extraction, with what learning needs beside it.
+$(TRAINING)/.venv/.installed: $(TRAINING)/requirements.lock
+	$(PYTHON) -m venv $(TRAINING)/.venv
+	$(TRAINING)/.venv/bin/pip install --quiet --require-hashes -r $<
+	$(TRAINING)/.venv/bin/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@

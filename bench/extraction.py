@@ -29,9 +29,8 @@ class Extractor:
     writes_markdown: bool = True
 
 
-CINDER = Extractor("cinder", Path(sys.executable), "cinder")
-EXTRACTORS = (
-    CINDER,
+TRAINING_PYTHON = ROOT / "training/.venv/bin/python"
+PEERS = (
     Extractor("trafilatura", PEERS_PYTHON, "trafilatura"),
     Extractor("trafilatura fast", PEERS_PYTHON, "trafilatura", ("--fast",)),
     Extractor("resiliparse", PEERS_PYTHON, "resiliparse", writes_markdown=False),
@@ -45,17 +44,36 @@ async def bench_extraction(data: Path, sample: int | None) -> None:
     if not (data / "score.py").exists():
         print(f"extraction: not measured, {data} has no pages: name their folder by DATA=")
         return
-    if not PEERS_PYTHON.exists():
-        print(f"extraction: not measured, {PEERS_PYTHON} is missing: `make bench` installs it")
-        return
-    with tempfile.TemporaryDirectory() as folder:
+    for python in (PEERS_PYTHON, TRAINING_PYTHON):
+        if not python.exists():
+            print(f"extraction: not measured, {python} is missing: `make bench` installs it")
+            return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        await _learn_folds(data, folder)
         made = [
-            (extractor, await _run(extractor, data, sample, Path(folder)))
-            for extractor in (*EXTRACTORS, METADATA)
+            (extractor, await _run(extractor, data, sample, folder))
+            for extractor in (_cross_validated(folder), *PEERS, METADATA)
         ]
     pages = read_pages(data, sample)
     _print_content_scores(pages, made[:-1], load_scorer(data))
     print_metadata_scores(pages, [(each.name, said) for each, said in (made[0], made[-1])])
+
+
+async def _learn_folds(data: Path, folder: Path) -> None:
+    """Have cinder's scorer learn anew from all sites but those of a fold, for each fold."""
+    print("extraction: learning the scorers for cross-validation takes some minutes", flush=True)
+    process = await asyncio.create_subprocess_exec(
+        *(str(TRAINING_PYTHON), "-m", "training", str(data), "--folds", str(folder)),
+        stdout=asyncio.subprocess.DEVNULL,
+        cwd=ROOT,
+    )
+    if await process.wait() != 0:
+        raise ContestantFailed("training ended; its message stands above")
+
+
+def _cross_validated(folds: Path) -> Extractor:
+    return Extractor("cinder", Path(sys.executable), "cinder", ("--folds", str(folds)))
 
 
 async def _run(extractor: Extractor, data: Path, sample: int | None, folder: Path) -> Predictions:
@@ -81,7 +99,7 @@ def _print_content_scores(
     print(
         f"extraction of {len(pages)} saved pages: F1 of the main content by page kind (words, mean "
         f"over pages), F1 on aeb (4-word shingles), and pages a second a core (bar {CPU_BAR}, aim "
-        f"{CPU_AIM})"
+        f"{CPU_AIM}); cinder is cross-validated by site"
     )
     widths = {column: max(len(column) + 2, 9) for column in (*KINDS, "all", "aeb")}
     header = "".join(f"{column:>{width}}" for column, width in widths.items())

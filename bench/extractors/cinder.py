@@ -1,9 +1,11 @@
 """cinder as its service extracts: in the sandbox, with the options of a bare request."""
 
+import json
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import uvloop
 
@@ -13,35 +15,52 @@ from cinder.config import read_settings
 from cinder.errors import ParseLimitExceeded
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import FetchedPage, Source
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox import ChildOptions, ExtractionSandbox
 from cinder.surfaces.logs import set_up_logs
 
 
 async def main() -> None:
     set_up_logs("error")
-    task = task_of(task_parser().parse_args())
-    predictions, own_seconds = await predict(task.pages)
-    # The sandbox is closed by now, so that its processes are counted too.
+    parser = task_parser()
+    parser.add_argument("--folds", type=Path, help="scorers, none of which saw its pages' sites")
+    arguments = parser.parse_args()
+    task = task_of(arguments)
+    made: list[tuple[Page, Prediction]] = []
+    own_seconds = 0.0
+    for scorer, pages in _group(task.pages, arguments.folds):
+        predictions, seconds = await predict(pages, scorer)
+        made += zip(pages, predictions, strict=True)
+        own_seconds += seconds
+    # The sandboxes are closed by now, so that their processes are counted too.
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    write_predictions(
-        task.out,
-        zip(task.pages, predictions, strict=True),
-        own_seconds + children.ru_utime + children.ru_stime,
-    )
+    write_predictions(task.out, made, own_seconds + children.ru_utime + children.ru_stime)
 
 
-async def predict(pages: Sequence[Page]) -> tuple[list[Prediction], float]:
-    """Extract a group of pages in a sandbox of its own, and count this process's CPU seconds.
+def _group(
+    pages: Sequence[Page], folds: Path | None
+) -> Iterator[tuple[Path | None, Sequence[Page]]]:
+    """Yield the pages that may share a scorer, with that scorer; None is the shipped one."""
+    if folds is None:
+        yield None, pages
+        return
+    names: dict[str, str] = json.loads((folds / "pages.json").read_text())
+    # A page without any text was no page to learn from; any scorer does.
+    other = min(names.values())
+    for name in sorted(set(names.values())):
+        yield folds / name, [page for page in pages if names.get(page.key, other) == name]
 
-    Pages that need a model which never saw their site are a group each: what a group shares goes
-    into its sandbox or into its options.
-    """
+
+async def predict(pages: Sequence[Page], scorer: Path | None) -> tuple[list[Prediction], float]:
+    """Extract pages in a sandbox of their own, and count this process's CPU seconds."""
     settings = read_settings().scrape
     options = ExtractOptions()
     predictions = []
     used = 0.0
     async with ExtractionSandbox(
-        1, settings.extract_timeout_seconds, settings.extract_memory_bytes
+        1,
+        settings.extract_timeout_seconds,
+        settings.extract_memory_bytes,
+        children=ChildOptions(scorer=scorer),
     ) as sandbox:
         for page in pages:
             fetched = _as_fetched(page)

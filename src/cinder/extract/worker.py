@@ -23,7 +23,7 @@ from cinder.extract.branding_wire import (
 from cinder.extract.change_wire import COMPARE, answer_comparison
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
-from cinder.extract.main_content.scorer import BlockScorer
+from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.extract.unparsed import read_unparsed
 from cinder.extract.wire import (
     PREFIX_BYTES,
@@ -54,7 +54,7 @@ _OTHER_JOBS = {
 def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> None:
     """Serve jobs until the parent closes the pipe; a scorer of its own is for measurements."""
     _confine(memory_bytes, parent_pid)
-    scorer = BlockScorer.from_bytes(Path(scorer_file).read_bytes()) if scorer_file else None
+    scorer = _load_scorer(scorer_file)
     jobs, answers = _take_pipes()
     _send(answers, Message("ready", {}))
     # A tree is hundreds of thousands of objects without a cycle: looking for one takes a tenth
@@ -66,6 +66,11 @@ def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> 
         _send(answers, _answer(job, scorer))
         if number % _JOBS_BETWEEN_COLLECTIONS == 0:
             gc.collect()
+
+
+def _load_scorer(file: str | None) -> BlockScorer:
+    # Before the first job, whose time is measured.
+    return BlockScorer.from_bytes(Path(file).read_bytes()) if file else shipped_scorer()
 
 
 def _confine(memory_bytes: int, parent_pid: int) -> None:
@@ -104,7 +109,7 @@ def _send(answers: BinaryIO, message: Message) -> None:
     answers.flush()
 
 
-def _answer(job: Message, scorer: BlockScorer | None) -> Message:
+def _answer(job: Message, scorer: BlockScorer) -> Message:
     try:
         return _run(job, scorer)
     except InvalidRequest as exc:
@@ -118,7 +123,7 @@ def _answer(job: Message, scorer: BlockScorer | None) -> Message:
         return Message("failed", {"reason": f"{type(exc).__name__}: {exc}"[:500]})
 
 
-def _run(job: Message, scorer: BlockScorer | None) -> Message:
+def _run(job: Message, scorer: BlockScorer) -> Message:
     if job.kind in _OTHER_JOBS:
         return _OTHER_JOBS[job.kind](job)
     header, (body,) = job.header, job.parts

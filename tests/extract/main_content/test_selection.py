@@ -26,3 +26,9 @@ def test_the_cells_of_a_row_stay_together() -> None:
 
 def test_a_page_without_blocks_has_nothing_to_choose() -> None:
     assert choose_blocks(block_tree(""), []) == set()
+
+
+def test_a_listing_goes_with_the_text_around_it() -> None:
+    tree = block_tree(f"<main><p>{LONG}</p><pre>{LONG}</pre></main><p>{LONG}</p>")
+
+    assert choose_blocks(tree, [0.9, 0.1, 0.1]) == {0, 1}

@@ -1,8 +1,10 @@
 """Chooses the blocks that make up the main content, given how likely each is to belong to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cinder.extract.main_content.blocks import Block, BlockTree
+
+_LISTING_LEVELS_UP = 3
 
 
 def choose_blocks(tree: BlockTree, scores: Sequence[float]) -> set[int]:
@@ -11,7 +13,7 @@ def choose_blocks(tree: BlockTree, scores: Sequence[float]) -> set[int]:
     Taking the likeliest first, it stops where the expected harmonic mean of precision and recall,
     counted in words, is highest: a doubtful block is taken on a page with little else to offer.
     """
-    scores = _level_rows(tree, scores)
+    scores = _lift_listings(tree, _level_rows(tree, scores))
     order = sorted(range(len(scores)), key=lambda number: -scores[number])
     expected = sum(score * block.words for score, block in zip(scores, tree.blocks, strict=True))
     taken, right = 0, 0.0
@@ -44,3 +46,30 @@ def _level_rows(tree: BlockTree, scores: Sequence[float]) -> list[float]:
 def _row_of(tree: BlockTree, block: Block) -> int | None:
     owner = tree.elements[block.owner]
     return owner.parent if owner.tag in ("td", "th") else None
+
+
+def _lift_listings(tree: BlockTree, scores: list[float]) -> list[float]:
+    """Give a listing at least the score of the text around it: code reads unlike any prose."""
+    around: dict[int, tuple[float, int]] = {}
+    for block, score in zip(tree.blocks, scores, strict=True):
+        owner = tree.elements[block.owner]
+        if owner.tag != "pre" and owner.parent >= 0:
+            for index in (owner.parent, tree.elements[owner.parent].parent):
+                total, words = around.get(index, (0.0, 0))
+                around[index] = total + score * block.words, words + block.words
+    return [
+        max(score, _mean_around(tree, block, around))
+        if tree.elements[block.owner].tag == "pre"
+        else score
+        for block, score in zip(tree.blocks, scores, strict=True)
+    ]
+
+
+def _mean_around(tree: BlockTree, block: Block, around: Mapping[int, tuple[float, int]]) -> float:
+    index = tree.elements[block.owner].parent
+    for _ in range(_LISTING_LEVELS_UP):
+        if index in around:
+            total, words = around[index]
+            return total / words
+        index = tree.elements[index].parent if index >= 0 else -1
+    return 0.0
