@@ -10,12 +10,12 @@ import can_ada
 
 from cinder.extract.charset import decode_body
 from cinder.extract.cleaning import remove_invisible
-from cinder.extract.completion import complete_body
 from cinder.extract.html_tree import content_root, document_base, parse_html
 from cinder.extract.main_content.blocks import BlockTree, read_blocks
 from cinder.extract.main_content.page_hints import PageHints, read_hints
-from cinder.extract.metadata import read_metadata
-from cinder.extract.style_rules import read_hiding_rules
+from cinder.extract.metadata.page_metadata import read_metadata
+from cinder.extract.visibility.completion import complete_body
+from cinder.extract.visibility.style_rules import read_hiding_rules
 from training.labels import label_blocks
 
 # News pages whose truth leaves out what the other collection keeps: they are few, so they count

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.extract.blocks import find_blocks
-from cinder.extract.outline import find_outline
-from cinder.extract.passages import find_passages
+from cinder.extract.reading.blocks import find_blocks
+from cinder.extract.reading.outline import find_outline
+from cinder.extract.reading.passages import find_passages
 from cinder.services.passage_text import MAX_PASSAGES, ShownPassages, show_passages
 
 

@@ -6,9 +6,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import is_data_image
-from cinder.extract.hidden_text import HiddenText, find_hidden, is_hidden
 from cinder.extract.html_tree import detach, element_walk
-from cinder.extract.style_rules import HidingRules
+from cinder.extract.visibility.hidden_text import HiddenText, find_hidden, is_hidden
+from cinder.extract.visibility.style_rules import HidingRules
 
 _INVISIBLE_TAGS = frozenset(
     (

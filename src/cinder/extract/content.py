@@ -17,23 +17,23 @@ from cinder.extract.cleaning import (
     remove_matching,
     strip_attributes,
 )
-from cinder.extract.completion import complete_body
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
-from cinder.extract.hidden_text import HiddenText
 from cinder.extract.html_tree import content_root, document_base, parse_html
 from cinder.extract.images import collect_images
 from cinder.extract.links import collect_links
-from cinder.extract.listed_content import Listed, read_listed
 from cinder.extract.main_content import keep_main_content
 from cinder.extract.main_content.page_hints import read_hints
 from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
-from cinder.extract.markdown import html_of, tree_to_markdown
-from cinder.extract.metadata import read_metadata
-from cinder.extract.metadata_limits import find_cuts
+from cinder.extract.markdown.conversion import html_of, tree_to_markdown
+from cinder.extract.metadata.limits import find_cuts
+from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.extract.options import ExtractOptions
-from cinder.extract.plain_content import plain_to_html, plain_to_markdown
-from cinder.extract.style_rules import HidingRules, read_hiding_rules
+from cinder.extract.plain.listed_content import Listed, read_listed
+from cinder.extract.plain.plain_content import plain_to_html, plain_to_markdown
 from cinder.extract.unparsed import unparsed_html
+from cinder.extract.visibility.completion import complete_body
+from cinder.extract.visibility.hidden_text import HiddenText
+from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format

@@ -8,9 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import absolute_address, is_data_image
 from cinder.extract.bombs import find_bomb
-from cinder.extract.declared_elements import Declared, read_declared
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.html_tree import collapse, content_root, document_base, parse_html
+from cinder.extract.metadata.declared_elements import Declared, read_declared
 from cinder.extract.visible_text import visible_text
 
 

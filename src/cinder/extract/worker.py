@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cinder.errors import InvalidRequest, Unsupported
-from cinder.extract.branding_wire import (
+from cinder.extract.branding.wire import (
     BRANDING,
     STYLESHEETS,
     answer_branding,
     answer_stylesheets,
 )
-from cinder.extract.change_wire import COMPARE, answer_comparison
+from cinder.extract.changes.wire import COMPARE, answer_comparison
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer

@@ -12,7 +12,7 @@ from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.fetch.plan import Step, plan_steps, reason_to_go_on
 from cinder.fetch.retry import RetryPolicy, is_retryable, retry_after_seconds
 from cinder.fetch.site_memory import SiteMemory
-from cinder.fetch.verdict import describe_status
+from cinder.fetch.verdicts.verdict import describe_status
 from cinder.model.document import FetchedPage
 from cinder.model.request import Mode
 

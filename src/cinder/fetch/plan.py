@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.fetch.base import FetchTask
-from cinder.fetch.blocked import find_block_signs
-from cinder.fetch.consent_only import find_consent_signs
-from cinder.fetch.js_shell import find_shell_signs
-from cinder.fetch.reading import Reading
+from cinder.fetch.verdicts.blocked import find_block_signs
+from cinder.fetch.verdicts.consent_only import find_consent_signs
+from cinder.fetch.verdicts.js_shell import find_shell_signs
+from cinder.fetch.verdicts.reading import Reading
 from cinder.model.document import FetchedPage
 from cinder.model.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
 

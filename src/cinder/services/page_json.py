@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from cinder.extract.blocks import find_blocks
-from cinder.extract.outline import Heading, find_outline
-from cinder.extract.sections import Section, find_tables, split_sections
+from cinder.extract.reading.blocks import find_blocks
+from cinder.extract.reading.outline import Heading, find_outline
+from cinder.extract.reading.sections import Section, find_tables, split_sections
 from cinder.model.document import Document, Json, PageMetadata
 from cinder.services.excerpt import Window
 from cinder.services.fitting import fit_items, fit_members, json_chars

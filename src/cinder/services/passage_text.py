@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cinder.extract.blocks import Block, BlockKind
-from cinder.extract.cutting import find_cut
-from cinder.extract.passages import Passage
+from cinder.extract.reading.blocks import Block, BlockKind
+from cinder.extract.reading.cutting import find_cut
+from cinder.extract.reading.passages import Passage
 
 MAX_PASSAGES = 10
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.extract.blocks import Block, find_blocks
-from cinder.extract.cutting import describe_begin, find_cut
-from cinder.extract.outline import Heading, find_heading, find_outline, nearest_ids
-from cinder.extract.passages import SEARCHED_CHARS, Passage, find_passages
+from cinder.extract.reading.blocks import Block, find_blocks
+from cinder.extract.reading.cutting import describe_begin, find_cut
+from cinder.extract.reading.outline import Heading, find_heading, find_outline, nearest_ids
+from cinder.extract.reading.passages import SEARCHED_CHARS, Passage, find_passages
 from cinder.services.excerpt import Excerpt, Window
 from cinder.services.passage_text import show_passages
 

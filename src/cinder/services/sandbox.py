@@ -11,13 +11,13 @@ import structlog
 
 from cinder.background import BackgroundTasks
 from cinder.errors import CinderError, InvalidRequest, ParseLimitExceeded, Unsupported
-from cinder.extract.branding_wire import (
+from cinder.extract.branding.wire import (
     branding_job,
     read_brand,
     read_stylesheets,
     stylesheets_job,
 )
-from cinder.extract.change_wire import compare_job, read_comparison
+from cinder.extract.changes.wire import compare_job, read_comparison
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (

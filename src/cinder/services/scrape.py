@@ -17,7 +17,7 @@ from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
 from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
 from cinder.fetch.plan import Step, check_mode
-from cinder.fetch.verdict import NOT_MODIFIED, judge
+from cinder.fetch.verdicts.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
 from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import (

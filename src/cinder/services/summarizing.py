@@ -1,7 +1,7 @@
 """Summaries of documents. This version makes them without a model, anew from the saved markdown."""
 
-from cinder.extract.blocks import find_blocks
-from cinder.extract.summary import Summary, summarize
+from cinder.extract.reading.blocks import find_blocks
+from cinder.extract.reading.summary import Summary, summarize
 from cinder.model.document import Document
 
 __all__ = ["Summary", "summarize_document"]

@@ -6,11 +6,11 @@ import pytest
 from fpdf import FPDF
 
 from cinder.errors import Unsupported
-from cinder.extract.blocks import find_blocks
 from cinder.extract.options import ExtractOptions
-from cinder.extract.outline import find_outline
 from cinder.extract.pdf.document import extract_pdf
-from cinder.extract.sections import find_tables
+from cinder.extract.reading.blocks import find_blocks
+from cinder.extract.reading.outline import find_outline
+from cinder.extract.reading.sections import find_tables
 from cinder.model.document import Extraction, PageMetadata
 from cinder.model.request import Format
 from tests.site.documents import (

@@ -11,7 +11,7 @@ import can_ada
 
 from cinder.extract.html_tree import parse_address
 from cinder.extract.links import web_address
-from cinder.extract.markdown import to_markdown
+from cinder.extract.markdown.conversion import to_markdown
 from cinder.extract.options import ExtractOptions
 from cinder.extract.pdf.block_building import BlockBuilder, PageBlocks
 from cinder.extract.pdf.blocks import Heading

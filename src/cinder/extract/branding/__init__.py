@@ -1,0 +1,1 @@
+"""A page's branding: how it looks, by computed styles or by its style sheets."""

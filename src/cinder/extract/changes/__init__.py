@@ -1,0 +1,1 @@
+"""How two versions of a page differ."""

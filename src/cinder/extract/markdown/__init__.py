@@ -1,0 +1,1 @@
+"""Cleaned HTML to markdown: passes over the tree, and the converter."""

@@ -1,0 +1,121 @@
+"""Cleaned HTML to markdown."""
+
+import re
+from collections.abc import Sequence
+
+from html_to_markdown import (
+    ConversionError,
+    ConversionOptions,
+    PreprocessingOptions,
+    WarningKind,
+    convert,
+)
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.html_tree import parse_html
+from cinder.extract.markdown.code_blocks import normalise_code_blocks
+from cinder.extract.markdown.footnotes import normalise_footnotes
+from cinder.extract.markdown.link_blocks import normalise_links
+from cinder.extract.markdown.lists import normalise_lists
+from cinder.extract.markdown.literal_text import LiteralText
+from cinder.extract.markdown.raised_text import write_raised_text
+from cinder.extract.markdown.restored_images import remove_pixels, write_captions, write_emoji
+from cinder.extract.markdown.tables import normalise_tables
+from cinder.extract.tree_edits import insert_element_before, move_into
+
+# Cleaning has been done on the tree, so the converter's own is off; it would drop what a caller
+# who asked for the whole page wants. Padding of table columns only costs tokens.
+_OPTIONS = ConversionOptions(
+    preprocessing=PreprocessingOptions(enabled=False),
+    extract_metadata=False,
+    bullets="-",
+    compact_tables=True,
+    br_in_tables=True,
+    highlight_style="none",
+    expand_abbreviations=False,
+    hidden_content="all",
+)
+_ATTRIBUTES = r"(?: [^>\"]*(?:\"[^\"]*\"[^>\"]*)*)?"
+_INSIDE = rf"(?:\s|</?(?:span|i|b|em|strong|div|p){_ATTRIBUTES}>)*"
+_EMPTY_LINK = re.compile(rf"<a{_ATTRIBUTES}>{_INSIDE}</a>")
+_EMPTY_ITEM = re.compile(rf"<li{_ATTRIBUTES}>{_INSIDE}</li>")
+_ENDS_OF_LINES = re.compile(r" +\n(?=\n)")
+_FENCED = re.compile(r"(^[ >]*(`{3,})[^\n]*\n.*?^[ >]*\2`*[ ]*$)", re.MULTILINE | re.DOTALL)
+
+
+def to_markdown(html: str) -> str:
+    """Return the markdown of an HTML fragment whose addresses are absolute, without a last newline.
+
+    Raises:
+        ConversionError: the converter gave up on it.
+    """
+    body = parse_html(html).body
+    return tree_to_markdown([body]) if body is not None else ""
+
+
+def tree_to_markdown(roots: Sequence[LexborNode]) -> str:
+    """Return the markdown of cleaned elements, which are changed on the way.
+
+    Raises:
+        ConversionError: the converter gave up on them.
+    """
+    holders = [_held(_whole_table(root)) for root in roots]
+    for holder in holders:
+        _prepare(holder)
+    return _convert("\n".join(map(html_of, holders)))
+
+
+def html_of(root: LexborNode) -> str:
+    """Return the HTML of an element, without the tags of the page itself."""
+    return (root.inner_html if root.tag in ("html", "body") else root.html) or ""
+
+
+def _whole_table(root: LexborNode) -> LexborNode:
+    """Return the table that a part of one needs around it to be read as a table."""
+    whole: LexborNode | None = root
+    while whole is not None and whole.tag in ("thead", "tbody", "tfoot", "tr"):
+        whole = whole.parent
+    return whole if whole is not None else root
+
+
+def _held(root: LexborNode) -> LexborNode:
+    """Put an element into one that stays when the element itself is replaced."""
+    if root.parent is None or root.tag in ("html", "body"):
+        return root
+    holder = insert_element_before(root, "div")
+    move_into(holder, [root])
+    return holder
+
+
+def _prepare(root: LexborNode) -> None:
+    """Bring what the converter cannot say into a form that it can."""
+    remove_pixels(root)
+    write_emoji(root)
+    normalise_code_blocks(root)
+    normalise_footnotes(root)
+    write_raised_text(root)
+    normalise_links(root)
+    normalise_lists(root)
+    normalise_tables(root)
+    write_captions(root)
+
+
+def _convert(html: str) -> str:
+    literal = LiteralText()
+    html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", literal.mask(html)))
+    result = convert(html, _OPTIONS)
+    # It skips what stands deeper than it goes, which no reader would learn of.
+    if any(warning.kind == WarningKind.DEPTH_LIMIT_EXCEEDED for warning in result.warnings):
+        raise ConversionError("its elements are nested too deeply")
+    return literal.unmask(_without_ends_of_lines(result.content or "")).strip()
+
+
+def _without_ends_of_lines(markdown: str) -> str:
+    """Drop the marks of line breaks that nothing follows, but leave code as it is."""
+    if " \n\n" not in markdown:
+        return markdown
+    # Of three parts each: text, a code block, its fence.
+    parts = _FENCED.split(markdown)
+    for index in range(0, len(parts), 3):
+        parts[index] = _ENDS_OF_LINES.sub("\n", parts[index])
+    return "".join(part for index, part in enumerate(parts) if index % 3 != 2)

@@ -1,0 +1,107 @@
+"""Finds formulas, however a page draws them, and writes each as TeX in one form.
+
+The form is that of Pandoc: a span of the class `math inline` or `math display`.
+"""
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from cinder.extract.html_tree import detach
+from cinder.extract.markdown.mathml import mathml_to_tex
+from cinder.extract.tree_edits import insert_element_before
+
+_TEX_ANNOTATION = 'annotation[encoding="application/x-tex"], annotation[encoding="TeX"]'
+_TEX_SCRIPT = 'script[type^="math/tex"], script[type^="math/latex"]'
+# What draws a formula around its MathML, from the outside in.
+_DRAWN = (
+    ".katex-display, .katex, mjx-container, .mwe-math-element, .MathJax_Display,"
+    "span.MathJax, .MathJax_SVG, .MathJax_CHTML"
+)
+# What MathJax 2 puts beside the script that holds the TeX.
+_DRAWN_BESIDE = ".MathJax_Preview, .MathJax_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML"
+_DISPLAY_STYLE = re.compile(r"\{\\(?:display|text)style\s?(.*)\}", re.DOTALL)
+_MATH_IMAGES = "img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img.tex"
+_MARKS = ("<math", "math/tex", "math/latex", "katex", "mjx-", "MathJax", "mwe-math", 'class="tex')
+_MAX_TEX = 10_000
+
+
+def may_hold_formulas(text: str) -> bool:
+    """Whether a page's HTML has one of the marks in it that all formulas need; most have none."""
+    return any(mark in text for mark in _MARKS)
+
+
+def unify_formulas(root: LexborNode) -> None:
+    """Replace every formula below `root` by a span with its TeX."""
+    for script in root.css(_TEX_SCRIPT):
+        _replace(script, script.text(deep=True), display="mode=display" in _type_of(script))
+    if root.css_first(_DRAWN_BESIDE) is not None and root.css_first("span.math") is not None:
+        detach([node for node in root.css(_DRAWN_BESIDE) if node.css_first("math") is None])
+    for drawn in root.css(_DRAWN):
+        _replace_drawn(drawn)
+    for element in root.css("math"):
+        if _is_attached(element):
+            _replace(
+                element, _tex_of(element), display=element.attributes.get("display") == "block"
+            )
+    for image in root.css(_MATH_IMAGES):
+        if _is_attached(image):
+            display = "display" in (image.attributes.get("class") or "")
+            _replace(image, image.attributes.get("alt") or "", display=display)
+
+
+def _type_of(script: LexborNode) -> str:
+    return (script.attributes.get("type") or "").replace(" ", "")
+
+
+def _replace_drawn(drawn: LexborNode) -> None:
+    element = drawn.css_first("math")
+    if not _is_attached(drawn):
+        return
+    if element is not None:
+        tex = _tex_of(element)
+    else:
+        image = drawn.css_first("img[alt]")
+        tex = (image.attributes.get("alt") or "") if image is not None else ""
+    if tex:
+        _replace(drawn, tex, display=_is_display(drawn, element))
+
+
+def _is_display(drawn: LexborNode, element: LexborNode | None) -> bool:
+    names = (drawn.attributes.get("class") or "").lower()
+    if "display" in names or drawn.attributes.get("display") == "true":
+        return True
+    if element is not None and element.attributes.get("display") == "block":
+        # Wikipedia marks inline formulas as blocks too; its image tells them apart.
+        return drawn.css_first("img.mwe-math-fallback-image-inline") is None
+    return False
+
+
+def _tex_of(element: LexborNode) -> str:
+    annotation = element.css_first(_TEX_ANNOTATION)
+    if annotation is not None:
+        return annotation.text(deep=True)
+    return element.attributes.get("alttext") or mathml_to_tex(element)
+
+
+def _replace(node: LexborNode, tex: str, *, display: bool) -> None:
+    tex = " ".join(tex[:_MAX_TEX].split())
+    if found := _DISPLAY_STYLE.fullmatch(tex):
+        tex = found[1].strip()
+    if tex:
+        span = insert_element_before(node, "span")
+        span.attrs["class"] = "math display" if display else "math inline"
+        span.insert_child(tex)
+    detach([node])
+
+
+def _is_attached(node: LexborNode) -> bool:
+    # The outer part of a drawn formula goes first, and takes the inner ones with it.
+    current: LexborNode | None = node
+    for _ in range(12):
+        if current is None:
+            return False
+        if current.tag in ("p", "body", "div", "li", "td", "main", "section", "article", "html"):
+            return True
+        current = current.parent
+    return current is not None

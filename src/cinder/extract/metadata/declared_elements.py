@@ -1,0 +1,83 @@
+"""The elements by which a page declares what it is: title, meta tags, JSON-LD, first headings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from cinder.extract.html_tree import collapse
+from cinder.extract.metadata.limits import MAX_META_TAGS, MAX_VALUE_CHARS
+
+# One walk over the tree for all of them: walks are what reading metadata costs.
+_SELECTOR = (
+    'title, meta[content], link[rel=canonical i][href], h1, script[type="application/ld+json" i]'
+)
+_NAME_ATTRIBUTES = ("name", "property", "http-equiv", "itemprop")
+_MAX_PROPERTIES = 4
+# Each author of a paper has a tag of its own.
+_REPEATED = frozenset(("citation_author", "dc.creator"))
+_MAX_REPEATS = 20
+REPEATS_JOINED_BY = "; "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What a page declares; what it does not is empty."""
+
+    title: str
+    meta: dict[str, str]
+    """The meta tags by lower-case name, property or http-equiv; the first of each counts."""
+    canonical: str
+    headings: list[LexborNode]
+    scripts: list[LexborNode]
+    """The scripts that hold JSON-LD."""
+
+
+def read_declared(tree: LexborHTMLParser) -> Declared:
+    """Collect the elements by which a page declares what it is."""
+    by_tag: dict[str | None, list[LexborNode]] = {}
+    for element in tree.css(_SELECTOR):
+        by_tag.setdefault(element.tag, []).append(element)
+    links = by_tag.get("link", [])
+    return Declared(
+        title=_title(by_tag.get("title", [])),
+        meta=_meta_tags(by_tag.get("meta", [])[:MAX_META_TAGS]),
+        canonical=cut(links[0].attributes.get("href")) if links else "",
+        headings=by_tag.get("h1", []),
+        scripts=by_tag.get("script", []),
+    )
+
+
+def cut(text: str | None) -> str:
+    """Return a value in one line and of bounded length."""
+    return collapse((text or "")[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
+
+
+def _title(elements: Iterable[LexborNode]) -> str:
+    for element in elements:
+        # That of a drawing names the drawing.
+        if element.parent is not None and element.parent.tag != "svg":
+            return cut(element.text())
+    return ""
+
+
+def _meta_tags(elements: Iterable[LexborNode]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    repeats: dict[str, list[str]] = {}
+    for element in elements:
+        content = cut(element.attributes.get("content"))
+        for name in _names_of(element) if content else ():
+            found.setdefault(name, content)
+            if name in _REPEATED:
+                repeats.setdefault(name, []).append(content)
+    joined = {name: REPEATS_JOINED_BY.join(said[:_MAX_REPEATS]) for name, said in repeats.items()}
+    return found | joined
+
+
+def _names_of(element: LexborNode) -> list[str]:
+    attributes = element.attributes
+    name = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "").strip().lower()
+    # Only an item's property may have several names.
+    is_property = name and name == (attributes.get("itemprop") or "").strip().lower()
+    names = name.split()[:_MAX_PROPERTIES] if is_property else [name]
+    return [each for each in names if each]

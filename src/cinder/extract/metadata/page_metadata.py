@@ -1,0 +1,114 @@
+"""What a page says about itself: title, author, dates, OpenGraph, JSON-LD."""
+
+from collections.abc import Iterable, Mapping
+
+import can_ada
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from cinder.extract.links import web_address
+from cinder.extract.metadata.author import find_author
+from cinder.extract.metadata.declared_elements import Declared, cut, read_declared
+from cinder.extract.metadata.json_ld import read_json_ld
+from cinder.extract.metadata.marked_elements import Marks
+from cinder.extract.metadata.nearby_text import Surroundings, nodes_within
+from cinder.extract.metadata.publication_date import find_modified, find_published
+from cinder.extract.metadata.schema_org import Graph
+from cinder.extract.metadata.title import Titles, choose_title, host_names, name_key
+from cinder.model.document import Json, PageMetadata
+
+_MAX_HEADINGS = 10
+_NOT_TEXT = frozenset(("script", "style", "template"))
+_BREAKS = frozenset(("br", "div", "p", "li"))
+
+_DESCRIPTION = ("description", "og:description", "twitter:description", "dc.description")
+_LANGUAGE = ("content-language", "language", "dc.language", "og:locale")
+_IMAGES = ("og:image", "og:image:secure_url", "twitter:image", "twitter:image:src")
+
+
+def read_metadata(tree: LexborHTMLParser, base: can_ada.URL | None) -> PageMetadata:
+    """Collect a page's metadata; what it does not say is None or empty."""
+    declared = read_declared(tree)
+    meta = declared.meta
+    json_ld = read_json_ld(declared.scripts)
+    graph = Graph(json_ld)
+    titles = _titles(declared, graph, base)
+    title = choose_title(titles)
+    heading = _heading_of(declared, titles, title)
+    marks, surroundings = Marks(tree, heading), Surroundings(heading)
+    return PageMetadata(
+        title=title or None,
+        description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
+        language=_declared_language(tree) or _first(meta, _LANGUAGE),
+        author=find_author(meta, graph, marks, surroundings, titles.site_names),
+        published=find_published(meta, graph, marks, surroundings, base.href if base else ""),
+        modified=find_modified(meta, graph, marks),
+        canonical=web_address(base, declared.canonical) if declared.canonical else None,
+        site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
+        keywords=_keywords(meta, graph),
+        images=_images(meta, json_ld, base),
+        open_graph={name: value for name, value in meta.items() if name.startswith("og:")},
+        json_ld=json_ld,
+    )
+
+
+def _titles(declared: Declared, graph: Graph, base: can_ada.URL | None) -> Titles:
+    names = [declared.meta.get("og:site_name", ""), *graph.site_names()]
+    if base is not None:
+        names += host_names(base.hostname)
+    return Titles(
+        element=declared.title,
+        shared=declared.meta.get("og:title", ""),
+        headings=[_heading_text(each) for each in declared.headings[:_MAX_HEADINGS]],
+        headlines=list(graph.texts("headline")),
+        site_names=frozenset(filter(None, map(name_key, names))),
+    )
+
+
+def _heading_text(heading: LexborNode) -> str:
+    parts = []
+    for node in nodes_within(heading):
+        if node.is_text_node and node.parent is not None and node.parent.tag not in _NOT_TEXT:
+            parts.append(node.text_content or "")
+        elif node.tag in _BREAKS:
+            parts.append(" ")
+    return cut("".join(parts))
+
+
+def _heading_of(declared: Declared, titles: Titles, title: str) -> LexborNode | None:
+    """Return the heading that is the page's title, or else the first one."""
+    for heading, text in zip(declared.headings, titles.headings, strict=False):
+        if text.startswith(title):
+            return heading
+    return declared.headings[0] if declared.headings else None
+
+
+def _declared_language(tree: LexborHTMLParser) -> str | None:
+    return cut(tree.root.attributes.get("lang")) or None if tree.root is not None else None
+
+
+def _first(meta: Mapping[str, str], names: Iterable[str]) -> str | None:
+    return next((meta[name] for name in names if name in meta), None)
+
+
+def _keywords(meta: Mapping[str, str], graph: Graph) -> tuple[str, ...]:
+    said = _first(meta, ("keywords", "news_keywords")) or ",".join(graph.texts("keywords"))
+    return tuple(dict.fromkeys(filter(None, (word.strip() for word in said.split(",")))))
+
+
+def _images(
+    meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
+) -> tuple[str, ...]:
+    said = [meta[name] for name in _IMAGES if name in meta]
+    said += [address for item in json_ld for address in _image_addresses(item.get("image"))]
+    found = (web_address(base, address) for address in said)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _image_addresses(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [address for item in value for address in _image_addresses(item)]
+    if isinstance(value, dict):
+        return _image_addresses(value.get("url") or value.get("contentUrl"))
+    return []

@@ -1,0 +1,1 @@
+"""Pages that are text but not HTML: prose, data, feeds, sitemaps, tables."""

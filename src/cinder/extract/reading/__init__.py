@@ -1,0 +1,1 @@
+"""Reads markdown by its structure: outline, sections, passages, sentences, cuts."""

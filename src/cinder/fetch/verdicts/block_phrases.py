@@ -1,0 +1,129 @@
+"""What bot walls say, in the languages that walls are written in.
+
+Each pattern is of one thing that walls say. They are searched in the text of short pages alone.
+"""
+
+from cinder.fetch.verdicts.phrases import any_of
+
+# That the visitor should be a person.
+_HUMAN = (
+    r"(?:not|n.t|never) (?:a |an )?(?:ro)?bots?\b",
+    r"you(?:.re| are| were)? (?:really )?(?:a |an )?(?:human|robot|bot|real person)\b",
+    r"\bare you (?:a |an )?(?:human|robot|bot)\b",
+    r"robot or human|human or (?:ro)?bot|human verification|not a robot",
+    r"(?:think|thought|believe|suspect)\w* (?:that )?you (?:are|were|might be|may be) "
+    r"(?:a )?(?:ro)?bot",
+    r"and not a (?:ro)?bot|press (?:and|&) hold to",
+    r"complete the (?:security check|captcha|check|challenge)",
+    r"solve (?:this|the) (?:captcha|puzzle)",
+    r"(?:type|enter) the (?:characters|letters|code) (?:you see|shown|in)",
+    r"kein(?:e|en)? (?:ro)?bot(?:er)?\b|(?:sie|du) ein mensch (?:sind|bist)",
+    r"pas un (?:ro)?bot\b|bien humain|êtes (?:un )?humain",
+    r"no (?:eres|es|soy|sea) un (?:ro)?bot|(?:eres|es) humano",
+    r"não (?:é|és|sou|seja) um (?:robô|robot|bot)|(?:é|você é) humano",
+    r"non (?:sei|sono|è) un (?:ro)?bot|geen (?:ro)?bot\b",
+    r"nie (?:jesteś|jestem|jest) (?:ro)?botem|nejs(?:te|em|i) robot",
+    r"не робот|не бот\b|не являетесь роботом",
+    r"(?:inte|ikke) (?:är |er )?(?:en )?robot|nem (?:vagy|vagyok|ön) robot",
+    r"robot (?:olmad.ğ.n.z.|değil)|bukan robot|không phải (?:là )?(?:robot|người máy)",
+    r"ロボットでは(?:ない|ありません)|(?:不是|非)(?:机器人|機器人)",
+    r"人机(?:验证|识别)|로봇이 아[닙니]",
+    r"لست (?:روبوت|برنامج)",
+)
+# That its behaviour is that of a machine.
+_UNUSUAL = (
+    r"(?:unusual|suspicious|abnormal|unusually high|malicious|unauthori[sz]ed) (?:\w+ )?"
+    r"(?:traffic|activit(?:y|ies)|requests?|behaviou?r|number of requests)",
+    r"automated (?:\w+ )?(?:access|requests?|traffic|queries|visitors)",
+    r"(?:device|network|browser|computer|ip(?: address)?) (?:are|is) automated",
+    r"looks? (?:suspicious|like an attack|automated)",
+    r"(?:ungewöhnlich|verdächtig|auffällig)\w* (?:\w+ )?"
+    r"(?:aktivität|datenverkehr|zugriff|anfrage|traffic|verhalten)",
+    r"(?:activité|trafic|comportement|requête)s? (?:\w+ )?"
+    r"(?:inhabituel|suspect|anormal|automatique)",
+    r"(?:tráfico|actividad|comportamiento) (?:\w+ )?(?:inusual|sospechos|anormal|automatizad)",
+    r"(?:tráfego|atividade|acesso) (?:\w+ )?(?:incomum|suspeit|anormal|automatizad)",
+    r"(?:traffico|attività) (?:insolit|sospett|anomal)|(?:ongebruikelijk|verdacht)e? "
+    r"(?:verkeer|activiteit)",
+    r"(?:nietypow|podejrzan)\w+ (?:ruch|aktywno)|(?:neobvykl|podezřel)\w+ (?:provoz|aktivit)",
+    r"(?:подозрительн|необычн)\w+ (?:\w+ )?(?:активност|трафик|запрос)|похожи на автоматические",
+    r"olağan ?d.ş. (?:trafik|etkinlik)|ovanlig (?:trafik|aktivitet)",
+    r"(?:不審|異常|不正)な(?:アクセス|トラフィック|通信|操作)|"
+    r"(?:异常|異常)(?:访问|流量|请求|訪問)|(?:访问|操作)(?:异常|过于频繁|频繁)",
+    r"(?:비정상|의심스러운|이상)(?:적인)? ?(?:접근|트래픽|접속|활동)",
+)
+# That it was stopped, in words that no page of its own uses.
+_STOPPED = (
+    r"access to this page has been denied|security check to access|you have been blocked",
+    r"your (?:request|ip(?: address)?) has been (?:blocked|banned|flagged)",
+    r"blocked by network security",
+    r"checking your browser before|checking if the site connection is secure",
+    r"please enable js and disable any ad blocker",
+)
+# That it is kept out.
+_REFUSED = (
+    r"you have been (?:\w+ )?(?:blocked|banned|denied|rate limited)",
+    r"(?:has|have) been (?:(?:automatically|temporarily|permanently|currently) )?"
+    r"(?:blocked|banned|flagged|rate limited|paused|restricted|limited)",
+    r"(?:are|is) being rate limited|banned you (?:temporarily )?from",
+    r"access (?:to this \w+ |to this web ?site )?(?:is |has been )?(?:temporarily )?"
+    r"(?:denied|blocked|restricted|forbidden|limited)",
+    r"(?:request|page|site)(?: (?:was|is|has been))? (?:blocked|rejected)\b",
+    r"not allowed to (?:proceed|access)|unable to (?:visit|access) (?:this|the) (?:web)?site",
+    r"(?:zugriff|zugang)(?: (?:ist|wurde))? (?:verweigert|gesperrt|blockiert|eingeschränkt)",
+    r"accès (?:temporairement |\w+ )?(?:refusé|bloqué|restreint|interdit)",
+    r"acceso (?:\w+ )?(?:denegado|bloqueado|restringido|prohibido)",
+    r"acesso (?:\w+ )?(?:negado|bloqueado|restrito|proibido)|toegang (?:geweigerd|geblokkeerd)",
+    r"accesso (?:\w+ )?(?:negato|bloccato|limitato|vietato)",
+    r"dostęp (?:\w+ )?(?:zabroniony|zablokowany|ograniczony)|odmowa dostępu",
+    r"доступ (?:[\w ]{0,40})?(?:запрещ|заблок|огранич)|заблокирован",
+    r"přístup (?:odepřen|zamítnut|zablokován)|erişim (?:engellendi|reddedildi)",
+    r"アクセス(?:が|は|を)?(?:\w{0,4})(?:制限|拒否|ブロック|禁止)",
+    r"(?:접근|접속)이? ?(?:제한|차단|거부)",
+    r"(?:访问|訪問|存取)(?:已?被)?(?:拒绝|拒絕|受限|禁止|阻断|拦截)|(?:禁止|拒绝)访问",
+)
+# That it is being looked at first.
+_CHECKING = (
+    r"(?:checking|verifying|validating|analy[sz]ing) (?:that |if |whether )?(?:you|your|the|this) "
+    r"(?:\w+ ){0,3}(?:browser|connection|request|human|bot|security|device|secure)\b",
+    r"(?:browser|request|connection|session|visit) is being (?:checked|verified|validated)",
+    r"(?:check(?:ing)?|verify(?:ing)?) your browser|secure connection|browser check",
+    r"(?:browser|verbindung) wird (?:\w+ )?(?:überprüft|geprüft)|sicherheits(?:über)?prüfung",
+    r"vérif\w+ (?:de )?(?:votre navigateur|(?:de )?sécurité)|contrôle de sécurité",
+    r"(?:verificando|comprobando) (?:tu|su) navegador|(?:verificación|control) de seguridad",
+    r"verificando (?:o )?seu navegador|verificação de segurança",
+    r"verifica (?:del browser|di sicurezza)",
+    r"провер\w+ (?:\w+ )?браузер|проверка безопасности|sprawdzamy (?:\w+ )?przeglądark",
+    r"weryfikacj\w+ (?:bezpieczeństwa|przeglądarki)|güvenlik (?:kontrolü|doğrulamas.)",
+    r"ブラウザ(?:を|の)?(?:確認|チェック)|セキュリティ(?:チェック|確認)|認証が必要",
+    r"(?:安全|访问|訪問|滑动|身份)(?:验证|驗證|检查)|자동 ?(?:입력|등록) ?방지|보안 ?(?:문자|확인)",
+)
+# What a firewall calls itself or the number that it gives out; said with a refusal.
+_FIREWALL = (
+    r"(?:attack|incident|support|block(?:ed)?|unusual activity) ?(?:reference )?"
+    r"(?:id|number|reason)\b|\bcase number",
+    r"mod_security|firewall|\bwaf\b|(?:anti|\bbot)[- ]?(?:bot|protection|management|detection)",
+    r"security (?:check|service|solution|system|polic|rule|filter|reason|verification)|captcha",
+    r"page blocked|network policy|automat(?:ed|ion) (?:\w+ )?(?:tools|software|means)",
+)
+# That it comes too often.
+_TOO_OFTEN = (
+    r"too many requests|rate limit(?:ed| exceeded| reached)|slow down|"
+    r"zu viele anfragen|trop de requêtes|demasiadas (?:solicitudes|peticiones)|muitas solicitações|"
+    r"troppe richieste|te veel verzoeken|zbyt wiele (?:żądań|zapytań)|слишком много запросов|"
+    r"リクエストが多すぎ|请求过于频繁|요청이 너무 많",
+)
+# How a page with hardly a word to it is called when it is a gate.
+_GATE = (
+    r"captcha|(?:client|robot|bot|browser|js|human) (?:challenge|check|verification)",
+    r"^(?:please )?verif(?:y|ication)(?: required| needed)?$|attention required",
+    r"unauthori[sz]ed activity|are you (?:not )?a (?:ro)?bot",
+)
+
+
+SAID_OF_MACHINES = any_of(*_HUMAN, *_UNUSUAL, *_STOPPED)
+SAID_AT_A_CHECK = any_of(*_CHECKING)
+SAID_AT_A_GATE = any_of(*_CHECKING, *_TOO_OFTEN, *_REFUSED)
+SAID_WITH_A_REFUSAL = any_of(*_REFUSED, *_CHECKING, *_FIREWALL)
+SAID_WITH_AN_ERROR = any_of(r"(?:request|page)(?: (?:was|is|has been))? (?:blocked|rejected)\b")
+NAME_OF_A_GATE = any_of(*_GATE)

@@ -1,0 +1,50 @@
+"""Colours as CSS writes them."""
+
+import pytest
+
+from cinder.extract.branding.colours import Colour, find_colour, parse_colour
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#F50", "#ff5500"),
+        ("#ff5500ee", "#ff5500"),
+        ("rgb(255, 85, 0)", "#ff5500"),
+        ("RGB(100% 33.3% 0% / 0.9)", "#ff5500"),
+        ("hsl(20deg 100% 50%)", "#ff5500"),
+        ("hsla(380, 100%, 50%, 1)", "#ff5500"),
+        ("oklch(0.637 0.237 25.331)", "#fb2c36"),
+        ("color(srgb 1 0 0)", "#ff0000"),
+        (" Rebeccapurple ", "#663399"),
+    ],
+)
+def test_a_colour_is_read(text: str, expected: str) -> None:
+    colour = parse_colour(text)
+    assert colour is not None
+    assert colour.hex == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "transparent", "currentColor", "#12", "#ggg", "rgb(1, 2)", "rgb(a, b, c)"),
+        *("rgba(0, 0, 0, .2)", "#00000011", "hsl(nan 1 1)", "color(display-p3 1 0 0)", "var(--x)"),
+    ],
+)
+def test_what_is_no_colour_or_shines_through_is_none(text: str) -> None:
+    assert parse_colour(text) is None
+
+
+def test_the_first_colour_of_a_value_is_found() -> None:
+    assert find_colour("url(a.png) no-repeat #abc") == Colour(170, 187, 204)
+    assert find_colour("linear-gradient(90deg, rgb(1 2 3), red)") == Colour(1, 2, 3)
+    assert find_colour("1px solid orange") == Colour(255, 165, 0)
+    assert find_colour("url(red.png)") is None
+    assert find_colour("inherit") is None
+
+
+def test_greys_and_darkness_are_told() -> None:
+    grey, orange, navy = Colour(120, 125, 130), Colour(255, 165, 0), Colour(0, 0, 128)
+    assert [colour.is_grey for colour in (grey, orange, navy)] == [True, False, False]
+    assert [colour.is_dark for colour in (grey, orange, navy)] == [True, False, True]

@@ -1,0 +1,30 @@
+"""Tables that are too much."""
+
+import pytest
+
+from cinder.extract.html_tree import parse_html
+from cinder.extract.markdown.conversion import to_markdown
+from cinder.extract.markdown.tables import normalise_tables
+
+
+def test_spans_without_end_make_few_cells() -> None:
+    body = parse_html(f"<table>{'<tr><td colspan=1000 rowspan=65534>a<td>b' * 2_000}").css("body")[
+        0
+    ]
+    normalise_tables(body)
+    assert len(body.css("td")) < 30_000
+
+
+def test_a_few_long_rows_do_not_make_a_table_of_blanks() -> None:
+    html = f"<table><tr>{'<td>x' * 5_000}{'<tr><td>y' * 5_000}"
+    assert len(to_markdown(html)) < len(html)
+
+
+@pytest.mark.parametrize("span", ["", "x", "-1", "1.5", "9" * 50, "²"])
+def test_a_span_that_is_no_number_is_one(span: str) -> None:
+    html = f'<table><tr><th>a<th>b<tr><td colspan="{span}">1<td>2</table>'
+    assert to_markdown(html) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_tables_within_tables_end() -> None:
+    assert "x" in to_markdown("<table><tr><th>x<td>" * 500)

@@ -1,0 +1,95 @@
+"""Feeds, sitemaps and tables as content."""
+
+import json
+
+import pytest
+
+from cinder.extract.content import extract_content
+from cinder.extract.options import ExtractOptions
+from cinder.extract.plain.feeds import MAX_ITEMS
+from cinder.model.document import Extraction
+from cinder.model.request import ContentOptions, Format
+from tests.site.plain import PLAIN, RSS
+
+URL = "https://here.example/feeds/all"
+
+
+def extract(body: str, kind: str, *, clean: bool = True) -> Extraction:
+    formats = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES)
+    options = ExtractOptions(formats=formats, content=ContentOptions(clean=clean))
+    return extract_content(body.encode(), content_type=kind, url=URL, options=options)
+
+
+def test_an_rss_feed_is_its_items_with_links_dates_and_text() -> None:
+    found = extract(RSS, "application/rss+xml")
+    assert found.markdown == (
+        "# [Ember news](https://embers.example/)\n\nAll about embers & ash too\n\n"
+        "## [Ash \\<fine>](https://embers.example/ash)\n\n"
+        "2025-11-14T08:00:00+00:00 · Ada Stoker\n\n"
+        "Sift **it**, says [Sift](https://embers.example/sift).\n\n"
+        "![Ash](https://embers.example/ash.png)\n\n"
+        "## [Coals](https://embers.example/coals)\n\nPlain words"
+    )
+    assert found.links == (
+        "https://embers.example/",
+        "https://embers.example/ash",
+        "https://embers.example/sift",
+        "https://embers.example/coals",
+    )
+    assert found.images == ("https://embers.example/ash.png",)
+    assert found.text == RSS
+    assert "script" not in (found.html or "")
+    metadata = found.metadata
+    assert (metadata.title, metadata.language) == ("Ember news", "en")
+    assert metadata.modified == "2025-11-15T18:30:00+00:00"
+
+
+@pytest.mark.parametrize("name", ["feed.atom", "feed.json", "sitemap.xml", "table.csv"])
+def test_the_other_lists_are_no_fenced_text(name: str) -> None:
+    kind, body = PLAIN[name]
+    found = extract(body, kind)
+    assert "```" not in (found.markdown or "```")
+    assert found.text == body
+    assert found.warnings == ()
+
+
+def test_uncleaned_a_feed_is_left_as_it_came() -> None:
+    assert extract(RSS, "application/rss+xml", clean=False).markdown is None
+
+
+def test_an_item_cannot_take_in_the_next() -> None:
+    for opened in ("<script>", "<!--", "<textarea>", "<plaintext>", "<table><tr><td>"):
+        item = json.dumps({"title": "First", "content_html": f"<p>One</p>{opened}"})
+        body = (
+            f'{{"version": "https://jsonfeed.org/version/1", "items": [{item}, '
+            '{"title": "Second", "content_text": "Two"}]}'
+        )
+        markdown = extract(body, "application/json").markdown or ""
+        assert markdown.endswith("## Second\n\nTwo"), opened
+
+
+def test_entities_are_never_expanded_and_the_text_is_shown_as_it_came() -> None:
+    kind, body = PLAIN["laughs.xml"]
+    found = extract(body, kind)
+    assert (found.markdown or "").startswith("```xml\n<?xml")
+    assert "entities" in found.warnings[0]
+
+
+def test_items_beyond_the_limit_are_counted() -> None:
+    items = "<item><title>x</title></item>" * (MAX_ITEMS + 3)
+    found = extract(f"<rss><channel>{items}</channel></rss>", "text/xml")
+    assert (found.markdown or "").count("## x") == MAX_ITEMS
+    assert f"Of {MAX_ITEMS + 3} items the first {MAX_ITEMS}" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<note><to>me</to></note>", "application/xml"),
+        ("<rss><channel><title>cut", "application/rss+xml"),
+        ("a,b\nno table here", "text/csv"),
+        ('{"version": "1", "items": []}', "application/json"),
+    ],
+)
+def test_what_is_no_list_is_fenced(body: str, kind: str) -> None:
+    assert (extract(body, kind).markdown or "").startswith("```")

@@ -1,0 +1,48 @@
+from cinder.fetch.verdicts.outline import Outline, has_more_text, read_outline, read_text
+
+PAGE = b"""<html><head><title>A &amp; B</title><style>p > a { color: red }</style></head><body>
+<h1>Heading</h1><script>let a = "<p>no text</p>"</script>
+<script type="application/ld+json">{}</script>
+<p>Words <b>in</b> a row</p><!-- <p>not shown</p> --><noscript><p>No scripts?</p></noscript>
+<SCRIPT src="/app.js"></SCRIPT><template><p>Later</p></template></body></html>"""
+
+
+def test_a_page_is_taken_apart() -> None:
+    outline = read_outline(PAGE)
+    assert outline == Outline(
+        title="A & B",
+        text="Heading\nWords\nin\na row",
+        markup=outline.markup,
+        noscript=b"<noscript><p>No scripts?</p></noscript>",
+        inline_scripts=(b'let a = "<p>no text</p>"',),
+        script_addresses=("/app.js",),
+    )
+    assert b"script" not in outline.markup.lower()
+    assert b"Later" not in outline.markup
+
+
+def test_words_are_counted_with_and_without_spaces() -> None:
+    assert read_outline(b"<p>three short words</p>").word_count == 3
+    assert read_outline(f"<p>{'灯台' * 12}</p>".encode()).word_count == 6
+
+
+def test_sentences_are_told_from_menus() -> None:
+    sentence = b"This is a sentence of more than sixty bytes, as prose has them, is it not?"
+    outline = read_outline(b"<a>Home</a><p>" + sentence + b"</p><a>News</a>")
+    assert outline.sentence_bytes == len(sentence)
+
+
+def test_text_is_measured_in_sentences_and_in_all() -> None:
+    menu = b"<li>An entry</li>" * 100
+    assert has_more_text(menu, than_sentence_bytes=0, than_bytes=700)
+    assert not has_more_text(menu, than_sentence_bytes=0, than_bytes=800)
+    data = b"<div data-x='" + b'<p>{"a": "' + b"words " * 50 + b"\"}'></div>"
+    assert not has_more_text(data, than_sentence_bytes=0, than_bytes=800)
+
+
+def test_an_element_that_is_never_closed_takes_the_rest() -> None:
+    assert read_outline(b"<p>seen</p><script>let a <p>unseen</p>").text == "seen"
+
+
+def test_markup_is_read_as_one_line() -> None:
+    assert read_text(b"<p>One &eacute;</p>\n <style>p {}</style><p>two</p>") == "One é two"
