@@ -1,1 +1,1 @@
-"""Teaches the main-content scorer from labelled pages; see docs/decisions/0011."""
+"""Teaches the main-content scorer from labelled pages; see docs/decisions/0012."""

@@ -8,11 +8,11 @@ from typing import Any
 import lightgbm
 import numpy as np
 
+from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.features import PageFeatures
 from cinder.extract.main_content.forest import LEAVES_PER_TREE
-from cinder.extract.main_content.marks import MarkWeights
+from training.cue_weights import learn_cue_weights
 from training.folds import fold_of
-from training.mark_weights import learn_mark_weights
 from training.pages import LabelledPage
 
 _ROUNDS = 120
@@ -34,7 +34,7 @@ _PARAMETERS = {
     "num_threads": 1,
     "verbose": -1,
 }
-_MARK_FOLDS = 4
+_CUE_FOLDS = 4
 
 
 def learn_scorer(pages: Sequence[LabelledPage]) -> bytes:
@@ -45,10 +45,10 @@ def learn_scorer(pages: Sequence[LabelledPage]) -> bytes:
     known = labels >= 0
     data = lightgbm.Dataset(rows[known], labels[known], weight=weights[known])
     booster = lightgbm.train(_PARAMETERS, data, num_boost_round=_ROUNDS)
-    return _encode(booster, learn_mark_weights(pages))
+    return _encode(booster, learn_cue_weights(pages))
 
 
-def feature_rows(page: LabelledPage, weights: MarkWeights) -> np.ndarray[Any, Any]:
+def feature_rows(page: LabelledPage, weights: CueWeights) -> np.ndarray[Any, Any]:
     """Return the features of a page's blocks, one row for each."""
     features = PageFeatures(page.tree, page.hints, weights)
     of_page = features.of_page()
@@ -61,19 +61,19 @@ def feature_rows(page: LabelledPage, weights: MarkWeights) -> np.ndarray[Any, An
 
 
 def _rows_without_hindsight(pages: Sequence[LabelledPage]) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield each page's rows with weights of marks that were learned from other sites.
+    """Yield each page's rows with weights of cues that were learned from other sites.
 
     With weights that know its own site, the forest would trust them more than new sites deserve.
     """
     weights = [
-        MarkWeights(learn_mark_weights(p for p in pages if fold_of(p.site, _MARK_FOLDS) != fold))
-        for fold in range(_MARK_FOLDS)
+        CueWeights(learn_cue_weights(p for p in pages if fold_of(p.site, _CUE_FOLDS) != fold))
+        for fold in range(_CUE_FOLDS)
     ]
     for page in pages:
-        yield feature_rows(page, weights[fold_of(page.site, _MARK_FOLDS)])
+        yield feature_rows(page, weights[fold_of(page.site, _CUE_FOLDS)])
 
 
-def _encode(booster: lightgbm.Booster, mark_weights: dict[str, float]) -> bytes:
+def _encode(booster: lightgbm.Booster, cue_weights: dict[str, float]) -> bytes:
     splits: list[tuple[int, int, float, int, int]] = []
     leaves: list[list[float]] = []
     for number, tree in enumerate(booster.dump_model()["tree_info"]):
@@ -82,7 +82,7 @@ def _encode(booster: lightgbm.Booster, mark_weights: dict[str, float]) -> bytes:
         leaves.append(values)
     learned = {
         "features": booster.num_feature(),
-        "marks": mark_weights,
+        "cues": cue_weights,
         "splits": splits,
         "leaves": leaves,
     }

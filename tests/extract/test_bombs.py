@@ -68,3 +68,10 @@ def test_a_page_that_is_only_large_is_none(html: str) -> None:
 @given(st.text(alphabet="<>/ adiv="))
 def test_any_text_can_be_looked_at(html: str) -> None:
     assert find_bomb(html) is None
+
+
+def test_what_looks_like_a_tag_in_a_script_is_none() -> None:
+    script = "<script>if (i <n " + "a b c d e f " * 3_000 + ") {}</script>"
+
+    assert find_bomb(f"<p>text{script * 5}") is None
+    assert find_bomb(f"<p>text{script}<p {'a b c d e f ' * 3_000}>") is not None

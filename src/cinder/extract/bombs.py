@@ -36,6 +36,7 @@ _FOREIGN = frozenset(("svg", "math"))
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
 _ELEMENT = re.compile(r"<[a-zA-Z]")
+_RAW = re.compile(r"(?:script|style)\b", re.IGNORECASE)
 _LONG_TAG_CHARS = 2_000
 _OPENING = re.compile(
     r"[a-zA-Z](?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+",
@@ -59,7 +60,14 @@ def find_bomb(html: str) -> str | None:
 def _have_too_many_attributes(pieces: list[str]) -> bool:
     """Whether the parser would compare too many: each of an element's with all before it."""
     compared = 0
+    closing = ""
     for piece in pieces:
+        # What looks like a tag in a script is none.
+        if closing:
+            closing = "" if piece[: len(closing)].lower() == closing else closing
+            continue
+        if piece[:1] in "sS" and (raw := _RAW.match(piece)):
+            closing = f"/{raw[0].lower()}"
         if len(piece) > _LONG_TAG_CHARS and (tag := _OPENING.match(piece)):
             compared += len(_VALUE.sub(" ", tag[0]).split(None, MAX_ATTRIBUTES + 1)) ** 2
             if compared > MAX_ATTRIBUTES**2:

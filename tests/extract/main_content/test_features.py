@@ -1,6 +1,6 @@
 from cinder.extract.html_tree import parse_html
+from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.features import PageFeatures
-from cinder.extract.main_content.marks import MarkWeights
 from cinder.extract.main_content.page_hints import read_hints
 from cinder.model.document import PageMetadata
 from tests.extract.main_content.trees import block_tree
@@ -17,7 +17,7 @@ PAGES = (
 def rows(html: str) -> list[int]:
     tree = block_tree(html)
     hints = read_hints(parse_html(html), PageMetadata(), "https://site.test/")
-    features = PageFeatures(tree, hints, MarkWeights({"<nav>": -1.0}))
+    features = PageFeatures(tree, hints, CueWeights({"<nav>": -1.0}))
     return [
         len((*features.of_page(), *features.of_place(block.owner), *features.of_block(number)))
         for number, block in enumerate(tree.blocks)

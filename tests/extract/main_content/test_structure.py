@@ -1,4 +1,4 @@
-from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.structure import (
     count_siblings,
     find_container,
@@ -10,13 +10,13 @@ from tests.extract.main_content.trees import block_tree
 SENTENCE = "This sentence has more than ten words, so that it counts as prose."
 
 
-def test_weights_of_marks_add_up_along_the_path() -> None:
+def test_weights_of_cues_add_up_along_the_path() -> None:
     tree = block_tree("<div class=post><p class=meta>text</p></div>")
-    _, marks = read_paths(tree, MarkWeights({"post": 2.0, "meta": -1.0}))
+    _, cues = read_paths(tree, CueWeights({"post": 2.0, "meta": -1.0}))
 
-    assert marks[1] == (0.0, 2.0, 0.0, 2.0, 2.0)
-    assert marks[2][:4] == (-1.0, 0.0, -1.0, 2.0)
-    assert 0 < marks[2].total < 1
+    assert cues[1] == (0.0, 2.0, 0.0, 2.0, 2.0)
+    assert cues[2][:4] == (-1.0, 0.0, -1.0, 2.0)
+    assert 0 < cues[2].total < 1
 
 
 def test_like_siblings_are_counted_and_ranked() -> None:

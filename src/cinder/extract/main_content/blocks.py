@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
-from cinder.extract.main_content.marks import read_marks
+from cinder.extract.main_content.cues import read_cues
 
 _INLINE = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "button", "cite", "code"),
         *("data", "del", "dfn", "em", "font", "i", "img", "input", "ins", "kbd", "label"),
-        *("mark", "meter", "output", "picture", "progress", "q", "rp", "rt", "ruby", "s"),
+        *("cue", "meter", "output", "picture", "progress", "q", "rp", "rt", "ruby", "s"),
         *("samp", "small", "source", "span", "strike", "strong", "sub", "sup", "time"),
         *("tt", "u", "var", "wbr"),
     )
@@ -33,7 +33,7 @@ class Element:
     """The element itself or, for one inside a line of text, the block element around it."""
     top: LexborNode
     """The outermost element of the line of text that it stands in; the owner for block elements."""
-    marks: tuple[str, ...]
+    cues: tuple[str, ...]
     class_name: str | None
     in_link: bool = False
     words: int = 0
@@ -112,10 +112,10 @@ class _Reader:
         parent_node = node.parent
         parent_index = self._index_of.get(parent_node.mem_id, -1) if parent_node else -1
         attributes = node.attributes
-        marks = read_marks(tag, attributes)
+        cues = read_cues(tag, attributes)
         class_name = attributes.get("class")
         if parent_index < 0:
-            root = Element(node, -1, tag, 0, index, node, marks, class_name)
+            root = Element(node, -1, tag, 0, index, node, cues, class_name)
             self.elements.append(root)
             return
         parent = self.elements[parent_index]
@@ -129,7 +129,7 @@ class _Reader:
         else:
             owner, top, self._block = index, node, None
         self.elements.append(
-            Element(node, parent_index, tag, depth, owner, top, marks, class_name, in_link)
+            Element(node, parent_index, tag, depth, owner, top, cues, class_name, in_link)
         )
 
     def add_text(self, node: LexborNode) -> None:

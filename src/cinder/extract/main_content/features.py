@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from cinder.extract.main_content.blocks import BlockTree, Element
-from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.page_hints import PageHints
 from cinder.extract.main_content.structure import (
     count_siblings,
@@ -36,14 +36,14 @@ _REPEATS_MIN = 3
 class PageFeatures:
     """The features of every block of one page, in three parts: of the page, its place, itself."""
 
-    def __init__(self, tree: BlockTree, hints: PageHints, weights: MarkWeights) -> None:
+    def __init__(self, tree: BlockTree, hints: PageHints, weights: CueWeights) -> None:
         self._tree = tree
         self._hints = hints
         self._blocks = tree.blocks
         self._elements = tree.elements
         self._texts = [block.text.strip() for block in tree.blocks]
         self._copies = Counter(text[:_HEAD_CHARS] for text in self._texts)
-        self._around, self._marks = read_paths(tree, weights)
+        self._around, self._cues = read_paths(tree, weights)
         self._siblings, self._ranks = count_siblings(tree)
         self._container = find_container(tree)
         self._nearest = find_nearest(tree, self._container)
@@ -82,7 +82,7 @@ class PageFeatures:
         element = elements[index]
         parent = element.parent if element.parent >= 0 else index
         grandparent = elements[parent].parent if elements[parent].parent >= 0 else parent
-        marks = self._marks
+        cues = self._cues
         return (
             element.depth,
             _SHAPES.get(element.tag, 0),
@@ -91,9 +91,9 @@ class PageFeatures:
                 element.depth - depth if depth >= 0 else _NOT_AROUND
                 for depth in self._around[index]
             ),
-            *marks[index],
-            *marks[parent],
-            *marks[grandparent][:2],
+            *cues[index],
+            *cues[parent],
+            *cues[grandparent][:2],
             *self._levels_up(element),
             *self._containment(index),
             *self._repetition(index),

@@ -10,18 +10,18 @@ from importlib.resources import files
 from typing import Self
 
 from cinder.extract.main_content.blocks import BlockTree
+from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.features import PageFeatures
 from cinder.extract.main_content.forest import Forest, Split
-from cinder.extract.main_content.marks import MarkWeights
 from cinder.extract.main_content.page_hints import PageHints
 
 SHIPPED_NAME = "scorer.json.gz"
 
 
 class BlockScorer:
-    """Scores the blocks of pages by the weights of their marks and a forest over all features."""
+    """Scores the blocks of pages by the weights of their cues and a forest over all features."""
 
-    def __init__(self, weights: MarkWeights, forest: Forest) -> None:
+    def __init__(self, weights: CueWeights, forest: Forest) -> None:
         self._weights = weights
         self._forest = forest
 
@@ -31,7 +31,7 @@ class BlockScorer:
         learned = json.loads(gzip.decompress(data))
         splits = [Split(*split) for split in learned["splits"]]
         forest = Forest(splits, learned["leaves"], learned["features"])
-        return cls(MarkWeights(learned["marks"]), forest)
+        return cls(CueWeights(learned["cues"]), forest)
 
     def score(self, tree: BlockTree, hints: PageHints) -> list[float]:
         """Return the probability of each block, in document order."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cinder.extract.main_content.blocks import BlockTree
-from cinder.extract.main_content.marks import MarkWeights
+from cinder.extract.main_content.cues import CueWeights
 
 # The elements around a block that tell something by how many levels up they are.
 _AROUND = ("article", "main", "footer", "list", "table", "section", "details", "cell")
-_AROUND_BY_MARK = {f"<{name}>": index for index, name in enumerate(_AROUND)} | {
-    mark: _AROUND.index(name)
-    for mark, name in (
+_AROUND_BY_CUE = {f"<{name}>": index for index, name in enumerate(_AROUND)} | {
+    cue: _AROUND.index(name)
+    for cue, name in (
         *(("<ul>", "list"), ("<ol>", "list"), ("<td>", "cell"), ("<th>", "cell")),
         *(("role=main", "main"), ("role=contentinfo", "footer"), ("role=article", "article")),
     )
@@ -20,8 +20,8 @@ _LARGE_SHARE = 0.3
 _PATH_DECAY = 0.85
 
 
-class PathMarks(NamedTuple):
-    """The weights of the marks on the path down to an element."""
+class PathCues(NamedTuple):
+    """The weights of the cues on the path down to an element."""
 
     low: float
     """Its own lowest."""
@@ -45,29 +45,29 @@ class Nearest(NamedTuple):
 
 
 def read_paths(
-    tree: BlockTree, weights: MarkWeights
-) -> tuple[list[tuple[int, ...]], list[PathMarks]]:
-    """Return, for each element, the depths of what is around it and the weights of its marks."""
+    tree: BlockTree, weights: CueWeights
+) -> tuple[list[tuple[int, ...]], list[PathCues]]:
+    """Return, for each element, the depths of what is around it and the weights of its cues."""
     around: list[tuple[int, ...]] = []
-    marks: list[PathMarks] = []
+    cues: list[PathCues] = []
     known: dict[tuple[str, ...], tuple[float, float, list[int]]] = {}
     for element in tree.elements:
         if element.parent < 0:
             around.append((-1,) * len(_AROUND))
-            marks.append(PathMarks(0.0, 0.0, 0.0, 0.0, 0.0))
+            cues.append(PathCues(0.0, 0.0, 0.0, 0.0, 0.0))
             continue
-        if element.marks not in known:
-            kinds = [_AROUND_BY_MARK[mark] for mark in element.marks if mark in _AROUND_BY_MARK]
-            known[element.marks] = (*weights.extremes(element.marks), kinds)
-        low, high, kinds = known[element.marks]
-        depths, above = around[element.parent], marks[element.parent]
+        if element.cues not in known:
+            kinds = [_AROUND_BY_CUE[cue] for cue in element.cues if cue in _AROUND_BY_CUE]
+            known[element.cues] = (*weights.extremes(element.cues), kinds)
+        low, high, kinds = known[element.cues]
+        depths, above = around[element.parent], cues[element.parent]
         for kind in kinds:
             depths = (*depths[:kind], element.depth, *depths[kind + 1 :])
         around.append(depths)
         lowest, highest = min(above.lowest, low), max(above.highest, high)
         total = above.total * _PATH_DECAY + low + high
-        marks.append(PathMarks(low, high, lowest, highest, total))
-    return around, marks
+        cues.append(PathCues(low, high, lowest, highest, total))
+    return around, cues
 
 
 def count_siblings(

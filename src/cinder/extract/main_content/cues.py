@@ -1,4 +1,4 @@
-"""Marks: the words by which an element tells what it is for: its tag, classes, id, roles."""
+"""Cues: the words by which an element tells what it is for: its tag, classes, id, roles."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,32 +16,32 @@ _LABELS = ("data-testid", "data-component", "data-hook", "data-test", "aria-labe
 _FURTHER = frozenset(("role", "itemprop", "itemtype", "aria-hidden", *_LABELS))
 
 
-def read_marks(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the marks of an element; `<tag>` is the first."""
+def read_cues(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Return the cues of an element; `<tag>` is the first."""
     said = attributes.get
-    marks = _marks_by_name(tag, said("class"), said("id"))
-    return marks if _FURTHER.isdisjoint(attributes) else (*marks, *_further_marks(attributes))
+    names = f"{(said('class') or '')[:_MAX_CHARS]} {(said('id') or '')[:_MAX_CHARS]}"
+    cues = _cues_by_name(tag, names)
+    return cues if _FURTHER.isdisjoint(attributes) else (*cues, *_further_cues(attributes))
 
 
-class MarkWeights:
-    """How much more, or less, of the text below each mark is content; learned from real pages."""
+class CueWeights:
+    """How much more, or less, of the text below each cue is content; learned from real pages."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._weights = dict(weights)
 
-    def extremes(self, marks: Iterable[str]) -> tuple[float, float]:
-        """Return the lowest and the highest weight of the marks, 0 being that of unknown ones."""
-        found = [self._weights[mark] for mark in marks if mark in self._weights]
+    def extremes(self, cues: Iterable[str]) -> tuple[float, float]:
+        """Return the lowest and the highest weight of the cues, 0 being that of unknown ones."""
+        found = [self._weights[cue] for cue in cues if cue in self._weights]
         return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
 
 
 @lru_cache(maxsize=20_000)
-def _marks_by_name(tag: str, class_name: str | None, element_id: str | None) -> tuple[str, ...]:
-    names = f"{class_name or ''} {element_id or ''}"
+def _cues_by_name(tag: str, names: str) -> tuple[str, ...]:
     return (f"<{tag}>", *_split(names))
 
 
-def _further_marks(attributes: Mapping[str, str | None]) -> Iterator[str]:
+def _further_cues(attributes: Mapping[str, str | None]) -> Iterator[str]:
     said = attributes.get
     if role := said("role"):
         yield f"role={role.lower()[:_MAX_VALUE_CHARS]}"
@@ -53,12 +53,12 @@ def _further_marks(attributes: Mapping[str, str | None]) -> Iterator[str]:
         yield "aria-hidden"
     for name in _LABELS:
         if label := said(name):
-            yield from (f"{name}={word}" for word in _split(label)[:_MAX_LABEL_WORDS])
+            yield from (f"{name}={word}" for word in _split(label[:_MAX_CHARS])[:_MAX_LABEL_WORDS])
 
 
 def _split(names: str) -> tuple[str, ...]:
     """Return the words that names consist of, and each name of several words whole as well."""
-    words = [word for name in names[:_MAX_CHARS].split() for word in _words_of(name)]
+    words = [word for name in names.split() for word in _words_of(name)]
     return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 
