@@ -15,10 +15,10 @@ from training.cue_weights import learn_cue_weights
 from training.folds import fold_of
 from training.pages import LabelledPage
 
-_ROUNDS = 120
+_ROUNDS = 80
 _PARAMETERS = {
     "objective": "cross_entropy",
-    "learning_rate": 0.1,
+    "learning_rate": 0.14,
     "num_leaves": LEAVES_PER_TREE,
     "min_data_in_leaf": 60,
     "feature_fraction": 0.5,
@@ -54,7 +54,12 @@ def feature_rows(page: LabelledPage, weights: CueWeights) -> np.ndarray[Any, Any
     of_page = features.of_page()
     return np.array(
         [
-            (*of_page, *features.of_place(block.owner), *features.of_block(number))
+            (
+                *of_page,
+                *features.of_parent(max(page.tree.elements[block.owner].parent, 0)),
+                *features.of_owner(block.owner),
+                *features.of_block(number),
+            )
             for number, block in enumerate(page.tree.blocks)
         ]
     )

@@ -15,6 +15,10 @@ MAX_ELEMENTS = 400_000
 # What the parser goes through along its stacks and lists; about three nanoseconds each.
 MAX_STEPS = 200_000_000
 _STEPS_PER_SIBLING = 6
+# Up to these numbers no page takes more steps than that, however it is built.
+_MAX_HARMLESS_TAGS = MAX_STEPS // MAX_DEPTH
+_MAX_HARMLESS_COMPARED = 5_000
+_STRETCH = 500
 
 # Elements that hold nothing, or that the next of their kind closes: they do not nest by themselves.
 _FLAT = frozenset(
@@ -25,12 +29,6 @@ _FLAT = frozenset(
     )
 )
 _INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
-_INDENTED_STARTS = frozenset(
-    first + second
-    for name in _INDENTED
-    for first in (name[0], name[0].upper())
-    for second in (name[1], name[1].upper())
-)
 _FOREIGN = frozenset(("svg", "math"))
 # With each one the parser goes through all that came before it: in its list, or on its element.
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
@@ -51,8 +49,8 @@ def find_bomb(html: str) -> str | None:
         return "its elements have too many attributes"
     if len(pieces) > MAX_ELEMENTS and len(_ELEMENT.findall(html)) > MAX_ELEMENTS:
         return "it has too many elements"
-    # Few pages have tags enough to be that deep, and only those are looked through.
-    if len(pieces) > MAX_DEPTH or _may_indent_deeply(pieces):
+    # Few pages may be that deep or that long, and only those are looked through.
+    if _may_be_deep(pieces) or _may_take_long(html.lower()):
         return _find_depth(html)
     return None
 
@@ -75,10 +73,25 @@ def _have_too_many_attributes(pieces: list[str]) -> bool:
     return False
 
 
-def _may_indent_deeply(pieces: list[str]) -> bool:
-    """Whether so many elements may be lists or quotations, by their first two letters."""
-    starts = [piece[:2] for piece in pieces]
-    return sum(map(_INDENTED_STARTS.__contains__, starts)) > MAX_INDENTED_DEPTH
+def _may_be_deep(pieces: list[str]) -> bool:
+    """Whether elements may be nested that deeply if none closes but by a tag of its own."""
+    if len(pieces) > _MAX_HARMLESS_TAGS:
+        return True
+    starts = [piece[:1] for piece in pieces]
+    depth = 0
+    for first in range(0, len(starts), _STRETCH):
+        stretch = starts[first : first + _STRETCH]
+        if depth + len(stretch) > MAX_DEPTH:
+            return True
+        depth = max(0, depth + len(stretch) - 2 * stretch.count("/"))
+    return False
+
+
+def _may_take_long(lowered: str) -> bool:
+    """Whether so many elements may be lists or quotations, or compared with those before them."""
+    indented = sum(lowered.count(f"<{name}") for name in _INDENTED)
+    compared = sum(lowered.count(f"<{name}") for name in _COMPARED)
+    return indented > MAX_INDENTED_DEPTH or compared > _MAX_HARMLESS_COMPARED
 
 
 def _find_depth(html: str) -> str | None:

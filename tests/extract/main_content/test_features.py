@@ -1,6 +1,6 @@
 from cinder.extract.html_tree import parse_html
 from cinder.extract.main_content.cues import CueWeights
-from cinder.extract.main_content.features import PageFeatures
+from cinder.extract.main_content.features import SIZES, PageFeatures
 from cinder.extract.main_content.page_hints import read_hints
 from cinder.model.document import PageMetadata
 from tests.extract.main_content.trees import block_tree
@@ -14,17 +14,19 @@ PAGES = (
 )
 
 
-def rows(html: str) -> list[int]:
+def sizes(html: str) -> set[tuple[int, ...]]:
     tree = block_tree(html)
     hints = read_hints(parse_html(html), PageMetadata(), "https://site.test/")
     features = PageFeatures(tree, hints, CueWeights({"<nav>": -1.0}))
-    return [
-        len((*features.of_page(), *features.of_place(block.owner), *features.of_block(number)))
+    return {
+        (
+            len(features.of_parent(max(tree.elements[block.owner].parent, 0))),
+            len(features.of_owner(block.owner)),
+            len(features.of_block(number)),
+        )
         for number, block in enumerate(tree.blocks)
-    ]
+    }
 
 
-def test_every_block_of_every_page_has_as_many_features() -> None:
-    lengths = {length for html in PAGES for length in rows(html)}
-
-    assert len(lengths) == 1
+def test_every_block_of_every_page_has_as_many_features_as_the_scorer_expects() -> None:
+    assert {size for html in PAGES for size in sizes(html)} == {SIZES}

@@ -11,6 +11,11 @@ SPLITS = (Split(0, 0, 1.0, 0, 1), Split(0, 1, 3.0, 1, 2), Split(1, 1, 2.0, 0, 1)
 LEAVES = ([0.5, -1.0, 2.0], [0.25, -0.25])
 
 
+def probability(total: float) -> object:
+    """Return what compares equal to the probability that a sum of leaves stands for."""
+    return pytest.approx(1 / (1 + math.exp(-total)))
+
+
 def walk(row: tuple[float, float]) -> float:
     """Return what walking the two trees gives."""
     first = 0.5 if row[0] <= 1 else -1.0 if row[1] <= 3 else 2.0
@@ -21,20 +26,24 @@ def walk(row: tuple[float, float]) -> float:
 def test_masks_find_the_leaves_that_walking_finds(row: tuple[float, float]) -> None:
     forest = Forest(SPLITS, LEAVES, features=2)
 
-    assert forest.score(forest.reachable(row, 0)) == pytest.approx(1 / (1 + math.exp(-walk(row))))
+    assert forest.score(forest.part(0, 2).reachable(row)) == pytest.approx(
+        1 / (1 + math.exp(-walk(row)))
+    )
 
 
 def test_a_value_at_a_threshold_goes_left() -> None:
     forest = Forest(SPLITS, LEAVES, features=2)
 
-    assert forest.score(forest.reachable((1.0, 2.0), 0)) == pytest.approx(1 / (1 + math.exp(-0.75)))
+    assert forest.score(forest.part(0, 2).reachable((1.0, 2.0))) == pytest.approx(
+        1 / (1 + math.exp(-0.75))
+    )
 
 
 def test_a_row_may_come_in_parts() -> None:
     forest = Forest(SPLITS, LEAVES, features=2)
-    parts = forest.reachable((4.0,), 0) & forest.reachable((2.5,), 1)
+    parts = forest.part(0, 1).reachable((4.0,)) & forest.part(1, 1).reachable((2.5,))
 
-    assert forest.score(parts) == forest.score(forest.reachable((4.0, 2.5), 0))
+    assert forest.score(parts) == forest.score(forest.part(0, 2).reachable((4.0, 2.5)))
 
 
 def test_a_full_tree_has_all_its_leaves() -> None:
@@ -42,5 +51,5 @@ def test_a_full_tree_has_all_its_leaves() -> None:
     splits = [Split(0, 0, float(leaf), leaf, leaf + 1) for leaf in range(last)]
     forest = Forest(splits, [[float(leaf) for leaf in range(LEAVES_PER_TREE)]], features=1)
 
-    found = [forest.score(forest.reachable((leaf - 0.5,), 0)) for leaf in (0, 1, last, 99)]
-    assert found == [pytest.approx(1 / (1 + math.exp(-value))) for value in (0, 1, last, last)]
+    found = [forest.score(forest.part(0, 1).reachable((leaf - 0.5,))) for leaf in (0, 1, last, 99)]
+    assert found == [probability(value) for value in (0, 1, last, last)]

@@ -54,3 +54,10 @@ def test_the_innermost_wrapper_of_all_words_and_pictures_comes_back() -> None:
     tree = read_blocks(body)
 
     assert prune(tree, {1, 2}).tag == "main"
+
+
+def test_a_figure_amid_the_text_stays_without_a_caption_that_was_not_chosen() -> None:
+    figure = "<figure><img src='a.png'><figcaption>caption</figcaption></figure>"
+    html = f"<article><p>text text</p>{figure}<p>text text</p></article>"
+
+    assert '<figure><img src="a.png"></figure>' in pruned(html, "text")

@@ -16,12 +16,11 @@ def test_a_doubtful_block_is_chosen_where_there_is_nothing_better() -> None:
     assert choose_blocks(tree, [0.3, 0.01]) == {0}
 
 
-def test_the_cells_of_a_row_stay_together() -> None:
-    tree = block_tree(
-        f"<table><tr><td>{LONG}<td>{LONG}<tr><td>{LONG}<td>{LONG}</table>",
-    )
+def test_a_table_is_chosen_whole_or_not_at_all() -> None:
+    table = f"<table><tr><td>{LONG}<td>{LONG}</table>"
+    tree = block_tree(f"{table}{table}")
 
-    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1]) == {0, 1}
+    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.2]) == {0, 1}
 
 
 def test_a_page_without_blocks_has_nothing_to_choose() -> None:

@@ -33,8 +33,9 @@ class Element:
     """The element itself or, for one inside a line of text, the block element around it."""
     top: LexborNode
     """The outermost element of the line of text that it stands in; the owner for block elements."""
-    cues: tuple[str, ...]
-    class_name: str | None
+    cues: tuple[str, ...] = ()
+    """What it tells by its names; nothing for one inside a line of text."""
+    class_name: str | None = None
     in_link: bool = False
     words: int = 0
     link_words: int = 0
@@ -111,26 +112,24 @@ class _Reader:
         self._index_of[node.mem_id] = index
         parent_node = node.parent
         parent_index = self._index_of.get(parent_node.mem_id, -1) if parent_node else -1
-        attributes = node.attributes
-        cues = read_cues(tag, attributes)
-        class_name = attributes.get("class")
         if parent_index < 0:
-            root = Element(node, -1, tag, 0, index, node, cues, class_name)
-            self.elements.append(root)
+            self.elements.append(Element(node, -1, tag, 0, index, node))
             return
         parent = self.elements[parent_index]
-        in_link = parent.in_link or tag == "a"
-        depth = parent.depth + 1
         # Whatever marks up the lines of a listing, the listing is one text.
         if tag in _INLINE or self.elements[parent.owner].tag == "pre":
-            owner, top = parent.owner, node if parent.owner == parent_index else parent.top
+            top = node if parent.owner == parent_index else parent.top
+            element = Element(node, parent_index, tag, parent.depth + 1, parent.owner, top)
             if tag == "br" and self._block is not None:
                 self._block.pieces.append("\n")
         else:
-            owner, top, self._block = index, node, None
-        self.elements.append(
-            Element(node, parent_index, tag, depth, owner, top, cues, class_name, in_link)
-        )
+            element = Element(node, parent_index, tag, parent.depth + 1, index, node)
+            attributes = node.attributes
+            element.cues = read_cues(tag, attributes)
+            element.class_name = attributes.get("class")
+            self._block = None
+        element.in_link = parent.in_link or tag == "a"
+        self.elements.append(element)
 
     def add_text(self, node: LexborNode) -> None:
         text = node.text_content or ""

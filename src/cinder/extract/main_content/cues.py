@@ -18,6 +18,8 @@ _FURTHER = frozenset(("role", "itemprop", "itemtype", "aria-hidden", *_LABELS))
 
 def read_cues(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]:
     """Return the cues of an element; `<tag>` is the first."""
+    if not attributes:
+        return _cues_by_name(tag, "")
     said = attributes.get
     names = f"{(said('class') or '')[:_MAX_CHARS]} {(said('id') or '')[:_MAX_CHARS]}"
     cues = _cues_by_name(tag, names)

@@ -8,6 +8,7 @@ from cinder.extract.main_content.blocks import BlockTree, Element
 from cinder.extract.main_content.cues import CueWeights
 from cinder.extract.main_content.page_hints import PageHints
 from cinder.extract.main_content.structure import (
+    AROUND,
     count_siblings,
     find_container,
     find_nearest,
@@ -16,12 +17,15 @@ from cinder.extract.main_content.structure import (
 
 _WORD = re.compile(r"\w+")
 # A block is known by how it begins; the rest of a long one adds nothing but time.
-_HEAD_CHARS = 300
-_CHROME_PHRASE = re.compile(
-    r"(?i)\b(?:copyright|all rights reserved|privacy policy|terms of|cookies?|subscribe|"
-    r"newsletter|sign up|log ?in|sign in|share|follow us|read more|related|you may also|"
-    r"comments?|reply|advertisement|sponsored|skip to|menu|search|add to cart|click here|"
-    r"learn more|view all|see all|load more|shop now)\b|©"
+_HEAD_CHARS = 120
+_LETTERING_CHARS = 60
+_CHROME_WORDS = frozenset(
+    (
+        *("advertisement", "basket", "cart", "comment", "comments", "cookie", "cookies"),
+        *("copyright", "download", "follow", "login", "menu", "newsletter", "policy", "privacy"),
+        *("register", "related", "reply", "reserved", "search", "share", "shop", "sign"),
+        *("sponsored", "subscribe", "terms", "view"),
+    )
 )
 _ENDINGS = dict.fromkeys(".!?\u3002\uff01\uff1f", 1) | {":": 2, "…": 3}
 _SHAPES = {"div": 1, "p": 2, "li": 3, "td": 4, "th": 4, "dt": 5, "dd": 5, "pre": 6, "section": 7}
@@ -33,8 +37,15 @@ _REPEATS_LEVELS_UP = 7
 _REPEATS_MIN = 3
 
 
+# How many features a parent, an owner and a block have; those of the page come first.
+_PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * _LEVELS_UP + 6
+_OWNER_SIZE = 2 + 5 + 4 + 6
+_BLOCK_SIZE = 14 + 4 + 9
+SIZES = (_PARENT_SIZE, _OWNER_SIZE, _BLOCK_SIZE)
+
+
 class PageFeatures:
-    """The features of every block of one page, in three parts: of the page, its place, itself."""
+    """The features of every block of one page: of the page, its parent, its owner, itself."""
 
     def __init__(self, tree: BlockTree, hints: PageHints, weights: CueWeights) -> None:
         self._tree = tree
@@ -46,7 +57,7 @@ class PageFeatures:
         self._around, self._cues = read_paths(tree, weights)
         self._siblings, self._ranks = count_siblings(tree)
         self._container = find_container(tree)
-        self._nearest = find_nearest(tree, self._container)
+        self._meeting, self._large = find_nearest(tree, self._container)
         self._first_h1 = self._find_first_h1()
         self._words_before = _running_totals([block.words for block in self._blocks])
         self._links_before = _running_totals([block.link_words for block in self._blocks])
@@ -76,26 +87,34 @@ class PageFeatures:
             *self._hints.values,
         )
 
-    def of_place(self, index: int) -> tuple[float, ...]:
-        """Return what an element that owns blocks tells by where it stands."""
-        elements = self._elements
-        element = elements[index]
-        parent = element.parent if element.parent >= 0 else index
-        grandparent = elements[parent].parent if elements[parent].parent >= 0 else parent
-        cues = self._cues
+    def of_parent(self, index: int) -> tuple[float, ...]:
+        """Return what the parent of elements that own blocks tells by where it stands."""
+        element = self._elements[index]
+        above = element.parent if element.parent >= 0 else index
         return (
             element.depth,
-            _SHAPES.get(element.tag, 0),
-            _HEADINGS.get(element.tag, 0),
             *(
                 element.depth - depth if depth >= 0 else _NOT_AROUND
                 for depth in self._around[index]
             ),
-            *cues[index],
-            *cues[parent],
-            *cues[grandparent][:2],
+            *self._cues[index],
+            *self._cues[above][:2],
             *self._levels_up(element),
             *self._containment(index),
+        )
+
+    def of_owner(self, index: int) -> tuple[float, ...]:
+        """Return what an element that owns blocks tells itself."""
+        element = self._elements[index]
+        words = element.words or 1
+        return (
+            _SHAPES.get(element.tag, 0),
+            _HEADINGS.get(element.tag, 0),
+            *self._cues[index],
+            element.words,
+            element.link_words / words,
+            element.words / (element.blocks or 1),
+            element.prose_words / words,
             *self._repetition(index),
         )
 
@@ -105,7 +124,7 @@ class PageFeatures:
 
     def _levels_up(self, element: Element) -> list[float]:
         found: list[float] = []
-        for _ in range(_LEVELS_UP + 1):
+        for _ in range(_LEVELS_UP):
             words = element.words or 1
             found += (
                 element.words,
@@ -120,10 +139,9 @@ class PageFeatures:
     def _containment(self, index: int) -> tuple[float, ...]:
         """Return how far away the page's container is, and the next ancestor that is large."""
         whole = max(self._tree.root.words, 1)
-        place = self._nearest[index]
-        meeting, large = self._elements[place.meeting], self._elements[place.large]
+        meeting, large = self._elements[self._meeting[index]], self._elements[self._large[index]]
         return (
-            self._container[place.meeting],
+            self._container[self._meeting[index]],
             self._elements[index].depth - meeting.depth,
             meeting.words / whole,
             self._elements[index].depth - large.depth,
@@ -151,7 +169,8 @@ class PageFeatures:
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
-        length = len(head) or 1
+        lettering = head[:_LETTERING_CHARS]
+        length = len(lettering) or 1
         said = set(_WORD.findall(head.lower()))
         in_title = len(said & self._hints.title_words)
         stops = text.count(".") + text.count("!") + text.count("?") + text.count("\u3002")
@@ -163,10 +182,10 @@ class PageFeatures:
             stops,
             stops / words,
             commas / words,
-            sum(map(str.isdigit, head)) / length,
-            sum(map(str.isupper, head)) / length,
+            sum(map(str.isdigit, lettering)) / length,
+            sum(map(str.isupper, lettering)) / length,
             _ENDINGS.get(text[-1:], 0),
-            len(_CHROME_PHRASE.findall(head)),
+            len(said & _CHROME_WORDS),
             self._copies[head],
             in_title / (len(said) or 1),
             in_title / (len(self._hints.title_words) or 1),

@@ -11,6 +11,7 @@ import struct
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import getitem
 
 LEAVES_PER_TREE = 32
 
@@ -34,6 +35,7 @@ class Forest:
     def __init__(
         self, splits: Sequence[Split], leaves: Sequence[Sequence[float]], features: int
     ) -> None:
+        self.features = features
         self._lanes = struct.Struct(f"<{len(leaves)}I")
         self._lowest_bits = sum(1 << (tree * LEAVES_PER_TREE) for tree in range(len(leaves)))
         self._values = [{1 << leaf: value for leaf, value in enumerate(tree)} for tree in leaves]
@@ -55,18 +57,29 @@ class Forest:
             masks.append(masks[-1] & ~(ruled_out << (split.tree * LEAVES_PER_TREE)))
         return [split.threshold for split in splits], masks
 
-    def reachable(self, values: Sequence[float], first_feature: int) -> int:
-        """Return the leaves that some of the features leave; rows are built up from such parts."""
-        left = self._whole
-        for value, column in zip(values, self._columns[first_feature:], strict=False):
-            if column is not None:
-                thresholds, masks = column
-                left &= masks[bisect_left(thresholds, value)]
-        return left
+    def part(self, first_feature: int, features: int) -> "Part":
+        """Return the part of the forest that asks for some of the features of a row."""
+        columns = self._columns[first_feature : first_feature + features]
+        used = [(place, *column) for place, column in enumerate(columns) if column is not None]
+        return Part(self._whole, used)
 
     def score(self, reachable: int) -> float:
-        """Return the probability that the leaves left over by all features stand for."""
+        """Return the probability that the leaves left over by all parts stand for."""
         lowest = reachable & ~(reachable - self._lowest_bits)
         lanes = self._lanes.unpack(lowest.to_bytes(self._lanes.size, "little"))
-        total = sum([values[lane] for values, lane in zip(self._values, lanes, strict=True)])
-        return 1 / (1 + math.exp(-total))
+        return 1 / (1 + math.exp(-sum(map(getitem, self._values, lanes))))
+
+
+class Part:
+    """The splits on some features; rows share what their common parts leave."""
+
+    def __init__(self, whole: int, used: list[tuple[int, list[float], list[int]]]) -> None:
+        self._whole = whole
+        self._used = used
+
+    def reachable(self, values: Sequence[float]) -> int:
+        """Return the leaves that the values of these features leave."""
+        left = self._whole
+        for place, thresholds, masks in self._used:
+            left &= masks[bisect_left(thresholds, values[place])]
+        return left

@@ -52,6 +52,8 @@ class PageHints:
     values: tuple[float, ...]
     title_words: frozenset[str]
     description_words: frozenset[str]
+    is_article: bool = False
+    """Whether it says of itself that it is one."""
 
 
 def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> PageHints:
@@ -60,15 +62,17 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
     graph = metadata.open_graph
     titles = f"{metadata.title or ''} {graph.get('og:title', '')}"
     og_type = graph.get("og:type", "").lower()
+    schema = tuple(_schema_values(metadata.json_ld))
     values = (
         float("article" in og_type),
         float("product" in og_type),
         float(og_type == "website"),
-        *_schema_values(metadata.json_ld),
+        *schema,
         *_address_values(url),
         *(float(any(name in generator for name in names)) for names in _GENERATOR_KINDS),
     )
-    return PageHints(values, _words(titles), _words(metadata.description or ""))
+    is_article = "article" in og_type or bool(schema[0])
+    return PageHints(values, _words(titles), _words(metadata.description or ""), is_article)
 
 
 def _generator(tree: LexborHTMLParser) -> str:

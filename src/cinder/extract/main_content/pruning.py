@@ -33,21 +33,35 @@ def _count_kept_words(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
 
 
 def _find_dropped(tree: BlockTree, kept: Sequence[int]) -> Iterator[LexborNode]:
-    """Yield the outermost elements that held words and kept none, and the pictures among them.
+    """Yield the elements that held words and kept none, and the pictures that go with them.
 
-    A picture without words of its own stays where at least half of the words around it do.
+    A picture stays where at least half of the words around it do. A figure lends its own words,
+    the caption, no weight: only they go where the caption was not chosen.
     """
-    nearest: list[int] = []
+    around: list[int] = []
+    figures = _find_staying_figures(tree, kept)
     for index, element in enumerate(tree.elements):
-        around = nearest[element.parent] if element.parent >= 0 else 0
-        nearest.append(index if element.words else around)
+        above = around[element.parent] if element.parent >= 0 else 0
+        around.append(index if element.words and index not in figures else above)
         if element.words:
-            is_dropped = not kept[index] and element.owner == index and bool(kept[element.parent])
+            is_dropped = not kept[index] and element.owner == index and index not in figures
         else:
-            is_lonely = kept[around] * 2 < tree.elements[around].words
+            is_lonely = kept[above] * 2 < tree.elements[above].words
             is_dropped = element.tag in _PICTURES and is_lonely
         if is_dropped:
             yield element.node
+
+
+def _find_staying_figures(tree: BlockTree, kept: Sequence[int]) -> set[int]:
+    """Return the figures in whose parents at least half of the other words stay."""
+    return {
+        index
+        for index, element in enumerate(tree.elements)
+        if element.tag == "figure"
+        and element.parent >= 0
+        and kept[element.parent] * 2 >= tree.elements[element.parent].words - element.words
+        and kept[element.parent]
+    }
 
 
 def _find_dropped_runs(

@@ -7,11 +7,12 @@ import gzip
 import json
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import Self
 
 from cinder.extract.main_content.blocks import BlockTree
 from cinder.extract.main_content.cues import CueWeights
-from cinder.extract.main_content.features import PageFeatures
+from cinder.extract.main_content.features import SIZES, PageFeatures
 from cinder.extract.main_content.forest import Forest, Split
 from cinder.extract.main_content.page_hints import PageHints
 
@@ -24,6 +25,12 @@ class BlockScorer:
     def __init__(self, weights: CueWeights, forest: Forest) -> None:
         self._weights = weights
         self._forest = forest
+        first = forest.features - sum(SIZES)
+        self._page = forest.part(0, first)
+        self._parent, self._owner, self._block = (
+            forest.part(start, size)
+            for start, size in zip(accumulate(SIZES, initial=first), SIZES, strict=False)
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -37,19 +44,17 @@ class BlockScorer:
         """Return the probability of each block, in document order."""
         if not tree.blocks:
             return []
-        features, forest = PageFeatures(tree, hints, self._weights), self._forest
-        page = features.of_page()
-        of_page = forest.reachable(page, 0)
-        of_places: dict[int, tuple[int, int]] = {}
+        features = PageFeatures(tree, hints, self._weights)
+        page = self._page.reachable(features.of_page())
+        below: dict[int, int] = {}
         scores: list[float] = []
         for number, block in enumerate(tree.blocks):
-            if block.owner not in of_places:
-                place = features.of_place(block.owner)
-                left = of_page & forest.reachable(place, len(page))
-                of_places[block.owner] = left, len(page) + len(place)
-            left, first = of_places[block.owner]
-            left &= forest.reachable(features.of_block(number), first)
-            scores.append(forest.score(left))
+            parent = max(tree.elements[block.owner].parent, 0)
+            if parent not in below:
+                below[parent] = page & self._parent.reachable(features.of_parent(parent))
+            left = below[parent] & self._owner.reachable(features.of_owner(block.owner))
+            left &= self._block.reachable(features.of_block(number))
+            scores.append(self._forest.score(left))
         return scores
 
 

@@ -1,15 +1,14 @@
 """The structure of a page: what is around each element, which are alike, where the prose is."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cinder.extract.main_content.blocks import BlockTree
 from cinder.extract.main_content.cues import CueWeights
 
 # The elements around a block that tell something by how many levels up they are.
-_AROUND = ("article", "main", "footer", "list", "table", "section", "details", "cell")
-_AROUND_BY_CUE = {f"<{name}>": index for index, name in enumerate(_AROUND)} | {
-    cue: _AROUND.index(name)
+AROUND = ("article", "main", "footer", "list", "table", "section", "details", "cell")
+_AROUND_BY_CUE = {f"<{name}>": index for index, name in enumerate(AROUND)} | {
+    cue: AROUND.index(name)
     for cue, name in (
         *(("<ul>", "list"), ("<ol>", "list"), ("<td>", "cell"), ("<th>", "cell")),
         *(("role=main", "main"), ("role=contentinfo", "footer"), ("role=article", "article")),
@@ -20,28 +19,9 @@ _LARGE_SHARE = 0.3
 _PATH_DECAY = 0.85
 
 
-class PathCues(NamedTuple):
-    """The weights of the cues on the path down to an element."""
-
-    low: float
-    """Its own lowest."""
-    high: float
-    """Its own highest."""
-    lowest: float
-    """The lowest on the path."""
-    highest: float
-    """The highest on the path."""
-    total: float
-    """The sum along the path, in which what is farther up counts less."""
-
-
-class Nearest(NamedTuple):
-    """The next element up, or the element itself, that has a property."""
-
-    meeting: int
-    """The first that also holds the container."""
-    large: int
-    """The first that holds a good share of the page's words."""
+# The weights of an element's own cues, lowest and highest; of all on the path down to it; and the
+# sum along the path, in which what is farther up counts less. A plain tuple: there are thousands.
+PathCues = tuple[float, float, float, float, float]
 
 
 def read_paths(
@@ -51,22 +31,25 @@ def read_paths(
     around: list[tuple[int, ...]] = []
     cues: list[PathCues] = []
     known: dict[tuple[str, ...], tuple[float, float, list[int]]] = {}
-    for element in tree.elements:
+    for index, element in enumerate(tree.elements):
         if element.parent < 0:
-            around.append((-1,) * len(_AROUND))
-            cues.append(PathCues(0.0, 0.0, 0.0, 0.0, 0.0))
+            around.append((-1,) * len(AROUND))
+            cues.append((0.0, 0.0, 0.0, 0.0, 0.0))
+            continue
+        if element.owner != index:
+            around.append(around[element.parent])
+            cues.append(cues[element.parent])
             continue
         if element.cues not in known:
             kinds = [_AROUND_BY_CUE[cue] for cue in element.cues if cue in _AROUND_BY_CUE]
             known[element.cues] = (*weights.extremes(element.cues), kinds)
         low, high, kinds = known[element.cues]
-        depths, above = around[element.parent], cues[element.parent]
+        depths, (_, _, lowest, highest, total) = around[element.parent], cues[element.parent]
         for kind in kinds:
             depths = (*depths[:kind], element.depth, *depths[kind + 1 :])
         around.append(depths)
-        lowest, highest = min(above.lowest, low), max(above.highest, high)
-        total = above.total * _PATH_DECAY + low + high
-        cues.append(PathCues(low, high, lowest, highest, total))
+        total = total * _PATH_DECAY + low + high
+        cues.append((low, high, min(lowest, low), max(highest, high), total))
     return around, cues
 
 
@@ -105,14 +88,17 @@ def find_container(tree: BlockTree) -> dict[int, int]:
     return {index: up for up, index in enumerate(reversed(chain))}
 
 
-def find_nearest(tree: BlockTree, container: Mapping[int, int]) -> list[Nearest]:
-    """Return, for each element, the next one up that is around the container, or large."""
+def find_nearest(tree: BlockTree, container: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """Return, for each element, the next one up that is around the container, and a large one.
+
+    An element may itself be both. Large is what holds a good share of the page's words.
+    """
     enough = tree.root.words * _LARGE_SHARE
-    found: list[Nearest] = []
+    meeting: list[int] = []
+    large: list[int] = []
     for index, element in enumerate(tree.elements):
-        above = found[element.parent] if element.parent >= 0 else Nearest(0, 0)
-        is_meeting, is_large = index in container, element.words >= enough
-        found.append(
-            Nearest(index if is_meeting else above.meeting, index if is_large else above.large)
-        )
-    return found
+        is_around = element.parent < 0 or index in container
+        is_large = element.parent < 0 or element.words >= enough
+        meeting.append(index if is_around else meeting[element.parent])
+        large.append(index if is_large else large[element.parent])
+    return meeting, large

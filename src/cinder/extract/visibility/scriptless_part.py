@@ -15,10 +15,10 @@ _MIN_RATIO = 1.5
 
 def show_scriptless_part(root: LexborNode) -> None:
     """Unwrap the largest `noscript` below `root` if the page is in it."""
-    parts = [(len(visible_text(part)), part) for part in root.css("noscript")]
-    size, largest = max(parts, key=lambda pair: pair[0], default=(0, None))
-    if largest is None or size < _MIN_CHARS:
+    parts = [part for part in root.css("noscript") if len(part.text()) >= _MIN_CHARS]
+    sizes = [len(visible_text(part)) for part in parts]
+    if max(sizes, default=0) < _MIN_CHARS:
         return
-    rest = len(visible_text(root)) - sum(length for length, _ in parts)
-    if size >= rest * _MIN_RATIO:
+    size, largest = max(zip(sizes, parts, strict=True), key=lambda pair: pair[0])
+    if size >= (len(visible_text(root)) - sum(sizes)) * _MIN_RATIO:
         largest.unwrap()

@@ -1,0 +1,116 @@
+"""Keeps together what belongs together: blocks are scored each for itself, and read as parts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cinder.extract.main_content.blocks import Block, BlockTree
+
+_CELLS = frozenset(("td", "th"))
+_LISTS = frozenset(("ul", "ol", "dl"))
+_LISTING_LEVELS_UP = 3
+_MIN_SHARE = 0.5
+# A main element with no more words than this is read whole, if half of it is content.
+_SMALL_MAIN_WORDS = 150
+
+
+def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
+    """Give all cells of a table the same score: one that lost some would be misread.
+
+    Only cells that hold text and nothing else count; those of a layout hold elements.
+    """
+    tables = _nearest(tree, frozenset(("table",)))
+    groups = [
+        tables[block.owner] if tree.elements[block.owner].tag in _CELLS else -1
+        for block in tree.blocks
+    ]
+    means = _means(tree.blocks, groups, scores)
+    return [means.get(group, score) for group, score in zip(groups, scores, strict=True)]
+
+
+def lift_listings(tree: BlockTree, scores: Sequence[float]) -> list[float]:
+    """Give a listing at least the score of the text around it: code reads unlike any prose."""
+    if not any(tree.elements[block.owner].tag == "pre" for block in tree.blocks):
+        return list(scores)
+    prose = [
+        (block, score)
+        for block, score in zip(tree.blocks, scores, strict=True)
+        if tree.elements[block.owner].tag != "pre"
+    ]
+    parents = [tree.elements[block.owner].parent for block, _ in prose]
+    above = [tree.elements[parent].parent if parent >= 0 else -1 for parent in parents]
+    around = _means([block for block, _ in prose] * 2, parents + above, [s for _, s in prose] * 2)
+    return [
+        max(score, _mean_around(tree, block, around))
+        if tree.elements[block.owner].tag == "pre"
+        else score
+        for block, score in zip(tree.blocks, scores, strict=True)
+    ]
+
+
+def complete(tree: BlockTree, chosen: set[int], *, with_heading: bool) -> set[int]:
+    """Add what the chosen blocks would be torn from.
+
+    That is the rest of a list or of a small main element of which half was chosen and, if wanted,
+    the page's heading where it has one.
+    """
+    lists = _nearest(tree, _LISTS)
+    chosen = _fill(tree, chosen, [lists[block.owner] for block in tree.blocks])
+    mains = _nearest(tree, frozenset(_small_mains(tree)), by_index=True)
+    chosen = _fill(tree, chosen, [mains[block.owner] for block in tree.blocks])
+    return chosen | _only_heading(tree) if with_heading else chosen
+
+
+def _nearest(
+    tree: BlockTree, wanted: frozenset[str] | frozenset[int], *, by_index: bool = False
+) -> list[int]:
+    """Return, for each element, the innermost of the wanted ones around it or it itself, or -1."""
+    found: list[int] = []
+    for index, element in enumerate(tree.elements):
+        is_wanted = (index if by_index else element.tag) in wanted
+        above = found[element.parent] if element.parent >= 0 else -1
+        found.append(index if is_wanted else above)
+    return found
+
+
+def _means(
+    blocks: Sequence[Block], groups: Sequence[int], scores: Sequence[float]
+) -> dict[int, float]:
+    """Return the mean score of each group, by words; -1 is no group."""
+    totals: dict[int, tuple[float, int]] = {}
+    for block, group, score in zip(blocks, groups, scores, strict=True):
+        if group >= 0:
+            total, words = totals.get(group, (0.0, 0))
+            totals[group] = total + score * block.words, words + block.words
+    return {group: total / words for group, (total, words) in totals.items()}
+
+
+def _mean_around(tree: BlockTree, block: Block, around: Mapping[int, float]) -> float:
+    index = tree.elements[block.owner].parent
+    for _ in range(_LISTING_LEVELS_UP):
+        if index in around:
+            return around[index]
+        index = tree.elements[index].parent if index >= 0 else -1
+    return 0.0
+
+
+def _fill(tree: BlockTree, chosen: set[int], groups: Sequence[int]) -> set[int]:
+    """Add the blocks of every group of which at least half the words are chosen."""
+    picked = [float(number in chosen) for number in range(len(groups))]
+    shares = _means(tree.blocks, groups, picked)
+    whole = {group for group, share in shares.items() if share >= _MIN_SHARE}
+    return chosen | {number for number, group in enumerate(groups) if group in whole}
+
+
+def _small_mains(tree: BlockTree) -> Iterable[int]:
+    """Return the main element, or else the only article, if it is small."""
+    for tag in ("main", "article"):
+        found = [index for index, element in enumerate(tree.elements) if element.tag == tag]
+        if found:
+            is_small = tree.elements[found[0]].words <= _SMALL_MAIN_WORDS
+            return found if len(found) == 1 and is_small else ()
+    return ()
+
+
+def _only_heading(tree: BlockTree) -> set[int]:
+    owners = (tree.elements[block.owner].tag for block in tree.blocks)
+    found = {number for number, tag in enumerate(owners) if tag == "h1"}
+    return found if len(found) == 1 else set()
