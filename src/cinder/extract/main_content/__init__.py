@@ -14,6 +14,5 @@ __all__ = ["keep_main_content"]
 def keep_main_content(root: LexborNode, hints: PageHints, scorer: BlockScorer) -> LexborNode:
     """Return the element that holds the page's main content, and nothing else any more."""
     tree = read_blocks(root)
-    scores = scorer.score(tree, hints)
-    # The title of an article is told beside it; elsewhere the heading says what is being read.
-    return prune(tree, choose_blocks(tree, scores, with_heading=not hints.is_article))
+    chosen = choose_blocks(tree, scorer.score(tree, hints), is_article=hints.is_article)
+    return prune(tree, chosen)

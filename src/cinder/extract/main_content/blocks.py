@@ -61,8 +61,8 @@ class Block:
 
     @property
     def text(self) -> str:
-        """The run's text as the page has it."""
-        return "".join(self.pieces)
+        """The run's text; what stands in elements of its own is set apart by a space."""
+        return " ".join(self.pieces)
 
     @property
     def prose_words(self) -> int:
@@ -89,7 +89,7 @@ class BlockTree:
 def read_blocks(root: LexborNode) -> BlockTree:
     """Return the blocks below an element from which all that is invisible has been removed."""
     reader = _Reader()
-    for node in root.traverse(include_text=True):
+    for node in root.traverse(include_text=True, skip_empty=True):
         if node.is_text_node:
             reader.add_text(node)
         elif node.is_element_node:
@@ -136,8 +136,6 @@ class _Reader:
         words = len(text.split())
         block = self._block
         if not words:
-            if block is not None and text:
-                block.pieces.append(" ")
             return
         parent_node = node.parent
         parent_index = self._index_of.get(parent_node.mem_id, -1) if parent_node else -1

@@ -8,8 +8,19 @@ _CELLS = frozenset(("td", "th"))
 _LISTS = frozenset(("ul", "ol", "dl"))
 _LISTING_LEVELS_UP = 3
 _MIN_SHARE = 0.5
-# A main element with no more words than this is read whole, if half of it is content.
-_SMALL_MAIN_WORDS = 150
+# A page or a main element with no more words than this is read whole: there is too little of it
+# to tell its parts apart.
+_SMALL_WORDS = 150
+_CHROME = frozenset(
+    (
+        *("<nav>", "<aside>", "<footer>", "<menu>", "<form>", "<select>", "<button>", "<dialog>"),
+        *("role=navigation", "role=complementary", "role=contentinfo", "role=banner"),
+        *("role=search", "role=menu", "role=dialog", "role=alertdialog", "ad", "ads", "advert"),
+        *("advertisement", "breadcrumb", "breadcrumbs", "consent", "cookie", "cookies", "modal"),
+        *("newsletter", "pagination", "popup", "promo", "related", "share", "sidebar", "social"),
+        *("sponsored", "subscribe"),
+    )
+)
 
 
 def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
@@ -46,17 +57,19 @@ def lift_listings(tree: BlockTree, scores: Sequence[float]) -> list[float]:
     ]
 
 
-def complete(tree: BlockTree, chosen: set[int], *, with_heading: bool) -> set[int]:
+def complete(tree: BlockTree, chosen: set[int]) -> set[int]:
     """Add what the chosen blocks would be torn from.
 
-    That is the rest of a list or of a small main element of which half was chosen and, if wanted,
-    the page's heading where it has one.
+    That is the rest of a list or of a small main element of which half was chosen, all but the
+    chrome of a small page, and the page's heading where it has one.
     """
+    if tree.root.words <= _SMALL_WORDS:
+        chosen = chosen | _find_unchromed(tree)
     lists = _nearest(tree, _LISTS)
     chosen = _fill(tree, chosen, [lists[block.owner] for block in tree.blocks])
     mains = _nearest(tree, frozenset(_small_mains(tree)), by_index=True)
     chosen = _fill(tree, chosen, [mains[block.owner] for block in tree.blocks])
-    return chosen | _only_heading(tree) if with_heading else chosen
+    return chosen | _only_heading(tree)
 
 
 def _nearest(
@@ -105,9 +118,18 @@ def _small_mains(tree: BlockTree) -> Iterable[int]:
     for tag in ("main", "article"):
         found = [index for index, element in enumerate(tree.elements) if element.tag == tag]
         if found:
-            is_small = tree.elements[found[0]].words <= _SMALL_MAIN_WORDS
+            is_small = tree.elements[found[0]].words <= _SMALL_WORDS
             return found if len(found) == 1 and is_small else ()
     return ()
+
+
+def _find_unchromed(tree: BlockTree) -> set[int]:
+    """Return the blocks that stand in no part of a page's chrome."""
+    is_chrome: list[bool] = []
+    for element in tree.elements:
+        above = element.parent >= 0 and is_chrome[element.parent]
+        is_chrome.append(above or not _CHROME.isdisjoint(element.cues))
+    return {number for number, block in enumerate(tree.blocks) if not is_chrome[block.owner]}
 
 
 def _only_heading(tree: BlockTree) -> set[int]:

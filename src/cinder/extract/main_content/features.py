@@ -18,7 +18,6 @@ from cinder.extract.main_content.structure import (
 _WORD = re.compile(r"\w+")
 # A block is known by how it begins; the rest of a long one adds nothing but time.
 _HEAD_CHARS = 120
-_LETTERING_CHARS = 60
 _CHROME_WORDS = frozenset(
     (
         *("advertisement", "basket", "cart", "comment", "comments", "cookie", "cookies"),
@@ -40,7 +39,7 @@ _REPEATS_MIN = 3
 # How many features a parent, an owner and a block have; those of the page come first.
 _PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * _LEVELS_UP + 6
 _OWNER_SIZE = 2 + 5 + 4 + 6
-_BLOCK_SIZE = 14 + 4 + 9
+_BLOCK_SIZE = 11 + 4 + 9
 SIZES = (_PARENT_SIZE, _OWNER_SIZE, _BLOCK_SIZE)
 
 
@@ -169,8 +168,6 @@ class PageFeatures:
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
-        lettering = head[:_LETTERING_CHARS]
-        length = len(lettering) or 1
         said = set(_WORD.findall(head.lower()))
         in_title = len(said & self._hints.title_words)
         stops = text.count(".") + text.count("!") + text.count("?") + text.count("\u3002")
@@ -179,11 +176,8 @@ class PageFeatures:
             words,
             len(text) / words,
             block.link_words / words,
-            stops,
             stops / words,
             commas / words,
-            sum(map(str.isdigit, lettering)) / length,
-            sum(map(str.isupper, lettering)) / length,
             _ENDINGS.get(text[-1:], 0),
             len(said & _CHROME_WORDS),
             self._copies[head],

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 
 from cinder.extract.main_content.blocks import BlockTree
-from cinder.extract.main_content.coherence import complete, level_tables, lift_listings
+from cinder.extract.main_content.coherence import (
+    complete,
+    level_tables,
+    lift_listings,
+)
 
 
-def choose_blocks(
-    tree: BlockTree, scores: Sequence[float], *, with_heading: bool = False
-) -> set[int]:
-    """Return the numbers of the blocks that are the page's content.
+def choose_blocks(tree: BlockTree, scores: Sequence[float], *, is_article: bool) -> set[int]:
+    """Return the numbers of the blocks that are the page's content, given the score of each.
 
-    Args:
-        tree: the page.
-        scores: how likely each of its blocks is content.
-        with_heading: whether the page's only heading of the first level belongs to it anyway.
+    An article is prose, and its title is told beside it; of any other page, the parts that would
+    be torn apart and the heading belong to the content.
     """
     scores = lift_listings(tree, level_tables(tree, scores))
-    return complete(tree, _choose_best(tree, scores), with_heading=with_heading)
+    chosen = _choose_best(tree, scores)
+    return chosen if is_article else complete(tree, chosen)
 
 
 def _choose_best(tree: BlockTree, scores: Sequence[float]) -> set[int]:
