@@ -367,3 +367,20 @@ async def test_the_look_of_a_page_is_read(sandbox: ExtractionSandbox) -> None:
     assert await sandbox.find_stylesheets(page) == ["https://example.com/d/a.css"]
     branding = await sandbox.read_branding(page, ["p { color: #123456 }"])
     assert branding["colors"] == {"textPrimary": "#123456", "primary": "#123456"}
+
+
+async def test_without_a_slow_lane_no_more_than_the_workers_ever_run(before: set[int]) -> None:
+    slow, events, counts = SlowLane(after_seconds=0.02, workers=0), list[str](), list[int]()
+
+    def count(event: str) -> None:
+        events.append(event)
+        counts.append(len(children() - before))
+
+    async with (
+        ExtractionSandbox(1, 1, 512 * MEBIBYTE, slow=slow, count=count) as sandbox,
+        asyncio.TaskGroup() as group,
+    ):
+        for site in ("one", "two"):
+            group.create_task(sandbox.extract(slow_page(site), ENDLESS))
+    assert set(events) == {"timed_out"}
+    assert max(counts) <= 1

@@ -140,7 +140,12 @@ class Pages:
         """Be one of the PDF documents, under the type that is asked for."""
         body = DOCUMENTS[request.query_params["name"]]()
         kind = request.query_params.get("type", "application/pdf")
-        return Response(body, media_type=kind, headers={"etag": '"one"'})
+        headers = {"etag": '"one"'}
+        if sent := int(request.query_params.get("sent", "0")):
+            # Less than is announced: the connection breaks off.
+            headers["content-length"] = str(len(body))
+            body = body[:sent]
+        return Response(body, media_type=kind, headers=headers)
 
     async def plain(self, request: Request) -> Response:
         """Be a text of the type that its name is kept under."""

@@ -73,7 +73,7 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
             Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
         sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape, metrics))
-        pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape))
+        pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape, metrics))
         scrape = await parts.enter_async_context(
             ScrapeService(
                 store=store,
@@ -171,14 +171,17 @@ def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox
     return sandbox
 
 
-def _make_pdf_sandbox(scrape: ScrapeSettings) -> ExtractionSandbox:
+def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox:
     # Processes of their own: however long a PDF takes, pages do not wait for it.
     return ExtractionSandbox(
         workers=scrape.pdf_workers,
         timeout_seconds=scrape.pdf_timeout_seconds,
         memory_bytes=scrape.pdf_memory_bytes,
+        # All of them are slow: more processes than are set would be more memory than is set.
+        slow=SlowLane(workers=0),
         # Few jobs each, lest what pdfium keeps of earlier files counts against the next.
         children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
+        count=metrics.count_extraction,
     )
 
 

@@ -80,7 +80,10 @@ class _Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLane:
-    """When a job counts as slow, how many of those run at once, and how many may wait."""
+    """When a job counts as slow, how many of those run at once, and how many may wait.
+
+    Without workers there is no such lane: a job stays where it began, however long it takes.
+    """
 
     after_seconds: float = 0.5
     workers: int = 2
@@ -299,7 +302,7 @@ class ExtractionSandbox:
         Raises:
             _Evicted: the slow lane had no room for it.
         """
-        if place.lane is Lane.SLOW:
+        if place.lane is Lane.SLOW or not self._slow.workers:
             yield
             return
         watch = _Watch(worker, self._slow.after_seconds, lambda: self._take_out(place, worker))

@@ -15,7 +15,7 @@ from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout,
 from cinder.extract.options import ExtractOptions
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
-from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
+from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, media_type, safe_type
 from cinder.fetch.plan import Step, check_mode
 from cinder.fetch.verdicts.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
@@ -37,11 +37,16 @@ from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.branding import BrandReader
 from cinder.services.cache_key import cache_key, content_key, describe_options
 from cinder.services.change_tracking import ChangeTracker, is_comparable
+from cinder.services.pdf_documents import (
+    is_pdf_to_parse,
+    judge_pdf,
+    read_of_cut_pdf,
+    unmade_warnings,
+)
 from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
-_MADE_OF_PDF = (Format.MARKDOWN, Format.HTML, Format.LINKS, Format.IMAGES, Format.SUMMARY)
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 _GOOD_ONE_STAYS = (
     "This was not saved: a good copy of the page is kept, and a longer maxAge returns that one."
@@ -214,13 +219,14 @@ class ScrapeService:
     async def _make_document(
         self, page: FetchedPage, request: ScrapeRequest, started: float
     ) -> Document:
-        is_parsed = _is_pdf_to_parse(page, request)
+        is_parsed = is_pdf_to_parse(page, request)
         mime = None if is_parsed else media_type(page)
         content = None if mime else await self._extract(page, request, is_pdf=is_parsed)
         if content is not None and content.text is None and not is_parsed:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
-        if content is not None and Format.BRANDING in request.formats and page.status_code < 400:
+        has_brand = content is not None and not is_parsed and page.status_code < 400
+        if content is not None and has_brand and Format.BRANDING in request.formats:
             brand = await self._brands.read(page, request)
             content = _with_warnings(replace(content, branding=brand.branding), brand.warnings)
         actions = await convert_scraped(
@@ -236,13 +242,18 @@ class ScrapeService:
             scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
             content=_with_warnings(
-                content or Extraction(), (*page.warnings, *unconverted_warnings(actions))
+                content or Extraction(),
+                (
+                    *page.warnings,
+                    *unconverted_warnings(actions),
+                    *unmade_warnings(page, request, is_parsed=is_parsed),
+                ),
             ),
             media=Media(mime, page.body) if mime else None,
             original=Media(PDF_TYPE, page.body) if is_parsed else None,
             screenshot=None if mime else page.screenshot,
             actions=actions,
-            verdict=_judge_pdf(content) if is_parsed else judge(page, content),
+            verdict=judge_pdf(page, content) if is_parsed else judge(page, content),
             validators=page.validators,
         )
 
@@ -252,8 +263,16 @@ class ScrapeService:
         options, parser = self._options(request), request.content.pdf_parser
         if not is_pdf or parser is None:
             return await self._sandbox.extract(page, options)
-        max_pages = min(parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages)
-        return await self._pdf_sandbox.extract_pdf(page, options, max_pages)
+        asked, most = parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages
+        try:
+            content = await self._pdf_sandbox.extract_pdf(page, options, min(asked, most))
+        except Unsupported:
+            if page.is_cut:
+                return read_of_cut_pdf(request.formats)
+            raise
+        # Who asked for so many pages himself has them all.
+        has_too_many = min(asked, content.metadata.page_count or 0) > most
+        return replace(content, is_partial=True) if has_too_many else content
 
     def _options(self, request: ScrapeRequest) -> ExtractOptions:
         return ExtractOptions(
@@ -357,24 +376,6 @@ def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
     if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
         return f"The server answered {verdict.evidence}"
     return None
-
-
-def _is_pdf_to_parse(page: FetchedPage, request: ScrapeRequest) -> bool:
-    """Whether an answer is a PDF of which the request wants text.
-
-    One who wants nothing converted, or only what a PDF has none of, gets the file itself.
-    """
-    content = request.content
-    has_file = page.status_code < 300 and page.body
-    if content.pdf_parser is None or not content.clean or not has_file:
-        return False
-    return any(wanted in _MADE_OF_PDF for wanted in request.formats) and is_pdf(page)
-
-
-def _judge_pdf(content: Extraction | None) -> Verdict:
-    # A file shows no signs of walls and shells: it has text, or it has none.
-    evidence = content.empty_evidence if content is not None else ""
-    return Verdict(VerdictKind.EMPTY, evidence) if evidence else Verdict()
 
 
 def _with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:

@@ -43,7 +43,12 @@ def require_markdown(document: Document, window: Window) -> None:
     if not window.is_narrowed or document.content.markdown is not None:
         return
     reason = "it is a file" if document.media else "its content could not be cleaned"
-    message = f"The page has no markdown to read a part of: {reason}. Leave it out"
+    is_pdf = document.media is not None and document.media.mime == "application/pdf"
+    advice = 'Add parsers: [{"type": "pdf"}] to read its text, or leave it out'
+    message = (
+        f"The page has no markdown to read a part of: {reason}. "
+        f"{advice if is_pdf else 'Leave it out'}"
+    )
     field = "section" if window.section is not None else "query"
     raise InvalidRequest(problems=(FieldProblem(field, message),), url=document.url)
 

@@ -104,7 +104,7 @@ def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, st
         return Format.RAW_HTML, document.content_type, content.text or ""
     if Format.HTML in request.formats and content.html is not None:
         return Format.HTML, HTML, content.html
-    if Format.RAW_HTML in request.formats:
+    if Format.RAW_HTML in request.formats and document.original is None:
         return Format.RAW_HTML, document.content_type, content.text or ""
     return None
 

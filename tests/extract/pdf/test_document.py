@@ -156,6 +156,14 @@ def test_pages_beyond_the_limit_are_counted_in_a_warning() -> None:
     found = extract(handbook(), max_pages=3)
     assert (found.markdown or "").count("<!-- page ") == 3
     assert found.warnings[0].startswith("Of 30 pages the first 3 were parsed")
+    assert not found.is_partial
+
+
+def test_characters_beyond_the_limit_make_it_partial_and_more_pages_are_not_advised() -> None:
+    found = extract_pdf(handbook(), url=URL, options=ExtractOptions(), max_pages=200, max_chars=100)
+    assert found.is_partial
+    assert found.warnings[0].startswith("Of 30 pages the first 1 were parsed")
+    assert "maxPages" not in found.warnings[0]
 
 
 @pytest.mark.parametrize(

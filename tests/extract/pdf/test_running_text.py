@@ -43,3 +43,47 @@ def test_of_two_pages_both_must_have_it() -> None:
 def test_a_single_page_has_no_running_text() -> None:
     pages = [make_page(1, "1")]
     assert drop_running_text(pages) == pages
+
+
+def make_body_page(number: int, *lines: str, first: float = 50, step: float = 12) -> PageLines:
+    words = line("The Handbook", 40, 24)
+    for place, text in enumerate(lines):
+        words += line(text, 40, first + place * step)
+    words += line(f"the text of page {'abcdefgh'[number]}", 40, 400)
+    return read_lines(PageLayout(number, 600, 800, tuple(words)))
+
+
+def test_what_repeats_below_a_heading_is_of_the_body() -> None:
+    headings = ("Fire", "Ash", "Soot")
+    pages = [
+        make_body_page(n, heading, "Answer each question below.", step=30)
+        for n, heading in enumerate(headings, 1)
+    ]
+    assert [page[:2] for page in texts(drop_running_text(pages))] == [
+        [heading, "Answer each question below."] for heading in headings
+    ]
+
+
+def test_a_repeated_paragraph_keeps_its_beginning() -> None:
+    paragraph = [f"line {x} of what repeats" for x in "abcdef"]
+    pages = [make_body_page(n, *paragraph) for n in range(1, 4)]
+    assert [page[:-1] for page in texts(drop_running_text(pages))] == [paragraph] * 3
+
+
+def test_a_repeated_line_at_the_end_of_the_text_stays() -> None:
+    pages = [
+        read_lines(
+            PageLayout(
+                n,
+                600,
+                800,
+                tuple(
+                    line(f"what {'abcdefgh'[n]} says", 40, 740)
+                    + line("is all there is", 40, 752)
+                    + line(f"- {n} -", 300, 780)
+                ),
+            )
+        )
+        for n in range(1, 4)
+    ]
+    assert [page[-1] for page in texts(drop_running_text(pages))] == ["is all there is"] * 3

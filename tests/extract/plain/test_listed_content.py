@@ -93,3 +93,22 @@ def test_items_beyond_the_limit_are_counted() -> None:
 )
 def test_what_is_no_list_is_fenced(body: str, kind: str) -> None:
     assert (extract(body, kind).markdown or "").startswith("```")
+
+
+def test_headings_of_an_item_stand_below_its_title() -> None:
+    feed = RSS.replace("Plain words", "&lt;h1&gt;Coal&lt;/h1&gt;&lt;h5 id=a&gt;Size&lt;/h5&gt;")
+    markdown = extract(feed, "application/rss+xml").markdown or ""
+    assert markdown.endswith("## [Coals](https://embers.example/coals)\n\n### Coal\n\n###### Size")
+
+
+def test_titles_are_shown_without_their_tags() -> None:
+    title = "&lt;b&gt;Hot&lt;/b&gt; ash &amp;amp; &lt;em class=x&gt;coal&lt;/em&gt;"
+    atom = (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><title>a &lt;b&gt; b</title>'
+        f'<entry><title type="html">{title}</title></entry></feed>'
+    )
+    found = extract(atom, "application/atom+xml")
+    assert "## Hot ash & coal" in (found.markdown or "")
+    assert found.metadata.title == "a <b> b"
+    rss = f"<rss><channel><title>News</title><item><title>{title}</title></item></channel></rss>"
+    assert "## Hot ash & coal" in (extract(rss, "application/rss+xml").markdown or "")

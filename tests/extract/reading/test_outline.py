@@ -98,3 +98,17 @@ def test_ids_are_unique_and_sections_nest(lines: list[str]) -> None:
     for heading in headings:
         inside = [h for h in headings if heading.start < h.start < heading.end]
         assert all(h.level > heading.level and h.end <= heading.end for h in inside)
+
+
+def test_a_page_mark_before_a_heading_is_of_its_section() -> None:
+    markdown = "<!-- page 3 -->\n\n# One\n\nAsh.\n\n<!-- page 4 -->\n\n# Two\n\nSoot.\n"
+    sections = {h.id: markdown[h.start : h.end] for h in outline(markdown)}
+    assert sections == {
+        "one": "<!-- page 3 -->\n\n# One\n\nAsh.\n\n",
+        "two": "<!-- page 4 -->\n\n# Two\n\nSoot.\n",
+    }
+
+
+def test_a_page_mark_within_a_section_stays_there() -> None:
+    markdown = "# One\n\nAsh.\n\n<!-- page 4 -->\n\nSoot.\n\n# Two\n"
+    assert outline(markdown)[1].start == markdown.index("# Two")

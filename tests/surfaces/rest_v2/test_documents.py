@@ -56,6 +56,7 @@ async def test_what_max_pages_leaves_out_is_said(client: httpx2.AsyncClient, sit
     assert data["content"].count("<!-- page ") == 2
     assert data["metadata"]["pageCount"] == HANDBOOK_PAGES
     assert "Of 30 pages the first 2 were parsed" in data["warning"]
+    assert data["verdict"] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -126,3 +127,63 @@ async def test_texts_for_machines_are_written_for_readers(
     data = await scrape(client, url=site.url(f"/plain?name={name}"), formats=["markdown"])
     assert content in data["content"]
     assert data["verdict"] == "ok"
+
+
+async def test_what_a_pdf_says_of_itself_is_in_the_metadata(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    url = site.url("/document?name=handbook.pdf")
+    data = await scrape(client, url=url, parsers=PDF_PARSER, formats=["markdown"])
+    metadata = data["metadata"]
+    assert metadata["title"] == "The Stoker's Handbook"
+    assert (metadata["author"], metadata["language"]) == ("Ada Stoker", "en-GB")
+    assert metadata["published"] == "2025-11-15T18:30:00+00:00"
+    assert metadata["keywords"] == ["fire", "ash", "ember"]
+
+
+@pytest.mark.parametrize("formats", [["markdown"], ["summary", "links", "branding"]])
+async def test_what_is_not_made_of_an_unparsed_pdf_is_said(
+    client: httpx2.AsyncClient, site: Site, formats: list[str]
+) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    data = await scrape(client, url=url, formats=formats)
+    assert data["format"] == "media"
+    assert f"without {', '.join(formats)}." in data["warning"]
+    assert "parsers" in data["warning"]
+
+
+async def test_a_part_of_an_unparsed_pdf_is_refused_with_the_way_to_get_it(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    _, error = await fail(client, url=url, formats=["markdown"], query="ash")
+    assert "Add parsers" in str(error)
+
+
+async def test_a_parsed_pdf_says_that_it_has_no_html_of_its_own(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    url = site.url("/document?name=handbook.pdf")
+    data = await scrape(client, url=url, parsers=PDF_PARSER, formats=["rawHtml", "links"])
+    assert "content" not in data
+    assert len(data["links"]) == len(CHAPTERS)
+    assert "A PDF has no rawHtml" in data["warning"]
+
+
+async def test_a_pdf_is_the_same_whichever_formats_were_asked_for(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    url = site.url("/document?name=leaflet.pdf")
+    await scrape(client, url=url, parsers=PDF_PARSER, formats=["markdown"])
+    data = await scrape(client, url=url, parsers=PDF_PARSER, formats=["changeTracking"])
+    assert data["changeTracking"]["changeStatus"] == "same"
+
+
+@pytest.mark.parametrize("sent", [200, len(leaflet()) - 40])
+async def test_a_pdf_that_breaks_off_is_partial(
+    client: httpx2.AsyncClient, site: Site, sent: int
+) -> None:
+    url = site.url(f"/document?name=leaflet.pdf&sent={sent}")
+    data = await scrape(client, url=url, parsers=PDF_PARSER, formats=["markdown"])
+    assert data["verdict"] == "partial"
+    assert data["evidence"] == f"the file broke off after {sent} bytes"

@@ -34,7 +34,14 @@ _CHARS_PER_TOKEN = 4
 _MARK = re.compile(r"\\?<!-- (page \d+) -->")
 
 
-def extract_pdf(body: bytes, *, url: str, options: ExtractOptions, max_pages: int) -> Extraction:
+def extract_pdf(
+    body: bytes,
+    *,
+    url: str,
+    options: ExtractOptions,
+    max_pages: int,
+    max_chars: int = MAX_CHARS,
+) -> Extraction:
     """Turn a PDF into the formats asked for; it has no raw HTML and no images with addresses.
 
     Args:
@@ -42,12 +49,13 @@ def extract_pdf(body: bytes, *, url: str, options: ExtractOptions, max_pages: in
         url: where it finally came from.
         options: what to produce.
         max_pages: how many of its pages to read.
+        max_chars: after how many characters no further page is read.
 
     Raises:
         Unsupported: the file is encrypted, broken, or no PDF.
     """
     with open_document(body) as document:
-        read = _read(document, max_pages)
+        read = _read(document, max_pages, max_chars)
     return _Rendering(read, parse_address(url), options).extract()
 
 
@@ -62,13 +70,16 @@ class _Read:
     unreadable: list[int] = field(default_factory=list)
     reached: int = 0
     """How many pages were looked at."""
+    is_full: bool = False
+    """Whether their characters were as many as are read."""
 
 
-def _read(document: Handle, max_pages: int) -> _Read:
+def _read(document: Handle, max_pages: int, max_chars: int) -> _Read:
     read = _Read(read_pdf_metadata(document), count_pages(document), read_bookmarks(document))
     chars = 0
     for index in range(min(read.page_count, max_pages)):
-        if chars > MAX_CHARS:
+        if chars > max_chars:
+            read.is_full = True
             break
         page = read_page(document, index)
         read.reached = index + 1
@@ -107,6 +118,7 @@ class _Rendering:
             word_count=count_words(counted),
             token_count=-(-len(counted) // _CHARS_PER_TOKEN),
             empty_evidence=evidence,
+            is_partial=self._read.is_full or any(page.is_cut for page in self._read.pages),
             warnings=tuple(self._warnings(evidence)),
         )
 
@@ -143,7 +155,12 @@ class _Rendering:
 
     def _warnings(self, evidence: str) -> list[str]:
         read, warnings = self._read, []
-        if read.reached < read.page_count:
+        if read.is_full:
+            warnings.append(
+                f"Of {read.page_count} pages the first {read.reached} were parsed: they have as "
+                "many characters as are read of one document."
+            )
+        elif read.reached < read.page_count:
             warnings.append(
                 f"Of {read.page_count} pages the first {read.reached} were parsed; a larger "
                 "maxPages may bring more, up to the setting scrape.pdf-max-pages."

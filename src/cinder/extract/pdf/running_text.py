@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from cinder.extract.pdf.headings import measure_body
 from cinder.extract.pdf.layout import Segment
@@ -14,6 +15,10 @@ _MIN_PAGES = 3
 # A head or foot stands in the outer eighth of its page, and is no more than so many lines.
 _ZONE = 0.12
 _MAX_LINES = 3
+# No further apart than this, in font sizes, two lines of the same size are of one text.
+_FLOW = 1.9
+_SAME_SIZE = 0.5
+_SAME_ROW = 0.4
 # Larger than the body by so much, a line is a heading.
 _LARGER = 1.12
 _NUMBER = re.compile(r"\d+")
@@ -45,18 +50,54 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
 def _without(
     page: PageLines, edge: list[tuple[_Key, Line]], counts: Counter[_Key], least: int
 ) -> PageLines:
-    dropped = {
+    repeated = {
         id(line)
         for key, line in edge
         if counts[key] >= least
         or any(counts[offset] >= _MIN_PAGES for offset in _offsets(page, key, line))
-        or _PAGE_NUMBER.fullmatch(line.segment.text)
+        or _is_page_number(line)
     }
+    rows = _rows([item for item in page.items if isinstance(item, Line)])
+    dropped = _outside_body(rows, repeated) | _outside_body(rows[::-1], repeated)
     kept = [item for item in page.items if id(item) not in dropped]
     # What stood below the head now begins the page.
     if kept and isinstance(kept[0], Line):
         kept[0] = replace(kept[0], is_first=True)
     return replace(page, items=tuple(kept))
+
+
+def _rows(lines: list[Line]) -> list[list[Line]]:
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.segment.baseline):
+        above = rows[-1][0].segment if rows else None
+        if above is None or line.segment.baseline - above.baseline > _SAME_ROW * above.size:
+            rows.append([])
+        rows[-1].append(line)
+    return rows
+
+
+def _outside_body(rows: list[list[Line]], repeated: set[int]) -> set[int]:
+    """Return which of the repeated lines stand between the page's edge and its body.
+
+    Rows come from the edge inwards: the first without any is the body's, and so is what flows on
+    into it.
+    """
+    outer = list(takewhile(lambda row: any(id(line) in repeated for line in row), rows))
+    while outer and len(outer) < len(rows) and _flows(outer[-1], rows[len(outer)]):
+        outer.pop()
+    return {id(line) for row in outer for line in row if id(line) in repeated}
+
+
+def _flows(row: list[Line], inner: list[Line]) -> bool:
+    if any(map(_is_page_number, row)):
+        return False
+    here, there = row[0].segment, inner[0].segment
+    is_near = abs(here.baseline - there.baseline) <= _FLOW * here.size
+    return is_near and abs(here.size - there.size) <= _SAME_SIZE
+
+
+def _is_page_number(line: Line) -> bool:
+    return _PAGE_NUMBER.fullmatch(line.segment.text) is not None
 
 
 def _edge_lines(page: PageLines, large: float) -> Iterator[tuple[_Key, Line]]:

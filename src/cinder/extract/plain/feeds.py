@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import unescape
 
 from cinder.extract.html_tree import collapse
 from cinder.extract.metadata.dates import normalise_date
@@ -15,6 +16,12 @@ _MAX_SHORT_CHARS = 1_000
 _FIRST_TAG = re.compile(r"<(?:[\w.-]{1,40}:)?([A-Za-z][\w.-]{0,40})")
 _LOOKED_AT = 4_096
 _JSON_FEED = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/")
+# Beside these, what looks like a tag in a title may well be its subject.
+_TITLE_TAG = re.compile(
+    r"</?(?:a|abbr|b|big|br|cite|code|del|em|font|i|ins|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)"
+    r"(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
 _FEED_TAGS = ("rss", "feed", "rdf")
 
 
@@ -64,7 +71,7 @@ def read_feed(root: XmlNode) -> Feed:
     # In RSS 1.0 the items stand beside the channel.
     items = [node for holder in (channel, root) for node in holder.children if node.name == "item"]
     return Feed(
-        title=_short(channel.text_of("title")),
+        title=_title(channel),
         link=_short(_rss_link(channel)),
         description=_short(channel.text_of("description")),
         language=_short(channel.text_of("language")),
@@ -100,13 +107,25 @@ def read_json_feed(text: str) -> Feed | None:
 
 def _read_rss_item(item: XmlNode) -> FeedItem:
     return FeedItem(
-        title=_short(item.text_of("title")),
+        title=_title(item),
         link=_short(_rss_link(item)),
         date=_date(item.text_of("pubdate", "date", "published")),
         author=_short(item.text_of("creator", "author")),
         html=item.text_of("encoded", "description", "summary"),
         image=_image(item),
     )
+
+
+def _title(node: XmlNode) -> str:
+    """Return a title that may be HTML as text."""
+    title = node.text_of("title")[: 2 * _MAX_SHORT_CHARS]
+    return _short(unescape(_TITLE_TAG.sub("", title)))
+
+
+def _atom_title(node: XmlNode) -> str:
+    title = node.find("title")
+    is_html = title is not None and title.attributes.get("type") in ("html", "text/html")
+    return _title(node) if is_html else _short(node.text_of("title"))
 
 
 def _rss_link(node: XmlNode) -> str:
@@ -131,7 +150,7 @@ def _image(item: XmlNode) -> str:
 def _read_atom(feed: XmlNode) -> Feed:
     entries = [node for node in feed.children if node.name == "entry"]
     return Feed(
-        title=_short(feed.text_of("title")),
+        title=_atom_title(feed),
         link=_short(_atom_link(feed)),
         description=_short(feed.text_of("subtitle", "tagline")),
         language=_short(feed.attributes.get("lang", "")),
@@ -145,7 +164,7 @@ def _read_atom(feed: XmlNode) -> Feed:
 def _read_entry(entry: XmlNode) -> FeedItem:
     body = entry.find("content", "summary")
     return FeedItem(
-        title=_short(entry.text_of("title")),
+        title=_atom_title(entry),
         link=_short(_atom_link(entry)),
         date=_date(entry.text_of("published", "updated", "issued", "modified")),
         author=_atom_author(entry),

@@ -1,5 +1,6 @@
 """Pages that are lists for machines, written as HTML for readers: feeds, sitemaps, tables."""
 
+import re
 from dataclasses import dataclass, field
 from html import escape
 
@@ -18,6 +19,9 @@ from cinder.extract.plain.feeds import (
 from cinder.extract.plain.sitemaps import MAX_ENTRIES, SitemapEntry, is_sitemap_tag, read_sitemap
 from cinder.extract.plain.xml_tree import UnreadableXml, parse_xml
 from cinder.model.document import PageMetadata
+
+_HEADING_TAG = re.compile(r"<(/?)h([1-6])(?=[\s>])")
+_ITEM_LEVEL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ def _show_item(item: FeedItem) -> str:
     facts = " · ".join(filter(None, (item.date, item.author)))
     image = f"<p><img src={_quoted(item.image)} alt=''></p>" if item.image else ""
     return (
-        f"<h2>{_anchor(item.link, item.title or item.link or 'Untitled')}</h2>"
+        f"<h{_ITEM_LEVEL}>{_anchor(item.link, item.title or item.link or 'Untitled')}"
+        f"</h{_ITEM_LEVEL}>"
         f"{f'<p>{escape(facts, quote=False)}</p>' if facts else ''}{image}"
         f"<div>{_contained(item.html)}</div>"
     )
@@ -97,7 +102,12 @@ def _contained(html: str) -> str:
     # The one element that nothing closes.
     tree.unwrap_tags(["plaintext"])
     root = content_root(tree)
-    return (root.inner_html or "") if root is not None else ""
+    inner = (root.inner_html or "") if root is not None else ""
+    return _HEADING_TAG.sub(_demote, inner)
+
+
+def _demote(tag: re.Match[str]) -> str:
+    return f"<{tag[1]}h{min(6, int(tag[2]) + _ITEM_LEVEL)}"
 
 
 def _anchor(address: str, text: str) -> str:

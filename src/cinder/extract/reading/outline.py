@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,6 +22,8 @@ _MAX_TITLE_CHARS = 200
 _READ_TITLE_CHARS = 1_000
 _WORD = re.compile(r"\w+")
 _COMPARED_IDS = 1_000
+# What tells where a page of a PDF begins.
+_PAGE_MARK = re.compile(r"<!-- page \d{1,9} -->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +54,29 @@ def find_outline(markdown: str, blocks: Sequence[Block]) -> tuple[Heading, ...]:
 
     Text before the first one has an entry of its own, at level 0, and so has a text without any.
     """
-    all_headings = (block for block in blocks if block.kind is BlockKind.HEADING)
-    headings = list(islice(all_headings, MAX_HEADINGS))
-    first = headings[0].start if headings else len(markdown)
+    headings = list(islice(_headings(markdown, blocks), MAX_HEADINGS))
+    first = headings[0][0] if headings else len(markdown)
     ids = _Ids()
     found = []
     if markdown[:first].strip():
         found.append(Heading(ids.take(TOP), 0, "", 0, first, 0))
-    for block in headings:
+    for start, block in headings:
         title = plain_text(block.title[:_READ_TITLE_CHARS])[:_MAX_TITLE_CHARS]
         name = ids.take(_slug(title))
-        found.append(Heading(name, block.level, title, block.start, len(markdown), block.end))
+        found.append(Heading(name, block.level, title, start, len(markdown), block.end))
     return tuple(_with_ends(found))
+
+
+def _headings(markdown: str, blocks: Sequence[Block]) -> Iterator[tuple[int, Block]]:
+    """Yield the headings and where their sections begin: at the page's mark, if one precedes."""
+    before: Block | None = None
+    for block in blocks:
+        if block.kind is BlockKind.HEADING:
+            is_marked = before is not None and _PAGE_MARK.fullmatch(
+                markdown, before.start, before.end
+            )
+            yield before.start if before is not None and is_marked else block.start, block
+        before = block
 
 
 def find_heading(outline: Sequence[Heading], wanted: str) -> Heading | None:

@@ -136,6 +136,7 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     from cinder.model.request import Format
     from cinder.surfaces.arguments import read_arguments
     from cinder.surfaces.logs import set_up_logs
+    from cinder.surfaces.page_facts import with_page_facts
     from cinder.surfaces.scrape_answer import answer_outcome
     from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
 
@@ -148,7 +149,7 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
         with _progress(f"Fetching {request.url}"):
             outcome = await app.scrape.scrape(request)
     data = await answer_outcome(outcome, request, arguments.window(ceiling, ceiling))
-    return data, outcome
+    return with_page_facts(data, outcome.document), outcome
 
 
 def _pdf_parser(max_pages: int | None) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
+from cinder.surfaces.page_facts import with_page_facts
 from cinder.surfaces.scrape_answer import answer_outcome
 from cinder.surfaces.scrape_arguments import (
     SCRAPE_CHECKS,
@@ -60,7 +61,8 @@ async def _scrape(app: App, given: object) -> dict[str, Json]:
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server
     window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)
-    data = await answer_outcome(outcome, request, window)
+    answer = await answer_outcome(outcome, request, window)
+    data = with_page_facts(answer, outcome.document)
     return {"success": True, "command": arguments.command, "data": data}
 
 
