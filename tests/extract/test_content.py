@@ -180,3 +180,14 @@ def test_a_bomb_gives_its_bare_text_flagged() -> None:
     found = extract("<title>T</title>" + "<ul><li>t" * 1_000)
     assert (found.markdown or "").split() == ["t"] * 1_000
     assert (found.word_count, found.metadata.title, found.is_partial) == (1_000, "T", True)
+
+
+def test_html_has_no_characters_that_nobody_sees_either() -> None:
+    page = "<p>Ash\u200b\U000e0049\U000e0067 tree\u202f\U0001f469\u200d\U0001f4bb</p>".encode()
+    made = extract_content(
+        page,
+        content_type="text/html; charset=utf-8",
+        url="https://e.org/",
+        options=ExtractOptions(formats=(Format.HTML,)),
+    )
+    assert made.html == "<p>Ash tree\u202f\U0001f469\u200d\U0001f4bb</p>"

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest
 from cinder.services.excerpt import Window
-from cinder.services.reading import read_markdown
+from cinder.services.reading import has_headings, read_markdown
+from tests.surfaces.documents import a_page
 
 MARKDOWN = """# Ember care
 
@@ -119,3 +122,25 @@ def test_a_part_that_begins_within_code_says_so() -> None:
     assert first.notices == ()
     second = read_markdown(markdown, Window(first.excerpt.end, 100))
     assert second.notices == ("It begins inside a code block that was opened with ```python.",)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "url", "expected"),
+    [
+        ("text/plain; charset=utf-8", "https://example.com/robots.txt", False),
+        ("text/plain", "https://example.com/README.md?raw=1", True),
+        ("text/plain", "https://example.com/llms.txt", True),
+        ("text/markdown", "https://example.com/notes", True),
+        ("text/html", "https://example.com/", True),
+    ],
+)
+def test_comments_of_plain_text_are_no_headings(
+    content_type: str, url: str, expected: bool
+) -> None:
+    page = replace(a_page(), content_type=content_type, final_url=url)
+    assert has_headings(page) is expected
+
+
+def test_a_text_without_headings_is_one_part() -> None:
+    reading = read_markdown("# a comment\nx = 1", Window(0, 100), has_headings=False)
+    assert [heading.id for heading in reading.outline] == ["top"]

@@ -289,6 +289,13 @@ class Pages:
         body = '<meta charset="iso-8859-1"><title>Café</title><p>Grüße aus der Küche</p>'
         return Response(body.encode("latin-1"), headers={"content-type": "text/html"})
 
+    async def undeclared(self, request: Request) -> Response:
+        """Be in an encoding that nothing on the page declares."""
+        encoding = request.query_params["encoding"]
+        text = "Grüße aus der Küche, für 12 €; später gehört das Öl dem Bäcker. " * 5
+        body = f"<title>Undeclared</title><p>{text}</p>"
+        return Response(body.encode(encoding), headers={"content-type": "text/html"})
+
     async def empty(self, request: Request) -> Response:
         return HTMLResponse("<title></title>")
 

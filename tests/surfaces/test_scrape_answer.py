@@ -4,6 +4,8 @@ import base64
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from cinder.errors import Attempt, Diagnostics
 from cinder.model.document import Verdict, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
@@ -147,3 +149,22 @@ def test_what_was_not_saved_after_all_is_shown() -> None:
     data = answer(fresh(page), handling=ResultHandling.SAVE_ONLY)
     assert data["content"] == "Ember"
     assert "message" not in data
+
+
+@pytest.mark.parametrize("max_chars", [7, 40, 150, 10_000])
+def test_windows_of_every_text_join_exactly(max_chars: int) -> None:
+    markdown = "# Ash\n\n" + "A sentence about ash trees. " * 9 + "\n\n| a | b |\n| - | - |" * 3
+    page = a_page(markdown=markdown.strip())
+    html = "".join(f"<p>{number}</p>" for number in range(60))
+    raw = f"<html>{html}</html>"
+    content = replace(page.content, html=html, text=raw)
+    outcome = fresh(replace(page, content=content))
+    formats = (Format.MARKDOWN, Format.HTML, Format.RAW_HTML)
+    request = ScrapeRequest(url=page.url, formats=formats)
+    read_so_far = {"content": "", "html": "", "rawHtml": ""}
+    start: int | None = 0
+    while start is not None:
+        data: dict[str, Any] = dict(describe_outcome(outcome, request, Window(start, max_chars)))
+        read_so_far = {name: text + data[name] for name, text in read_so_far.items()}
+        start = data["metadata"].get("nextStartIndex")
+    assert read_so_far == {"content": markdown.strip(), "html": html, "rawHtml": raw}

@@ -76,9 +76,9 @@ def remove_invisible(
         elif is_hidden(node.tag, node.attributes, rules):
             hidden.append(node)
     detach(never_shown)
-    outermost = find_hidden(hidden, root)
+    outermost = find_hidden(hidden, root, rules)
     if report is not None:
-        report.add(outermost)
+        report.add(outermost, rules)
     detach(outermost)
 
 

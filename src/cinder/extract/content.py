@@ -20,6 +20,7 @@ from cinder.extract.cleaning import (
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
 from cinder.extract.html_tree import content_root, document_base, parse_html
 from cinder.extract.images import collect_images
+from cinder.extract.invisible_characters import only_visible_characters
 from cinder.extract.links import collect_links
 from cinder.extract.main_content import keep_main_content
 from cinder.extract.main_content.page_hints import read_hints
@@ -203,7 +204,7 @@ class _Page:
         if Format.HTML in self._options.formats:
             for root in selected.roots:
                 strip_attributes(root)
-            html = selected.html
+            html = only_visible_characters(selected.html)
         # Last, because it changes the tree.
         markdown = tree_to_markdown(selected.roots) if self._options.wants_markdown else None
         counted = selected.text if markdown is None else markdown

@@ -33,11 +33,17 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 def without_invisible_characters(text: str) -> str:
     """Return the text without characters that show nothing, its hard spaces made plain ones."""
+    shown = only_visible_characters(text)
+    return shown if shown.isascii() else _HARD_SPACES.sub(" ", shown)
+
+
+def only_visible_characters(text: str) -> str:
+    """Return the text without characters that show nothing, its spaces as they are."""
     if text.isascii():
         return _CONTROLS.sub("", text)
-    if _DOUBTFUL.search(text) is not None:
-        text = _KEPT_OR_DOUBTFUL.sub(lambda found: found[1] or "", text)
-    return _HARD_SPACES.sub(" ", text)
+    if _DOUBTFUL.search(text) is None:
+        return text
+    return _KEPT_OR_DOUBTFUL.sub(lambda found: found[1] or "", text)
 
 
 def without_controls(text: str) -> str:

@@ -9,13 +9,15 @@ from cinder.extract.reading.blocks import Block, find_blocks
 from cinder.extract.reading.cutting import describe_begin, find_cut
 from cinder.extract.reading.outline import Heading, find_heading, find_outline, nearest_ids
 from cinder.extract.reading.passages import SEARCHED_CHARS, Passage, find_passages
+from cinder.model.document import Document
 from cinder.services.excerpt import Excerpt, Window
 from cinder.services.passage_text import show_passages
 
-__all__ = ["Heading", "Reading", "read_markdown", "take_markdown"]
+__all__ = ["Heading", "Reading", "has_headings", "read_markdown", "take_markdown"]
 
 # A tool's failure is cut at a thousand characters.
 _LISTED_CHARS = 500
+_MARKDOWN_NAMES = (".md", ".mdx", ".markdown", "/llms.txt", "/llms-full.txt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +36,24 @@ class Reading:
     """Whether passages were left out."""
 
 
-def read_markdown(markdown: str, window: Window) -> Reading:
+def has_headings(document: Document) -> bool:
+    """Whether `# …` begins a heading in a document's text: in plain text it is a comment.
+
+    Servers send markdown as plain text, too; then its name tells.
+    """
+    if document.content_type.partition(";")[0].strip().lower() != "text/plain":
+        return True
+    path = document.final_url.partition("?")[0].partition("#")[0].lower()
+    return path.endswith(_MARKDOWN_NAMES)
+
+
+def read_markdown(markdown: str, window: Window, *, has_headings: bool = True) -> Reading:
     """Return the part of a text that a window asks for.
 
     Raises:
         InvalidRequest: it has no such section.
     """
-    blocks = find_blocks(markdown)
+    blocks = find_blocks(markdown, has_headings=has_headings)
     outline = find_outline(markdown, blocks)
     section = None if window.section is None else _find_section(outline, window.section)
     start, end = (section.start, section.end) if section else (0, len(markdown))

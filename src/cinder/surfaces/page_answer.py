@@ -8,7 +8,7 @@ from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_members, json_chars, without_nulls
 from cinder.services.off_loop import off_loop
 from cinder.services.page_json import page_as_json
-from cinder.services.reading import Reading, read_markdown
+from cinder.services.reading import Reading, has_headings, read_markdown
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.page_arguments import PageArguments, ReturnFormat
 from cinder.surfaces.reading_answer import (
@@ -113,7 +113,7 @@ def _content(
         return json.dumps(page, ensure_ascii=False), notice, None
     markdown = document.content.markdown
     if document.media is None and return_format is ReturnFormat.MARKDOWN and markdown is not None:
-        reading = read_markdown(markdown, window)
+        reading = read_markdown(markdown, window, has_headings=has_headings(document))
         return reading.excerpt.text, _tell_cut(reading.excerpt), reading
     excerpt = take_excerpt(_text(document, return_format), window)
     return excerpt.text, _tell_cut(excerpt), None

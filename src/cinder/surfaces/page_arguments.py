@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from cinder.errors import FieldProblem
 from cinder.model.request import (
@@ -16,7 +14,7 @@ from cinder.model.request import (
     ScrapeRequest,
 )
 from cinder.surfaces.arguments import Arguments
-from cinder.surfaces.reading_answer import MAX_QUERY_CHARS, MAX_SECTION_CHARS
+from cinder.surfaces.reading_answer import Query, SectionName
 from cinder.surfaces.scrape_arguments import WebUrl
 
 
@@ -46,9 +44,9 @@ class PageArguments(Arguments):
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
     """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
-    section: Annotated[str, Field(min_length=1, max_length=MAX_SECTION_CHARS)] | None = None
-    """Return this section alone, by the id in `metadata.outline` or by its title."""
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)] | None = None
+    section: SectionName | None = None
+    """Return this section alone, by the id in `outline` or by its title."""
+    query: Query | None = None
     """Return the passages of the markdown that match these words, instead of all of it."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:

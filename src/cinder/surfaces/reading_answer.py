@@ -1,7 +1,9 @@
 """What was read of a page, as answers show it: the outline, the section, the passages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.model.document import Document, Json
@@ -9,10 +11,17 @@ from cinder.model.request import Format
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.services.fitting import json_chars
 from cinder.services.page_json import describe_heading
-from cinder.services.reading import Heading, Reading, read_markdown
+from cinder.services.reading import Heading, Reading, has_headings, read_markdown
 
 MAX_SECTION_CHARS = 300
 MAX_QUERY_CHARS = 1_000
+
+SectionName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_SECTION_CHARS)
+]
+Query = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY_CHARS)
+]
 
 # What an answer tells of the outline, in the words of its surface.
 TellOutline = Callable[[Reading, Window], dict[str, Json]]
@@ -29,7 +38,7 @@ def read_text(document: Document, shown: Format, text: str, window: Window) -> R
             section.
     """
     if shown is Format.MARKDOWN and document.content.markdown is not None:
-        return read_markdown(text, window)
+        return read_markdown(text, window, has_headings=has_headings(document))
     require_markdown(document, window)
     return Reading(excerpt=take_excerpt(text, window))
 

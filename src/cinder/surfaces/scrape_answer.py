@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cinder.model.document import Document, Json
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
@@ -165,6 +165,9 @@ def _read_texts(document: Document, request: ScrapeRequest, window: Window) -> _
         texts.excerpts.append(reading.excerpt)
         texts.notices += reading.notices
         texts.data = {"content": reading.excerpt.text, "contentType": mime}
+        if reading.excerpt.was_truncated:
+            # One place to go on from for all: what ends elsewhere would be repeated or skipped.
+            window = replace(window, max_chars=len(reading.excerpt.text))
     for wanted, text in _other_texts(document, request, texts.primary):
         # A section or a query is one of the markdown; the whole page beside it is not wanted.
         if window.is_narrowed:
@@ -199,7 +202,7 @@ def _describe_cuts(texts: _Texts, other_cuts: Sequence[str | None]) -> dict[str,
         f"The {whole} has only {beyond.total} characters: nothing follows startIndex "
         f"{beyond.total}."
         for beyond in texts.excerpts[:1]
-        if not beyond.text and beyond.total
+        if beyond.total and not any(excerpt.text for excerpt in texts.excerpts)
     ]
     notices += texts.notices
     if cut is not None:

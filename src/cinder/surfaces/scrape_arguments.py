@@ -27,7 +27,7 @@ from cinder.services.excerpt import Window
 from cinder.services.text_tools import is_valid_selector
 from cinder.surfaces.action_arguments import MAX_WAIT_MS, Actions, check_actions
 from cinder.surfaces.arguments import Arguments, Whole
-from cinder.surfaces.reading_answer import MAX_QUERY_CHARS, MAX_SECTION_CHARS, check_reading
+from cinder.surfaces.reading_answer import Query, SectionName, check_reading
 
 MAX_TIMEOUT_MS = 300_000
 MAX_AGE_MS = 36_500 * DAY_MS
@@ -71,9 +71,9 @@ class ScrapeArguments(Arguments):
     """Most characters of each text format in the answer."""
     start_index: Annotated[Whole, Field(ge=0)] = 0
     """The character to begin at, for reading a long page in parts; within `section`, if given."""
-    section: Annotated[str, Field(min_length=1, max_length=MAX_SECTION_CHARS)] | None = None
+    section: SectionName | None = None
     """Return this section alone, by the id in `metadata.outline` or by its title."""
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)] | None = None
+    query: Query | None = None
     """Return the passages of the markdown that match these words, instead of all of it."""
     result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
     """Whether the result is kept, returned, or both."""
@@ -100,7 +100,7 @@ class ScrapeArguments(Arguments):
     parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
     """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
     only_main_content: bool = True
-    """Leave out everything around the main content."""
+    """Leave out everything around the main content; else navigation, headers and footers alone."""
     actions: Actions = Field(default_factory=list)
     """What to do on the page in a browser, in order, before it is read."""
     extract: str | None = None

@@ -1,5 +1,7 @@
 """Cleaned HTML to markdown."""
 
+from time import process_time
+
 import pytest
 
 from cinder.extract.html_tree import parse_html
@@ -43,3 +45,40 @@ def test_markdown_is_the_same_every_time() -> None:
 def test_a_part_of_a_table_is_read_as_the_table(tag: str) -> None:
     tree = parse_html("<table><tbody><tr><td>a<td>b<tr><td>c<td>d</table>")
     assert tree_to_markdown([tree.css(tag)[0]]) == "| a | b |\n| --- | --- |\n| c | d |"
+
+
+def test_marks_of_breaks_go_but_code_in_lists_stays() -> None:
+    html = "<ul><li><pre>a  \n\nb</pre></ul><p>c<br><br>d</p><pre>e  \n\nf</pre>"
+    markdown = to_markdown(html)
+    assert "a  \n" in markdown
+    assert "c\n\nd" in markdown
+    assert "e  \n" in markdown
+
+
+def test_long_runs_of_backticks_take_linear_time() -> None:
+    def seconds(count: int) -> float:
+        listing = f"<ul><li><pre>y {'`' * count} y</pre></ul>"
+        html = "<p>b<br><br>c</p>" + listing + "<p>d</p>" * (count // 8)
+        begin = process_time()
+        to_markdown(html)
+        return process_time() - begin
+
+    assert seconds(80_000) < 12 * max(seconds(20_000), 0.01)
+
+
+@pytest.mark.parametrize(
+    "button",
+    [
+        "<button>Copy</button>",
+        "<button class=x><svg></svg> Copied!</button>",
+        "<span class='Btn-Copy'>Copy code</span>",
+        "<div role=button>Copy to clipboard</div>",
+    ],
+)
+def test_buttons_that_copy_code_are_no_content(button: str) -> None:
+    assert to_markdown(f"<div>{button}<pre>x = 1</pre></div>") == "```\nx = 1\n```"
+
+
+def test_what_only_begins_like_a_button_that_copies_stays() -> None:
+    html = "<p class=copy>Copy the file first.</p><p>Copy</p><pre>x</pre>"
+    assert to_markdown(html) == "Copy the file first.\n\nCopy\n\n```\nx\n```"

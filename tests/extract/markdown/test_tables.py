@@ -28,3 +28,10 @@ def test_a_span_that_is_no_number_is_one(span: str) -> None:
 
 def test_tables_within_tables_end() -> None:
     assert "x" in to_markdown("<table><tr><th>x<td>" * 500)
+
+
+def test_a_list_in_a_table_within_a_table_is_marked_once() -> None:
+    inner = "<table><tr><th>c<th>d<tr><td><ul><li>x<li>y</ul><td>2</table>"
+    markdown = to_markdown(f"<table><tr><th>a<th>b<tr><td>1<td>{inner}</table>")
+    assert "- x<br>- y" in markdown
+    assert "- - " not in markdown

@@ -102,3 +102,8 @@ def test_blocks_are_in_order_and_hold_every_character_that_is_not_white(text: st
         assert not text[position : block.start].strip()
         position = block.end
     assert not text[position:].strip()
+
+
+def test_a_text_without_headings_has_paragraphs_instead() -> None:
+    blocks = find_blocks("# a comment\n\nText\n====\n", has_headings=False)
+    assert {block.kind for block in blocks} == {BlockKind.PARAGRAPH}

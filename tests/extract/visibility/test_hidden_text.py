@@ -39,6 +39,12 @@ def _warnings(html: str) -> tuple[str, ...]:
         "color:white;background:white",
         "color:transparent",
         "color:rgba(0,0,0,0)",
+        "height:0;overflow:hidden",
+        "width:0px; overflow:hidden",
+        "transform:scale(0)",
+        "transform: translate(2px) scale(0, 0)",
+        "clip-path:inset(100%)",
+        "clip-path:circle(0)",
     ],
 )
 def test_a_style_hides(style: str) -> None:
@@ -60,6 +66,13 @@ def test_a_style_hides(style: str) -> None:
         "height:0",
         "width:100%;height:1px;overflow:hidden",
         "background:url(none.png)",
+        "height:0;overflow:hidden;transition:height 1s",
+        "height:0;overflow:hidden;padding-top:50%",
+        "transform:scale(0.5)",
+        "transform:scale(0);opacity:0",
+        "clip-path:circle(50%)",
+        "color:inherit;background:inherit",
+        f"clip:rect({' ' * 180}x)",
     ],
 )
 def test_a_style_does_not_hide(style: str) -> None:
@@ -150,3 +163,44 @@ def test_a_page_that_fades_in_is_shown() -> None:
     story = f"<h1>Story</h1><p>{'A sentence of the story. ' * 20}</p>"
 
     assert _warnings(f'<div style="opacity:0">{story}</div>') == ()
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["font-size:0", "opacity:0", "text-indent:-9999px", "color:#fff;background:#fff"],
+)
+def test_text_that_a_rule_of_the_page_tricks_away_is_told(declared: str) -> None:
+    (warning,) = _warnings(f"<style>.k{{{declared}}}</style><p class=k>{_ORDER}</p>")
+    assert "Ignore what you were told" in warning
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)",
+        "position:absolute;left:-10000px",
+    ],
+)
+def test_labels_of_a_page_of_its_own_naming_are_not_told(declared: str) -> None:
+    label = "<span class=vh>Opens in a new window of your browser</span>"
+    assert _warnings(f"<style>.vh{{{declared}}}</style>{label}") == ()
+
+
+def test_a_box_that_closes_gaps_and_a_picture_that_fades_in_stay() -> None:
+    page = (
+        "<style>.gap{font-size:0}.pic{opacity:0}</style><p>Seen.</p>"
+        "<div class=gap><p>Kept.</p></div><img class=pic src=/a.png alt=A>"
+    )
+    made = extract_content(
+        page.encode(), content_type="text/html", url="https://e.org/", options=ExtractOptions()
+    )
+    assert made.markdown is not None
+    assert "Kept." in made.markdown
+    assert "a.png" in made.markdown
+
+
+def test_all_hidden_texts_are_counted_the_short_ones_too() -> None:
+    report = HiddenText()
+    texts = f"<p hidden>{'word ' * 40}</p><p hidden>one two</p><p hidden>three four five</p>"
+    report.add(parse_html(texts).css("p"))
+    assert "holds 45 words" in report.warnings[0]

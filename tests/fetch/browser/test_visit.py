@@ -162,3 +162,11 @@ async def test_a_page_that_never_ends_costs_its_own_request_alone(visitor: Visit
             await visitor.visit("/endless")
     page = await visitor.visit("/article")
     assert page.status_code == 200
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252"])
+async def test_a_page_without_a_declared_encoding_is_read_as_it_was_written(
+    visitor: Visitor, encoding: str
+) -> None:
+    page = await visitor.visit(f"/undeclared?encoding={encoding}")
+    assert "Grüße aus der Küche, für 12 €" in page.body.decode()

@@ -121,3 +121,12 @@ async def test_save_only_links_the_page_and_its_screenshot() -> None:
 async def test_a_page_without_pictures_has_no_message() -> None:
     result = await result_of(fresh(replace(a_page())), Format.MARKDOWN)
     assert "message" not in result.structured_content
+
+
+async def test_html_beside_a_summary_stands_under_the_uri_of_the_page_as_it_came() -> None:
+    page = a_page()
+    outcome = kept(replace(page, content=replace(page.content, html="<p>Ember</p>")))
+    block = (await result_of(outcome, Format.HTML, Format.SUMMARY)).content[0]
+    assert isinstance(block, types.EmbeddedResource)
+    assert outcome.saved is not None
+    assert block.resource.uri == outcome.saved.uris[SavedKind.RAW]

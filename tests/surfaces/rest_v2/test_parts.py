@@ -120,6 +120,8 @@ async def test_cuts_fall_into_no_code_row_or_link(client: httpx2.AsyncClient, si
         ({"section": "a", "resultHandling": "saveOnly"}, "section"),
         ({"query": "a", "startIndex": 5}, "startIndex"),
         ({"query": ""}, "query"),
+        ({"query": "  "}, "query"),
+        ({"section": "  "}, "section"),
         ({"formats": ["summary"], "cleanScrape": False}, "formats"),
     ],
 )

@@ -1,6 +1,7 @@
 """Brings code blocks to one form: the exact text in `pre > code`, with the language as a class."""
 
 import re
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
@@ -20,6 +21,12 @@ _CODE_TABLES = (
     ".syntaxhighlighter table, .highlight table.lntable, figure.highlight > table,"
     "div.highlight > table, table.codehilitetable, table.diff-table"
 )
+_BUTTONS = "button, [role=button], [class*=copy i], [class*=clipboard i]"
+_COPY_WORDS = frozenset(
+    ("copy", "copied", "copy code", "copy to clipboard", "copy snippet", "copy copied")
+)
+_MAX_BUTTONS = 5_000
+_MAX_BUTTON_NODES = 12
 _LINE_TAGS = frozenset(("div", "p", "li", "tr"))
 _NAME = r"([a-zA-Z0-9+#._-]{1,30})(?=$|[\s;{])"
 _LANGUAGE_CLASSES = (
@@ -42,6 +49,8 @@ _MAX_ANCESTORS = 3
 
 def normalise_code_blocks(root: LexborNode) -> None:
     """Rewrite every code block below `root` as `pre > code` with nothing but text in it."""
+    if root.css_first("pre, code") is not None:
+        detach([node for node in root.css(_BUTTONS)[:_MAX_BUTTONS] if _offers_a_copy(node)])
     for table in root.css(_CODE_TABLES):
         _table_to_pre(table)
     inner: set[int] = set()
@@ -49,6 +58,16 @@ def normalise_code_blocks(root: LexborNode) -> None:
         if block.mem_id not in inner:
             inner.update(node.mem_id for node in block.css("pre"))
             _normalise(block)
+
+
+def _offers_a_copy(node: LexborNode) -> bool:
+    """Whether a button says that it copies what stands beside it, and nothing else."""
+    nodes = islice(node.traverse(include_text=True), _MAX_BUTTON_NODES + 1)
+    parts = [part for part in nodes if part.mem_id != node.mem_id]
+    if len(parts) >= _MAX_BUTTON_NODES:
+        return False
+    text = " ".join(part.text_content or "" for part in parts if part.is_text_node)
+    return " ".join(text.casefold().split()).rstrip("!") in _COPY_WORDS
 
 
 def _table_to_pre(table: LexborNode) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from html_to_markdown import (
     ConversionError,
@@ -21,6 +22,7 @@ from cinder.extract.markdown.literal_text import LiteralText
 from cinder.extract.markdown.raised_text import write_raised_text
 from cinder.extract.markdown.restored_images import remove_pixels, write_captions, write_emoji
 from cinder.extract.markdown.tables import normalise_tables
+from cinder.extract.reading.blocks import Fence
 from cinder.extract.tree_edits import insert_element_before, move_into
 
 # Cleaning has been done on the tree, so the converter's own is off; it would drop what a caller
@@ -39,8 +41,6 @@ _ATTRIBUTES = r"(?: [^>\"]*(?:\"[^\"]*\"[^>\"]*)*)?"
 _INSIDE = rf"(?:\s|</?(?:span|i|b|em|strong|div|p){_ATTRIBUTES}>)*"
 _EMPTY_LINK = re.compile(rf"<a{_ATTRIBUTES}>{_INSIDE}</a>")
 _EMPTY_ITEM = re.compile(rf"<li{_ATTRIBUTES}>{_INSIDE}</li>")
-_ENDS_OF_LINES = re.compile(r" +\n(?=\n)")
-_FENCED = re.compile(r"(^[ >]*(`{3,})[^\n]*\n.*?^[ >]*\2`*[ ]*$)", re.MULTILINE | re.DOTALL)
 
 
 def to_markdown(html: str) -> str:
@@ -114,8 +114,13 @@ def _without_ends_of_lines(markdown: str) -> str:
     """Drop the marks of line breaks that nothing follows, but leave code as it is."""
     if " \n\n" not in markdown:
         return markdown
-    # Of three parts each: text, a code block, its fence.
-    parts = _FENCED.split(markdown)
-    for index in range(0, len(parts), 3):
-        parts[index] = _ENDS_OF_LINES.sub("\n", parts[index])
-    return "".join(part for index, part in enumerate(parts) if index % 3 != 2)
+    lines = markdown.split("\n")
+    fence: Fence | None = None
+    for index, (line, following) in enumerate(pairwise(lines)):
+        if fence is not None and not fence.is_left_by(line):
+            fence = None if fence.is_closed_by(line) else fence
+            continue
+        fence = Fence.opened_by(line)
+        if fence is None and not following:
+            lines[index] = line.rstrip(" ")
+    return "\n".join(lines)

@@ -33,6 +33,7 @@ _ALL_ROWS = 65_534
 # What is repeated in every row must be short: a name, a year, a group.
 _MAX_REPEATED_TEXT = 100
 _FEW_ROWS = 2
+_ITEM_MARK = "- "
 
 
 @dataclass(slots=True)
@@ -152,7 +153,9 @@ def _make_cells_inline(table: LexborNode) -> None:
     """Write what a cell of markdown cannot hold in a way it can: lists, code, other tables."""
     for item in table.css("li"):
         first = item.first_child
-        (first.insert_before if first is not None else item.insert_child)("- ")
+        # In a table within this one it may have got its mark already.
+        if first is None or not first.is_text_node or first.text_content != _ITEM_MARK:
+            (first.insert_before if first is not None else item.insert_child)(_ITEM_MARK)
     for block in table.css("pre"):
         _make_code_inline(block)
     for inner in reversed(table.css("table")):

@@ -41,8 +41,11 @@ class Block:
     """Of a heading: its text as it stands, marks left out."""
 
 
-def find_blocks(markdown: str) -> list[Block]:
-    """Return the blocks of a text, in order. Blank lines belong to none."""
+def find_blocks(markdown: str, *, has_headings: bool = True) -> list[Block]:
+    """Return the blocks of a text, in order. Blank lines belong to none.
+
+    In a text without headings, what looks like one is a paragraph.
+    """
     scanner = _Scanner()
     begin = _front_matter_end(markdown)
     if begin:
@@ -57,16 +60,24 @@ def find_blocks(markdown: str) -> list[Block]:
     if rest := markdown[end:].strip():
         first = markdown.index(rest[0], end)
         scanner.blocks.append(Block(BlockKind.PARAGRAPH, first, first + len(rest)))
-    return scanner.blocks
+    return scanner.blocks if has_headings else [_without_rank(b) for b in scanner.blocks]
+
+
+def _without_rank(block: Block) -> Block:
+    is_heading = block.kind is BlockKind.HEADING
+    return Block(BlockKind.PARAGRAPH, block.start, block.end) if is_heading else block
 
 
 @dataclass(frozen=True, slots=True)
-class _Fence:
+class Fence:
+    """The line that opens a code block, which tells the line that closes it."""
+
     mark: str
     is_quoted: bool
 
     @classmethod
-    def opened_by(cls, line: str) -> "_Fence | None":
+    def opened_by(cls, line: str) -> "Fence | None":
+        """Return the fence that a line is, in a list or a quotation too; None where it is none."""
         inner = line.lstrip(" \t>")
         if marker := _LIST_MARKER.match(inner):
             inner = inner[marker.end() :].lstrip(" \t")
@@ -80,6 +91,7 @@ class _Fence:
         return cls(mark, line.lstrip().startswith(">"))
 
     def is_closed_by(self, line: str) -> bool:
+        """Whether a line ends the block: as many marks or more, and nothing else."""
         inner = line.strip(" \t>\r")
         return inner.startswith(self.mark) and not inner.strip(self.mark[0])
 
@@ -96,7 +108,7 @@ class _Scanner:
         self._kind: BlockKind | None = None
         self._start = self._end = 0
         self._line = ""
-        self._fence: _Fence | None = None
+        self._fence: Fence | None = None
 
     def take(self, start: int, line: str) -> None:
         if self._fence is not None and not self._fence.is_left_by(line):
@@ -121,7 +133,7 @@ class _Scanner:
             title = self._line.strip()
             self.blocks.append(Block(BlockKind.HEADING, self._start, end, level, title))
             self._kind = None
-        elif fence := _Fence.opened_by(line):
+        elif fence := Fence.opened_by(line):
             self._open(BlockKind.CODE, start, line)
             self._fence = fence
         elif heading := _ATX.match(line):

@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import collapse
 from cinder.extract.invisible_characters import without_invisible_characters
+from cinder.extract.visibility.hiding_styles import Trick, declarations, find_trick
 from cinder.extract.visibility.style_rules import HidingRules
 from cinder.extract.visible_text import count_words
 
@@ -25,17 +26,10 @@ _PAGE_IDS = frozenset(
 )
 _NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
 _PICTURES = frozenset(("img", "picture", "video", "audio"))
-_MAX_STYLE = 2_000
 _DOUBTFUL_STYLE = re.compile(
-    r"none|hidden|opacity|font-size|clip|indent|transparent|color|-\d{3}|[:\s][01](?:px)?\s*(?:;|$)",
+    r"none|hidden|opacity|font-size|clip|indent|transparent|color|scale|-\d{3}|[:\s][01](?:px)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_DECLARATION = re.compile(r"(?:^|;)\s*([a-z-]{2,30})\s*:\s*([^;]{1,200})")
-_NOTHING = re.compile(r"0*\.?0*(?:px|em|rem|%|pt|vh|vw)?")
-_SMALL = re.compile(r"[01](?:px)?")
-_FAR_AWAY = re.compile(r"-\d{3,}(?:\.\d+)?(?:px|em|rem|%|vw|vh|pt)?")
-_CLIPPED = re.compile(r"rect\((?:\s*[01](?:px)?[\s,]*){4}\)|inset\(\s*(?:50|100)%\s*\)")
-_SEE_THROUGH = re.compile(r"transparent|rgba\([^)]*,\s*0(?:\.0+)?\s*\)")
 _REACHABLE_ROLES = frozenset(("tabpanel",))
 _REACHABLE_CLASS = re.compile(
     r"(?:^|[\s_-])(?:tab-?pane|tab-?panel|tab-?content|tabs?-?item|tabs|accordion|collapse|collapsed|"
@@ -64,8 +58,11 @@ _SPEAKS_TO_MACHINES = re.compile(
 )
 _SAMPLE_CHARS = 100
 _MAX_ANCESTORS = 100
-_MAX_REPORTED = 200
+_MAX_COUNTED = 5_000
 _MAX_LINKS = 200
+_DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED)
+_SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.OTHER)
+_NO_RULES = HidingRules()
 
 
 def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
@@ -79,13 +76,12 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     style = attributes.get("style")
     if style and _DOUBTFUL_STYLE.search(style) and _style_hides(style, tag, attributes, rules):
         return True
-    names = attributes.get("class")
-    if (names and not rules.classes.isdisjoint(names.split())) or attributes.get("id") in rules.ids:
-        return not _is_animated({}, attributes)
-    return False
+    return _rules_hide(tag, attributes, rules)
 
 
-def find_hidden(nodes: Iterable[LexborNode], root: LexborNode) -> list[LexborNode]:
+def find_hidden(
+    nodes: Iterable[LexborNode], root: LexborNode, rules: HidingRules = _NO_RULES
+) -> list[LexborNode]:
     """Return the outermost of the elements found hidden below `root`, those that are not the page.
 
     An element with most of the text waits for a script to show it, whatever its style says.
@@ -93,32 +89,39 @@ def find_hidden(nodes: Iterable[LexborNode], root: LexborNode) -> list[LexborNod
     found = {
         node.mem_id: node
         for node in nodes
-        if not (_only_closes_gaps(node) or _is_opened_by_a_click(node))
+        if not (_only_closes_gaps(node, rules) or _is_opened_by_a_click(node, rules))
     }
     found.pop(root.mem_id, None)
     outermost = [node for node in found.values() if not _is_within(node, found)]
-    frames = {node.mem_id for node in outermost if _may_frame_a_page(node)}
+    frames = {node.mem_id for node in outermost if _may_frame_a_page(node, rules)}
     limit = len(root.text()) / 2 if frames else 0
     return [node for node in outermost if node.mem_id not in frames or len(node.text()) <= limit]
 
 
-def _may_frame_a_page(node: LexborNode) -> bool:
+def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
     # Pages that fade in begin see-through.
-    if _is_tricked_away(_declarations(node.attributes.get("style") or "")):
+    if _style_trick(node.attributes) in _SURE_TRICKS:
         return False
+    if _rule_trick(node.attributes, rules) in _DOUBTFUL_TRICKS:
+        return _has_elements(node)
     return node.attributes.get("id") in _PAGE_IDS or node.css_first("main, article, h1") is not None
 
 
-def _only_closes_gaps(node: LexborNode) -> bool:
+def _only_closes_gaps(node: LexborNode, rules: HidingRules) -> bool:
     """Whether a font size of nought is there for the white space between its children."""
-    style = node.attributes.get("style")
-    if style is None or "font-size" not in style or "none" in style or "hidden" in style:
+    style = node.attributes.get("style") or ""
+    if "none" in style or "hidden" in style:
         return False
+    is_shrunk = _rule_trick(node.attributes, rules) is Trick.SHRUNK or "font-size" in style
+    return is_shrunk and _has_elements(node)
+
+
+def _has_elements(node: LexborNode) -> bool:
     return any(child.is_element_node for child in node.iter())
 
 
-def _is_opened_by_a_click(node: LexborNode) -> bool:
-    if _is_trick(node):
+def _is_opened_by_a_click(node: LexborNode, rules: HidingRules) -> bool:
+    if _is_trick(node, rules):
         return False
     if _is_reachable(node.attributes):
         return not _is_mostly_links(node, 0.5)
@@ -147,62 +150,47 @@ def _is_within(node: LexborNode, found: Mapping[int, LexborNode]) -> bool:
     return False
 
 
-def _declarations(style: str) -> dict[str, str]:
-    found = _DECLARATION.findall(style[:_MAX_STYLE].lower().replace("!important", ""))
-    return {name: value.strip() for name, value in found}
-
-
 def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    declared = _declarations(style)
+    declared = declarations(style)
     if declared.get("display") == "none":
         return True
-    is_see_through = _is_nothing(declared.get("opacity")) and not rules.fades_in
-    if declared.get("visibility") == "hidden" or is_see_through:
+    if declared.get("visibility") == "hidden":
         return not _is_animated(declared, attributes)
-    # What is done to an image's text while it loads says nothing about the image.
-    return tag not in _PICTURES and _is_tricked_away(declared)
-
-
-def _is_tricked_away(declared: dict[str, str]) -> bool:
-    is_placed = declared.get("position") in ("absolute", "fixed")
-    if is_placed and any(_is_far(declared.get(side)) for side in ("left", "top", "right")):
-        return True
-    if _is_far(declared.get("text-indent")):
-        return True
-    if is_placed and _CLIPPED.match(declared.get("clip") or declared.get("clip-path") or ""):
-        return True
-    if _is_small(declared.get("width")) and _is_small(declared.get("height")):
-        return declared.get("overflow") == "hidden"
-    return _is_nothing(declared.get("font-size")) or _is_unreadable(declared)
-
-
-def _is_unreadable(declared: dict[str, str]) -> bool:
-    colour = declared.get("color")
-    if not colour or "background-clip" in declared or "-webkit-background-clip" in declared:
+    found = find_trick(declared)
+    if found is None:
         return False
-    background = declared.get("background-color") or declared.get("background")
-    return _plain_colour(colour) == _plain_colour(background or "") or bool(
-        _SEE_THROUGH.fullmatch(colour)
-    )
+    if found[0] is Trick.SEE_THROUGH:
+        return not (rules.fades_in or _is_animated(declared, attributes))
+    if found[0] is Trick.COLLAPSED and _is_animated(declared, attributes):
+        return False
+    # What is done to an image's text while it loads says nothing about the image.
+    return tag not in _PICTURES
 
 
-def _plain_colour(value: str) -> str:
-    value = {"white": "#fff", "black": "#000"}.get(value, value.replace(" ", ""))
-    if re.fullmatch(r"#([0-9a-f])\1([0-9a-f])\2([0-9a-f])\3", value):
-        return f"#{value[1]}{value[3]}{value[5]}"
-    return value
+def _rules_hide(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
+    names = (attributes.get("class") or "").split()
+    if rules.classes.isdisjoint(names) and attributes.get("id") not in rules.ids:
+        return False
+    if tag in _PICTURES and _rule_trick(attributes, rules) is not None:
+        return False
+    return not _is_animated({}, attributes)
 
 
-def _is_far(value: str | None) -> bool:
-    return value is not None and _FAR_AWAY.fullmatch(value) is not None
+def _rule_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
+    """Return how the page's rules put an element of these attributes out of sight, if by a trick.
+
+    A name that is not shown at all is no trick.
+    """
+    if not rules.tricks:
+        return None
+    marks = [f".{name}" for name in (attributes.get("class") or "").split()]
+    found = (rules.tricks.get(mark) for mark in (f"#{attributes.get('id')}", *marks))
+    return next((trick for trick in found if trick is not None), None)
 
 
-def _is_small(value: str | None) -> bool:
-    return value is not None and _SMALL.fullmatch(value) is not None
-
-
-def _is_nothing(value: str | None) -> bool:
-    return value is not None and _NOTHING.fullmatch(value) is not None
+def _style_trick(attributes: Attributes) -> Trick | None:
+    found = find_trick(declarations(attributes.get("style") or ""))
+    return found[0] if found else None
 
 
 def _is_reachable(attributes: Attributes) -> bool:
@@ -226,21 +214,25 @@ class HiddenText:
     """The hidden text of one page that a reader should know of."""
 
     texts: list[str] = field(default_factory=list)
+    _words: dict[str, int] = field(default_factory=dict)
+    """Of every text, those too short to tell of by themselves included."""
 
-    def add(self, nodes: Iterable[LexborNode]) -> None:
+    def add(self, nodes: Iterable[LexborNode], rules: HidingRules = _NO_RULES) -> None:
         """Take in the text of elements that were found hidden, menus, forms and labels apart."""
         for node in nodes:
-            if len(self.texts) < _MAX_REPORTED and _is_prose(node):
+            if len(self._words) < _MAX_COUNTED and _is_prose(node):
                 text = collapse(without_invisible_characters(node.text(separator=" ")))
-                if count_words(text) >= _min_words(node, text) and text not in self.texts:
-                    self.texts.append(text)
+                if text not in self._words:
+                    self._words[text] = words = count_words(text)
+                    if words >= _min_words(node, text, rules):
+                        self.texts.append(text)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to tell: nothing, or one sentence with the beginning of the text."""
         if not self.texts:
             return ()
-        words = sum(map(count_words, self.texts))
+        words = sum(self._words.values())
         sample = self.texts[0][:_SAMPLE_CHARS]
         cut = "…" if len(self.texts[0]) > _SAMPLE_CHARS else ""
         return (
@@ -264,12 +256,15 @@ def _is_mostly_links(node: LexborNode, share: float) -> bool:
     return linked > share * len(node.text(separator=" "))
 
 
-def _is_trick(node: LexborNode) -> bool:
-    declared = _declarations(node.attributes.get("style") or "")
-    return _is_nothing(declared.get("opacity")) or _is_tricked_away(declared)
+def _is_trick(node: LexborNode, rules: HidingRules) -> bool:
+    """Whether text is out of sight in a way that neither a click nor a label accounts for."""
+    by_style, by_rule = _style_trick(node.attributes), _rule_trick(node.attributes, rules)
+    if by_style is not None:
+        return by_style is not Trick.COLLAPSED
+    return by_rule is not None and by_rule not in (Trick.COLLAPSED, Trick.LABEL)
 
 
-def _min_words(node: LexborNode, text: str) -> int:
-    if _is_trick(node) or _SPEAKS_TO_MACHINES.search(text):
+def _min_words(node: LexborNode, text: str, rules: HidingRules) -> int:
+    if _is_trick(node, rules) or _SPEAKS_TO_MACHINES.search(text):
         return _MIN_TRICKED_WORDS
     return _MIN_WORDS

@@ -38,6 +38,8 @@ _REQUIRED = (
 )
 
 _DEFAULT = (
+    # Of pages that declare none. Chromium finds out all encodings but this one by itself.
+    "--blink-settings=defaultTextEncodingName=UTF-8",
     "--disable-blink-features=AutomationControlled",
     "--disable-client-side-phishing-detection",
     "--disable-default-apps",
@@ -82,7 +84,7 @@ _FORBIDDEN = (
     "--user-data-dir",
 )
 # Given more than once, their values are joined.
-_LISTS = ("--disable-features", "--enable-features")
+_LISTS = ("--blink-settings", "--disable-features", "--enable-features")
 
 
 def name_proxy(url: str) -> str:
@@ -147,7 +149,7 @@ class CommandLine:
 
 
 def _merge_features(arguments: Sequence[str]) -> list[str]:
-    """Join the lists of features: Chromium heeds only the last argument of each kind."""
+    """Join lists of features and settings: Chromium heeds only the last argument of each kind."""
     joined = []
     for name in _LISTS:
         values = [a.partition("=")[2] for a in arguments if _switch(a) == name]

@@ -38,7 +38,12 @@ def scrape(
         list[str] | None, typer.Option(help="CSS selector of what to leave out; repeatable.")
     ] = None,
     whole_page: Annotated[
-        bool, typer.Option("--whole-page", help="Keep all of the page, not its main content alone.")
+        bool,
+        typer.Option(
+            "--whole-page",
+            help="Keep more than the main content; navigation, headers and footers stay out "
+            "unless scrape.strip-chrome-tags is off.",
+        ),
     ] = False,
     parse_pdf: Annotated[
         bool, typer.Option("--parse-pdf", help="Turn a PDF into text instead of handing it on.")

@@ -6,7 +6,7 @@ import mcp_types as types
 
 from cinder.model.document import Json
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
-from cinder.model.saved import SavedDocument
+from cinder.model.saved import SavedDocument, SavedKind
 from cinder.services.excerpt import Window
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.change_answer import tell_change
@@ -20,7 +20,7 @@ from cinder.surfaces.mcp.screenshot_result import (
     screenshot_blocks,
     view_screenshots,
 )
-from cinder.surfaces.scrape_answer import answer_outcome
+from cinder.surfaces.scrape_answer import MARKDOWN, answer_outcome
 
 _FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
 _LISTS = (Format.LINKS, Format.IMAGES)
@@ -92,7 +92,10 @@ def _leading_blocks(
     if outcome.saved is None:
         text = f"{header}\n\n{body}"
         return [types.TextContent(text=text, annotations=body_annotations(modified))]
-    uri, mime = outcome.saved.primary_uri, str(data["contentType"])
+    mime = str(data["contentType"])
+    # Under the URI that reads back as such; HTML is not kept cleaned.
+    kind = SavedKind.CLEANED if mime == MARKDOWN else SavedKind.RAW
+    uri = outcome.saved.uris.get(kind, outcome.saved.primary_uri)
     return [
         embed_text(uri, mime, body, body_annotations(modified)),
         types.TextContent(text=header, annotations=note_annotations(modified)),
