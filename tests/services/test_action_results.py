@@ -6,6 +6,7 @@ from cinder.model.document import ActionResult, FetchedPage, Source
 from cinder.model.request import ActionType
 from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.sandbox import ExtractionSandbox
+from tests.services.overload import overloaded_sandbox
 
 NAV = '<nav><a href="/home">Home</a></nav><main><p>Rake the ash. ü</p></main>'
 
@@ -48,6 +49,15 @@ async def test_html_beyond_the_sandbox_stays_as_it_is_with_a_warning() -> None:
     scraped = ActionResult(type=ActionType.SCRAPE, message="Scraped", html=html)
     async with ExtractionSandbox(1, 0.001, 1024 * 1024 * 1024) as hurried:
         actions = await convert_scraped(page_with(scraped), hurried, remove_base64_images=True)
+    assert actions == (scraped,)
+    assert len(unconverted_warnings(actions)) == 1
+
+
+async def test_html_that_nobody_is_free_to_convert_stays_as_it_is_with_a_warning() -> None:
+    html = "<p>" + "<b>x</b>" * 200_000
+    scraped = ActionResult(type=ActionType.SCRAPE, message="Scraped", html=html)
+    async with overloaded_sandbox() as busy:
+        actions = await convert_scraped(page_with(scraped), busy, remove_base64_images=True)
     assert actions == (scraped,)
     assert len(unconverted_warnings(actions)) == 1
 

@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 
 from cinder.app import App
-from cinder.model.document import Json, Source
+from cinder.fetch.base import FetchTask
+from cinder.model.document import FetchedPage, Json, Source
 from cinder.model.request import Format, Mode, RenderOptions, ScrapeRequest
+from cinder.services.branding import BrandReader
 from cinder.services.scrape import ScrapeOutcome
+from tests.services.overload import overloaded_sandbox
 from tests.site import Canary, Site
 
 
@@ -117,3 +120,29 @@ async def test_a_file_has_no_branding(app: App, site: Site) -> None:
     outcome = await app.scrape.scrape(branding(site, "/image"))
     assert outcome.document.media is not None
     assert outcome.document.content.branding is None
+
+
+class _NoFetcher:
+    """Fetches nothing: a page that a browser rendered needs no style sheets."""
+
+    name = "none"
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        raise AssertionError(task.url)
+
+
+async def test_a_look_that_nobody_is_free_to_read_is_left_out_with_a_warning() -> None:
+    page = FetchedPage(
+        url="https://example.com/",
+        final_url="https://example.com/",
+        status_code=200,
+        headers={"content-type": "text/html"},
+        body=b"<p>" + b"<b>x</b>" * 200_000,
+        source=Source.BROWSER,
+        strategy="browser",
+        style_samples={},
+    )
+    async with overloaded_sandbox() as busy:
+        brand = await BrandReader(_NoFetcher(), busy).read(page, ScrapeRequest(url=page.url))
+    assert brand.branding == {}
+    assert "could not be read: Too many" in brand.warnings[0]

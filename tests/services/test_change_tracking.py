@@ -1,6 +1,7 @@
 """What has become of a page since it was last saved."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,13 +11,15 @@ import pytest
 from cinder.app import App
 from cinder.errors import ScrapeFailed
 from cinder.model.change import ChangeStatus, PageChange
-from cinder.model.document import Verdict, VerdictKind
+from cinder.model.document import Document, Verdict, VerdictKind
 from cinder.model.request import CachePolicy, ContentOptions, Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedKind
 from cinder.services.change_tracking import ChangeTracker, is_comparable
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.scrape import ScrapeOutcome
 from cinder.store import open_store
+from cinder.store.base import Store
+from tests.services.overload import overloaded_sandbox
 from tests.site import Site
 from tests.store.samples import NOW, URL, a_document, a_key
 
@@ -158,6 +161,12 @@ async def test_unconverted_pages_are_compared_as_they_came(app: App, site: Site)
     assert "<td>10</td>" in diff.unified
 
 
+async def test_the_way_to_the_good_copy_is_told_to_one_who_tracks(app: App, site: Site) -> None:
+    _, wall = await visit(app, tracking(site, "/souring"), 2)
+    assert wall.document.verdict.kind is VerdictKind.LOGIN_WALL
+    assert "a scrape without changeTracking, with a long maxAge" in (wall.warning or "")
+
+
 async def test_both_versions_stay_readable(app: App, site: Site) -> None:
     request = tracking(site, "/diary?days=first,changed")
     _, second = await visit(app, request, 2)
@@ -171,18 +180,25 @@ async def test_both_versions_stay_readable(app: App, site: Site) -> None:
     assert ("| 9 |" in (before.text or ""), "| 10 |" in (after.text or "")) == (True, True)
 
 
-@pytest.fixture
-async def tracker(tmp_path: Path) -> AsyncIterator[ChangeTracker]:
-    """A tracker that knows one version of a page."""
+@asynccontextmanager
+async def store_with(folder: Path, document: Document) -> AsyncIterator[Store]:
+    """A store that holds one version of a page."""
     store = open_store(
-        f"sqlite:///{tmp_path / 'cinder.db'}",
+        f"sqlite:///{folder / 'cinder.db'}",
         pool_size=1,
         observe=lambda _name, _seconds: None,
         clock=lambda: NOW,
     )
+    async with store:
+        await store.save(document, replace(a_key(), content_key="key"))
+        yield store
+
+
+@pytest.fixture
+async def tracker(tmp_path: Path) -> AsyncIterator[ChangeTracker]:
+    """A tracker that knows one version of a page."""
     sandbox = ExtractionSandbox(1, timeout_seconds=30, memory_bytes=2**29)
-    async with store, sandbox:
-        await store.save(a_document("first"), replace(a_key(), content_key="key"))
+    async with store_with(tmp_path, a_document("first")) as store, sandbox:
         yield ChangeTracker(store, sandbox)
 
 
@@ -190,7 +206,7 @@ async def tracker(tmp_path: Path) -> AsyncIterator[ChangeTracker]:
     ("verdict", "status", "has_warning"),
     [
         (VerdictKind.OK, ChangeStatus.CHANGED, False),
-        (VerdictKind.PARTIAL, ChangeStatus.CHANGED, False),
+        (VerdictKind.PARTIAL, ChangeStatus.CHANGED, True),
         (VerdictKind.SOFT_404, ChangeStatus.REMOVED, False),
         (VerdictKind.LOGIN_WALL, ChangeStatus.CHANGED, True),
         (VerdictKind.EMPTY, ChangeStatus.CHANGED, True),
@@ -209,6 +225,37 @@ async def test_what_came_instead_of_a_page_is_told_from_a_change_of_it(
     assert change.previous_at == NOW
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [VerdictKind.PAYWALL, VerdictKind.LOGIN_WALL, VerdictKind.JS_SHELL, VerdictKind.PARTIAL],
+)
+async def test_a_page_that_came_back_after_something_else_is_told_from_a_change_of_it(
+    tmp_path: Path, kind: VerdictKind
+) -> None:
+    async with store_with(tmp_path, replace(a_document("teaser"), verdict=Verdict(kind, "x"))) as (
+        store
+    ):
+        sandbox = ExtractionSandbox(1, timeout_seconds=30, memory_bytes=2**29)
+        async with sandbox:
+            request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
+            change = await ChangeTracker(store, sandbox).track(a_document("all"), request, "key")
+    assert change is not None
+    assert change.status is ChangeStatus.CHANGED
+    assert f"judged ok and what was saved {kind}" in (change.warning or "")
+
+
+async def test_a_difference_that_nobody_is_free_to_work_out_is_a_change_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
+    async with store_with(tmp_path, a_document("first")) as store, overloaded_sandbox() as busy:
+        document = a_document("".join(f"line {n}\n\n" for n in range(60_000)))
+        change = await ChangeTracker(store, busy).track(document, request, "key")
+    assert change is not None
+    assert (change.status, change.diff) == (ChangeStatus.CHANGED, None)
+    assert "could not be worked out: Too many" in (change.warning or "")
+
+
 async def test_a_blocked_page_tells_nothing(tracker: ChangeTracker) -> None:
     document = replace(a_document("second"), verdict=Verdict(VerdictKind.BLOCKED, "x"))
     request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
@@ -219,15 +266,8 @@ async def test_a_blocked_page_tells_nothing(tracker: ChangeTracker) -> None:
 async def test_a_difference_that_takes_too_long_is_a_change_with_a_warning(
     tmp_path: Path,
 ) -> None:
-    store = open_store(
-        f"sqlite:///{tmp_path / 'cinder.db'}",
-        pool_size=1,
-        observe=lambda _name, _seconds: None,
-        clock=lambda: NOW,
-    )
     hurried = ExtractionSandbox(1, timeout_seconds=0.001, memory_bytes=2**29)
-    async with store, hurried:
-        await store.save(a_document("first"), replace(a_key(), content_key="key"))
+    async with store_with(tmp_path, a_document("first")) as store, hurried:
         request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
         document = a_document("word " * 100_000)
         change = await ChangeTracker(store, hurried).track(document, request, "key")

@@ -9,6 +9,7 @@ from cinder.errors import ScrapeFailed
 from cinder.model.document import VerdictKind
 from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.site import Site
+from tests.site.verdict_pages import read_pages
 
 STATIC = RenderOptions(mode=Mode.STATIC)
 
@@ -56,3 +57,24 @@ async def test_an_answer_that_keeps_breaking_off_is_partial_and_not_taken_for_fr
     assert part.document.content.metadata.title == "Ember care"
     whole = await app.scrape.scrape(request)
     assert (whole.cached, whole.document.verdict.kind) == (False, VerdictKind.OK)
+
+
+async def test_a_part_is_not_asked_for_by_its_validators(app: App, site: Site) -> None:
+    # The server says by the same ETag that the page, of which half came, is unchanged.
+    request = ScrapeRequest(url=site.url("/breaking?times=3"), render=STATIC)
+    part = await app.scrape.scrape(request)
+    assert (part.document.verdict.kind, part.document.validators.etag) == ("partial", '"v1"')
+    whole = await app.scrape.scrape(replace(request, cache=CachePolicy(max_age_ms=0)))
+    assert (whole.document.verdict.kind, whole.document.status_code) == ("ok", 200)
+
+
+async def test_a_page_that_ends_early_by_itself_is_fresh_as_long_as_others(
+    app: App, site: Site
+) -> None:
+    page = next(
+        page for page in read_pages() if page.verdict == "partial" and not page.missing_bytes
+    )
+    request = ScrapeRequest(url=site.url(page.asked), render=STATIC)
+    first = await app.scrape.scrape(request)
+    assert first.document.verdict.kind is VerdictKind.PARTIAL
+    assert (await app.scrape.scrape(request)).cached

@@ -206,15 +206,17 @@ class Pages:
         return HTMLResponse(ARTICLE if self.hits["/souring"] == 1 else html)
 
     async def breaking(self, request: Request) -> Response:
-        """Break off in the middle as often as asked for, then answer whole."""
-        body = ARTICLE.encode()
+        """Break off in the middle as often as asked for, then answer whole, or as unchanged."""
+        body, headers = ARTICLE.encode(), {"etag": '"v1"'}
+        if request.headers.get("if-none-match") == '"v1"':
+            return Response(status_code=304, headers=headers)
         if self.hits["/breaking"] > int(request.query_params["times"]):
-            return HTMLResponse(body)
+            return HTMLResponse(body, headers=headers)
 
         async def half() -> AsyncIterator[bytes]:
             yield body[: len(body) // 2]
 
-        headers = {"content-length": str(len(body))}
+        headers["content-length"] = str(len(body))
         return StreamingResponse(half(), media_type="text/html", headers=headers)
 
     async def flaky(self, request: Request) -> Response:

@@ -36,7 +36,7 @@ from cinder.extract.visibility.completion import complete_body
 from cinder.extract.visibility.hidden_text import HiddenText
 from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
-from cinder.model.document import Extraction, PageMetadata
+from cinder.model.document import NOTHING_INCLUDED, Extraction, PageMetadata
 from cinder.model.request import Format
 
 _CHARS_PER_TOKEN = 4
@@ -173,7 +173,7 @@ class _Page:
             images=collect_images(roots, base) if Format.IMAGES in formats else None,
         )
         if content.include_tags and not included:
-            selected.warnings = ("No element of the page matches includeTags.",)
+            selected.warnings = (NOTHING_INCLUDED,)
         self._clean(selected, rules)
         if not content.include_tags:
             # What a caller names is the content, whatever it looks like.

@@ -11,6 +11,9 @@ from cinder.model.request import ActionType
 # A value as JSON has it.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
+# The warning that tells of selectors without a match.
+NOTHING_INCLUDED = "No element of the page matches includeTags."
+
 
 class Source(StrEnum):
     """Which kind of engine fetched a page."""
@@ -175,5 +178,7 @@ class Document:
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)
+    is_cut: bool = False
+    """Whether the connection broke off before all of it had come."""
     validators: Validators = field(default_factory=Validators)
     extracted: str | None = None

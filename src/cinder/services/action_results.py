@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cinder.errors import ParseLimitExceeded
+from cinder.errors import Overloaded, ParseLimitExceeded
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import ActionResult, FetchedPage
 from cinder.model.request import ContentOptions, Format
@@ -47,6 +47,6 @@ async def _converted(
     )
     try:
         content = await sandbox.extract(scraped, options)
-    except ParseLimitExceeded:
+    except (Overloaded, ParseLimitExceeded):
         return result
     return result if content.is_partial else replace(result, markdown=content.markdown)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from cinder.errors import CinderError, ParseLimitExceeded
+from cinder.errors import CinderError, Overloaded, ParseLimitExceeded
 from cinder.fetch.base import Fetcher, FetchTask
 from cinder.model.document import FetchedPage, Json
 from cinder.model.request import ScrapeRequest
@@ -44,7 +44,7 @@ class BrandReader:
         try:
             sheets, warnings = await self._sheets(page, request)
             branding = await self._sandbox.read_branding(page, sheets)
-        except ParseLimitExceeded as error:
+        except (Overloaded, ParseLimitExceeded) as error:
             return Brand(warnings=(f"The branding could not be read: {error.message}",))
         return Brand(branding=branding, warnings=warnings)
 

@@ -1,6 +1,6 @@
 """Change tracking: what has become of a page since its last saved version."""
 
-from cinder.errors import ParseLimitExceeded
+from cinder.errors import Overloaded, ParseLimitExceeded
 from cinder.model.change import ChangeStatus, Comparison, PageChange
 from cinder.model.document import Document, VerdictKind
 from cinder.model.request import Format, ScrapeRequest
@@ -11,7 +11,6 @@ from cinder.store.base import Store
 _GONE_STATUSES = (404, 410)
 # What came instead of the page: nothing to compare a later version with.
 _NOT_THE_PAGE = (VerdictKind.BLOCKED, VerdictKind.HTTP_ERROR, VerdictKind.SOFT_404)
-_WHOLE = (VerdictKind.OK, VerdictKind.PARTIAL)
 
 
 class ChangeTracker:
@@ -45,7 +44,7 @@ class ChangeTracker:
         warning = _describe_doubt(previous.document, document)
         try:
             shown = await self._compare_contents(previous.document, document)
-        except ParseLimitExceeded as error:
+        except (Overloaded, ParseLimitExceeded) as error:
             shown = Comparison(is_same=False)
             warning = f"The difference could not be worked out: {error.message}"
         status = ChangeStatus.SAME if shown.is_same else ChangeStatus.CHANGED
@@ -101,10 +100,10 @@ def _change(
 
 def _describe_doubt(before: Document, after: Document) -> str | None:
     """Return why a difference may not be the page's own, if it may not."""
-    verdict = after.verdict.kind
-    if verdict in _WHOLE or before.verdict.kind is verdict:
+    old, new = before.verdict.kind, after.verdict.kind
+    if old is new:
         return None
     return (
-        f"What came this time is judged {verdict} and what was saved {before.verdict.kind}: "
+        f"What came this time is judged {new} and what was saved {old}: "
         "the difference may be one of access and not of the page."
     )

@@ -219,6 +219,7 @@ class ExtractionSandbox:
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
         """
         return await self._ask_or_limit(stylesheets_job(page), read_stylesheets, page.url)
 
@@ -227,6 +228,7 @@ class ExtractionSandbox:
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
         """
         return await self._ask_or_limit(branding_job(page, sheets), read_brand, page.url)
 
@@ -235,6 +237,7 @@ class ExtractionSandbox:
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
         """
         return await self._ask_or_limit(compare_job(before, after), read_comparison, url)
 

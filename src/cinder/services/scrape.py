@@ -48,9 +48,9 @@ from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
 
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
-_GOOD_ONE_STAYS = (
-    "This was not saved: a good copy of the page is kept, and a longer maxAge returns that one."
-)
+_GOOD_ONE_STAYS = "This was not saved: a good copy of the page is kept, and "
+_GOOD_ONE_BY_AGE = "a longer maxAge returns that one."
+_GOOD_ONE_UNTRACKED = "a scrape without changeTracking, with a long maxAge, returns that one."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class ScrapeService:
     def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
         if Format.CHANGE_TRACKING in request.formats:
             return False  # what is kept tells nothing of what has changed since
-        if kept.document.verdict.kind is VerdictKind.PARTIAL:
+        if kept.document.is_cut:
             return False  # the next try may bring the rest
         return self._age_ms(kept.document) <= request.cache.max_age_ms
 
@@ -197,6 +197,7 @@ class ScrapeService:
     ) -> ScrapeOutcome:
         with _explaining(request, log):
             started = time.monotonic()
+            stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
             page = await self._ladder.fetch(_fetch_task(request, stale), log)
             if stale is not None and _is_confirmed(stale.document, page):
                 change = await self._track(stale.document, request)
@@ -254,6 +255,7 @@ class ScrapeService:
             screenshot=None if mime else page.screenshot,
             actions=actions,
             verdict=judge_pdf(page, content) if is_parsed else judge(page, content),
+            is_cut=page.is_cut,
             validators=page.validators,
         )
 
@@ -311,7 +313,9 @@ class ScrapeService:
             return document, await self._store.save(document, entry)
         saved = await self._store.save_unless_good(document, entry)
         if saved is None:
-            content = _with_warnings(document.content, (_GOOD_ONE_STAYS,))
+            is_tracking = Format.CHANGE_TRACKING in request.formats
+            way = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
+            content = _with_warnings(document.content, (_GOOD_ONE_STAYS + way,))
             document = replace(document, content=content)
         return document, saved
 
@@ -327,8 +331,6 @@ def _require_supported(request: ScrapeRequest) -> None:
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
-    if stale is not None and stale.document.source is Source.BROWSER:
-        stale = None  # that the HTML is unchanged says nothing of what its scripts bring
     return FetchTask(
         url=request.url,
         timeout_seconds=request.timeout_ms / 1000,
@@ -342,6 +344,15 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         wants_images=Format.IMAGES in request.formats,
         wants_styles=Format.BRANDING in request.formats,
     )
+
+
+def _may_be_confirmed(document: Document) -> bool:
+    """Whether a document that the origin calls unchanged is as good as a new one.
+
+    What a browser rendered is not: unchanged HTML says nothing of what its scripts bring. Nor is
+    what is no whole page: that the page is unchanged would keep it so for ever.
+    """
+    return document.source is Source.NATIVE and document.verdict.kind is VerdictKind.OK
 
 
 def _is_confirmed(document: Document, page: FetchedPage) -> bool:

@@ -2,7 +2,7 @@
 
 from cinder.errors import CinderError, ErrorCode, InvalidRequest
 from cinder.model.document import Json, VerdictKind
-from cinder.surfaces.verdict_advice import NEXT_STEP
+from cinder.surfaces.verdict_advice import next_step_after
 
 HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.VALIDATION_ERROR: 400,
@@ -42,6 +42,12 @@ def exit_code(error: CinderError) -> int:
     return EXIT_BAD_INPUT if isinstance(error, InvalidRequest) else EXIT_FAILURE
 
 
+def advise(error: CinderError) -> str | None:
+    """Return what to do about a failure that has a verdict; None where it has none."""
+    tried = error.diagnostics.strategies if error.diagnostics else []
+    return next_step_after(VerdictKind(error.verdict), tried) if error.verdict else None
+
+
 def describe_error(error: CinderError) -> dict[str, Json]:
     """Return an error as REST answers show it."""
     shown: dict[str, Json] = {"message": error.message, "code": error.code}
@@ -49,7 +55,7 @@ def describe_error(error: CinderError) -> dict[str, Json]:
         shown["url"] = error.url
     if error.verdict:
         shown["verdict"] = error.verdict
-        shown["nextStep"] = NEXT_STEP[VerdictKind(error.verdict)]
+        shown["nextStep"] = advise(error)
     if isinstance(error, InvalidRequest):
         shown["validationErrors"] = [
             {"field": problem.field, "message": problem.message} for problem in error.problems

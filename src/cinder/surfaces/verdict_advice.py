@@ -1,11 +1,18 @@
 """What is told beside a verdict that is not `ok`: what shows it, what was tried, what is next."""
 
-from cinder.model.document import Json, VerdictKind
-from cinder.services.scrape import ScrapeOutcome
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinder.model.document import NOTHING_INCLUDED, Document, Json, VerdictKind
+
+if TYPE_CHECKING:
+    from cinder.services.scrape import ScrapeOutcome
+
+_STEALTH = "browser-stealth"
 
 NEXT_STEP = {
     VerdictKind.BLOCKED: (
-        "The site turns automated visitors away: try proxy stealth, later, or another source."
+        "The site turns automated visitors away: try a stealth browser, later, or another source."
     ),
     VerdictKind.LOGIN_WALL: (
         "Only those who are logged in see it: profile master uses the owner's logins (cinder "
@@ -23,14 +30,40 @@ NEXT_STEP = {
     VerdictKind.EMPTY: "Try onlyMainContent false, or mode dynamic.",
     VerdictKind.PARTIAL: "Try again with forceRescrape; mode dynamic may bring the rest.",
 }
+_BLOCKED_TO_STEALTH = (
+    "The site turns automated visitors away, a stealth browser too: try later, or another source."
+)
+_PDF_WITHOUT_TEXT = "The PDF has no text to take out: look for another version of it."
+_NOTHING_INCLUDED = "Give other includeTags, or none; mode dynamic may bring what they name."
 
 
-def explain_verdict(outcome: ScrapeOutcome) -> dict[str, Json]:
+def next_step_after(kind: VerdictKind, tried: Sequence[str]) -> str:
+    """Return what to do about a verdict, given the strategies that were tried."""
+    if kind is VerdictKind.BLOCKED and _STEALTH in tried:
+        return _BLOCKED_TO_STEALTH
+    return NEXT_STEP[kind]
+
+
+def next_step(document: Document, tried: Sequence[str]) -> str:
+    """Return what to do about a document whose verdict is not `ok`."""
+    if document.verdict.kind is VerdictKind.EMPTY:
+        if document.content_type == "application/pdf":
+            return _PDF_WITHOUT_TEXT
+        if NOTHING_INCLUDED in document.content.warnings:
+            return _NOTHING_INCLUDED
+    return next_step_after(document.verdict.kind, tried)
+
+
+def explain_verdict(outcome: "ScrapeOutcome") -> dict[str, Json]:
     """Return what an answer says beside its verdict: nothing where that is `ok`."""
     verdict = outcome.document.verdict
     if verdict.kind is VerdictKind.OK:
         return {}
-    told: dict[str, Json] = {"evidence": verdict.evidence, "nextStep": NEXT_STEP[verdict.kind]}
-    if tried := outcome.diagnostics.strategies:
+    tried = outcome.diagnostics.strategies
+    told: dict[str, Json] = {
+        "evidence": verdict.evidence,
+        "nextStep": next_step(outcome.document, tried),
+    }
+    if tried:
         told["tried"] = tried
     return told

@@ -139,6 +139,40 @@ def test_a_page_is_not_a_wall(body: str) -> None:
     assert find_block_signs(page(body)) is None
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Errar es humano.",
+        "Report suspicious activity to the police.",
+        "Real people, not bots.",
+        "Solve the puzzle.",
+    ],
+)
+def test_a_page_that_speaks_of_people_and_bots_is_a_wall_with_a_second_sign_only(
+    words: str,
+) -> None:
+    assert find_block_signs(page(f"<p>{words}</p>")) is None
+    assert find_block_signs(page(f"<p>{words}</p><p>Checking your browser.</p>"))
+    assert find_block_signs(page(f"<p>{words}</p>{'<p>A word.</p>' * 25}<i class='h-captcha'></i>"))
+
+
+def test_unusual_activity_is_a_wall_where_it_is_the_visitors_own() -> None:
+    assert find_block_signs(page("<p>We saw unusual traffic coming from your network.</p>"))
+    assert find_block_signs(page("<p>We saw unusual traffic on the coast road.</p>")) is None
+
+
+def test_the_name_of_a_gate_needs_something_said_to_the_visitor_beside_it() -> None:
+    name = "<title>Slow down</title>"
+    assert find_block_signs(page(f"{name}<p>A song.</p>")) is None
+    assert find_block_signs(page(f"{name}<p>You have sent too many requests.</p>"))
+
+
+def test_the_script_of_a_guard_is_a_wall_where_there_is_nothing_to_read() -> None:
+    script = "<script src='/TSPD/1?type=7'></script>"
+    assert find_block_signs(page(script))
+    assert find_block_signs(page(f"{script}{'<p>A word.</p>' * 25}")) is None
+
+
 @pytest.mark.parametrize("status", [401, 403, 429, 503])
 def test_a_bare_refusal_is_not_a_wall(status: int) -> None:
     assert find_block_signs(page("<h1>Forbidden</h1><hr>nginx", status)) is None

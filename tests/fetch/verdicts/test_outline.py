@@ -1,3 +1,5 @@
+import pytest
+
 from cinder.fetch.verdicts.outline import Outline, has_more_text, read_outline, read_text
 
 PAGE = b"""<html><head><title>A &amp; B</title><style>p > a { color: red }</style></head><body>
@@ -46,3 +48,18 @@ def test_an_element_that_is_never_closed_takes_the_rest() -> None:
 
 def test_markup_is_read_as_one_line() -> None:
     assert read_text(b"<p>One &eacute;</p>\n <style>p {}</style><p>two</p>") == "One é two"
+
+
+@pytest.mark.parametrize("hostile", [b"<", b"<p class='cccc", b"<noscript><b>x", b"<title>a "])
+def test_of_very_much_markup_the_head_and_the_tail_are_read(hostile: bytes) -> None:
+    body = b"<p>first words</p>" + hostile * (4_000_000 // len(hostile))
+    outline = read_outline(body)
+    assert len(outline.markup) + len(outline.noscript) + len(outline.title) < 1_000_000
+    assert outline.text.startswith("first words")
+
+
+def test_the_tail_of_very_much_markup_does_not_begin_within_a_script() -> None:
+    drawing = b"<path d='M0'/>" * 100_000
+    script = b"<script>" + b"if (a > b) f(); " * 10_000 + b"</script>"
+    outline = read_outline(drawing + script + b"<p>last words</p>")
+    assert outline.text == "last words"

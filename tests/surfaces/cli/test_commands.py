@@ -179,6 +179,20 @@ async def test_private_addresses_are_refused(
     assert not canary.was_reached()
 
 
+async def test_a_blocked_page_is_told_with_its_next_step_and_as_json(run: Run, site: Site) -> None:
+    done = await run("scrape", site.url("/wall?code=403"), "--mode", "static", "--json")
+    assert done.code == 1
+    error = json.loads(done.out)["error"]
+    assert (error["code"], error["verdict"]) == ("SCRAPE_FAILED", "blocked")
+    assert done.err.splitlines()[-1] == error["nextStep"]
+
+
+async def test_bad_input_is_told_as_json_too(run: Run) -> None:
+    done = await run("scrape", "a.example", "-H", "no colon", "--json")
+    assert done.code == 2
+    assert json.loads(done.out)["error"]["code"] == "VALIDATION_ERROR"
+
+
 async def test_a_file_that_cannot_be_written_is_one_clear_line(run: Run, site: Site) -> None:
     done = await run("scrape", site.url("/article"), "-o", "/no/such/folder/x")
     assert (done.code, done.err.count("\n")) == (1, 1)

@@ -32,7 +32,9 @@ def test_failure_says_what_failed_what_to_do_and_what_was_tried() -> None:
 
 def test_blocked_page_is_answered_with_what_may_get_past_it() -> None:
     error = ScrapeFailed("The site blocked the request", verdict=VerdictKind.BLOCKED)
-    assert "proxy stealth" in describe_failure(error)
+    assert "try a stealth browser" in describe_failure(error)
+    error.diagnostics = Diagnostics((Attempt("browser-stealth", 12, "Blocked"),))
+    assert "a stealth browser too: try later" in describe_failure(error)
 
 
 def test_failure_before_any_attempt_has_no_diagnostics() -> None:

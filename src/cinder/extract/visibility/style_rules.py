@@ -41,8 +41,8 @@ _SEE_THROUGH = '[style*="opacity:0"], [style*="opacity: 0"]'
 # A page with more see-through elements than this fades its content in.
 _MAX_SEE_THROUGH = 5
 # Each is looked for in the whole page.
-_MAX_COMPOUNDS = 100
-_MAX_LOOKUPS = 100
+_MAX_COMPOUNDS = 10
+_MAX_LOOKUPS = 20
 
 
 @dataclass(frozen=True, slots=True)

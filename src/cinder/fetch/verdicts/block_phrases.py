@@ -7,7 +7,7 @@ from cinder.fetch.verdicts.phrases import any_of
 
 # That the visitor should be a person.
 _HUMAN = (
-    r"(?:not|n.t|never) (?:a |an )?(?:ro)?bots?\b",
+    r"\b(?:not|n.t|never) (?:a |an )?(?:ro)?bots?\b",
     r"you(?:.re| are| were)? (?:really )?(?:a |an )?(?:human|robot|bot|real person)\b",
     r"\bare you (?:a |an )?(?:human|robot|bot)\b",
     r"robot or human|human or (?:ro)?bot|human verification|not a robot",
@@ -18,9 +18,9 @@ _HUMAN = (
     r"solve (?:this|the) (?:captcha|puzzle)",
     r"(?:type|enter) the (?:characters|letters|code) (?:you see|shown|in)",
     r"kein(?:e|en)? (?:ro)?bot(?:er)?\b|(?:sie|du) ein mensch (?:sind|bist)",
-    r"pas un (?:ro)?bot\b|bien humain|êtes (?:un )?humain",
-    r"no (?:eres|es|soy|sea) un (?:ro)?bot|(?:eres|es) humano",
-    r"não (?:é|és|sou|seja) um (?:robô|robot|bot)|(?:é|você é) humano",
+    r"pas un (?:ro)?bot\b|\bbien humain\b|\bêtes (?:un )?humain\b",
+    r"\bno (?:eres|es|soy|sea) un (?:ro)?bot\b|\b(?:eres|es) humano\b",
+    r"não (?:é|és|sou|seja) um (?:robô|robot|bot)\b|\b(?:é|és) humano\b",
     r"non (?:sei|sono|è) un (?:ro)?bot|geen (?:ro)?bot\b",
     r"nie (?:jesteś|jestem|jest) (?:ro)?botem|nejs(?:te|em|i) robot",
     r"не робот|не бот\b|не являетесь роботом",
@@ -87,15 +87,20 @@ _CHECKING = (
     r"(?:checking|verifying|validating|analy[sz]ing) (?:that |if |whether )?(?:you|your|the|this) "
     r"(?:\w+ ){0,3}(?:browser|connection|request|human|bot|security|device|secure)\b",
     r"(?:browser|request|connection|session|visit) is being (?:checked|verified|validated)",
-    r"(?:check(?:ing)?|verify(?:ing)?) your browser|secure connection|browser check",
-    r"(?:browser|verbindung) wird (?:\w+ )?(?:überprüft|geprüft)|sicherheits(?:über)?prüfung",
-    r"vérif\w+ (?:de )?(?:votre navigateur|(?:de )?sécurité)|contrôle de sécurité",
-    r"(?:verificando|comprobando) (?:tu|su) navegador|(?:verificación|control) de seguridad",
-    r"verificando (?:o )?seu navegador|verificação de segurança",
-    r"verifica (?:del browser|di sicurezza)",
-    r"провер\w+ (?:\w+ )?браузер|проверка безопасности|sprawdzamy (?:\w+ )?przeglądark",
+    r"(?:checking|verifying) your browser|(?:establishing|ensuring) a secure connection",
+    r"(?:browser|verbindung) wird (?:\w+ )?(?:überprüft|geprüft)",
+    r"vérif\w+ (?:de )?votre navigateur",
+    r"(?:verificando|comprobando) (?:tu|su) navegador|verificando (?:o )?seu navegador",
+    r"провер\w+ (?:\w+ )?браузер|sprawdzamy (?:\w+ )?przeglądark",
+    r"ブラウザ(?:を|の)?(?:確認|チェック)",
+)
+# What such a look is called, at airports and in handbooks too.
+_NAME_OF_CHECK = (
+    r"secure connection|browser check|(?:check|verify) your browser|sicherheits(?:über)?prüfung",
+    r"vérif\w+ (?:de )?(?:de )?sécurité|contrôle de sécurité|verifica (?:del browser|di sicurezza)",
+    r"(?:verificación|control) de seguridad|verificação de segurança|проверка безопасности",
     r"weryfikacj\w+ (?:bezpieczeństwa|przeglądarki)|güvenlik (?:kontrolü|doğrulamas.)",
-    r"ブラウザ(?:を|の)?(?:確認|チェック)|セキュリティ(?:チェック|確認)|認証が必要",
+    r"セキュリティ(?:チェック|確認)|認証が必要",
     r"(?:安全|访问|訪問|滑动|身份)(?:验证|驗證|检查)|자동 ?(?:입력|등록) ?방지|보안 ?(?:문자|확인)",
 )
 # What a firewall calls itself or the number that it gives out; said with a refusal.
@@ -119,11 +124,56 @@ _GATE = (
     r"^(?:please )?verif(?:y|ication)(?: required| needed)?$|attention required",
     r"unauthori[sz]ed activity|are you (?:not )?a (?:ro)?bot",
 )
+_PERSON = r"(?:really )?(?:not )?(?:a |an )?(?:human(?: being)?|(?:ro)?bot|real person)\b"
+# That the visitor, who is spoken to, should show to be a person.
+_ASKED_OF_VISITOR = (
+    r"\b(?:verify(?:ing)?|confirm(?:ing)?|prove|sure|ensure|show|know|check(?:ing)?)"
+    rf"(?: us)?(?: that| if| whether)? you(?:.re| are) {_PERSON}",
+    r"\b(?:verify|confirm|prove) (?:that )?(?:your humanity|you and not a (?:ro)?bot)",
+    r"(?:think|thought|believe|suspect)\w* (?:that )?you (?:are|were|might be|may be) "
+    r"(?:a )?(?:ro)?bot\b",
+    r"complete the (?:security check|captcha|check|challenge)(?: below)? (?:in order )?"
+    r"(?:to|before) (?:continu|access|view|proceed|visit|enter|reach)",
+    r"(?:type|enter) the (?:characters|letters) you see|press (?:and|&) hold to (?:confirm|prove)",
+    r"\b(?:dass|ob) (?:sie|du) (?:kein (?:ro)?bot(?:er)?|ein mensch) (?:sind|bist)\b",
+    r"\bvous (?:n.)?êtes (?:pas un (?:ro)?bot|(?:bien )?(?:un )?(?:être )?humain)\b",
+    r"\b(?:verifi|confirm|comprueb|comprob|demuestr|demostr)\w+ que (?:usted )?(?:no )?"
+    r"(?:eres|es|soy) (?:un )?(?:(?:ser )?humano|(?:ro)?bot)\b",
+    r"\b(?:verifi|confirm|prov|comprov)\w+ (?:de )?que (?:você )?(?:não )?(?:é|és|sou) "
+    r"(?:um )?(?:(?:ser )?humano|robô|(?:ro)?bot)\b",
+    r"\b(?:verific|conferm|dimostr)\w+ (?:di|che) (?:non )?(?:essere|sei|sia) (?:un )?"
+    r"(?:(?:essere )?umano|(?:ro)?bot)\b",
+    r"\bdat (?:je|u) (?:geen (?:ro)?bot|een mens) bent\b",
+    r"(?:że|czy) nie jesteś (?:ro)?botem|že nejs(?:te|i) robot",
+    r"что вы (?:не робот|не бот\b|не являетесь роботом|человек\b)",
+    r"\batt? du (?:inte|ikke) (?:är|er) (?:en )?robot|robot olmad.ğ.n.z. (?:doğr|kan.t|onay)",
+    r"ロボットではない(?:こと|の)を|(?:您|你)(?:不是|非)(?:机器人|機器人)|로봇이 아[님닌]",
+)
+# Whose behaviour it is: said beside what is unusual, it speaks of the one who asks for the page.
+_OF_VISITOR = (
+    r"\b(?:your|ihre[mnrs]?|deine[mnrs]?|votre|vos|tu|su|sua|seu|tua|vostr[ao]|uw|je|twoje\w*|"
+    r"vaš\w*|vaší|ваше\w*|din|ditt|dit) (?:\w+ )?(?:network|browser|ip|device|computer|connection|"
+    r"netzwerk|gerät|verbindung|anschluss|réseau|navigateur|appareil|connexion|red|navegador|"
+    r"dispositivo|conexión|rede|conexão|rete|dispositivo|netwerk|apparaat|sieci|urządzenia|sítě|"
+    r"сети|устройства|браузера|ip-адрес\w*|nätverk|nettverk|netværk)\b",
+    r"(?:您|你)的|お使いの|お客様の|고객님의|귀하의",
+)
+# What a gate says to the visitor beside its name.
+_BESIDE_NAME_OF_GATE = (
+    r"\byou(?:.ve| have) (?:sent|made|been)\b|\bcheck your connection\b|\bad ?blockers?\b",
+    r"\b(?:while|before) (?:we|you|your)\b|\bsecurity check\b|\bwe (?:are )?(?:checking|verifying)",
+)
 
 
 SAID_OF_MACHINES = any_of(*_HUMAN, *_UNUSUAL, *_STOPPED)
-SAID_AT_A_CHECK = any_of(*_CHECKING)
-SAID_AT_A_GATE = any_of(*_CHECKING, *_TOO_OFTEN, *_REFUSED)
-SAID_WITH_A_REFUSAL = any_of(*_REFUSED, *_CHECKING, *_FIREWALL)
+SAID_TO_A_VISITOR = any_of(*_ASKED_OF_VISITOR, *_STOPPED)
+SAID_AT_A_CHECK = any_of(*_CHECKING, *_NAME_OF_CHECK)
+SAID_AT_A_GATE = any_of(*_CHECKING, *_REFUSED)
+SAID_WITH_A_REFUSAL = any_of(*_REFUSED, *_CHECKING, *_NAME_OF_CHECK, *_FIREWALL)
 SAID_WITH_AN_ERROR = any_of(r"(?:request|page)(?: (?:was|is|has been))? (?:blocked|rejected)\b")
-NAME_OF_A_GATE = any_of(*_GATE)
+SAID_BESIDE_NAME_OF_GATE = any_of(*_BESIDE_NAME_OF_GATE, *_OF_VISITOR, *_CHECKING)
+NAME_OF_A_GATE = any_of(*_GATE, *_TOO_OFTEN, *_NAME_OF_CHECK)
+UNUSUAL = any_of(*_UNUSUAL)
+OF_VISITOR = any_of(*_OF_VISITOR)
+# Each is said on pages too; two of them on one short page are not.
+HALF_SIGNS = (any_of(*_HUMAN), UNUSUAL, any_of(*_CHECKING, *_NAME_OF_CHECK))

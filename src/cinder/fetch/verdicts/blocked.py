@@ -5,21 +5,29 @@ is guarded by a captcha is a page; and a bare 403 is an error like others.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from cinder.fetch.verdicts.block_marks import (
     HEADERS,
     HEADERS_OF_REFUSALS,
     MARKS_BY_VENDOR,
+    MARKS_OF_BARE_WALLS,
     REFUSAL_BESIDE_MARK,
     REFUSALS,
 )
 from cinder.fetch.verdicts.block_phrases import (
+    HALF_SIGNS,
     NAME_OF_A_GATE,
+    OF_VISITOR,
     SAID_AT_A_CHECK,
     SAID_AT_A_GATE,
+    SAID_BESIDE_NAME_OF_GATE,
     SAID_OF_MACHINES,
+    SAID_TO_A_VISITOR,
     SAID_WITH_A_REFUSAL,
     SAID_WITH_AN_ERROR,
+    UNUSUAL,
 )
 from cinder.fetch.verdicts.outline import has_more_text
 from cinder.fetch.verdicts.reading import Reading
@@ -33,6 +41,9 @@ _MAX_WORDS_AROUND_PHRASE = 150
 _MAX_WORDS_OF_GATE = 60
 _MAX_WORDS_AROUND_CAPTCHA = 40
 _MAX_WORDS_OF_NAME = 5
+_MAX_WORDS_OF_BARE_WALL = 15
+_REACH_CHARS = 60
+_MAX_PHRASES = 20
 # A wall leads nowhere: a page with menus is a site's own.
 _MAX_LINKS = 12
 _MAX_LINKS_OF_GATE = 6
@@ -46,7 +57,8 @@ _GUARDING_HEADER = re.compile(r"waf|bot|captcha|mitigat|challenge|shield")
 _STOPPED = ("challenge", "captcha", "block", "blocked", "deny", "denied")
 
 _CAPTCHA = re.compile(
-    rb"(?i)\s(?:class|id)\s*=\s*[\"']?[^\"'<>]{0,100}?((?:[a-z]{0,10}[-_]?)captcha|cf-turnstile)"
+    rb"(?i)\s(?:class|id)\s*=\s*[\"']?[^\"'<>]{0,100}?"
+    rb"(?<![a-z])((?:[a-z]{0,20}[-_]?)captcha|cf-turnstile)"
 )
 _FIELD = re.compile(
     rb"(?i)<textarea|<select[\s>]|<input(?![^<>]{0,500}(?:captcha|\stype\s*=\s*[\"']?"
@@ -70,7 +82,12 @@ def find_block_signs(reading: Reading) -> str | None:
         return sign
     if not _may_be_wall(reading):
         return None
-    return _sign_in_marks(page.body[:_MAX_SEARCHED_BYTES]) or _sign_of_no_vendor(reading)
+    start = page.body[:_MAX_SEARCHED_BYTES]
+    if sign := _sign_in_marks(start, MARKS_BY_VENDOR):
+        return sign
+    bare = _sign_in_marks(start, MARKS_OF_BARE_WALLS)
+    is_bare = bare is not None and reading.words <= _MAX_WORDS_OF_BARE_WALL
+    return bare if is_bare else _sign_of_no_vendor(reading)
 
 
 def _sign_in_headers(page: FetchedPage) -> str | None:
@@ -92,8 +109,8 @@ def _may_be_wall(reading: Reading) -> bool:
     )
 
 
-def _sign_in_marks(start: bytes) -> str | None:
-    for vendor, marks in MARKS_BY_VENDOR.items():
+def _sign_in_marks(start: bytes, marks_by_vendor: Mapping[str, Sequence[bytes]]) -> str | None:
+    for vendor, marks in marks_by_vendor.items():
         for mark in marks:
             if mark in start and REFUSAL_BESIDE_MARK.get(vendor, mark) in start:
                 return f"the page is {vendor}'s bot wall ('{mark.decode()}')"
@@ -121,14 +138,36 @@ def _sign_of_no_vendor(reading: Reading) -> str | None:
 def _find_phrase(reading: Reading) -> str | None:
     """Return what a page says that only walls say in so few words, given its status."""
     text = f"{reading.title}\n{reading.text}"
-    if found := SAID_OF_MACHINES.search(text):
-        return found[0]
+    is_error = reading.page.status_code >= 400
+    if phrase := _first(SAID_OF_MACHINES, text) if is_error else _said_to_visitor(reading, text):
+        return phrase
     if reading.outline.markup.count(b"<a ") > _MAX_LINKS_OF_GATE:
         return None
-    if reading.page.status_code >= 400:
-        found = _pattern_for(reading.page.status_code).search(text)
-        return found[0] if found else None
+    if is_error:
+        return _first(_pattern_for(reading.page.status_code), text)
     return _name_of_gate(reading) if reading.words <= _MAX_WORDS_OF_GATE else None
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    found = pattern.search(text)
+    return found[0] if found else None
+
+
+def _said_to_visitor(reading: Reading, text: str) -> str | None:
+    """Return what a page under a status of success says to a visitor whom it keeps out.
+
+    Of bots, of people and of suspicious activity pages speak as well: that counts where it is the
+    visitor's own, or where a second sign stands beside it.
+    """
+    if phrase := _first(SAID_TO_A_VISITOR, text):
+        return phrase
+    for unusual in islice(UNUSUAL.finditer(text), _MAX_PHRASES):
+        start = max(0, unusual.start() - _REACH_CHARS)
+        if OF_VISITOR.search(text, start, unusual.end() + _REACH_CHARS):
+            return unusual[0]
+    halves = [phrase for half in HALF_SIGNS if (phrase := _first(half, text))]
+    is_enough = len(halves) > 1 or (halves and _CAPTCHA.search(reading.outline.markup))
+    return halves[0] if is_enough else None
 
 
 def _pattern_for(status_code: int) -> re.Pattern[str]:
@@ -141,7 +180,14 @@ def _pattern_for(status_code: int) -> re.Pattern[str]:
 
 def _name_of_gate(reading: Reading) -> str | None:
     for name in reading.names:
+        if SAID_AT_A_GATE.search(name):
+            return name[:100]
         is_short = len(name.split()) <= _MAX_WORDS_OF_NAME
-        if SAID_AT_A_GATE.search(name) or (is_short and NAME_OF_A_GATE.search(name)):
+        if is_short and NAME_OF_A_GATE.search(name) and _speaks_as_gate(reading):
             return name[:100]
     return None
+
+
+def _speaks_as_gate(reading: Reading) -> bool:
+    has_captcha = _CAPTCHA.search(reading.outline.markup) is not None
+    return has_captcha or SAID_BESIDE_NAME_OF_GATE.search(reading.text) is not None

@@ -5,15 +5,17 @@ the server's own process. Each byte is looked at a bounded number of times, what
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from html import unescape
 
 from cinder.model.document import FetchedPage
 
-# Pages bring their text in far less; the worst bytes take about 50 ns each.
-_MAX_SHOWN_BYTES = 2_000_000
-_MAX_PIECES = 20_000
+# Pages bring their text in far less; the worst bytes take about 50 ns each, several times over.
+_MAX_SHOWN_BYTES = 400_000
+_MAX_TAIL_BYTES = 100_000
+_MAX_PIECES = 5_000
+_MAX_TITLE_BYTES = 2_000
 # A run of text this long is a sentence; menus and buttons are shorter.
 _MIN_SENTENCE_BYTES = 60
 
@@ -22,7 +24,9 @@ _UNNAMED_TYPES = ("", "application/octet-stream", "*/*")
 _START_OF_HTML = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body|!--)")
 
 # What a browser with scripts does not show as text, to be skipped as a whole.
-_UNSEEN = re.compile(rb"<(?:(?i:(script|style|noscript|template|title))(?=[\s/>])|!--)")
+_UNSEEN = re.compile(
+    rb"<(?=[sntSNT!])(?:(?i:(script|style|noscript|template|title))(?=[\s/>])|!--)"
+)
 _COMMENT = b"!--"
 _TEXT = re.compile(rb">\s*+([^<>\s][^<>]*)")
 _TAG = re.compile(rb"<[^<>]*>?")
@@ -106,10 +110,10 @@ def read_outline(body: bytes) -> Outline:
     markup = b" ".join(parts.get(b"", ()))
     scripts = [_split_script(script) for script in parts.get(b"script", ())]
     return Outline(
-        title=read_text(b"".join(parts.get(b"title", ())[:1])),
+        title=read_text(b"".join(parts.get(b"title", ())[:1])[:_MAX_TITLE_BYTES]),
         text="\n".join(map(_decode, _TEXT.findall(markup))),
         markup=markup,
-        noscript=b" ".join(parts.get(b"noscript", ())),
+        noscript=b" ".join(parts.get(b"noscript", ()))[:_MAX_SHOWN_BYTES],
         inline_scripts=tuple(code for _, code in scripts if code.strip()),
         script_addresses=tuple(address for address, _ in scripts if address),
     )
@@ -121,8 +125,19 @@ def read_text(markup: bytes) -> str:
 
 
 def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Cut a page into what is shown (no name) and the elements that are not, by their name."""
-    start, budget = 0, _MAX_SHOWN_BYTES
+    """Cut a page into what is shown (no name) and the elements that are not, by their name.
+
+    Of a page with very much markup, its head and its tail are looked at.
+    """
+    end = yield from _pieces_from(body, 0, _MAX_SHOWN_BYTES)
+    if end < len(body):
+        yield from _pieces_from(body, _start_of_tail(body, end), _MAX_TAIL_BYTES)
+
+
+def _pieces_from(
+    body: bytes, start: int, budget: int
+) -> Generator[tuple[bytes, int, int], None, int]:
+    """Do so from one place on, for so many bytes that are shown; return where that ended."""
     for _ in range(_MAX_PIECES):
         unseen = _UNSEEN.search(body, start, start + budget)
         if unseen is None:
@@ -132,7 +147,17 @@ def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
         name = unseen[1].lower() if unseen[1] else _COMMENT
         start = _end_of(body, name, unseen.end())
         yield name, unseen.start(), start
-    yield b"", start, min(len(body), start + budget)
+    end = min(len(body), start + budget)
+    yield b"", start, end
+    return end
+
+
+def _start_of_tail(body: bytes, start: int) -> int:
+    """Return where the tail of a page begins, not in the middle of a script."""
+    start = max(start, len(body) - _MAX_TAIL_BYTES)
+    end_of_script, script = body.find(b"</script", start), body.find(b"<script", start)
+    is_inside = end_of_script >= 0 and not 0 <= script < end_of_script
+    return end_of_script if is_inside else start
 
 
 def _end_of(body: bytes, name: bytes, start: int) -> int:

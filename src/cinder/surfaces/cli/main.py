@@ -16,7 +16,7 @@ from cinder.surfaces.cli.mcp import mcp
 from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.scrape import scrape
 from cinder.surfaces.cli.serve import serve
-from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, exit_code
+from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, advise, exit_code
 
 cli = typer.Typer(
     name="cinder",
@@ -55,6 +55,8 @@ def main() -> None:
         cli()
     except CinderError as error:
         print(f"cinder: {_one_line(error)}", file=sys.stderr)
+        if next_step := advise(error):
+            print(next_step, file=sys.stderr)
         sys.exit(exit_code(error))
     except OSError as error:
         print(

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.model.request import OWNER
 from cinder.surfaces.cli.output import write_media, write_text
 
@@ -99,40 +101,54 @@ def scrape(
     ] = None,
 ) -> None:
     """Print a page as clean markdown, or in another format."""
-    given: dict[str, Any] = {
-        "url": url,
-        "formats": formats,
-        "headers": _parse_headers(header or []),
-        "includeTags": include,
-        "excludeTags": exclude,
-        "onlyMainContent": not whole_page,
-        "parsers": _pdf_parser(max_pages) if parse_pdf or max_pages is not None else None,
-        "mode": mode,
-        "waitFor": wait_for,
-        "actions": parse_actions(action or []),
-        "profile": profile,
-        "proxy": proxy,
-        "blockAds": not no_block_ads,
-        "timeout": timeout,
-        "maxAge": max_age,
-        "forceRescrape": fresh,
-        "resultHandling": "returnOnly" if no_save else "saveAndReturn",
-        "maxChars": max_chars,
-        "startIndex": start_index,
-        "section": section,
-        "query": query,
-    }
-    data, outcome = asyncio.run(_scrape(given))
-    if outline:
-        headings, rest = _outline_of(data)
-        shown = json.dumps(headings, ensure_ascii=False, indent=2)
-        write_text(shown if as_json else outline_text(headings, rest), output)
-        return
-    if as_json:
-        write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
-        return
-    write_outcome(data, outcome, output)
-    _print_source(data)
+    with _failures_told(as_json):
+        given: dict[str, Any] = {
+            "url": url,
+            "formats": formats,
+            "headers": _parse_headers(header or []),
+            "includeTags": include,
+            "excludeTags": exclude,
+            "onlyMainContent": not whole_page,
+            "parsers": _pdf_parser(max_pages) if parse_pdf or max_pages is not None else None,
+            "mode": mode,
+            "waitFor": wait_for,
+            "actions": parse_actions(action or []),
+            "profile": profile,
+            "proxy": proxy,
+            "blockAds": not no_block_ads,
+            "timeout": timeout,
+            "maxAge": max_age,
+            "forceRescrape": fresh,
+            "resultHandling": "returnOnly" if no_save else "saveAndReturn",
+            "maxChars": max_chars,
+            "startIndex": start_index,
+            "section": section,
+            "query": query,
+        }
+        data, outcome = asyncio.run(_scrape(given))
+        if outline:
+            headings, rest = _outline_of(data)
+            shown = json.dumps(headings, ensure_ascii=False, indent=2)
+            write_text(shown if as_json else outline_text(headings, rest), output)
+            return
+        if as_json:
+            write_text(json.dumps(data, ensure_ascii=False, indent=2), output)
+            return
+        write_outcome(data, outcome, output)
+        _print_source(data)
+
+
+@contextmanager
+def _failures_told(as_json: bool) -> Iterator[None]:
+    """Print a failure as JSON where the answer was to be JSON; the line on it comes after."""
+    try:
+        yield
+    except CinderError as error:
+        if as_json:
+            from cinder.surfaces.errors import describe_error
+
+            print(json.dumps({"error": describe_error(error)}, ensure_ascii=False, indent=2))
+        raise
 
 
 async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]":

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from cinder.errors import CinderError, Diagnostics, ErrorCode, FieldProblem, InvalidRequest
 from cinder.model.document import VerdictKind
+from cinder.surfaces.errors import advise
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
-from cinder.surfaces.verdict_advice import NEXT_STEP
 
 MAX_CHARS = 1_000
 
@@ -38,7 +38,7 @@ def describe_failure(error: CinderError) -> str:
         return _describe_problems(error.problems)
     lines = [f"{error.code}: {_cut(error.message, _MESSAGE_CHARS)}"]
     is_blocked = error.verdict == VerdictKind.BLOCKED
-    if next_step := NEXT_STEP[VerdictKind.BLOCKED] if is_blocked else _NEXT_STEP.get(error.code):
+    if next_step := advise(error) if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
     if error.diagnostics is not None and error.diagnostics.attempts:
         lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from cinder.model.document import Json, Verdict, VerdictKind
 from cinder.model.saved import format_timestamp
 from cinder.services.scrape import ScrapeOutcome
-from cinder.surfaces.verdict_advice import NEXT_STEP
+from cinder.surfaces.verdict_advice import next_step
 
 _TITLE_CHARS = 200
 
@@ -23,9 +23,9 @@ def page_header(outcome: ScrapeOutcome, *notes: str | None) -> str:
         f"Time: {format_timestamp(document.scraped_at)} | Verdict: {_verdict(document.verdict)}"
     )
     if document.verdict.kind is not VerdictKind.OK:
-        tried = ", ".join(outcome.diagnostics.strategies)
-        next_step = NEXT_STEP[document.verdict.kind]
-        lines.append(f"Tried: {tried} | Next: {next_step}" if tried else f"Next: {next_step}")
+        tried = outcome.diagnostics.strategies
+        advice = f"Next: {next_step(document, tried)}"
+        lines.append(f"Tried: {', '.join(tried)} | {advice}" if tried else advice)
     if outcome.saved is not None:
         uris = (f"{uri} ({kind})" for kind, uri in outcome.saved.uris.items())
         lines.append(f"Saved: {', '.join(uris)}")
