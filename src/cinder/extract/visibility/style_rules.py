@@ -17,13 +17,14 @@ _SHOWS = re.compile(
 _SIMPLE = re.compile(r"[a-zA-Z0-9]{0,20}([.#])([\w-]{1,100})")
 # Of tags, classes and ids alone, the last of which ends in a class or an id.
 _COMPOUND = re.compile(r"[\w\s.#>-]{0,200}([.#])([\w-]{1,100})")
-_TRICKY = re.compile(
-    r"opacity|font-size\s*:\s*0|indent|clip|scale|transparent|background|-\d{3}"
-    r"|overflow\s*:\s*hidden",
-    re.IGNORECASE,
+# Words one of which a rule must hold to be looked into: to look for words is quick.
+_TRICKY = (
+    *("opacity", "font-size:0", "font-size: 0", "indent", "clip", "scale", "transparent"),
+    *("background", "left:-", "left: -", "right:-", "right: -", "top:-", "top: -"),
+    *("overflow:hidden", "overflow: hidden"),
 )
-_DISPLAYS = re.compile(r"display|visibility")
-_ANYTHING = re.compile(r"")
+_DISPLAYS = ("display", "visibility")
+_ANYTHING = ("",)
 _NAME = re.compile(r"[.#]([\w-]{1,100})")
 _BRACKET = re.compile(r"[{};]")
 
@@ -170,11 +171,18 @@ def _style_texts(tree: LexborHTMLParser) -> tuple[str, str]:
     return _COMMENT.sub("", always), _COMMENT.sub("", sometimes)
 
 
-def _rules(text: str, telling: re.Pattern[str] = _DISPLAYS) -> list[tuple[str, str]]:
+def _rules(text: str, telling: tuple[str, ...] = _DISPLAYS) -> list[tuple[str, str]]:
     """Return pairs of selectors and what is declared for them, of rules that may tell something."""
-    parts = (part for part in text.split("}") if telling.search(part))
+    lowered = text.lower()
+    # A letter whose lower case is two would put the two out of step.
+    looked_at = lowered if len(lowered) == len(text) else text
+    parts = (
+        part
+        for part, looked in zip(text.split("}"), looked_at.split("}"), strict=True)
+        if any(word in looked for word in telling)
+    )
     # Inside a condition the selectors stand after its own bracket.
-    cut = ((part.rpartition("{")) for part in parts)
+    cut = (part.rpartition("{") for part in parts)
     return [(head.rpartition("{")[2], declared) for head, _, declared in cut]
 
 
