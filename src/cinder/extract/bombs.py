@@ -5,6 +5,7 @@ What evades the look ends at the sandbox's limits; it only takes longer to be gi
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -60,20 +61,30 @@ def find_bomb(html: str) -> str | None:
 
 def _have_too_many_attributes(pieces: list[str]) -> bool:
     """Whether the parser would compare too many: each of an element's with all before it."""
+    long_ones = [piece for piece in pieces if len(piece) > _LONG_TAG_CHARS]
+    # What looks like a tag in a script is none, and is told only where it matters.
+    return _compare_too_many(long_ones) and _compare_too_many(_outside_scripts(pieces))
+
+
+def _compare_too_many(pieces: Iterable[str]) -> bool:
     compared = 0
-    closing = ""
     for piece in pieces:
-        # What looks like a tag in a script is none.
-        if closing:
-            closing = "" if piece[: len(closing)].lower() == closing else closing
-            continue
-        if piece[:1] in "sS" and (raw := _RAW.match(piece)):
-            closing = f"/{raw[0].lower()}"
         if len(piece) > _LONG_TAG_CHARS and (tag := _OPENING.match(piece)):
             compared += len(_VALUE.sub(" ", tag[0]).split(None, MAX_ATTRIBUTES + 1)) ** 2
             if compared > MAX_ATTRIBUTES**2:
                 return True
     return False
+
+
+def _outside_scripts(pieces: list[str]) -> Iterator[str]:
+    closing = ""
+    for piece in pieces:
+        if closing:
+            closing = "" if piece[: len(closing)].lower() == closing else closing
+            continue
+        if raw := _RAW.match(piece):
+            closing = f"/{raw[0].lower()}"
+        yield piece
 
 
 def _may_be_deep(pieces: list[str]) -> bool:

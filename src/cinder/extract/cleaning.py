@@ -71,9 +71,15 @@ def remove_invisible(
     never_shown: list[LexborNode] = []
     hidden: list[LexborNode] = []
     for node in root.traverse():
-        if _is_never_shown(node):
+        tag = node.tag
+        if not node.is_element_node:
+            if node.is_comment_node or tag is None:
+                never_shown.append(node)
+            continue
+        attributes = node.attributes
+        if tag in _INVISIBLE_TAGS or (tag == "img" and not attributes.get("src")):
             never_shown.append(node)
-        elif is_hidden(node.tag, node.attributes, rules):
+        elif (attributes or tag == "dialog") and is_hidden(tag, attributes, rules):
             hidden.append(node)
     detach(never_shown)
     outermost = find_hidden(hidden, root, rules)
@@ -116,17 +122,6 @@ def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNod
     except SelectolaxError:
         problem = FieldProblem(field, f"Not a valid CSS selector: {selector[:200]!r}")
         raise InvalidRequest(problems=(problem,)) from None
-
-
-def _is_never_shown(node: LexborNode) -> bool:
-    tag = node.tag
-    if not node.is_element_node:
-        return node.is_comment_node or tag is None
-    return tag in _INVISIBLE_TAGS or (tag == "img" and not _has_source(node))
-
-
-def _has_source(image: LexborNode) -> bool:
-    return bool(image.attributes.get("src"))
 
 
 def _walk_with_content_flag(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:

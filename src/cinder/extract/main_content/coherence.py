@@ -28,6 +28,8 @@ def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
 
     Only cells that hold text and nothing else count; those of a layout hold elements.
     """
+    if not any(tree.elements[block.owner].tag in _CELLS for block in tree.blocks):
+        return list(scores)
     tables = _nearest(tree, frozenset(("table",)))
     groups = [
         tables[block.owner] if tree.elements[block.owner].tag in _CELLS else -1
@@ -67,8 +69,9 @@ def complete(tree: BlockTree, chosen: set[int]) -> set[int]:
         chosen = chosen | _find_unchromed(tree)
     lists = _nearest(tree, _LISTS)
     chosen = _fill(tree, chosen, [lists[block.owner] for block in tree.blocks])
-    mains = _nearest(tree, frozenset(_small_mains(tree)), by_index=True)
-    chosen = _fill(tree, chosen, [mains[block.owner] for block in tree.blocks])
+    if small := frozenset(_small_mains(tree)):
+        mains = _nearest(tree, small, by_index=True)
+        chosen = _fill(tree, chosen, [mains[block.owner] for block in tree.blocks])
     return chosen | _only_heading(tree)
 
 

@@ -22,7 +22,7 @@ SHIPPED_NAME = "scorer.json.gz"
 
 
 # So many blocks of one make stand for all of them; more change no score that matters.
-_SAMPLE = 8
+_SAMPLE = 3
 
 
 class Parts(NamedTuple):
@@ -63,11 +63,9 @@ class BlockScorer:
             return scores
         page = _ScoredPage(self, tree, PageFeatures(tree, hints, self._weights))
         for numbers in group_alike(tree):
-            sample = nlargest(_SAMPLE, numbers, key=lambda number: tree.blocks[number].words)
-            words = sum(tree.blocks[number].words for number in sample)
-            right = sum(page.score(number) * tree.blocks[number].words for number in sample)
+            score = page.score_group(numbers)
             for number in numbers:
-                scores[number] = right / words
+                scores[number] = score
         return scores
 
 
@@ -82,8 +80,16 @@ class _ScoredPage:
         self._page = self._parts.page.reachable(features.of_page())
         self._below: dict[int, int] = {}
 
-    def score(self, number: int) -> float:
-        """Return the probability of one block."""
+    def score_group(self, numbers: list[int]) -> float:
+        """Return the probability that blocks of one make share."""
+        if len(numbers) == 1:
+            return self._score(numbers[0])
+        blocks = self._tree.blocks
+        sample = nlargest(_SAMPLE, numbers, key=lambda number: blocks[number].words)
+        words = sum(blocks[number].words for number in sample)
+        return sum(self._score(number) * blocks[number].words for number in sample) / words
+
+    def _score(self, number: int) -> float:
         owner = self._tree.blocks[number].owner
         left = self._left_below(max(self._tree.elements[owner].parent, 0))
         left &= self._parts.owner.reachable(self._features.of_owner(owner))

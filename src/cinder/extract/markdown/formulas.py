@@ -22,7 +22,7 @@ _DRAWN = (
 _DRAWN_BESIDE = ".MathJax_Preview, .MathJax_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML"
 _DISPLAY_STYLE = re.compile(r"\{\\(?:display|text)style\s?(.*)\}", re.DOTALL)
 _MATH_IMAGES = "img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img.tex"
-_MARKS = ("<math", "math/tex", "math/latex", "katex", "mjx-", "MathJax", "mwe-math", 'class="tex')
+_MARKS = ("math", "katex", "mjx-", "MathJax", 'class="tex')
 _MAX_TEX = 10_000
 
 

@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from cinder.extract.visibility.hiding_styles import Trick, declarations, find_trick, moves
 
-_MAX_STYLES = 300_000
+_MAX_STYLES = 100_000
 _COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
 _HIDES = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _SHOWS = re.compile(
