@@ -61,6 +61,7 @@ def a_full_document() -> Document:
         screenshot=Media("image/png", bytes(range(256)) * 40),
         actions=some_actions(),
         verdict=Verdict(VerdictKind.PAYWALL, "a “subscribe” box"),
+        is_cut=True,
         validators=Validators(etag='W/"abc"', last_modified="Sat, 15 Nov 2025 18:30:00 GMT"),
         extracted="the extracted 🜂 text",
         content=Extraction(

@@ -1,7 +1,7 @@
 from cinder.extract.main_content.coherence import (
     complete,
     level_tables,
-    lift_listings,
+    lift_insets,
 )
 from tests.extract.main_content.trees import block_tree
 
@@ -23,8 +23,14 @@ def test_the_cells_of_a_layout_keep_theirs() -> None:
 def test_a_listing_has_at_least_the_score_of_the_text_around_it() -> None:
     tree = block_tree("<div><p>text</p><pre>code</pre></div>")
 
-    assert lift_listings(tree, [0.9, 0.1]) == [0.9, 0.9]
-    assert lift_listings(tree, [0.1, 0.8]) == [0.1, 0.8]
+    assert lift_insets(tree, [0.9, 0.1]) == [0.9, 0.9]
+    assert lift_insets(tree, [0.1, 0.8]) == [0.1, 0.8]
+
+
+def test_a_table_has_at_least_the_score_of_the_text_around_it() -> None:
+    tree = block_tree("<div><p>text</p><table><tr><td>a<td>b</table></div>")
+
+    assert lift_insets(tree, [0.9, 0.1, 0.1]) == [0.9, 0.9, 0.9]
 
 
 def test_a_list_of_which_half_is_chosen_is_kept_whole() -> None:

@@ -1,7 +1,7 @@
 from cinder.extract.main_content.selection import choose_blocks
 from tests.extract.main_content.trees import block_tree
 
-LONG = "word " * 50
+LONG = "word " * 160
 
 
 def test_likely_blocks_are_chosen_and_unlikely_ones_are_not() -> None:
@@ -20,7 +20,7 @@ def test_a_table_is_chosen_whole_or_not_at_all() -> None:
     cells = f"<tr><td>{LONG}<td>{LONG}"
     tree = block_tree(f"<table>{cells}</table><table class=other>{cells}</table>")
 
-    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.2], is_article=True) == {0, 1}
+    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1], is_article=True) == {0, 1}
 
 
 def test_a_listing_goes_with_the_text_around_it() -> None:
@@ -38,3 +38,9 @@ def test_the_heading_belongs_to_any_page_but_an_article() -> None:
 
 def test_a_page_without_blocks_has_nothing_to_choose() -> None:
     assert choose_blocks(block_tree(""), [], is_article=False) == set()
+
+
+def test_a_small_article_is_read_whole() -> None:
+    tree = block_tree("<h1>Name</h1><p>few words</p><nav>menu</nav>")
+
+    assert choose_blocks(tree, [0.01, 0.9, 0.01], is_article=True) == {0, 1}

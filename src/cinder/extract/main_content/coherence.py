@@ -6,10 +6,10 @@ from cinder.extract.main_content.blocks import Block, BlockTree
 
 _CELLS = frozenset(("td", "th"))
 _LISTS = frozenset(("ul", "ol", "dl"))
-_LISTING_LEVELS_UP = 3
+_INSET = _CELLS | {"pre"}
+_INSET_LEVELS_UP = 3
 _MIN_SHARE = 0.5
-# A page or a main element with no more words than this is read whole: there is too little of it
-# to tell its parts apart.
+# A page or a main element with no more words than this is read whole.
 _SMALL_WORDS = 150
 _CHROME = frozenset(
     (
@@ -21,6 +21,11 @@ _CHROME = frozenset(
         *("sponsored", "subscribe"),
     )
 )
+
+
+def is_small(tree: BlockTree) -> bool:
+    """Whether a page has too little text to tell its parts apart."""
+    return tree.root.words <= _SMALL_WORDS
 
 
 def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
@@ -39,23 +44,19 @@ def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
     return [means.get(group, score) for group, score in zip(groups, scores, strict=True)]
 
 
-def lift_listings(tree: BlockTree, scores: Sequence[float]) -> list[float]:
-    """Give a listing at least the score of the text around it: code reads unlike any prose."""
-    if not any(tree.elements[block.owner].tag == "pre" for block in tree.blocks):
-        return list(scores)
-    prose = [
-        (block, score)
-        for block, score in zip(tree.blocks, scores, strict=True)
-        if tree.elements[block.owner].tag != "pre"
+def lift_insets(tree: BlockTree, scores: Sequence[float]) -> list[float]:
+    """Give a table or a listing at least the score of the text around it: it reads unlike prose."""
+    tables = _nearest(tree, frozenset(("table", "pre")))
+    insets = [
+        tables[block.owner] if tree.elements[block.owner].tag in _INSET else -1
+        for block in tree.blocks
     ]
-    parents = [tree.elements[block.owner].parent for block, _ in prose]
-    above = [tree.elements[parent].parent if parent >= 0 else -1 for parent in parents]
-    around = _means([block for block, _ in prose] * 2, parents + above, [s for _, s in prose] * 2)
+    if max(insets, default=-1) < 0:
+        return list(scores)
+    around = _means_around(tree, [inset < 0 for inset in insets], scores)
     return [
-        max(score, _mean_around(tree, block, around))
-        if tree.elements[block.owner].tag == "pre"
-        else score
-        for block, score in zip(tree.blocks, scores, strict=True)
+        max(score, _mean_around(tree, inset, around)) if inset >= 0 else score
+        for inset, score in zip(insets, scores, strict=True)
     ]
 
 
@@ -65,7 +66,7 @@ def complete(tree: BlockTree, chosen: set[int]) -> set[int]:
     That is the rest of a list or of a small main element of which half was chosen, all but the
     chrome of a small page, and the page's heading where it has one.
     """
-    if tree.root.words <= _SMALL_WORDS:
+    if is_small(tree):
         chosen = chosen | _find_unchromed(tree)
     lists = _nearest(tree, _LISTS)
     chosen = _fill(tree, chosen, [lists[block.owner] for block in tree.blocks])
@@ -99,9 +100,20 @@ def _means(
     return {group: total / words for group, (total, words) in totals.items()}
 
 
-def _mean_around(tree: BlockTree, block: Block, around: Mapping[int, float]) -> float:
-    index = tree.elements[block.owner].parent
-    for _ in range(_LISTING_LEVELS_UP):
+def _means_around(
+    tree: BlockTree, is_text: Sequence[bool], scores: Sequence[float]
+) -> dict[int, float]:
+    """Return the mean score of the text in each parent and grandparent of its owners."""
+    blocks = [block for block, counts in zip(tree.blocks, is_text, strict=True) if counts]
+    parents = [tree.elements[block.owner].parent for block in blocks]
+    above = [tree.elements[parent].parent if parent >= 0 else -1 for parent in parents]
+    counted = [score for score, counts in zip(scores, is_text, strict=True) if counts]
+    return _means(blocks * 2, parents + above, counted * 2)
+
+
+def _mean_around(tree: BlockTree, inset: int, around: Mapping[int, float]) -> float:
+    index = tree.elements[inset].parent
+    for _ in range(_INSET_LEVELS_UP):
         if index in around:
             return around[index]
         index = tree.elements[index].parent if index >= 0 else -1

@@ -142,7 +142,7 @@ async def test_formats_share_an_explicit_size(call: Call, site: Site) -> None:
         "scrape", url=site.url("/long"), formats=["markdown", "rawHtml"], maxChars=5_000
     )
     data = result.structured_content
-    assert 2_490 < len(data["content"]) <= len(data["rawHtml"]) == 2_500
+    assert 2_490 < len(data["content"]) == len(data["rawHtml"]) <= 2_500
 
 
 async def test_many_links_are_cut_to_the_size(call: Call, site: Site) -> None:
