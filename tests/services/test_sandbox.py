@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,8 +51,12 @@ def fetched(body: bytes, content_type: str = "text/html") -> FetchedPage:
 
 def children() -> set[int]:
     """Return the child processes of this one, those included that nobody has waited for."""
-    tasks = Path("/proc/self/task").iterdir()
-    return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        # A thread may end while the threads are listed; its children pass to another.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
 
 
 @pytest.fixture
