@@ -46,13 +46,13 @@ def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
 
 def lift_insets(tree: BlockTree, scores: Sequence[float]) -> list[float]:
     """Give a table or a listing at least the score of the text around it: it reads unlike prose."""
-    tables = _nearest(tree, frozenset(("table", "pre")))
+    if not any(tree.elements[block.owner].tag in _INSET for block in tree.blocks):
+        return list(scores)
+    nearest = _nearest(tree, frozenset(("table", "pre")))
     insets = [
-        tables[block.owner] if tree.elements[block.owner].tag in _INSET else -1
+        nearest[block.owner] if tree.elements[block.owner].tag in _INSET else -1
         for block in tree.blocks
     ]
-    if max(insets, default=-1) < 0:
-        return list(scores)
     around = _means_around(tree, [inset < 0 for inset in insets], scores)
     return [
         max(score, _mean_around(tree, inset, around)) if inset >= 0 else score
@@ -133,8 +133,8 @@ def _small_mains(tree: BlockTree) -> Iterable[int]:
     for tag in ("main", "article"):
         found = [index for index, element in enumerate(tree.elements) if element.tag == tag]
         if found:
-            is_small = tree.elements[found[0]].words <= _SMALL_WORDS
-            return found if len(found) == 1 and is_small else ()
+            is_only = len(found) == 1
+            return found if is_only and tree.elements[found[0]].words <= _SMALL_WORDS else ()
     return ()
 
 
