@@ -111,6 +111,11 @@ def test_links_come_from_the_whole_page() -> None:
     )
 
 
+def test_a_page_is_dated_by_its_own_address_not_by_its_base() -> None:
+    page = "<base href=/><h1>Title</h1><time>3 May 2025</time>"
+    assert extract(page).metadata.published == "2025-05-03"
+
+
 def test_included_elements_that_are_not_there_give_a_warning() -> None:
     found = extract(content=ContentOptions(include_tags=(".missing",)))
     assert found.markdown == ""

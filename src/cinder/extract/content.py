@@ -142,7 +142,7 @@ class _Page:
         try:
             tree = parse_html(self._text)
             base = document_base(tree, self._url)
-            metadata = read_metadata(tree, base)
+            metadata = read_metadata(tree, base, self._url)
             cuts = find_cuts(self._text, tree, metadata)
             selected = self._select(tree, base, metadata)
             selected.warnings += cuts

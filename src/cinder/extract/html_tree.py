@@ -69,4 +69,6 @@ def detach(nodes: Iterable[LexborNode]) -> None:
 
 def collapse(text: str | None) -> str:
     """Return the text with every run of white space and control characters made one space."""
-    return " ".join(_CONTROLS.sub(" ", text or "").split())
+    collapsed = " ".join((text or "").split())
+    # Nearly all texts are printable by now, and the look is cheaper than the substitution.
+    return collapsed if collapsed.isprintable() else " ".join(_CONTROLS.sub(" ", collapsed).split())

@@ -8,12 +8,21 @@ from cinder.extract.html_tree import document_base, parse_html
 from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.model.document import Json
 
+FAR = "<p>Fire is hot.</p>" * 200
+"""So much text that what stands behind it is not near the heading."""
+
 
 def dates_of(html: str, json_ld: Json = None, url: str = "https://ember.example/fires") -> Json:
     script = f'<script type="application/ld+json">{json.dumps(json_ld)}</script>'
     tree = parse_html(script + html)
-    found = read_metadata(tree, document_base(tree, url))
+    found = read_metadata(tree, document_base(tree, url), url)
     return [found.published, found.modified]
+
+
+def published(html: str, json_ld: Json = None) -> Json:
+    tree = parse_html(f'<script type="application/ld+json">{json.dumps(json_ld)}</script>{html}')
+    url = "https://ember.example/fires"
+    return read_metadata(tree, document_base(tree, url), url).published
 
 
 @pytest.mark.parametrize(
@@ -21,6 +30,8 @@ def dates_of(html: str, json_ld: Json = None, url: str = "https://ember.example/
     [
         '<meta itemprop="dateCreated datePublished" content="2025-05-03">',
         "<meta name=citation_publication_date content='2025 May 3'>",
+        "<meta name=published content='May 3, 2025'>",
+        "<meta name=ember-published-date content='2025-05-03'>",
         "<h1>Fires</h1><time>May 3rd, 2025</time>",
         "<h1>Fires</h1><span itemprop=datePublished content=2025-05-03>today</span>",
         "<h1>Fires</h1><p class=entry-date>Samedi 3 mai 2025</p>",
@@ -29,6 +40,9 @@ def dates_of(html: str, json_ld: Json = None, url: str = "https://ember.example/
         "<p>3 May 2025</p><h1>Fires</h1>",
         "<h1>Fires</h1><p>Updated</p><p>9 June 2025</p><p>Published on</p><p>3 May 2025</p>",
         "<h1>Fires</h1><p class=author>by Ada » Sat May 3, 2025 1:47 am</p>",
+        "<h1>Fires</h1><relative-time datetime=2025-05-03>long ago</relative-time>",
+        "<title>Fires</title><h1>Ember</h1><p>1 May 2025</p><h2>Fires</h2><p>3 May 2025</p>",
+        "<title>How to light fires</title><h3>Light fires: how to</h3><p>3 May 2025</p>",
     ],
 )
 def test_each_way_of_dating_a_page_is_read(html: str) -> None:
@@ -59,7 +73,11 @@ def test_the_dates_of_comments_and_of_other_pages_are_passed_over() -> None:
 
 def test_the_address_may_tell_the_date() -> None:
     assert dates_of("", url="https://ember.example/2025/5/3/fires") == ["2025-05-03", None]
+    assert dates_of("", url="https://ember.example/2025/may/03/fires") == ["2025-05-03", None]
+    assert dates_of("", url="https://ember.example/2025-05-03+fires") == ["2025-05-03", None]
     assert dates_of("", url="https://ember.example/2025/55/3/fires") == [None, None]
+    assert dates_of("", url="https://ember.example/2025/fires/3/") == [None, None]
+    assert dates_of("", url="https://ember.example/2025/5/3.1/fires") == [None, None]
 
 
 def test_an_earlier_date_shown_corrects_one_that_is_only_that_of_the_last_change() -> None:
@@ -76,3 +94,92 @@ def test_an_earlier_date_shown_corrects_one_that_is_only_that_of_the_last_change
 def test_the_dates_of_what_is_sold_are_not_those_of_the_page() -> None:
     product: Json = {"@type": "Product", "name": "Log"}
     assert dates_of("<h1>Log</h1><p class=release-date>3 May 2025</p>", product) == [None, None]
+
+
+@pytest.mark.parametrize(
+    "generated",
+    [
+        {"@type": "Article", "datePublished": "2025-06-09", "dateModified": "2025-06-08"},
+        {"@type": "Article", "datePublished": "2025-06-09", "dateModified": "2025-06-09"},
+    ],
+)
+def test_a_date_that_stands_alone_corrects_that_of_the_last_change(generated: Json) -> None:
+    assert published("<h1>Fires</h1><p>May 3, 2025</p>", generated) == "2025-05-03"
+    in_a_sentence = "<h1>Fires</h1><p>We were asked on May 3, 2025 how one lights a fire.</p>"
+    assert published(in_a_sentence, generated) == "2025-06-09"
+
+
+def test_the_day_shown_corrects_that_of_another_time_zone() -> None:
+    declared = (
+        "<meta property=article:published_time content=2025-05-04T02:00:00Z>"
+        "<meta property=article:modified_time content=2025-05-04T02:00:00Z>"
+    )
+    assert published(f"{declared}<h1>Fires</h1><time>May 3, 2025</time>") == "2025-05-03"
+
+
+def test_an_earlier_date_shown_counts_less_than_one_declared_before_the_last_change() -> None:
+    article: Json = {
+        "@type": "Article",
+        "datePublished": "2025-06-09",
+        "dateModified": "2025-06-10",
+    }
+    assert published("<h1>Fires</h1><p>May 3, 2025</p>", article) == "2025-06-09"
+
+
+def test_the_record_of_a_page_dates_it_only_where_readers_see_a_date() -> None:
+    record: Json = {"@type": "WebPage", "datePublished": "2025-05-03"}
+    assert published("<h1>Fires</h1><p>We light them for you.</p>", record) is None
+    assert published("<h1>Fires</h1><p>Updated 9 June 2025</p>", record) == "2025-05-03"
+
+
+def test_the_record_of_a_page_that_sells_something_does_not_date_it() -> None:
+    offer: Json = [
+        {"@type": "WebPage", "datePublished": "2025-05-03"},
+        {"@type": "Product", "name": "Log"},
+    ]
+    assert published("<h1>Log</h1><p>In stock since 9 June 2025</p>", offer) is None
+
+
+def test_a_page_that_lists_others_has_no_date() -> None:
+    collection: Json = {"@type": "CollectionPage", "datePublished": "2025-05-03"}
+    assert published("<h1>Fires</h1><time>3 May 2025</time>", collection) is None
+
+
+def test_a_front_page_has_no_date_but_the_one_it_declares() -> None:
+    front, shown = "https://ember.example/", "<h1>Ember</h1><time>3 May 2025</time>"
+    declared = f"<meta name=date content=2025-05-03>{shown}"
+    assert dates_of(shown, url=front) == [None, None]
+    assert dates_of(declared, url=front) == ["2025-05-03", None]
+    # The addresses of this one are relative to the front page, which it is not.
+    assert published(f"<base href=/>{shown}") == "2025-05-03"
+
+
+def test_dates_of_a_list_far_from_the_heading_are_those_of_other_pages() -> None:
+    listed = "".join(f"<h2>Fire</h2><time>{day} May 2025</time>" for day in (3, 4, 5))
+    assert published(f"<h1>Fires</h1>{FAR}{listed}") is None
+    assert published(f"<h1>Fires</h1><p>1 May 2025</p>{FAR}{listed}") == "2025-05-01"
+    same = "<h2>Fire</h2><time>3 May 2025</time><h2>Ash</h2><time>3 May 2025</time>"
+    assert published(f"<h1>Fires</h1>{FAR}{same}") == "2025-05-03"
+
+
+def test_answers_below_a_question_do_not_make_it_a_list() -> None:
+    thread = "".join(f"<p>Answer</p><time>{day} May 2025</time>" for day in (3, 4, 5))
+    assert published(f"<h1>Fires?</h1>{thread}") == "2025-05-03"
+
+
+def test_a_date_far_above_the_heading_is_not_the_pages() -> None:
+    clock = f"<time>9 June 2025</time><h2>Menu</h2>{FAR}"
+    assert published(f"{clock}<h1>Fires</h1><p>3 May 2025</p>") == "2025-05-03"
+    assert published(f"{clock}<h1>Fires</h1>") is None
+
+
+def test_the_line_that_names_the_author_may_tell_the_date_anywhere() -> None:
+    line = "<div><p><a href=/author/ada>Ada Oak</a></p><p>3 May 2025</p></div>"
+    assert published(f"<h1>Fires</h1>{FAR}{line}") == "2025-05-03"
+    about = f"<div><p><a href=/author/ada>Ada Oak</a></p><p>{'Ash. ' * 30}3 May 2025</p></div>"
+    assert published(f"<h1>Fires</h1>{FAR}{about}") is None
+
+
+def test_the_date_in_the_byline_counts_more_than_others_near_the_heading() -> None:
+    joined, byline = "<p>Joined 1 May 2020</p>", "<p class=author>by Ada » 3 May 2025</p>"
+    assert published(f"<h1>Fires</h1>{joined}{byline}") == "2025-05-03"

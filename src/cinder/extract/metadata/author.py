@@ -134,9 +134,7 @@ def _from_marks(marks: Marks) -> str | None:
 def _are_alike(mark: Mark, other: Mark) -> bool:
     """Whether two marks stand side by side and look the same, as several authors do."""
     one, two = mark.element, other.element
-    if mark.rank != other.rank or one.tag != two.tag:
-        return False
-    if one.attributes.get("class") != two.attributes.get("class"):
+    if not mark.looks_like(other):
         return False
     return _same(one.parent, two.parent) or _same(_line_of(one), _line_of(two))
 

@@ -54,7 +54,7 @@ def read_date(text: str) -> str | None:
 def find_date(text: str) -> str | None:
     """Return the first full date that stands in a text, as ISO 8601, or None."""
     text = text[:_MAX_SEARCHED_CHARS]
-    if not _HAS_YEAR.search(text):
+    if not has_year(text):
         return None
     text = unicodedata.normalize("NFC", text)
     matches = (
@@ -70,6 +70,11 @@ def find_date(text: str) -> str | None:
     )
     first = min([*matches, *slashed], default=None)
     return first[1].isoformat() if first else None
+
+
+def has_year(text: str) -> bool:
+    """Whether a text may hold a date at all, which is sooner told than read."""
+    return _HAS_YEAR.search(text) is not None
 
 
 def _day_of(found: re.Match[str]) -> date | None:

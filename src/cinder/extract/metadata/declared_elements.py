@@ -1,6 +1,6 @@
 """The elements by which a page declares what it is: title, meta tags, JSON-LD, first headings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -65,8 +65,9 @@ def _meta_tags(elements: Iterable[LexborNode]) -> dict[str, str]:
     found: dict[str, str] = {}
     repeats: dict[str, list[str]] = {}
     for element in elements:
-        content = cut(element.attributes.get("content"))
-        for name in _names_of(element) if content else ():
+        attributes = element.attributes
+        content = cut(attributes.get("content"))
+        for name in _names_of(attributes) if content else ():
             found.setdefault(name, content)
             if name in _REPEATED:
                 repeats.setdefault(name, []).append(content)
@@ -74,10 +75,10 @@ def _meta_tags(elements: Iterable[LexborNode]) -> dict[str, str]:
     return found | joined
 
 
-def _names_of(element: LexborNode) -> list[str]:
-    attributes = element.attributes
-    name = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "").strip().lower()
+def _names_of(attributes: Mapping[str, str | None]) -> list[str]:
+    said = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "")
+    name = said.strip().lower()
     # Only an item's property may have several names.
-    is_property = name and name == (attributes.get("itemprop") or "").strip().lower()
-    names = name.split()[:_MAX_PROPERTIES] if is_property else [name]
-    return [each for each in names if each]
+    if name and name == (attributes.get("itemprop") or "").strip().lower():
+        return name.split()[:_MAX_PROPERTIES]
+    return [name] if name else []

@@ -17,6 +17,7 @@ from cinder.model.document import Json
 _MAX_DEPTH = 32
 # Old templates hide a script's text from older browsers still.
 _WRAPPING = re.compile(r"\A\s*(?://\s*)?(?:<!--|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*\Z")
+_WRAPPING_MARKS = ("<!--", "<![CDATA[", "-->", "]]>")
 
 
 def read_json_ld(scripts: Sequence[LexborNode]) -> tuple[dict[str, Json], ...]:
@@ -33,7 +34,10 @@ def read_json_ld(scripts: Sequence[LexborNode]) -> tuple[dict[str, Json], ...]:
 def _parse(text: str) -> Json:
     if len(text) > MAX_JSON_LD_CHARS:
         return None
-    text = _WRAPPING.sub("", text).strip().rstrip(";")
+    # A search for the marks is far cheaper than the pattern on a long script.
+    if any(mark in text for mark in _WRAPPING_MARKS):
+        text = _WRAPPING.sub("", text)
+    text = text.strip().rstrip(";")
     try:
         parsed = json.loads(
             text, strict=False, parse_constant=_reject_constant, parse_float=_finite_float
@@ -57,15 +61,16 @@ def _checked(value: Json, depth: int) -> Json:
     if depth > _MAX_DEPTH:
         raise ValueError("nested too deep")
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return _repaired(value)
     if isinstance(value, list):
         return [_checked(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {
-            key.encode("utf-8", "replace").decode("utf-8"): _checked(item, depth + 1)
-            for key, item in value.items()
-        }
+        return {_repaired(key): _checked(item, depth + 1) for key, item in value.items()}
     return value
+
+
+def _repaired(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _reject_constant(name: str) -> float:

@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # One walk over the tree for all of them: walks are what reading metadata costs.
 _SELECTOR = (
-    "h1, h2, time, [rel~=author], [itemprop~=author], [itemprop^=date], [class*=author i], "
-    "[class*=byline i], [class*=username i], [class*=date i], [class*=publish i], "
-    "[class*=posted i], [class*=timestamp i], [href*='/author']"
+    "h1, h2, time, relative-time, time-ago, [rel~=author], [itemprop~=author], [itemprop^=date], "
+    "[class*=author i], [class*=byline i], [class*=username i], [class*=date i], "
+    "[class*=publish i], a[href*='/author']"
 )
 _MAX_ELEMENTS = 150
 _MAX_ANCESTORS = 12
@@ -23,6 +23,9 @@ _MAX_NEAR_BEHIND = 6
 _MAX_CLASS_CHARS = 300
 
 _HEADINGS = frozenset(("h1", "h2"))
+# The others are common web components: what a script writes into them is how long ago it was, and
+# an attribute says when.
+_TIME_TAGS = frozenset(("time", "relative-time", "time-ago"))
 _NEVER_MARKED = frozenset(
     ("html", "body", "main", "article", "input", "form", "link", "meta", "img", "button", "figure")
 )
@@ -70,6 +73,17 @@ class Mark:
     element: LexborNode
     role: Role
     rank: int
+    is_near: bool
+    """Whether it stands next to the page's heading."""
+
+    def looks_like(self, other: "Mark") -> bool:
+        """Whether both are marked in the same way, as the elements of a list are."""
+        one, two = self.element, other.element
+        return (
+            self.rank == other.rank
+            and one.tag == two.tag
+            and one.attributes.get("class") == two.attributes.get("class")
+        )
 
 
 class Marks:
@@ -92,6 +106,8 @@ class Marks:
             (mark.rank, place, mark)
             for element, place in zip(elements, places, strict=True)
             for mark in _marks_of(element, doubts, is_near=place in _NEAR)
+            # What is far above the heading is today's date, or that of another page.
+            if place is not _Place.BEFORE or mark.role is Role.AUTHOR or mark.rank <= 0
         ]
         found.sort(key=lambda each: (each[0], each[1].value))
         return [mark for *_, mark in found]
@@ -145,21 +161,23 @@ def _marks_of(
     if is_near:
         doubt = 0
     if author is not None and not (doubt and author):
-        yield Mark(element, Role.AUTHOR, author + doubt)
+        yield Mark(element, Role.AUTHOR, author + doubt, is_near)
     if date is not None and not doubt:
-        yield _date_mark(element, words, date)
+        role, rank = _date_role(element, words, date)
+        yield Mark(element, role, rank, is_near)
 
 
-def _date_mark(element: LexborNode, words: set[str], rank: int) -> Mark:
-    around = words | (_words_of(element.parent) if element.parent is not None else set())
+def _date_role(element: LexborNode, words: frozenset[str], rank: int) -> tuple[Role, int]:
+    """Return what a date is the date of, and its rank, which is better where that is said."""
+    around = words | (_words_of(element.parent) if element.parent is not None else frozenset())
     is_modified = "dateModified" in (element.attributes.get("itemprop") or "") or (
         around & _MODIFIED_WORDS and not around & {"published", "posted"}
     )
     role = Role.MODIFIED if is_modified else Role.PUBLISHED
-    return Mark(element, role, rank - bool(around & _PUBLISHED_WORDS))
+    return role, rank - bool(around & _PUBLISHED_WORDS)
 
 
-def _author_rank(element: LexborNode, words: set[str]) -> int | None:
+def _author_rank(element: LexborNode, words: frozenset[str]) -> int | None:
     attributes = element.attributes
     if "author" in (attributes.get("itemprop") or "").split():
         return 0
@@ -173,11 +191,11 @@ def _author_rank(element: LexborNode, words: set[str]) -> int | None:
     return 3 if element.tag == "a" and "/author" in (attributes.get("href") or "") else None
 
 
-def _date_rank(element: LexborNode, words: set[str]) -> int | None:
+def _date_rank(element: LexborNode, words: frozenset[str]) -> int | None:
     itemprop = element.attributes.get("itemprop") or ""
     if itemprop in ("datePublished", "dateCreated", "dateModified"):
         return 0
-    if element.tag == "time":
+    if element.tag in _TIME_TAGS:
         return 2
     return 4 if words & _DATE_WORDS else None
 
@@ -203,9 +221,14 @@ def _doubt(
     return doubts[node.mem_id]
 
 
-def _words_of(element: LexborNode) -> set[str]:
+def _words_of(element: LexborNode) -> frozenset[str]:
     """Return the words that an element's classes, id and property are made of."""
     attributes = element.attributes
-    names = " ".join(attributes.get(name) or "" for name in ("itemprop", "id", "class"))
-    names = names[:_MAX_CLASS_CHARS]
-    return {word.lower() for word in _WORD_SPLIT.split(names)}
+    said = filter(None, (attributes.get("itemprop"), attributes.get("id"), attributes.get("class")))
+    return _words_in(" ".join(said)[:_MAX_CLASS_CHARS])
+
+
+# A page repeats its classes, and a site's pages share them.
+@lru_cache(maxsize=512)
+def _words_in(names: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD_SPLIT.split(names))

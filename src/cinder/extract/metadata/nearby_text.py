@@ -41,7 +41,7 @@ def texts_within(element: LexborNode) -> list[str]:
     """Return the texts of an element, as far as one looks."""
     texts = (node for node in nodes_within(element) if node.is_text_node)
     visible = (node for node in texts if node.parent is None or node.parent.tag not in _NOT_TEXT)
-    return [text for node in visible for text in _text_of(node)]
+    return list(filter(None, map(_text_of, visible)))
 
 
 def _texts_after(element: LexborNode) -> Iterator[str]:
@@ -49,8 +49,8 @@ def _texts_after(element: LexborNode) -> Iterator[str]:
     for _ in range(_MAX_NODES_AFTER):
         if node is None:
             return
-        if node.is_text_node:
-            yield from _text_of(node)
+        if node.is_text_node and (said := _text_of(node)):
+            yield said
         inside = None if node.tag in _NOT_TEXT else node.first_child
         node = inside or _next_outside(node)
 
@@ -60,16 +60,15 @@ def _texts_before(element: LexborNode) -> Iterator[str]:
     for _ in range(_MAX_NODES_BEFORE):
         if node is None:
             return
-        if node.is_text_node:
-            yield from _text_of(node)
+        if node.is_text_node and (said := _text_of(node)):
+            yield said
         inside = None if node.tag in _NOT_TEXT else node.last_child
         node = inside or _previous_outside(node)
 
 
-def _text_of(node: LexborNode) -> Iterator[str]:
+def _text_of(node: LexborNode) -> str:
     text = node.text_content
-    if text and not text.isspace() and (said := collapse(text[:_MAX_TEXT_CHARS])):
-        yield said
+    return collapse(text[:_MAX_TEXT_CHARS]) if text and not text.isspace() else ""
 
 
 def _next_outside(node: LexborNode | None) -> LexborNode | None:

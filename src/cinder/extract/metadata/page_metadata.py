@@ -13,10 +13,11 @@ from cinder.extract.metadata.marked_elements import Marks
 from cinder.extract.metadata.nearby_text import Surroundings, nodes_within
 from cinder.extract.metadata.publication_date import find_modified, find_published
 from cinder.extract.metadata.schema_org import Graph
-from cinder.extract.metadata.title import Titles, choose_title, host_names, name_key
+from cinder.extract.metadata.title import Titles, agreement, choose_title, host_names, name_key
 from cinder.model.document import Json, PageMetadata
 
 _MAX_HEADINGS = 10
+_LIKENESS = 0.6
 _NOT_TEXT = frozenset(("script", "style", "template"))
 _BREAKS = frozenset(("br", "div", "p", "li"))
 
@@ -25,22 +26,32 @@ _LANGUAGE = ("content-language", "language", "dc.language", "og:locale")
 _IMAGES = ("og:image", "og:image:secure_url", "twitter:image", "twitter:image:src")
 
 
-def read_metadata(tree: LexborHTMLParser, base: can_ada.URL | None) -> PageMetadata:
-    """Collect a page's metadata; what it does not say is None or empty."""
+def read_metadata(
+    tree: LexborHTMLParser, base: can_ada.URL | None, address: str = ""
+) -> PageMetadata:
+    """Collect a page's metadata; what it does not say is None or empty.
+
+    Args:
+        tree: the page.
+        base: what its addresses are relative to.
+        address: its own address, as many a page has a base that is another; empty where it is not.
+    """
     declared = read_declared(tree)
     meta = declared.meta
     json_ld = read_json_ld(declared.scripts)
     graph = Graph(json_ld)
     titles = _titles(declared, graph, base)
     title = choose_title(titles)
-    heading = _heading_of(declared, titles, title)
+    heading = _heading_of(tree, declared, titles, title)
     marks, surroundings = Marks(tree, heading), Surroundings(heading)
     return PageMetadata(
         title=title or None,
         description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
         language=_declared_language(tree) or _first(meta, _LANGUAGE),
         author=find_author(meta, graph, marks, surroundings, titles.site_names),
-        published=find_published(meta, graph, marks, surroundings, base.href if base else ""),
+        published=find_published(
+            meta, graph, marks, surroundings, address or (base.href if base else "")
+        ),
         modified=find_modified(meta, graph, marks),
         canonical=web_address(base, declared.canonical) if declared.canonical else None,
         site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
@@ -74,10 +85,17 @@ def _heading_text(heading: LexborNode) -> str:
     return cut("".join(parts))
 
 
-def _heading_of(declared: Declared, titles: Titles, title: str) -> LexborNode | None:
-    """Return the heading that is the page's title, or else the first one."""
+def _heading_of(
+    tree: LexborHTMLParser, declared: Declared, titles: Titles, title: str
+) -> LexborNode | None:
+    """Return the heading that is the page's title, of whichever rank, or else the first one."""
     for heading, text in zip(declared.headings, titles.headings, strict=False):
         if text.startswith(title):
+            return heading
+    # Beside a first-rank heading, one that only resembles the title may be that of a reply.
+    least = 1.0 if declared.headings else _LIKENESS
+    for heading in tree.css("h2, h3")[:_MAX_HEADINGS] if title else ():
+        if agreement(_heading_text(heading), [title]) >= least:
             return heading
     return declared.headings[0] if declared.headings else None
 

@@ -33,6 +33,10 @@ class Graph:
         """The objects that may be the page itself, the likeliest first."""
         self.is_product = has_product and not works
         """Whether the page offers something, which has a maker and no author."""
+        self.is_bare_page = not works
+        """Whether it says nothing of a work, only of the page that stands for it in a database."""
+        self.is_collection = not works and any(_is_of(each, ("CollectionPage",)) for each in pages)
+        """Whether the page lists other pages."""
         sites = [each for each in everything if _is_of(each, _SITE_ENDINGS)]
         self._sites = sites[:_MAX_SITES]
 

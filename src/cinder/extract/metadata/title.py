@@ -44,8 +44,8 @@ def choose_title(titles: Titles) -> str:
         if (heading := _tidy(each)) and name_key(heading) not in titles.site_names
     ]
     references = [each for each in (named, shared, *titles.headlines[:1]) if each]
-    best = max(headings, key=lambda heading: _agreement(heading, references), default="")
-    if best and (not references or _agreement(best, references) >= _AGREEMENT):
+    best = max(headings, key=lambda heading: agreement(heading, references), default="")
+    if best and (not references or agreement(best, references) >= _AGREEMENT):
         return best
     return shared or named or best
 
@@ -67,6 +67,17 @@ def without_site_name(title: str, site_names: frozenset[str]) -> str:
         # Nothing says so, but what follows an upright bar is nearly always the site.
         last -= 1
     return title[starts[first] : ends[last]]
+
+
+def agreement(heading: str, references: Iterable[str]) -> float:
+    """Return how many words a heading shares with the reference that it is most like."""
+    words = _words(heading)
+    shares = (
+        2 * len(words & other) / (len(words) + len(other))
+        for other in map(_words, references)
+        if words and other
+    )
+    return max(shares, default=0.0)
 
 
 def name_key(name: str) -> str:
@@ -95,17 +106,6 @@ def _names_site(part: str, site_names: frozenset[str]) -> bool:
 
 def _tidy(title: str) -> str:
     return title.replace(_SOFT_HYPHEN, "").rstrip(_TRAILING_MARKS).strip()
-
-
-def _agreement(heading: str, references: Iterable[str]) -> float:
-    """Return how many words a heading shares with the reference that it is most like."""
-    words = _words(heading)
-    shares = (
-        2 * len(words & other) / (len(words) + len(other))
-        for other in map(_words, references)
-        if words and other
-    )
-    return max(shares, default=0.0)
 
 
 def _words(text: str) -> frozenset[str]:
