@@ -57,6 +57,7 @@ def test_a_bomb_is_found(html: str) -> None:
         f'<div title="{"a b " * 100_000}">x</div>',
         f'<img src="data:image/png;base64,{"A" * 1_000_000}">',
         "<" * 1_000_000,
+        "<p>" + "<" * 1_000_000 + "<div>x</div>" * 1_000,
         "<div" * 1_000,
         "<script>" + "i < n; " * 50_000 + "</script>",
     ],

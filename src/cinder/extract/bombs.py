@@ -6,6 +6,7 @@ What evades the look ends at the sandbox's limits; it only takes longer to be gi
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -48,15 +49,20 @@ _VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
 
 def find_bomb(html: str) -> str | None:
     """Return what makes a page too costly to parse; None for a page that is not."""
-    pieces = html.split("<")
+    # A `<` with another right after it begins nothing, and a page may be made of those alone.
+    pieces = list(filter(None, html.split("<")))
+    if len(pieces) > MAX_ELEMENTS and _has_too_many_elements(html):
+        return "it has too many elements"
     if _have_too_many_attributes(pieces):
         return "its elements have too many attributes"
-    if len(pieces) > MAX_ELEMENTS and len(_ELEMENT.findall(html)) > MAX_ELEMENTS:
-        return "it has too many elements"
     # Few pages may be that deep or that long, and only those are looked through.
     if _may_be_deep(pieces) or _may_take_long(pieces):
         return _find_depth(html)
     return None
+
+
+def _has_too_many_elements(html: str) -> bool:
+    return any(islice(_ELEMENT.finditer(html), MAX_ELEMENTS, None))
 
 
 def _have_too_many_attributes(pieces: list[str]) -> bool:

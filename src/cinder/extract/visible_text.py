@@ -1,5 +1,7 @@
 """The text a reader would see: words of inline elements joined, blocks on lines of their own."""
 
+import re
+
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import collapse
@@ -12,6 +14,7 @@ _INLINE = frozenset(
         *("u", "var", "wbr"),
     )
 )
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOT_TEXT = frozenset(("script", "style", "template", "head", "title"))
 
 
@@ -33,7 +36,7 @@ def count_words(text: str) -> int:
     """Return the number of words: runs without white space that hold a letter or digit."""
     runs = text.split()
     doubtful = [run for run in runs if not run[0].isalnum()]
-    return len(runs) - sum(not any(map(str.isalnum, run)) for run in doubtful)
+    return len(runs) - sum(_LETTER_OR_DIGIT.search(run) is None for run in doubtful)
 
 
 def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:

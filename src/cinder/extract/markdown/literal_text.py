@@ -52,23 +52,25 @@ _BLOCK = re.compile(
     r"thead|tr|ul)[\s>]"
 )
 _LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
+# Every alternative begins with a plain character, so that a search skips all others at once.
 _SPECIAL = re.compile(
-    r"https?://[^\s<>&]{1,2000}"
+    r":(?:(?<=http:)|(?<=https:))//[^\s<>&]{1,2000}"
     r"|\\\((?P<inline>[^\\]{1,500}(?:\\[^()\[\]][^\\]{0,500}){0,50})\\\)"
     r"|\\\[(?P<display>[^\\]{1,500}(?:\\[^()\[\]][^\\]{0,500}){0,50})\\\]"
-    r"|(?P<open>&lt;)(?=[a-zA-Z/!?])"
-    r"|(?P<entity>&amp;)(?=(?:#[xX]?[0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
-    r"|(?P<star>\*)(?:(?<!\s\*)|(?!\s))"
-    r"|(?P<underscore>_)(?:(?<![^\W_]_)|(?![^\W_]))"
-    r"|(?P<link>\])(?=[(\[:])"
-    r"|(?P<other>[`~\\])"
-    r"|(?P<dollar>\$)"
-    r"|^\s{0,9}(?P<number>[0-9]{1,9})(?P<point>[.)])(?=\s|$)"
-    r"|^(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
+    r"|&lt;(?=[a-zA-Z/!?])"
+    r"|&amp;(?=(?:#[xX]?[0-9a-fA-F]{1,7}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
+    r"|\*(?:(?<!\s\*)|(?!\s))"
+    r"|_(?:(?<![^\W_]_)|(?![^\W_]))"
+    r"|\](?=[(\[:])"
+    r"|`|~|\\|\$"
+)
+_LEAD = re.compile(
+    r"\s{0,9}[0-9]{1,9}(?P<point>[.)])(?=\s|$)"
+    r"|(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
 )
 _DOUBTFUL = re.compile(r"[*_`~\\\]&$]")
 _DOUBTFUL_START = re.compile(r"\s{0,9}(?:[-+=#]|[0-9]{1,9}[.)])")
-_UNESCAPED = {"open": "<", "entity": "&"}
+_MASK_OF = {**_MASKS, "&lt;": _MASKS["<"], "&amp;": _MASKS["&"]}
 _MASKED = re.compile("[\ufdd0-\ufddf]")
 _HELD = re.compile(f"{_HELD_OPEN}([0-9]+){_HELD_CLOSE}")
 # These do something only where a line begins, maybe within a quote or a list.
@@ -106,7 +108,7 @@ class LiteralText:
                 text = pieces[index] = _LINE_BREAK.sub(" ", text)
             # One look for a character that may need it saves a longer one at every other.
             if _DOUBTFUL.search(text) or _DOUBTFUL_START.match(text):
-                pieces[index] = _SPECIAL.sub(self._masked, text)
+                pieces[index] = self._mask_text(text)
         for index in range(1, len(pieces), 2):
             tag = pieces[index]
             if tag.endswith("</span>") and tag != "</span>":
@@ -140,18 +142,23 @@ class LiteralText:
         # A page may have such spans of its own, with anything in them.
         if _NOTE_MARK.fullmatch(found[2]):
             return self._hold(found[2])
-        return _SPECIAL.sub(self._masked, found[2])
+        return self._mask_text(found[2])
+
+    def _mask_text(self, text: str) -> str:
+        lead = _LEAD.match(text)
+        if lead is None:
+            return _SPECIAL.sub(self._masked, text)
+        return _masked_lead(lead) + _SPECIAL.sub(self._masked, text[lead.end() :])
 
     def _masked(self, found: re.Match[str]) -> str:
-        kind = found.lastgroup
-        if kind is None or (kind == "dollar" and not self.has_formulas):
-            return found[0]
-        if kind in ("lead", "point"):
-            return _masked_lead(found)
-        if kind in ("inline", "display"):
+        if kind := found.lastgroup:
             formula = _as_formula(_without_references(found[kind]), display=kind == "display")
             return self._hold(formula)
-        return _MASKS[_UNESCAPED.get(kind, found[0])]
+        text = found[0]
+        if text == "$" and not self.has_formulas:
+            return text
+        # What has no mask is the rest of an address, which nothing is masked in.
+        return _MASK_OF.get(text, text)
 
 
 def _masked_lead(found: re.Match[str]) -> str:
