@@ -157,7 +157,7 @@ async def test_time_runs_out_with_diagnostics(app: App, site: Site) -> None:
     assert failure.value.diagnostics.last_error is not None
 
 
-@pytest.mark.parametrize("path", ["/huge", "/gzip-bomb"])
+@pytest.mark.parametrize("path", ["/huge", "/gzip-bomb", "/gzip-members?more=2000"])
 async def test_a_body_beyond_the_limit_is_refused_while_it_arrives(
     settings: Settings, resolver: TableResolver, site: Site, path: str
 ) -> None:
@@ -165,6 +165,22 @@ async def test_a_body_beyond_the_limit_is_refused_while_it_arrives(
     async with open_app(settings.model_copy(update={"scrape": small}), resolver=resolver) as app:
         with pytest.raises(ContentTooLarge):
             await app.scrape.scrape(ScrapeRequest(url=site.url(path)))
+
+
+@pytest.mark.parametrize("path", ["/gzip-members", "/gzip-members?then=junk"])
+async def test_a_page_packed_in_several_gzip_members_is_read_whole(
+    app: App, site: Site, path: str
+) -> None:
+    packed = await app.scrape.scrape(ScrapeRequest(url=site.url(path)))
+    plain = await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
+    assert packed.document.content.markdown == plain.document.content.markdown
+    assert packed.document.verdict.kind is VerdictKind.OK
+
+
+async def test_a_damaged_gzip_member_is_a_failure(app: App, site: Site) -> None:
+    damaged = site.url("/gzip-members?then=%1f%c2%8b%08damage")
+    with pytest.raises(ScrapeFailed, match="decompressed"):
+        await app.scrape.scrape(ScrapeRequest(url=damaged))
 
 
 async def test_redirects_are_followed_and_end(app: App, site: Site) -> None:

@@ -287,6 +287,15 @@ class Pages:
         packed = gzip.compress(b"\0" * (64 * 1024 * 1024))
         return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
 
+    async def gzip_members(self, request: Request) -> Response:
+        """Pack an article in pieces, each a gzip member of its own, with more after it."""
+        middle = len(ARTICLE) // 2
+        parts = [ARTICLE[:middle], ARTICLE[middle:]]
+        packed = b"".join(gzip.compress(part.encode()) for part in parts)
+        packed += gzip.compress(b"a" * 1000) * int(request.query_params.get("more", "0"))
+        packed += request.query_params.get("then", "").encode("latin-1")
+        return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
+
     async def latin(self, request: Request) -> Response:
         body = '<meta charset="iso-8859-1"><title>Café</title><p>Grüße aus der Küche</p>'
         return Response(body.encode("latin-1"), headers={"content-type": "text/html"})

@@ -44,6 +44,8 @@ _FAILURES: dict[CurlECode, Failure] = {
     CurlECode.WEIRD_SERVER_REPLY: _BAD_ANSWER,
     CurlECode.UNSUPPORTED_PROTOCOL: _BAD_ANSWER,
     CurlECode.BAD_CONTENT_ENCODING: _BAD_ENCODING,
+    # Of bytes that follow the end of what was packed; a body that is full is told before.
+    CurlECode.WRITE_ERROR: _BAD_ENCODING,
 }
 
 

@@ -1,6 +1,7 @@
 """The static engine: fetches a page as a browser would ask for it, without being one."""
 
 import asyncio
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, get_args
@@ -19,6 +20,7 @@ from cinder.errors import (
 )
 from cinder.fetch.base import FetchTask
 from cinder.fetch.curl_errors import kind_of_failure
+from cinder.fetch.gzip_members import unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
 from cinder.model.document import FetchedPage, Source, Validators
 from cinder.model.headers import is_sendable
@@ -26,6 +28,10 @@ from cinder.model.url import host_and_port
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
+
+# What curl unpacks; the browser's own list is what it asks for, with or without this.
+_UNPACKED = "gzip, deflate, br"
+_GZIP_NAMES = ("gzip", "x-gzip")
 
 # What curl says of a connection that ended in the middle of an answer.
 _BROKEN_OFF = (
@@ -126,27 +132,58 @@ class StaticFetcher:
         self, url: str, headers: dict[str, str], deadline: float
     ) -> tuple[Response, bytes, bool]:
         """Return the answer, its body, and whether the connection broke off before its end."""
-        remaining = deadline - asyncio.get_running_loop().time()
-        if remaining <= 0:
-            raise ScrapeTimeout("The time was spent on redirects", url=url)
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
-            response = await self._opened.request(
-                "GET",
-                url,
-                headers=headers,
-                timeout=remaining,
-                content_callback=body.write,
-                discard_cookies=True,
-                # On plain http curl would offer an upgrade to h2c that some servers choke on.
-                http_version="v1" if url.startswith("http:") else None,
-                quote=False,
-            )
+            response = await self._send(url, headers, deadline, body)
         except RequestException as error:
+            if _ended_after_one_member(error, body):
+                return await self._request_packed(url, headers, deadline)
             if (begun := _begun_answer(error, body)) is None:
                 raise self._translate(error, url, body) from error
             return begun, bytes(body.data), True
         return response, bytes(body.data), False
+
+    async def _request_packed(
+        self, url: str, headers: dict[str, str], deadline: float
+    ) -> tuple[Response, bytes, bool]:
+        """Ask again for an answer that curl cannot unpack, and unpack it here."""
+        body = _BoundedBody(self._limits.max_body_bytes)
+        try:
+            response = await self._send(url, headers, deadline, body, unpacked=None)
+            data = await asyncio.to_thread(
+                unpack_members, bytes(body.data), self._limits.max_body_bytes
+            )
+        except RequestException as error:
+            raise self._translate(error, url, body) from error
+        except zlib.error as error:
+            failure, sentence = kind_of_failure(CurlECode.BAD_CONTENT_ENCODING)
+            raise failure(f"{sentence} ({error})", url=url) from error
+        return response, data, False
+
+    async def _send(
+        self,
+        url: str,
+        headers: dict[str, str],
+        deadline: float,
+        body: "_BoundedBody",
+        *,
+        unpacked: str | None = _UNPACKED,
+    ) -> Response:
+        remaining = deadline - asyncio.get_running_loop().time()
+        if remaining <= 0:
+            raise ScrapeTimeout("The time was spent on redirects", url=url)
+        return await self._opened.request(
+            "GET",
+            url,
+            headers=headers,
+            timeout=remaining,
+            content_callback=body.write,
+            accept_encoding=unpacked,
+            discard_cookies=True,
+            # On plain http curl would offer an upgrade to h2c that some servers choke on.
+            http_version="v1" if url.startswith("http:") else None,
+            quote=False,
+        )
 
     @property
     def _opened(self) -> AsyncSession[Response]:
@@ -192,6 +229,14 @@ def _begun_answer(error: RequestException, body: _BoundedBody) -> Response | Non
         return None
     response: Response | None = error.response
     return response if response is not None and response.status_code >= 200 else None
+
+
+def _ended_after_one_member(error: RequestException, body: _BoundedBody) -> bool:
+    """Whether curl gave up because bytes follow the gzip member that it unpacked."""
+    response: Response | None = error.response
+    if CurlECode(error.code) is not CurlECode.WRITE_ERROR or body.is_full or response is None:
+        return False
+    return (response.headers.get("content-encoding") or "").strip().lower() in _GZIP_NAMES
 
 
 def _conditions(validators: Validators) -> list[tuple[str, str]]:
