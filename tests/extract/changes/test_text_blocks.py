@@ -1,6 +1,7 @@
 """The blocks of a markdown text."""
 
-from cinder.extract.changes.text_blocks import Block, shape_of, split_blocks
+from cinder.extract.changes.text_blocks import Block, split_blocks
+from cinder.extract.reading.blocks import BlockKind
 
 TEXT = """Before all.
 
@@ -24,25 +25,24 @@ After."""
 
 
 def test_each_paragraph_item_row_and_code_block_is_a_block_under_its_heading() -> None:
-    assert split_blocks(TEXT.splitlines()) == [
-        Block("", "Before all."),
-        Block("Fires", "# Fires"),
-        Block("Fires", "A paragraph\nof two lines."),
-        Block("Wood", "## Wood"),
-        Block("Wood", "| Wood | Hours |"),
-        Block("Wood", "| --- | --- |"),
-        Block("Wood", "- oak\n  and ash"),
-        Block("Wood", "1. birch"),
-        Block("Wood", "```sh\n# not a heading\n\n| not a row\n```"),
-        Block("Wood", "After."),
+    assert split_blocks(TEXT) == [
+        Block(BlockKind.PARAGRAPH, "", "Before all."),
+        Block(BlockKind.HEADING, "Fires", "# Fires"),
+        Block(BlockKind.PARAGRAPH, "Fires", "A paragraph\nof two lines."),
+        Block(BlockKind.HEADING, "Wood", "## Wood"),
+        Block(BlockKind.TABLE, "Wood", "| Wood | Hours |"),
+        Block(BlockKind.TABLE, "Wood", "| --- | --- |"),
+        Block(BlockKind.LIST_ITEM, "Wood", "- oak\n  and ash"),
+        Block(BlockKind.LIST_ITEM, "Wood", "1. birch"),
+        Block(BlockKind.CODE, "Wood", "```sh\n# not a heading\n\n| not a row\n```"),
+        Block(BlockKind.PARAGRAPH, "Wood", "After."),
     ]
 
 
 def test_code_without_an_end_is_one_block() -> None:
-    assert split_blocks(["```", "a", "", "b"]) == [Block("", "```\na\n\nb")]
+    assert split_blocks("```\na\n\nb") == [Block(BlockKind.CODE, "", "```\na\n\nb")]
 
 
-def test_a_block_has_the_shape_it_begins_with() -> None:
-    texts = ["# a", "- a", "12. a", "| a |", "~~~\na", "a"]
-    shapes = ["heading", "item", "item", "row", "code", "paragraph"]
-    assert [shape_of(text) for text in texts] == shapes
+def test_a_long_heading_is_a_section_by_its_beginning() -> None:
+    heading, text = split_blocks(f"# {'a' * 1_000}\n\nb")
+    assert heading.section == text.section == "a" * 200

@@ -1,66 +1,29 @@
-"""The blocks of a markdown text, each with the heading it stands under."""
+"""The blocks whose changes are told: those of a markdown text, each row of a table by itself."""
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-_HEADING = re.compile(r"#{1,6} ")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)]) ")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_SHAPES = {"heading": _HEADING, "item": _ITEM, "code": _FENCE, "row": re.compile(r"\|")}
+from cinder.extract.reading.blocks import BlockKind, find_blocks
+
 _MAX_SECTION_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item, table row or code block."""
+    """A paragraph, heading, list item, table row or code block, and the heading it is under."""
 
+    kind: BlockKind
     section: str
     text: str
 
 
-def split_blocks(lines: list[str]) -> list[Block]:
-    """Return the blocks that the lines of a markdown text make up."""
+def split_blocks(markdown: str) -> list[Block]:
+    """Return the blocks of a markdown text, in order."""
     blocks: list[Block] = []
     section = ""
-    for text in _texts(lines):
-        if _HEADING.match(text):
-            section = text.lstrip("#").strip()[:_MAX_SECTION_CHARS]
-        blocks.append(Block(section, text))
+    for found in find_blocks(markdown):
+        if found.kind is BlockKind.HEADING:
+            section = found.title[:_MAX_SECTION_CHARS]
+        text = markdown[found.start : found.end]
+        parts = text.split("\n") if found.kind is BlockKind.TABLE else [text]
+        blocks += [Block(found.kind, section, part.strip()) for part in parts]
     return blocks
-
-
-def shape_of(text: str) -> str:
-    """Return what kind of block a text is, by how it begins."""
-    return next((shape for shape, mark in _SHAPES.items() if mark.match(text)), "paragraph")
-
-
-def _texts(lines: list[str]) -> Iterator[str]:
-    gathered: list[str] = []
-    fence = ""
-    for line in lines:
-        mark = _FENCE.match(line)
-        if fence:
-            gathered.append(line)
-            if mark and mark[1].startswith(fence):
-                yield from _joined(gathered)
-                fence = ""
-        elif mark:
-            yield from _joined(gathered)
-            gathered.append(line)
-            fence = mark[1]
-        else:
-            if not line.strip() or shape_of(line) != "paragraph":
-                yield from _joined(gathered)
-            gathered.append(line)
-            if _HEADING.match(line):
-                yield from _joined(gathered)
-    yield from _joined(gathered)
-
-
-def _joined(gathered: list[str]) -> Iterator[str]:
-    """Yield the text of the lines gathered so far, if it is any, and gather anew."""
-    text = "\n".join(gathered).strip()
-    gathered.clear()
-    if text:
-        yield text

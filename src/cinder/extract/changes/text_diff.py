@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from cinder.extract.changes.sequence_diff import Span, differing_spans
-from cinder.extract.changes.text_blocks import Block, shape_of, split_blocks
+from cinder.extract.changes.text_blocks import Block, split_blocks
+from cinder.extract.reading.blocks import BlockKind
 from cinder.model.change import BlockChange, BlockChangeKind, Comparison, TextDiff
 
 MAX_LINES = 50_000
@@ -29,7 +30,7 @@ def compare_texts(before: str, after: str) -> Comparison:
     is_cut = max(len(old), len(new)) > MAX_LINES
     old, new = old[:MAX_LINES], new[:MAX_LINES]
     unified, is_cut_unified = _bounded_lines(_unified(old, new))
-    blocks = list(_block_changes(split_blocks(old), split_blocks(new)))
+    blocks = list(_block_changes(_blocks(old), _blocks(new)))
     is_cut |= is_cut_unified or len(blocks) > MAX_BLOCK_CHANGES
     shown = tuple(blocks[:MAX_BLOCK_CHANGES])
     is_cut |= any((change.before or "").endswith(_CUT) for change in shown)
@@ -107,6 +108,10 @@ def _shortened(text: str) -> str:
 # The changes of blocks
 
 
+def _blocks(lines: list[str]) -> list[Block]:
+    return split_blocks("\n".join(lines))
+
+
 def _block_changes(old: Sequence[Block], new: Sequence[Block]) -> Iterator[BlockChange]:
     spans = differing_spans([_plain(b.text) for b in old], [_plain(b.text) for b in new])
     for span in spans:
@@ -117,11 +122,11 @@ def _block_changes(old: Sequence[Block], new: Sequence[Block]) -> Iterator[Block
 
 def _paired(gone: Sequence[Block], come: Sequence[Block]) -> Iterator[BlockChange]:
     """Tell, in order, which block became which, and which are gone or new."""
-    words = [(shape_of(block.text), _words(block)) for block in come]
+    words = [(block.kind, _words(block)) for block in come]
     place = 0
     for block in gone:
         partner = _partner(block, words, place)
-        if len(gone) == len(come) == 1 and shape_of(block.text) == shape_of(come[0].text):
+        if len(gone) == len(come) == 1 and block.kind is come[0].kind:
             partner = 0
         if partner is None:
             yield _removed(block)
@@ -132,13 +137,13 @@ def _paired(gone: Sequence[Block], come: Sequence[Block]) -> Iterator[BlockChang
     yield from map(_added, come[place:])
 
 
-def _partner(block: Block, words: list[tuple[str, frozenset[str]]], start: int) -> int | None:
+def _partner(block: Block, words: list[tuple[BlockKind, frozenset[str]]], start: int) -> int | None:
     """Return the place of the first block ahead that this one may have become."""
-    shape, own = shape_of(block.text), _words(block)
+    own = _words(block)
     for place in range(start, min(start + _LOOKED_AHEAD, len(words))):
-        other_shape, other = words[place]
+        kind, other = words[place]
         longer = max(len(own), len(other))
-        if shape == other_shape and longer and len(own & other) / longer >= _LEAST_LIKENESS:
+        if kind is block.kind and longer and len(own & other) / longer >= _LEAST_LIKENESS:
             return place
     return None
 
