@@ -23,3 +23,11 @@ def test_what_is_advised_on_an_empty_document_fits_why_it_is_empty() -> None:
     assert "another version" in next_step(replace(EMPTY, content_type="application/pdf"), [])
     unmatched = replace(EMPTY, content=Extraction(warnings=(NOTHING_INCLUDED,)))
     assert "other includeTags" in next_step(unmatched, [])
+
+
+def test_another_try_is_not_advised_for_a_pdf_that_a_limit_cut() -> None:
+    verdict = Verdict(VerdictKind.PARTIAL, "x")
+    document = replace(a_page(), verdict=verdict, content_type="application/pdf")
+    assert "raw body" in next_step(document, [])
+    assert "forceRescrape" in next_step(replace(document, is_cut=True), [])
+    assert "forceRescrape" in next_step(replace(document, content_type="text/html"), [])

@@ -34,6 +34,10 @@ _BLOCKED_TO_STEALTH = (
     "The site turns automated visitors away, a stealth browser too: try later, or another source."
 )
 _PDF_WITHOUT_TEXT = "The PDF has no text to take out: look for another version of it."
+_PDF_BEYOND_A_LIMIT = (
+    "The PDF is longer than is read of one, as the warning says: the file, its raw body, has the "
+    "rest."
+)
 _NOTHING_INCLUDED = "Give other includeTags, or none; mode dynamic may bring what they name."
 
 
@@ -46,12 +50,15 @@ def next_step_after(kind: VerdictKind, tried: Sequence[str]) -> str:
 
 def next_step(document: Document, tried: Sequence[str]) -> str:
     """Return what to do about a document whose verdict is not `ok`."""
-    if document.verdict.kind is VerdictKind.EMPTY:
-        if document.content_type == "application/pdf":
-            return _PDF_WITHOUT_TEXT
-        if NOTHING_INCLUDED in document.content.warnings:
-            return _NOTHING_INCLUDED
-    return next_step_after(document.verdict.kind, tried)
+    kind, is_pdf = document.verdict.kind, document.content_type == "application/pdf"
+    if kind is VerdictKind.EMPTY and is_pdf:
+        return _PDF_WITHOUT_TEXT
+    if kind is VerdictKind.EMPTY and NOTHING_INCLUDED in document.content.warnings:
+        return _NOTHING_INCLUDED
+    # Where the connection broke off, another try may bring the rest; of a limit it will not.
+    if kind is VerdictKind.PARTIAL and is_pdf and not document.is_cut:
+        return _PDF_BEYOND_A_LIMIT
+    return next_step_after(kind, tried)
 
 
 def explain_verdict(outcome: "ScrapeOutcome") -> dict[str, Json]:
