@@ -73,7 +73,7 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
     body = content_root(parsed)
     if body is None:
         return None
-    metadata = read_metadata(parsed, document_base(parsed, url))
+    metadata = read_metadata(parsed, document_base(parsed, url), url)
     hints = read_hints(parsed, metadata, url)
     rules = read_hiding_rules(parsed)
     complete_body(body, text)
@@ -84,9 +84,10 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
 def _let_go_of_nodes(tree: BlockTree) -> None:
     # A node keeps its whole page in memory, and training holds all pages at once.
     for element in tree.elements:
-        del element.node, element.top
+        del element.node, element.wrapper
     for block in tree.blocks:
         block.nodes.clear()
+    tree.pictures.clear()
 
 
 def _site(url: str) -> str:

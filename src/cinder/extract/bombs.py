@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import itemgetter
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -35,6 +36,7 @@ _INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
 _FOREIGN = frozenset(("svg", "math"))
 # With each one the parser goes through all that came before it: in its list, or on its element.
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
+_START = itemgetter(slice(3))
 _INDENTED_STARTS = tuple(name[:3] for name in _INDENTED)
 _COMPARED_STARTS = tuple(name[:3] for name in _COMPARED)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
@@ -95,6 +97,8 @@ def _outside_scripts(pieces: list[str]) -> Iterator[str]:
 
 def _may_be_deep(pieces: list[str]) -> bool:
     """Whether elements may be nested that deeply if none closes but by a tag of its own."""
+    if len(pieces) <= MAX_DEPTH:
+        return False
     if len(pieces) > _MAX_HARMLESS_TAGS:
         return True
     starts = [piece[:1] for piece in pieces]
@@ -110,7 +114,7 @@ def _may_be_deep(pieces: list[str]) -> bool:
 def _may_take_long(pieces: list[str]) -> bool:
     """Whether so many elements may be lists or quotations, or compared with those before them."""
     indented = compared = 0
-    for start, times in Counter(piece[:3] for piece in pieces).items():
+    for start, times in Counter(map(_START, pieces)).items():
         lowered = start.lower()
         indented += times if lowered.startswith(_INDENTED_STARTS) else 0
         compared += times if lowered.startswith(_COMPARED_STARTS) else 0

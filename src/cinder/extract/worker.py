@@ -58,14 +58,14 @@ def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> 
     jobs, answers = _take_pipes()
     _send(answers, Message("ready", {}))
     # A tree is hundreds of thousands of objects without a cycle: looking for one takes a tenth
-    # of the time, so it is done between jobs.
+    # of the time, so it is done between jobs, and only among what was made since the last look.
     gc.disable()
     for number in count(1):
         if (job := _receive(jobs)) is None:
             return
         _send(answers, _answer(job, scorer))
         if number % _JOBS_BETWEEN_COLLECTIONS == 0:
-            gc.collect()
+            gc.collect(0)
 
 
 def _load_scorer(file: str | None) -> BlockScorer:

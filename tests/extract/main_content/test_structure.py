@@ -19,12 +19,12 @@ def test_weights_of_cues_add_up_along_the_path() -> None:
     assert 0 < cues[2][4] < 1
 
 
-def test_like_siblings_are_counted_and_ranked() -> None:
+def test_like_siblings_are_counted() -> None:
     tree = block_tree("<ul><li class=a>1<li class=a>2<li class=b>3<li class=a>4</ul>")
-    sizes, ranks = count_siblings(tree)
+    sizes = count_siblings(tree)
+    items = [tree.elements[block.owner] for block in tree.blocks]
 
-    assert sorted(sizes.values()) == [1, 1, 3] or sorted(sizes.values()) == [1, 1, 1, 3]
-    assert [ranks[block.owner] for block in tree.blocks] == [0, 1, 0, 2]
+    assert [sizes[item.parent, item.tag, item.class_name] for item in items] == [3, 3, 1, 3]
 
 
 def test_the_container_is_the_smallest_element_with_most_of_the_prose() -> None:

@@ -16,6 +16,11 @@ _INLINE = frozenset(
     )
 )
 
+# A picture goes with the text around it, unless that is its own.
+PICTURES = frozenset(("img", "picture", "video", "audio"))
+# Inline elements that differ from what they stand in by more than their looks.
+_APART = PICTURES | {"a"}
+
 # Prose is a run of some length that is not mostly links.
 _PROSE_MIN_WORDS = 10
 _PROSE_MAX_LINK_SHARE = 1 / 3
@@ -23,20 +28,17 @@ _PROSE_MAX_LINK_SHARE = 1 / 3
 
 @dataclass(slots=True)
 class Element:
-    """An element of the page, and what text stands below it. Words are counted by white space."""
+    """An element that stands on its own, and the text below it, in words between white space."""
 
     node: LexborNode
     parent: int
     tag: str
     depth: int
-    owner: int
-    """The element itself or, for one inside a line of text, the block element around it."""
-    top: LexborNode
-    """The outermost element of the line of text that it stands in; the owner for block elements."""
-    cues: tuple[str, ...] = ()
-    """What it tells by its names; nothing for one inside a line of text."""
-    class_name: str | None = None
-    in_link: bool = False
+    wrapper: LexborNode | None
+    """The outermost of the inline elements between it and its parent, if there are any."""
+    cues: tuple[str, ...]
+    """What it tells by its names."""
+    class_name: str | None
     words: int = 0
     link_words: int = 0
     prose_words: int = 0
@@ -75,83 +77,150 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockTree:
-    """All elements of a page in document order, the first being its root, and its blocks."""
+    """The elements of a page that hold text, in document order, its blocks and its pictures."""
 
     elements: list[Element]
     blocks: list[Block]
+    pictures: list[tuple[int, LexborNode]]
+    """Each with the innermost element around it that holds text."""
 
     @property
     def root(self) -> Element:
-        """The element that holds everything."""
+        """The element that holds everything: the first."""
         return self.elements[0]
 
 
 def read_blocks(root: LexborNode) -> BlockTree:
     """Return the blocks below an element from which all that is invisible has been removed."""
-    reader = _Reader()
-    for node in root.traverse(include_text=True, skip_empty=True):
-        if node.is_text_node:
-            reader.add_text(node)
-        elif node.is_element_node:
-            reader.add_element(node)
-    tree = BlockTree(reader.elements, reader.blocks)
+    reader = _Reader(root)
+    reader.read()
+    tree = BlockTree(reader.elements, reader.blocks, reader.find_pictures())
     _sum_up(tree)
     return tree
 
 
+class _Place:
+    """Where the text of an element goes: to itself, or to the element whose line it stands in."""
+
+    __slots__ = ("above", "in_link", "index", "line", "node", "tag", "top")
+
+    def __init__(
+        self, node: LexborNode, tag: str, above: "_Place | None", top: LexborNode | None
+    ) -> None:
+        self.node = node
+        self.tag = tag
+        self.above = above
+        self.top = top
+        """The outermost element of the line, None for an element that stands on its own."""
+        # Not itself: a cycle would keep the whole tree in memory.
+        self.line: _Place | None = None if top is None or above is None else above.line or above
+        """The element whose line it stands in, None for one that stands on its own."""
+        self.in_link: bool = tag == "a" or (above is not None and above.in_link)
+        self.index = -1
+        """Its number among the elements, once some text of it was seen."""
+
+
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, root: LexborNode) -> None:
         self.elements: list[Element] = []
         self.blocks: list[Block] = []
-        self._index_of: dict[int, int] = {}
         self._block: Block | None = None
+        self._root = _Place(root, root.tag or "", None, None)
+        self._places = {root.mem_id: self._root}
+        self._pictures: list[_Place] = []
 
-    def add_element(self, node: LexborNode) -> None:
+    def read(self) -> None:
+        """Go through all that is below the root."""
+        self._number(self._root)
+        nodes = self._root.node.traverse(include_text=True, skip_empty=True)
+        # The root itself comes first.
+        next(nodes, None)
+        places = self._places
+        for node in nodes:
+            parent = node.parent
+            above = places.get(parent.mem_id) if parent is not None else None
+            if above is None:
+                continue
+            if node.is_text_node:
+                self._add_text(node, above)
+            elif node.is_element_node:
+                self._add_element(node, above)
+
+    def _add_element(self, node: LexborNode, above: _Place) -> None:
         tag = node.tag or ""
-        index = len(self.elements)
-        self._index_of[node.mem_id] = index
-        parent_node = node.parent
-        parent_index = self._index_of.get(parent_node.mem_id, -1) if parent_node else -1
-        if parent_index < 0:
-            self.elements.append(Element(node, -1, tag, 0, index, node))
-            return
-        parent = self.elements[parent_index]
         # Whatever marks up the lines of a listing, the listing is one text.
-        if tag in _INLINE or self.elements[parent.owner].tag == "pre":
-            top = node if parent.owner == parent_index else parent.top
-            element = Element(node, parent_index, tag, parent.depth + 1, parent.owner, top)
+        if tag in _INLINE or (above.line or above).tag == "pre":
             if tag == "br" and self._block is not None:
                 self._block.pieces.append("\n")
+            if above.top is not None and tag not in _APART:
+                self._places[node.mem_id] = above
+                return
+            place = _Place(node, tag, above, above.top or node)
         else:
-            element = Element(node, parent_index, tag, parent.depth + 1, index, node)
-            attributes = node.attributes
-            element.cues = read_cues(tag, attributes)
-            element.class_name = attributes.get("class")
+            place = _Place(node, tag, above, None)
             self._block = None
-        element.in_link = parent.in_link or tag == "a"
-        self.elements.append(element)
+        self._places[node.mem_id] = place
+        if tag in PICTURES:
+            self._pictures.append(place)
 
-    def add_text(self, node: LexborNode) -> None:
+    def _add_text(self, node: LexborNode, place: _Place) -> None:
         text = node.text_content or ""
         words = len(text.split())
-        block = self._block
         if not words:
             return
-        parent_node = node.parent
-        parent_index = self._index_of.get(parent_node.mem_id, -1) if parent_node else -1
-        if parent_index < 0:
-            return
-        parent = self.elements[parent_index]
-        if block is None or block.owner != parent.owner:
-            block = self._block = Block(parent.owner)
+        holder = place.line or place
+        owner = holder.index if holder.index >= 0 else self._number(holder)
+        block = self._block
+        if block is None or block.owner != owner:
+            block = self._block = Block(owner)
             self.blocks.append(block)
-        child = node if parent.owner == parent_index else parent.top
+        child = place.top or node
         if not block.nodes or block.nodes[-1].mem_id != child.mem_id:
             block.nodes.append(child)
         block.pieces.append(text)
         block.words += words
-        if parent.in_link:
+        if place.in_link:
             block.link_words += words
+
+    def find_pictures(self) -> list[tuple[int, LexborNode]]:
+        """Return the pictures of the page, when all of it was read."""
+        return [(_first_numbered(place), place.node) for place in self._pictures if place.index < 0]
+
+    def _number(self, place: _Place) -> int:
+        """Take an element in, and those around it that no text has been seen of before."""
+        fresh = []
+        above: _Place | None = place
+        while above is not None and above.index < 0:
+            fresh.append(above)
+            above = above.above
+            above = above and (above.line or above)
+        for each in reversed(fresh):
+            each.index = len(self.elements)
+            self.elements.append(self._element(each))
+        return place.index
+
+    def _element(self, place: _Place) -> Element:
+        above = place.above
+        if above is None:
+            return Element(place.node, -1, place.tag, 0, None, (), None)
+        parent = (above.line or above).index
+        attributes = place.node.attributes
+        return Element(
+            place.node,
+            parent,
+            place.tag,
+            self.elements[parent].depth + 1,
+            above.top,
+            read_cues(place.tag, attributes),
+            attributes.get("class"),
+        )
+
+
+def _first_numbered(place: _Place) -> int:
+    above = place.line or place
+    while above.index < 0 and above.above is not None:
+        above = above.above.line or above.above
+    return above.index
 
 
 def _sum_up(tree: BlockTree) -> None:
@@ -163,9 +232,8 @@ def _sum_up(tree: BlockTree) -> None:
         owner.prose_words += block.prose_words
         owner.blocks += 1
     for element in reversed(elements[1:]):
-        if element.words:
-            parent = elements[element.parent]
-            parent.words += element.words
-            parent.link_words += element.link_words
-            parent.prose_words += element.prose_words
-            parent.blocks += element.blocks
+        parent = elements[element.parent]
+        parent.words += element.words
+        parent.link_words += element.link_words
+        parent.prose_words += element.prose_words
+        parent.blocks += element.blocks

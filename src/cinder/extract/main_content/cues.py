@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NO_LETTERS = re.compile(r"[^a-z]+")
+_WORD = re.compile(r"[a-z]{2,}")
 _MAX_CHARS = 400
 _MAX_WORDS = 24
 _MAX_LABEL_WORDS = 6
@@ -68,6 +68,5 @@ def _split(names: str) -> tuple[str, ...]:
 def _words_of(name: str) -> tuple[str, ...]:
     if name.isalpha() and name.islower():
         return (name,) if len(name) > 1 else ()
-    parts = _NO_LETTERS.split(_CAMEL_CASE.sub("-", name).lower())
-    parts = [part for part in parts if len(part) > 1]
+    parts = _WORD.findall(name if name.islower() else _CAMEL_CASE.sub("-", name).lower())
     return tuple(parts) if len(parts) < 2 else (*parts, "-".join(parts))

@@ -31,14 +31,14 @@ _SHAPES = {"div": 1, "p": 2, "li": 3, "td": 4, "th": 4, "dt": 5, "dd": 5, "pre":
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 _NOT_AROUND = 50
-_LEVELS_UP = 4
+_LEVELS_UP = (0, 2, 3)
 _REPEATS_LEVELS_UP = 7
 _REPEATS_MIN = 3
 
 
 # How many features a parent, an owner and a block have; those of the page come first.
-_PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * _LEVELS_UP + 6
-_OWNER_SIZE = 2 + 5 + 4 + 6
+_PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * len(_LEVELS_UP) + 6
+_OWNER_SIZE = 2 + 5 + 3 + 5
 _BLOCK_SIZE = 11 + 4 + 9
 SIZES = (_PARENT_SIZE, _OWNER_SIZE, _BLOCK_SIZE)
 
@@ -54,7 +54,7 @@ class PageFeatures:
         self._texts = [block.text.strip() for block in tree.blocks]
         self._copies = Counter(text[:_HEAD_CHARS] for text in self._texts)
         self._around, self._cues = read_paths(tree, weights)
-        self._siblings, self._ranks = count_siblings(tree)
+        self._siblings = count_siblings(tree)
         self._container = find_container(tree)
         self._meeting, self._large = find_nearest(tree, self._container)
         self._first_h1 = self._find_first_h1()
@@ -113,7 +113,6 @@ class PageFeatures:
             element.words,
             element.link_words / words,
             element.words / (element.blocks or 1),
-            element.prose_words / words,
             *self._repetition(index),
         )
 
@@ -123,14 +122,15 @@ class PageFeatures:
 
     def _levels_up(self, element: Element) -> list[float]:
         found: list[float] = []
-        for _ in range(_LEVELS_UP):
-            words = element.words or 1
-            found += (
-                element.words,
-                element.link_words / words,
-                element.words / (element.blocks or 1),
-                element.prose_words / words,
-            )
+        for level in range(_LEVELS_UP[-1] + 1):
+            if level in _LEVELS_UP:
+                words = element.words or 1
+                found += (
+                    element.words,
+                    element.link_words / words,
+                    element.words / (element.blocks or 1),
+                    element.prose_words / words,
+                )
             if element.parent >= 0:
                 element = self._elements[element.parent]
         return found
@@ -150,17 +150,17 @@ class PageFeatures:
 
     def _repetition(self, index: int) -> tuple[float, ...]:
         """Return what is known of the largest group of like siblings that it is part of."""
-        best: tuple[float, ...] = (0, 0, 0, 0, -1)
+        best: tuple[float, ...] = (0, 0, 0, -1)
         groups = 0
         for up in range(_REPEATS_LEVELS_UP + 1):
             element = self._elements[index]
             if element.parent < 0:
                 break
             size = self._siblings.get((element.parent, element.tag, element.class_name), 0)
-            if size >= _REPEATS_MIN and element.owner == index:
+            if size >= _REPEATS_MIN:
                 groups += 1
                 if size > best[0]:
-                    best = (size, self._ranks[index], element.words, element.link_share, up)
+                    best = (size, element.words, element.link_share, up)
             index = element.parent
         return (*best, groups)
 
@@ -170,8 +170,11 @@ class PageFeatures:
         head = text[:_HEAD_CHARS]
         said = set(_WORD.findall(head.lower()))
         in_title = len(said & self._hints.title_words)
-        stops = text.count(".") + text.count("!") + text.count("?") + text.count("\u3002")
-        commas = text.count(",") + text.count("\uff0c") + text.count("\u3001")
+        stops = text.count(".") + text.count("!") + text.count("?")
+        commas = text.count(",")
+        if not text.isascii():
+            stops += text.count("\u3002")
+            commas += text.count("\uff0c") + text.count("\u3001")
         return (
             words,
             len(text) / words,

@@ -26,10 +26,7 @@ def group_alike(tree: BlockTree) -> list[list[int]]:
 
 def _read_makes(tree: BlockTree) -> list[_Make]:
     makes: list[_Make] = []
-    for index, element in enumerate(tree.elements):
+    for element in tree.elements:
         above = makes[element.parent] if element.parent >= 0 else ()
-        if element.owner == index:
-            makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
-        else:
-            makes.append(above)
+        makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
     return makes

@@ -8,7 +8,6 @@ from selectolax.lexbor import LexborNode
 from cinder.extract.html_tree import detach
 from cinder.extract.main_content.blocks import BlockTree
 
-_PICTURES = frozenset(("img", "picture", "video", "audio"))
 _WRAPPERS = frozenset(("article", "body", "div", "form", "main", "section", "span"))
 
 
@@ -33,23 +32,21 @@ def _count_kept_words(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
 
 
 def _find_dropped(tree: BlockTree, kept: Sequence[int]) -> Iterator[LexborNode]:
-    """Yield the elements that held words and kept none, and the pictures that go with them.
+    """Yield the elements that kept none of their words, and the pictures that go with them.
 
     A picture stays where at least half of the words around it do. A figure lends its own words,
     the caption, no weight: only they go where the caption was not chosen.
     """
-    around: list[int] = []
     figures = _find_staying_figures(tree, kept)
     for index, element in enumerate(tree.elements):
-        above = around[element.parent] if element.parent >= 0 else 0
-        around.append(index if element.words and index not in figures else above)
-        if element.words:
-            is_dropped = not kept[index] and element.owner == index and index not in figures
-        else:
-            is_lonely = kept[above] * 2 < tree.elements[above].words
-            is_dropped = element.tag in _PICTURES and is_lonely
-        if is_dropped:
+        if not kept[index] and index not in figures:
             yield element.node
+    for index, node in tree.pictures:
+        around = index
+        while around in figures:
+            around = tree.elements[around].parent
+        if kept[around] * 2 < tree.elements[around].words:
+            yield node
 
 
 def _find_staying_figures(tree: BlockTree, kept: Sequence[int]) -> set[int]:
@@ -70,7 +67,9 @@ def _find_dropped_runs(
     """Yield what the dropped blocks of elements that stay consist of."""
     # A link may go around a line of text and elements that stand on their own.
     wrapping = {
-        element.node.mem_id for element, words in zip(tree.elements, kept, strict=True) if words
+        element.wrapper.mem_id
+        for element, words in zip(tree.elements, kept, strict=True)
+        if words and element.wrapper is not None
     }
     for number, block in enumerate(tree.blocks):
         if number not in chosen and kept[block.owner]:
@@ -79,7 +78,9 @@ def _find_dropped_runs(
 
 def _innermost(tree: BlockTree, kept: Sequence[int]) -> LexborNode:
     """Return the last of the mere wrappers that hold every word and every picture."""
-    pictures = [int(element.tag in _PICTURES) for element in tree.elements]
+    pictures = [0] * len(tree.elements)
+    for index, _ in tree.pictures:
+        pictures[index] += 1
     for index in range(len(tree.elements) - 1, 0, -1):
         pictures[tree.elements[index].parent] += pictures[index]
     found = 0

@@ -21,7 +21,7 @@ from cinder.extract.main_content.page_hints import PageHints
 SHIPPED_NAME = "scorer.json.gz"
 
 # So many blocks of one make stand for all of them; more change no score that matters.
-_SAMPLE = 3
+_SAMPLE = 2
 
 
 class Parts(NamedTuple):

@@ -11,7 +11,7 @@ from cinder.extract.main_content.coherence import (
 )
 
 # What is doubtful beside an article is seldom part of it.
-_ARTICLE_DOUBT = 1.4
+_ARTICLE_DOUBT = 1.6
 
 
 def choose_blocks(tree: BlockTree, scores: Sequence[float], *, is_article: bool) -> set[int]:

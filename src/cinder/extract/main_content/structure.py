@@ -1,17 +1,18 @@
 """The structure of a page: what is around each element, which are alike, where the prose is."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from cinder.extract.main_content.blocks import BlockTree
 from cinder.extract.main_content.cues import CueWeights
 
 # The elements around a block that tell something by how many levels up they are.
-AROUND = ("article", "main", "footer", "list", "table", "section", "details", "cell")
-_AROUND_BY_CUE = {f"<{name}>": index for index, name in enumerate(AROUND)} | {
+AROUND = ("article", "main", "list")
+_AROUND_BY_CUE = {
     cue: AROUND.index(name)
     for cue, name in (
-        *(("<ul>", "list"), ("<ol>", "list"), ("<td>", "cell"), ("<th>", "cell")),
-        *(("role=main", "main"), ("role=contentinfo", "footer"), ("role=article", "article")),
+        *(("<article>", "article"), ("role=article", "article"), ("<main>", "main")),
+        *(("role=main", "main"), ("<ul>", "list"), ("<ol>", "list")),
     )
 }
 _CONTAINER_SHARE = 0.6
@@ -31,14 +32,10 @@ def read_paths(
     around: list[tuple[int, ...]] = []
     cues: list[PathCues] = []
     known: dict[tuple[str, ...], tuple[float, float, list[int]]] = {}
-    for index, element in enumerate(tree.elements):
+    for element in tree.elements:
         if element.parent < 0:
             around.append((-1,) * len(AROUND))
             cues.append((0.0, 0.0, 0.0, 0.0, 0.0))
-            continue
-        if element.owner != index:
-            around.append(around[element.parent])
-            cues.append(cues[element.parent])
             continue
         if element.cues not in known:
             kinds = [_AROUND_BY_CUE[cue] for cue in element.cues if cue in _AROUND_BY_CUE]
@@ -53,18 +50,9 @@ def read_paths(
     return around, cues
 
 
-def count_siblings(
-    tree: BlockTree,
-) -> tuple[dict[tuple[int, str, str | None], int], dict[int, int]]:
-    """Return how many elements with text share parent, tag and class, and each one's rank."""
-    sizes: dict[tuple[int, str, str | None], int] = {}
-    ranks: dict[int, int] = {}
-    for index, element in enumerate(tree.elements):
-        if element.words and element.owner == index:
-            key = (element.parent, element.tag, element.class_name)
-            ranks[index] = sizes.get(key, 0)
-            sizes[key] = ranks[index] + 1
-    return sizes, ranks
+def count_siblings(tree: BlockTree) -> Counter[tuple[int, str, str | None]]:
+    """Return how many elements share parent, tag and class."""
+    return Counter((element.parent, element.tag, element.class_name) for element in tree.elements)
 
 
 def find_container(tree: BlockTree) -> dict[int, int]:
@@ -75,7 +63,7 @@ def find_container(tree: BlockTree) -> dict[int, int]:
     elements = tree.elements
     largest_child: dict[int, int] = {}
     for index, element in enumerate(elements[1:], 1):
-        if element.prose_words and element.owner == index:
+        if element.prose_words:
             rival = largest_child.get(element.parent)
             if rival is None or elements[rival].prose_words < element.prose_words:
                 largest_child[element.parent] = index

@@ -76,7 +76,10 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     style = attributes.get("style")
     if style and _DOUBTFUL_STYLE.search(style) and _style_hides(style, tag, attributes, rules):
         return True
-    return _rules_hide(tag, attributes, rules)
+    names = attributes.get("class")
+    if names and not rules.classes.isdisjoint(names.split()):
+        return _rules_hide(tag, attributes, rules)
+    return attributes.get("id") in rules.ids and _rules_hide(tag, attributes, rules)
 
 
 def find_hidden(
@@ -168,9 +171,7 @@ def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: Hid
 
 
 def _rules_hide(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    names = (attributes.get("class") or "").split()
-    if rules.classes.isdisjoint(names) and attributes.get("id") not in rules.ids:
-        return False
+    """Whether rules that name an element put it out of sight."""
     if tag in _PICTURES and _rule_trick(attributes, rules) is not None:
         return False
     return not _is_animated({}, attributes)
