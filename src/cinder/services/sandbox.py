@@ -133,6 +133,8 @@ class ExtractionSandbox:
             LaneLimits(quick=workers, slow=self._slow.workers, slow_waiting=self._slow.waiting)
         )
         self._idle: list[ExtractionWorker] = []
+        # The places whose jobs have a child.
+        self._lent: list[Place] = []
         self._alive: set[ExtractionWorker] = set()
         self._replacing = BackgroundTasks()
         self._is_closed = False
@@ -329,18 +331,30 @@ class ExtractionSandbox:
     @asynccontextmanager
     async def _borrow(self, place: Place) -> AsyncIterator[ExtractionWorker]:
         worker = await self._take_worker(place.lane)
+        self._lent.append(place)
         try:
             yield worker
         except BaseException:
             # Its pipe is out of step with us, whatever the reason.
             await self._end(worker)
             raise
+        finally:
+            self._lent.remove(place)
         is_worn = worker.jobs_done >= self._children.jobs_per_worker
         # One of a low priority stays so; and what a large page took is not always given back.
-        if place.lane is Lane.SLOW or is_worn or self._spare_workers < 0:
+        if place.lane is Lane.SLOW or is_worn or self._has_enough_workers:
             await self._end(worker)
         else:
             self._idle.append(worker)
+
+    @property
+    def _has_enough_workers(self) -> bool:
+        """Whether as many children as there may be for ordinary pages are at work or idle.
+
+        Jobs that have a place but no child yet do not count: they will take an idle one.
+        """
+        at_work = sum(place.lane is Lane.QUICK for place in self._lent)
+        return at_work + len(self._idle) >= self._workers
 
     @property
     def _spare_workers(self) -> int:
