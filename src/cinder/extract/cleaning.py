@@ -1,6 +1,6 @@
 """Takes out of a page what is not content: code, hidden parts, page chrome, what a caller names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
@@ -24,6 +24,8 @@ _CHROME_ROLES = frozenset(
         *("menubar", "navigation", "search", "toolbar", "tooltip"),
     )
 )
+_CHROME_CANDIDATES = ", ".join((*sorted(_CHROME_TAGS), "header", "footer", "form", "[role]"))
+_MAX_ANCESTORS = 500
 _CONTENT_TAGS = frozenset(("article", "main"))
 # A form with more text than this wraps a page rather than asks for something.
 _FORM_MAX_TEXT = 600
@@ -99,13 +101,7 @@ def remove_base64_images(root: LexborNode) -> None:
 
 def remove_chrome(root: LexborNode) -> None:
     """Take out navigation, side bars, forms, and headers and footers that are the page's own."""
-    detach(
-        [
-            node
-            for node, in_content in _walk_with_content_flag(root)
-            if _is_chrome(node, in_content=in_content)
-        ]
-    )
+    detach([node for node in root.css(_CHROME_CANDIDATES) if _is_chrome(node, root)])
 
 
 def strip_attributes(root: LexborNode) -> None:
@@ -124,21 +120,24 @@ def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNod
         raise InvalidRequest(problems=(problem,)) from None
 
 
-def _walk_with_content_flag(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield every element and whether it stands inside an article or the main element."""
-    inside: set[int] = set()
-    for node in element_walk(root):
-        parent = node.parent
-        in_content = parent is not None and parent.mem_id in inside
-        if in_content or node.tag in _CONTENT_TAGS:
-            inside.add(node.mem_id)
-        yield node, in_content
-
-
-def _is_chrome(node: LexborNode, *, in_content: bool) -> bool:
+def _is_chrome(node: LexborNode, root: LexborNode) -> bool:
     tag = node.tag
     if tag in ("header", "footer"):
-        return not in_content
+        return not _is_in_content(node, root)
     if tag == "form":
         return len(node.text(separator=" ", strip=True)) <= _FORM_MAX_TEXT
     return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES
+
+
+def _is_in_content(node: LexborNode, root: LexborNode) -> bool:
+    """Whether an element stands inside an article or the main element."""
+    above = node.parent
+    for _ in range(_MAX_ANCESTORS):
+        if above is None:
+            return False
+        if above.tag in _CONTENT_TAGS:
+            return True
+        if above.mem_id == root.mem_id:
+            return False
+        above = above.parent
+    return False
