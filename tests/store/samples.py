@@ -112,6 +112,7 @@ def a_full_metadata() -> PageMetadata:
         modified="2025-01-02",
         canonical="https://example.com/article",
         site_name="Example",
+        robots="noindex",
         keywords=("one", "two"),
         images=("https://example.com/i.png",),
         open_graph={"og:title": "Grüße", "og:type": "article"},

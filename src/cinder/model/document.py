@@ -128,6 +128,8 @@ class PageMetadata:
     modified: str | None = None
     canonical: str | None = None
     site_name: str | None = None
+    robots: str | None = None
+    """What it asks robots to do, such as `noindex, nofollow`."""
     keywords: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     open_graph: Mapping[str, str] = field(default_factory=dict)

@@ -66,7 +66,7 @@ def _check_length(text: str) -> None:
 def _parse(text: str) -> can_ada.URL:
     try:
         return can_ada.parse(text)
-    except ValueError:
+    except (TypeError, ValueError):  # what holds a lone surrogate is no text to the parser
         raise ValueError(f"Not a valid URL: {text[:200]!r}") from None
 
 

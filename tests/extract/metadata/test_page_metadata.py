@@ -67,6 +67,11 @@ def test_json_ld_speaks_where_meta_tags_are_silent() -> None:
     assert (found.description, found.keywords, found.site_name) == ("About", ("x", "y"), "Ember")
 
 
+def test_what_robots_are_asked_is_read_from_every_tag() -> None:
+    page = '<meta name=ROBOTS content="noindex, max-snippet:5"><meta name=robots content=nofollow>'
+    assert metadata_of(page).robots == "noindex, max-snippet:5; nofollow"
+
+
 def test_the_canonical_address_must_be_a_web_address() -> None:
     assert metadata_of("<link rel=canonical href=javascript:x>").canonical is None
 

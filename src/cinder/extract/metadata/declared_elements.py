@@ -14,8 +14,8 @@ _SELECTOR = (
 )
 _NAME_ATTRIBUTES = ("name", "property", "http-equiv", "itemprop")
 _MAX_PROPERTIES = 4
-# Each author of a paper has a tag of its own.
-_REPEATED = frozenset(("citation_author", "dc.creator"))
+# Each author of a paper has a tag of its own; of what robots should do, every tag counts.
+_REPEATED = frozenset(("citation_author", "dc.creator", "robots"))
 _MAX_REPEATS = 20
 REPEATS_JOINED_BY = "; "
 

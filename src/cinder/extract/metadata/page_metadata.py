@@ -55,6 +55,7 @@ def read_metadata(
         modified=find_modified(meta, graph, marks),
         canonical=web_address(base, declared.canonical) if declared.canonical else None,
         site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
+        robots=_first(meta, ("robots",)),
         keywords=_keywords(meta, graph),
         images=_images(meta, json_ld, base),
         open_graph={name: value for name, value in meta.items() if name.startswith("og:")},

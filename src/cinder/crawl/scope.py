@@ -1,0 +1,148 @@
+"""What belongs to a crawl: its hosts, its depth, the caller's patterns, pages and no files."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from publicsuffixlist import PublicSuffixList
+
+from cinder.crawl.addresses import Address
+from cinder.crawl.patterns import compile_patterns
+
+OUTSIDE = "outside scope"
+_TOO_DEEP = f"{OUTSIDE}: deeper than maxDepth"
+_NOT_INCLUDED = f"{OUTSIDE}: matches no include pattern"
+
+_MAX_HOSTS_REMEMBERED = 10_000
+_LONGEST_EXTENSION = 7
+# What no page is. Scripts are not here, since `/tags/node.js` is a page; nor is what can be read.
+_FILE_EXTENSIONS_LISTED = (
+    "jpg jpeg jpe png gif webp avif svg svgz ico bmp tif tiff heic heif psd eps raw cr2 "
+    "mp3 mp4 m4a m4v ogg oga ogv opus wav flac aac wma mid midi avi mov mkv webm wmv flv "
+    "mpg mpeg 3gp m3u8 swf zip rar 7z gz tgz bz2 xz zst tar iso dmg pkg deb rpm msi exe "
+    "apk ipa jar war cab bin img woff woff2 ttf otf eot css map doc docx xls xlsx ppt "
+    "pptx odt ods odp epub mobi torrent parquet sqlite"
+)
+_FILE_EXTENSIONS = frozenset(_FILE_EXTENSIONS_LISTED.split())
+
+
+class ScopeKind(StrEnum):
+    """How far from its start a crawl may go."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    SUBDOMAINS = "subdomains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeRules:
+    """What a caller said of a crawl's scope."""
+
+    kind: ScopeKind = ScopeKind.DOMAIN
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_depth: int = 2
+    """1 is the start alone."""
+
+
+class Scope:
+    """Judges whether addresses belong to a crawl.
+
+    Raises:
+        InvalidRequest: a pattern is not one, or there are too many.
+    """
+
+    def __init__(self, start: Address, rules: ScopeRules) -> None:
+        self._start_key = start.key
+        self._max_depth = rules.max_depth
+        self._include = compile_patterns("includePatterns", rules.include)
+        self._exclude = compile_patterns("excludePatterns", rules.exclude)
+        self._hosts = _Hosts(start.authority, rules.kind)
+
+    def judge(self, address: Address, depth: int) -> str | None:
+        """Return why an address found at a depth is left out, or None: it belongs to the crawl."""
+        if address.key == self._start_key:
+            return None
+        if reason := self._hosts.judge(address.authority):
+            return reason
+        if depth > self._max_depth:
+            return _TOO_DEEP
+        if extension := _file_extension(address.path):
+            return f"{OUTSIDE}: a file, not a page (.{extension})"
+        return self._judge_by_patterns(address.url)
+
+    def _judge_by_patterns(self, url: str) -> str | None:
+        if self._exclude and (pattern := self._exclude.find(url)) is not None:
+            return f"{OUTSIDE}: excluded by pattern {pattern!r}"
+        if self._include and self._include.find(url) is None:
+            return _NOT_INCLUDED
+        return None
+
+
+class _Hosts:
+    """Judges hosts, each once."""
+
+    def __init__(self, start: str, kind: ScopeKind) -> None:
+        self._kind = kind
+        self._host, self._port = _host_and_port(start)
+        # Only this scope needs the list of public suffixes, which takes a while to load.
+        self._domain = registered_domain(self._host) if kind is ScopeKind.DOMAIN else self._host
+        self._reasons: dict[str, str | None] = {start: None}
+
+    def judge(self, authority: str) -> str | None:
+        try:
+            return self._reasons[authority]
+        except KeyError:
+            reason = self._judge_anew(authority)
+        if len(self._reasons) < _MAX_HOSTS_REMEMBERED:
+            self._reasons[authority] = reason
+        return reason
+
+    def _judge_anew(self, authority: str) -> str | None:
+        host, port = _host_and_port(authority)
+        if not self._holds(host):
+            return f"{OUTSIDE}: other {'domain' if self._kind is ScopeKind.DOMAIN else 'host'}"
+        return None if port == self._port else f"{OUTSIDE}: other port of the same host"
+
+    def _holds(self, host: str) -> bool:
+        if host == self._host:
+            return True
+        if self._kind is ScopeKind.SUBDOMAINS:
+            return not _is_ip_address(self._host) and host.endswith(f".{self._host}")
+        return self._kind is ScopeKind.DOMAIN and registered_domain(host) == self._domain
+
+
+def registered_domain(host: str) -> str:
+    """Return the domain that somebody registered, of which a host is part.
+
+    An IP address, a name without a dot and a public suffix are their own.
+    """
+    host = host.removesuffix(".")
+    return host if _is_ip_address(host) else _public_suffixes().privatesuffix(host) or host
+
+
+@cache
+def _public_suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+def _is_ip_address(host: str) -> bool:
+    # By the WHATWG rules, a host whose last part is a number is an IPv4 address.
+    return host.startswith("[") or host.rpartition(".")[2].isdigit()
+
+
+def _host_and_port(authority: str) -> tuple[str, str]:
+    host, colon, port = authority.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = authority, ""
+    return host.removesuffix("."), port
+
+
+def _file_extension(path: str) -> str | None:
+    name = path[path.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    # In `/wiki/File:Map.png` the colon makes it a page about a file.
+    if dot < 1 or len(name) - dot > _LONGEST_EXTENSION + 1 or ":" in name:
+        return None
+    extension = name[dot + 1 :].lower()
+    return extension if extension in _FILE_EXTENSIONS else None

@@ -1,0 +1,129 @@
+"""What a robots.txt allows."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.crawl.robots import (
+    MAX_BYTES,
+    MAX_CRAWL_DELAY_SECONDS,
+    MAX_SITEMAPS,
+    RobotsAccess,
+    RobotsFile,
+    RobotsRules,
+    retry_delay,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def robots(body: bytes, status_code: int | None = 200) -> RobotsFile:
+    url = "https://e.com/robots.txt"
+    return RobotsFile(url=url, status_code=status_code, fetched_at=NOW, body=body)
+
+
+def allowed(body: bytes, *paths: str) -> list[bool]:
+    rules = RobotsRules(robots(body))
+    return [rules.judge(f"https://e.com{path}") is None for path in paths]
+
+
+def test_the_longest_rule_counts_and_allow_wins_a_tie() -> None:
+    body = b"\xef\xbb\xbfUser-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /*.pdf$\nAllow: /a\n"
+    assert allowed(body, "/a", "/a/b", "/x.pdf", "/x.pdf?1", "/") == [True, True, False, True, True]
+
+
+@pytest.mark.parametrize("name", ["cinder", "Cinder", "cinder/1.0", "CINDER*"])
+def test_rules_for_cinder_stand_in_for_those_for_all(name: str) -> None:
+    body = f"User-agent: *\nDisallow: /\n\nUser-agent: x\nUser-agent: {name}\nDisallow: /c\n"
+    assert allowed(body.encode(), "/", "/c") == [True, False]
+
+
+@pytest.mark.parametrize("name", ["cin", "cinderella", "others", "c"])
+def test_rules_for_others_are_not_for_cinder(name: str) -> None:
+    assert allowed(f"User-agent: {name}\nDisallow: /".encode(), "/") == [True]
+
+
+@pytest.mark.parametrize(
+    ("status_code", "access"),
+    [
+        (200, RobotsAccess.BY_RULES),
+        (204, RobotsAccess.BY_RULES),
+        (301, RobotsAccess.ALL),
+        (401, RobotsAccess.ALL),
+        (404, RobotsAccess.ALL),
+        (429, RobotsAccess.WAIT),
+        (500, RobotsAccess.WAIT),
+        (503, RobotsAccess.WAIT),
+        (None, RobotsAccess.WAIT),
+    ],
+)
+def test_the_status_tells_what_may_be_fetched(
+    status_code: int | None, access: RobotsAccess
+) -> None:
+    file = robots(b"User-agent: *\nDisallow: /", status_code)
+    assert file.access is access
+    rules = RobotsRules(file)
+    assert rules.must_wait == (access is RobotsAccess.WAIT)
+    assert (rules.judge("https://e.com/") is None) == (access is RobotsAccess.ALL)
+
+
+def test_a_refusal_says_why() -> None:
+    reasons = [
+        RobotsRules(robots(b"User-agent: *\nDisallow: /", status)).judge("https://e.com/x")
+        for status in (200, 503, None)
+    ]
+    assert reasons == [
+        "disallowed by robots.txt",
+        "disallowed by robots.txt for now: it answered 503",
+        "disallowed by robots.txt for now: it could not be reached",
+    ]
+
+
+def test_the_crawl_delay_is_bounded() -> None:
+    def delay(said: str) -> float | None:
+        body = f"User-agent: *\nCrawl-delay: {said}".encode()
+        return RobotsRules(robots(body)).crawl_delay_seconds
+
+    assert delay("2.5") == 2.5
+    assert delay("86400") == MAX_CRAWL_DELAY_SECONDS
+    assert [delay(said) for said in ("-1", "nan", "inf", "soon")] == [None] * 4
+
+
+def test_sitemaps_are_web_addresses_and_few() -> None:
+    body = b"Sitemap: https://cdn.com/s.xml\nSitemap: /local.xml\nSitemap: ftp://x/\n"
+    rules = RobotsRules(robots(body))
+    assert rules.sitemaps == ("https://cdn.com/s.xml", "https://e.com/local.xml")
+    many = b"".join(b"Sitemap: /%d.xml\n" % number for number in range(500))
+    assert len(RobotsRules(robots(many)).sitemaps) == MAX_SITEMAPS
+
+
+def test_what_is_beyond_the_limit_is_not_read() -> None:
+    start = b"User-agent: *\nDisallow: /a\n"
+    body = start + b"#" * (MAX_BYTES - len(start)) + b"\nDisallow: /b\n"
+    assert allowed(body, "/a", "/b") == [False, True]
+
+
+def test_thousands_of_agents_with_thousands_of_rules_are_read() -> None:
+    agents = b"".join(b"User-agent: bot%d\n" % number for number in range(10_000))
+    body = agents + b"User-agent: *\n" + b"Disallow:/x\n" * 20_000
+    assert allowed(body, "/x", "/y") == [False, True]
+
+
+def test_rules_are_fresh_for_a_day() -> None:
+    file = robots(b"")
+    assert file.is_fresh(NOW + timedelta(hours=23))
+    assert not file.is_fresh(NOW + timedelta(hours=24))
+
+
+def test_the_wait_for_robots_grows_to_an_hour() -> None:
+    waits = [retry_delay(failures).total_seconds() for failures in (0, 1, 2, 3, 8, 1_000)]
+    assert waits == [30, 30, 60, 120, 3_600, 3_600]
+
+
+@given(st.binary(max_size=300), st.text(alphabet="/a*$%?#1", max_size=20))
+def test_any_file_gives_rules(body: bytes, path: str) -> None:
+    for prefix in (b"", b"User-agent: *\nDisallow: "):
+        reason = RobotsRules(robots(prefix + body)).judge(f"https://e.com/{path}")
+        assert reason in (None, "disallowed by robots.txt")

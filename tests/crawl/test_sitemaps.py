@@ -1,0 +1,111 @@
+"""Sitemaps as seeds of a crawl."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.crawl.sitemaps import MAX_ADDRESSES, MAX_UNPACKED_BYTES, Sitemap, read_sitemap
+
+URL = "https://e.com/sitemap.xml"
+URLSET = '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+
+
+def read(text: str) -> Sitemap:
+    return read_sitemap(text.encode(), URL)
+
+
+def test_pages_come_once_in_their_order() -> None:
+    found = read(
+        f"{URLSET}<url><loc> https://e.com/b?x=1&amp;y=2\n</loc><lastmod>2024</lastmod></url>"
+        "<url><loc><![CDATA[https://e.com/a]]></loc></url><url><loc>/c?d[]=1</loc></url>"
+        "<url><loc>https://e.com/a</loc></url></urlset>"
+    )
+    pages = ("https://e.com/b?x=1&y=2", "https://e.com/a", "https://e.com/c?d[]=1")
+    assert found == Sitemap(pages=pages)
+
+
+def test_an_index_names_sitemaps() -> None:
+    found = read("<sitemapindex><sitemap><loc>https://e.com/1.xml.gz</loc></sitemap>")
+    assert found == Sitemap(sitemaps=("https://e.com/1.xml.gz",))
+
+
+def test_other_vocabularies_and_comments_name_no_pages() -> None:
+    found = read(
+        '<sm:urlset xmlns:sm="x"><sm:url><sm:loc>/a</sm:loc>'
+        "<image:image><image:loc>/a.png</image:loc></image:image></sm:url>"
+        "<!-- <sm:loc>/old</sm:loc> --><sm:loc>mailto:a@e.com</sm:loc><sm:loc> </sm:loc><!-- <"
+    )
+    assert found.pages == ("https://e.com/a",)
+
+
+def test_broken_xml_gives_what_it_has() -> None:
+    found = read(f"{URLSET}<url><loc>/a&b</loc></oops><url><loc>/c<url><loc>/d")
+    assert found.pages == ("https://e.com/a&b", "https://e.com/c", "https://e.com/d")
+
+
+def test_entities_of_its_own_are_never_expanded() -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
+    found = read(f"{bomb}<urlset><loc>https://e.com/&b;</loc></urlset>")
+    assert found.pages == ("https://e.com/&b;",)
+
+
+def test_packed_sitemaps_are_unpacked_by_their_content() -> None:
+    packed = gzip.compress(f"{URLSET}<loc>/a</loc></urlset>".encode())
+    assert read_sitemap(packed, URL) == Sitemap(pages=("https://e.com/a",))
+
+
+def test_what_is_broken_off_is_told() -> None:
+    text = URLSET + "".join(f"<loc>/{number * 7919 % 10_007}</loc>" for number in range(10_000))
+    packed = gzip.compress(text.encode())
+    found = read_sitemap(packed[: len(packed) // 2], URL)
+    assert found.is_cut
+    assert 0 < len(found.pages) < 10_000
+    assert read_sitemap(b"\x1f\x8b broken", URL) == Sitemap(is_cut=True)
+
+
+def test_unpacking_ends_at_the_limit() -> None:
+    packed = gzip.compress(b"<urlset><loc>/a</loc>" + b" " * MAX_UNPACKED_BYTES + b"<loc>/b</loc>")
+    assert read_sitemap(packed, URL) == Sitemap(pages=("https://e.com/a",), is_cut=True)
+
+
+def test_no_more_addresses_than_the_limit_are_read() -> None:
+    text = "<urlset>" + "".join(f"<loc>/{number}</loc>" for number in range(MAX_ADDRESSES + 5))
+    found = read(text)
+    assert (len(found.pages), found.is_cut) == (MAX_ADDRESSES, True)
+
+
+def test_a_list_of_lines_is_a_sitemap() -> None:
+    assert read("https://e.com/a\r\n\nnot one\n http://e.com/b\n").pages == (
+        "https://e.com/a",
+        "http://e.com/b",
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_mark_tells_the_encoding(encoding: str) -> None:
+    body = "<urlset><loc>https://e.com/é</loc>".encode(encoding)
+    assert read_sitemap(body, URL).pages == ("https://e.com/%C3%A9",)
+
+
+def test_feeds_are_sitemaps_too() -> None:
+    rss = read("<rss><channel><link>/</link><item><link>/a</link><guid>/g</guid></item>")
+    assert rss.pages == ("https://e.com/", "https://e.com/a")
+    atom = read(
+        '<feed xmlns="http://www.w3.org/2005/Atom"><link rel="self" href="/feed"/>'
+        '<entry><link href=\'/a?b&amp;c\'/><link rel="enclosure" href="/x.mp3"/></entry>'
+        '<entry><link href="/d" rel="alternate"/></entry></feed>'
+    )
+    assert atom.pages == ("https://e.com/a?b&c", "https://e.com/d")
+
+
+def test_a_page_is_no_sitemap() -> None:
+    assert read("<!DOCTYPE html><html><a href=https://e.com/>x</a>") == Sitemap()
+
+
+@given(st.binary(max_size=300))
+def test_any_body_is_read(body: bytes) -> None:
+    for prefix in (b"", b"<urlset><loc>", b"<feed><link href='", b"\x1f\x8b"):
+        found = read_sitemap(prefix + body, URL)
+        assert all(page.startswith("http") for page in found.pages)
