@@ -17,6 +17,10 @@
     ├── Overloaded            OVERLOADED           too much at once; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
+    ├── BatchNotFound         BATCH_NOT_FOUND      there is no batch of this id
+    ├── BatchExpired          BATCH_EXPIRED        there was one, and it is no longer kept
+    ├── CrawlNotFound         CRAWL_NOT_FOUND      there is no crawl of this id
+    ├── CrawlExpired          CRAWL_EXPIRED        there was one, and it is no longer kept
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
@@ -216,6 +220,30 @@ class Overloaded(CinderError):
     """More is asked for at once than the server takes; try again later."""
 
     code = ErrorCode.OVERLOADED
+
+
+class BatchNotFound(CinderError):
+    """There is no batch of this id."""
+
+    code = ErrorCode.BATCH_NOT_FOUND
+
+
+class BatchExpired(CinderError):
+    """The batch has expired."""
+
+    code = ErrorCode.BATCH_EXPIRED
+
+
+class CrawlNotFound(CinderError):
+    """There is no crawl of this id."""
+
+    code = ErrorCode.CRAWL_NOT_FOUND
+
+
+class CrawlExpired(CinderError):
+    """The crawl has expired."""
+
+    code = ErrorCode.CRAWL_EXPIRED
 
 
 class ContentTooLarge(CinderError):

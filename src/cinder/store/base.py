@@ -7,6 +7,8 @@ from typing import Protocol, Self
 
 from cinder.model.document import Document, Json
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store.ledger_base import Ledger, Settlement
+from cinder.store.outbox_base import Outbox
 
 # Called after each database operation with its name and the seconds it took.
 QueryObserver = Callable[[str, float], None]
@@ -63,14 +65,33 @@ class Store(Protocol):
         """Return the newest document of a URL under this content key that the caller may see."""
         ...
 
-    async def save(self, document: Document, key: EntryKey) -> SavedDocument:
+    async def find_version(self, version: Version, caller: str) -> SavedDocument | None:
+        """Return the document of one version, or None where there is none this caller may see."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """The jobs in the same database."""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """What webhooks are to be told of those jobs."""
+        ...
+
+    async def save(
+        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+    ) -> SavedDocument:
         """Keep a document as the newest under its key; what was newest stays readable by URI.
 
-        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD.
+        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD. The settlement
+        is written in the same transaction.
         """
         ...
 
-    async def save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+    async def save_unless_good(
+        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+    ) -> SavedDocument | None:
         """Save a document, but not over one whose verdict is `ok`; None if there is one."""
         ...
 

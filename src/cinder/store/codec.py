@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from cinder.model.document import (
     VerdictKind,
 )
 from cinder.model.request import ActionType
-from cinder.model.saved import place_of
+from cinder.model.saved import SavedKind, place_of
 from cinder.store.base import EntryKey
 from cinder.store.bodies import Body, list_bodies, picture_of, primary_body, to_bytes
 from cinder.store.dialect import Dialect, fingerprint, scrub
@@ -120,19 +120,32 @@ def content_key_pattern(content_key: str) -> str:
 def decode_entry(row: Row, dialect: Dialect) -> Document:
     """Return the document that a cache entry holds."""
     rest = json.loads(dialect.unpack_text(row["document"]))
-    picture = _picture(row)
+    moment = dialect.unpack_moment(row["scraped_at"])
+    return assemble(row, moment, rest, decode_bodies(row, dialect))
+
+
+def assemble(
+    columns: Row,
+    scraped_at: datetime,
+    rest: dict[str, Any],  # Any: as it was written to JSON
+    bodies: Sequence[Body],
+) -> Document:
+    """Return the document of some columns, of what has no column, and of its bodies."""
+    texts = {body.kind: body.content for body in bodies if isinstance(body.content, str)}
+    pictures = (Media(b.mime, b.content) for b in bodies if isinstance(b.content, bytes))
+    picture = next(pictures, None)
     # Rows from before there were screenshots lack the mark: their picture is a file.
     is_screenshot = rest.get("hasScreenshot", False)
     is_original = rest.get("hasOriginal", False)
     return Document(
-        url=row["url"],
-        source=Source(row["source"]),
-        strategy=row["strategy_used"],
-        content_type=row["content_type"],
-        scraped_at=dialect.unpack_moment(row["scraped_at"]),
+        url=columns["url"],
+        source=Source(columns["source"]),
+        strategy=columns["strategy_used"],
+        content_type=columns["content_type"],
+        scraped_at=scraped_at,
         content=Extraction(
-            text=_unpack(row["raw_content"], dialect),
-            markdown=_unpack(row["cleaned_content"], dialect),
+            text=texts.get(SavedKind.RAW),
+            markdown=texts.get(SavedKind.CLEANED),
             metadata=PageMetadata(**_with_tuples(rest["metadata"])),
             **_with_tuples(rest["content"]),
         ),
@@ -142,7 +155,7 @@ def decode_entry(row: Row, dialect: Dialect) -> Document:
         actions=tuple(_decode_action(action) for action in rest.get("actions", ())),
         verdict=_decode_verdict(rest),
         validators=Validators(**rest["validators"]),
-        extracted=_unpack(row["extracted_content"], dialect),
+        extracted=texts.get(SavedKind.EXTRACTED),
         **rest["document"],
     )
 

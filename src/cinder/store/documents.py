@@ -25,7 +25,11 @@ from cinder.store.codec import (
     to_milliseconds,
 )
 from cinder.store.database import Database
+from cinder.store.ledger.job_ledger import JobLedger
+from cinder.store.ledger.job_outbox import JobOutbox
+from cinder.store.ledger_base import Settlement
 from cinder.store.migration import require_current
+from cinder.store.procedure import Procedure
 
 T = TypeVar("T")
 
@@ -46,6 +50,8 @@ class DocumentStore:
         self._dialect = database.dialect
         self._observe = observe
         self._clock = clock
+        self._ledger = JobLedger(database, observe=observe, clock=clock)
+        self._outbox = JobOutbox(database, observe=observe, clock=clock)
         self._access = AccessCounts()
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
@@ -89,16 +95,39 @@ class DocumentStore:
             ),
         )
 
-    async def save(self, document: Document, key: EntryKey) -> SavedDocument:
+    async def find_version(self, version: Version, caller: str) -> SavedDocument | None:
+        """Return the document of one version, or None where there is none this caller may see."""
+        now = self._clock()
+        return await self._timed(
+            "find_version",
+            self._database.read(lambda: reading.find_version(version, caller, now, self._dialect)),
+        )
+
+    @property
+    def ledger(self) -> JobLedger:
+        """The jobs in the same database."""
+        return self._ledger
+
+    @property
+    def outbox(self) -> JobOutbox:
+        """What webhooks are to be told of those jobs."""
+        return self._outbox
+
+    async def save(
+        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+    ) -> SavedDocument:
         """Keep a document as the newest under its key; what was newest stays readable by URI.
 
-        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD.
+        NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD. The settlement
+        is written in the same transaction.
         """
-        return await self._timed("save", self._save(document, key))
+        return await self._timed("save", self._save(document, key, settlement))
 
-    async def save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+    async def save_unless_good(
+        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+    ) -> SavedDocument | None:
         """Save a document, but not over one whose verdict is `ok`; None if there is one."""
-        return await self._timed("save", self._save_unless_good(document, key))
+        return await self._timed("save", self._save_unless_good(document, key, settlement))
 
     async def mark_revalidated(
         self, saved: SavedDocument, at: datetime, expires_at: datetime
@@ -169,22 +198,38 @@ class DocumentStore:
         require_current(version)
         await self._timed("check", self._database.write(reading.read_schema_version))
 
-    async def _save(self, document: Document, key: EntryKey) -> SavedDocument:
+    async def _save(
+        self, document: Document, key: EntryKey, settlement: Settlement | None
+    ) -> SavedDocument:
         # Compressing and hashing a large page would hold up the event loop.
         entry, version = await asyncio.to_thread(self._encode, document, key)
         wanted = to_milliseconds(document.scraped_at)
-        saved_at = await self._database.write(
-            lambda: saving.save_document(entry, version, wanted, self._dialect)
-        )
-        return _named(document, version, saved_at, key)
 
-    async def _save_unless_good(self, document: Document, key: EntryKey) -> SavedDocument | None:
+        def write() -> Procedure[SavedDocument]:
+            saved_at = yield from saving.save_document(entry, version, wanted, self._dialect)
+            saved = _named(document, version, saved_at, key)
+            if settlement is not None:
+                yield from settlement(saved)
+            return saved
+
+        return await self._database.write(write)
+
+    async def _save_unless_good(
+        self, document: Document, key: EntryKey, settlement: Settlement | None
+    ) -> SavedDocument | None:
         entry, version = await asyncio.to_thread(self._encode, document, key)
         wanted, now = to_milliseconds(document.scraped_at), self._clock()
-        saved_at = await self._database.write(
-            lambda: saving.save_unless_good(entry, version, wanted, now, self._dialect)
-        )
-        return None if saved_at is None else _named(document, version, saved_at, key)
+
+        def write() -> Procedure[SavedDocument | None]:
+            saved_at = yield from saving.save_unless_good(
+                entry, version, wanted, now, self._dialect
+            )
+            saved = None if saved_at is None else _named(document, version, saved_at, key)
+            if settlement is not None:
+                yield from settlement(saved)
+            return saved
+
+        return await self._database.write(write)
 
     def _encode(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
         try:

@@ -21,6 +21,9 @@ T = TypeVar("T")
 MIGRATION_SECONDS = 24 * 3600
 COMMAND_SECONDS = 60
 WRITE_ATTEMPTS = 10
+# A process that is frozen in a transaction holds its locks no longer than this; its other
+# connections may have been next in line, and each of them takes as long once more.
+_IDLE_MS = 5_000
 # Answers beyond this are unpacked off the event loop.
 LARGE_ANSWER = 256 * 1024
 # Any number, as long as every cinder takes the same.
@@ -57,12 +60,13 @@ class PostgresDatabase:
 
     async def open(self) -> None:
         """Connect, and migrate where the schema is behind."""
-        with _translated():
+        with translated():
             pool = await asyncpg.create_pool(
                 self._url,
                 min_size=1,
                 max_size=self._pool_size,
                 command_timeout=COMMAND_SECONDS,
+                server_settings={"idle_in_transaction_session_timeout": str(_IDLE_MS)},
             )
             try:
                 await self._migrate(pool)
@@ -75,7 +79,7 @@ class PostgresDatabase:
         """Wait for what is under way, then disconnect."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
-            with _translated():
+            with translated():
                 await pool.close()
 
     async def read(
@@ -85,13 +89,13 @@ class PostgresDatabase:
         measure: Callable[[], Procedure[int]] | None = None,  # noqa: ARG002 - waits either way
     ) -> T:
         """Run a procedure on any connection."""
-        with _translated():
+        with translated():
             async with self._open_pool().acquire() as connection:
                 return await _run(connection, start())
 
     async def write(self, start: Callable[[], Procedure[T]]) -> T:
         """Run a procedure in a transaction, again where another writer got in its way."""
-        with _translated():
+        with translated():
             async with self._open_pool().acquire() as connection:
                 for _ in range(WRITE_ATTEMPTS - 1):
                     try:
@@ -150,7 +154,8 @@ async def _schema_version(connection: "Connection") -> str | None:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Raise the driver's errors as cinder's."""
     try:
         yield
     except DRIVER_ERRORS as exc:

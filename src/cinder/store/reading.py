@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store.aside import find_aside
 from cinder.store.base import EntrySummary
 from cinder.store.bodies import Body, text_mime
 from cinder.store.codec import (
@@ -22,6 +23,16 @@ SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screens
        v.place, v.saved_at
   FROM webhook.scrape_cache e JOIN webhook.saved_versions v ON v.id = e.version_id
  WHERE e.cache_key = $1 AND e.expires_at > $2
+"""
+
+# The entry's columns are empty where another version has taken its place.
+_FIND_DOCUMENT = """
+SELECT v.id, v.cache_key, e.id AS entry_id, e.url, e.source, e.strategy_used, e.content_type,
+       e.scraped_at, e.screenshot_format, e.document, e.raw_content, e.cleaned_content,
+       e.extracted_content, e.screenshot
+  FROM webhook.saved_versions v LEFT JOIN webhook.scrape_cache e ON e.version_id = v.id
+ WHERE v.place_hash = $1 AND v.saved_at = $2
+   AND v.expires_at > $3 AND (v.owner IS NULL OR v.owner = $4)
 """
 
 _FIND_COMPARABLE = """
@@ -98,6 +109,23 @@ def find_comparable(
     args = (hash_url(url), dialect.pack_moment(now), caller, pattern)
     rows = yield Statement(_FIND_COMPARABLE, args)
     return (yield from find_entry(rows[0]["cache_key"], now, dialect)) if rows else None
+
+
+def find_version(
+    version: Version, caller: str, now: datetime, dialect: Dialect
+) -> Procedure[SavedDocument | None]:
+    """Return the document of a version that has not expired and that the caller may see."""
+    saved_at = to_milliseconds(version.saved_at)
+    args = (fingerprint(version.place), saved_at, dialect.pack_moment(now), caller)
+    rows = yield Statement(_FIND_DOCUMENT, args)
+    if not rows:
+        return None
+    row = rows[0]
+    if row["entry_id"] is None:
+        document = yield from find_aside(row["id"])
+    else:
+        document = decode_entry(row, dialect)
+    return None if document is None else SavedDocument(document, version, row["cache_key"])
 
 
 def measure_entry(cache_key: str) -> Procedure[int]:

@@ -2,28 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
-from operator import itemgetter
 
 from cinder.model.document import VerdictKind
 from cinder.model.saved import SavedDocument
-from cinder.store.bodies import Body, to_bytes
+from cinder.store.aside import ENTRY_COLUMNS, set_aside
 from cinder.store.codec import (
     EntryRow,
     VersionRow,
-    decode_bodies,
     decode_verdict,
     to_milliseconds,
 )
-from cinder.store.dialect import Dialect, compress, fingerprint
+from cinder.store.dialect import Dialect, fingerprint
 from cinder.store.procedure import Overtaken, Procedure, Row, Statement
 
-_LOCK_ENTRY = """
-SELECT version_id, expires_at, document, content_type, screenshot_format,
-       raw_content, cleaned_content, extracted_content, screenshot
-  FROM webhook.scrape_cache
- WHERE cache_key = $1 FOR UPDATE
-"""
+_LOCK_ENTRY = f"""
+SELECT expires_at, {ENTRY_COLUMNS} FROM webhook.scrape_cache WHERE cache_key = $1 FOR UPDATE
+"""  # noqa: S608 - columns of ours
 
 _ADD_VERSION = """
 INSERT INTO webhook.saved_versions (
@@ -37,12 +31,6 @@ RETURNING id
 _TAKEN_TIMES = """
 SELECT saved_at FROM webhook.saved_versions
  WHERE place_hash = $1 AND saved_at >= $2 ORDER BY saved_at LIMIT 1000
-"""
-
-_ADD_BODY = "INSERT INTO webhook.bodies (hash, data) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-
-_ADD_VERSION_BODY = """
-INSERT INTO webhook.version_bodies (version_id, kind, mime, hash) VALUES ($1, $2, $3, $4)
 """
 
 _ADD_ENTRY = """
@@ -111,7 +99,7 @@ def _replace(
 ) -> Procedure[int]:
     version_id, saved_at = yield from _add_version(version, saved_at)
     for row in replaced:
-        yield from _set_aside(row, dialect)
+        yield from set_aside(row, dialect)
     # Two statements: one that does either would wait for the lock of a writer who came first,
     # and that writer may be waiting for this version's place.
     put = _REPLACE_ENTRY if replaced else _ADD_ENTRY
@@ -155,17 +143,3 @@ def _first_gap(start: int, taken: list[int]) -> int:
         if time != expected:
             return expected
     return start + len(taken)
-
-
-def _set_aside(entry: Row, dialect: Dialect) -> Procedure[None]:
-    """Move the bodies of a version that is about to be replaced out of its entry."""
-    hashed = [_hash(body) for body in decode_bodies(entry, dialect)]
-    # In order of hash, so that two saves of the same bodies cannot wait for each other.
-    for digest, body, data in sorted(hashed, key=itemgetter(0)):
-        yield Statement(_ADD_BODY, (digest, compress(data)))
-        yield Statement(_ADD_VERSION_BODY, (entry["version_id"], body.kind, body.mime, digest))
-
-
-def _hash(body: Body) -> tuple[str, Body, bytes]:
-    data = to_bytes(body.content)
-    return sha256(data).hexdigest(), body, data

@@ -40,6 +40,12 @@ def build_metadata(dialect: str) -> MetaData:
         Column("data", LargeBinary, nullable=False),
     )
     _version_bodies(metadata, versions, bodies)
+    jobs = _jobs(metadata)
+    _frontier_keys(metadata, _frontier(metadata, jobs))
+    _job_hosts(metadata, jobs)
+    _hosts(metadata)
+    _outbox(metadata)
+    _schedules(metadata)
     return metadata
 
 
@@ -129,4 +135,157 @@ def _version_bodies(metadata: MetaData, versions: Table, bodies: Table) -> Table
         Column("mime", Text, nullable=False),
         Column("hash", Text, ForeignKey(bodies.c.hash), nullable=False),
         Index("idx_version_bodies_hash", "hash"),
+    )
+
+
+def _count(name: str) -> Column[int]:
+    return Column(name, Integer, nullable=False, server_default=text("0"))
+
+
+def _index_where(condition: str, name: str, *columns: str) -> Index:
+    where = text(condition)
+    return Index(name, *columns, postgresql_where=where, sqlite_where=where)
+
+
+def _jobs(metadata: MetaData) -> Table:
+    """The work in the background; times are milliseconds, which compare alike everywhere."""
+    return Table(
+        "jobs",
+        metadata,
+        Column("id", Text, primary_key=True),
+        Column("kind", String(20), nullable=False),
+        Column("owner", Text, nullable=False),
+        Column("status", String(20), nullable=False),
+        Column("idempotency_key", Text),
+        Column("max_pages", Integer, nullable=False),
+        Column("created_at", BigInteger, nullable=False),
+        Column("seeded_at", BigInteger),
+        Column("started_at", BigInteger),
+        Column("finished_at", BigInteger),
+        Column("expires_at", BigInteger, nullable=False),
+        # When its pages were deleted; what is left tells that it was there.
+        Column("dropped_at", BigInteger),
+        # When somebody should look after it if nobody has by then; none when it is over.
+        Column("next_at", BigInteger),
+        _count("attempts"),
+        _count("found"),
+        _count("fetched"),
+        _count("failed"),
+        Column("error", Text),
+        Column("spec", _BODY, nullable=False),
+        UniqueConstraint("owner", "kind", "idempotency_key", name="jobs_idempotency_key_unique"),
+        Index("idx_jobs_next_at", "next_at"),
+        Index("idx_jobs_expires_at", "expires_at"),
+    )
+
+
+def _frontier(metadata: MetaData, jobs: Table) -> Table:
+    """Every URL that a job has seen: to be fetched, being fetched, or with its fate."""
+    return Table(
+        "frontier",
+        metadata,
+        Column("id", _ID, primary_key=True),
+        Column("job_id", Text, ForeignKey(jobs.c.id, ondelete="CASCADE"), nullable=False),
+        Column("fingerprint", LargeBinary, nullable=False),
+        Column("host", Text, nullable=False),
+        Column("depth", Integer, nullable=False),
+        Column("state", String(10), nullable=False),
+        _count("fence"),
+        _count("tries"),
+        Column("lease_until", BigInteger),
+        Column("fate", String(30)),
+        Column("status_code", Integer),
+        Column("content_length", BigInteger),
+        Column("finished_at", BigInteger),
+        Column("template", Text),
+        Column("verdict", Text),
+        Column("content_exact", LargeBinary),
+        Column("url", Text, nullable=False),
+        Column("reason", Text),
+        Column("title", Text),
+        Column("uris", Text),
+        Column("content_sketch", LargeBinary),
+        UniqueConstraint("job_id", "fingerprint", name="frontier_job_fingerprint_unique"),
+        _index_where("state = 'queued'", "idx_frontier_queued", "job_id", "host", "id"),
+        _index_where("state = 'leased'", "idx_frontier_leased", "host", "lease_until"),
+        _index_where("state = 'leased'", "idx_frontier_job_leased", "job_id", "lease_until"),
+        _index_where("content_exact IS NOT NULL", "idx_frontier_exact", "job_id", "content_exact"),
+        Index("idx_frontier_fate", "job_id", "fate", "finished_at", "id"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _frontier_keys(metadata: MetaData, frontier: Table) -> Table:
+    """By which a page finds others with nearly its content."""
+    return Table(
+        "frontier_keys",
+        metadata,
+        Column("page_id", _ID, ForeignKey(frontier.c.id, ondelete="CASCADE"), primary_key=True),
+        Column("key", BigInteger, primary_key=True),
+        Column("job_id", Text, nullable=False),
+        Index("idx_frontier_keys_job_key", "job_id", "key"),
+    )
+
+
+def _job_hosts(metadata: MetaData, jobs: Table) -> Table:
+    """How many URLs of each host wait in a job."""
+    return Table(
+        "job_hosts",
+        metadata,
+        Column("job_id", Text, ForeignKey(jobs.c.id, ondelete="CASCADE"), primary_key=True),
+        Column("host", Text, primary_key=True),
+        _count("queued"),
+    )
+
+
+def _hosts(metadata: MetaData) -> Table:
+    """When each host may be asked next, by all jobs and workers together, and what it allows."""
+    return Table(
+        "hosts",
+        metadata,
+        Column("host", Text, primary_key=True),
+        Column("next_at", BigInteger, nullable=False, server_default=text("0")),
+        _count("delay_ms"),
+        Column("robots_status", Integer),
+        Column("robots_at", BigInteger),
+        _count("robots_failures"),
+        Column("robots", LargeBinary),
+    )
+
+
+def _outbox(metadata: MetaData) -> Table:
+    """What webhooks are to be told, written together with what it tells of."""
+    return Table(
+        "outbox",
+        metadata,
+        Column("id", _ID, primary_key=True),
+        Column("job_id", Text, nullable=False),
+        Column("owner", Text, nullable=False),
+        Column("event", String(30), nullable=False),
+        Column("state", String(10), nullable=False),
+        _count("tries"),
+        Column("created_at", BigInteger, nullable=False),
+        Column("next_at", BigInteger, nullable=False),
+        Column("finished_at", BigInteger),
+        Column("url", Text, nullable=False),
+        Column("error", Text),
+        Column("payload", _BODY, nullable=False),
+        _index_where("state = 'waiting'", "idx_outbox_next_at", "next_at"),
+        Index("idx_outbox_job_id", "job_id", "id"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _schedules(metadata: MetaData) -> Table:
+    """Jobs that begin by the clock."""
+    return Table(
+        "schedules",
+        metadata,
+        Column("name", Text, primary_key=True),
+        Column("owner", Text, nullable=False),
+        Column("kind", String(20), nullable=False),
+        Column("cron", Text, nullable=False),
+        Column("next_at", BigInteger, nullable=False),
+        Column("spec", _BODY, nullable=False),
+        Index("idx_schedules_next_at", "next_at"),
     )

@@ -27,6 +27,7 @@ WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
 
 _URL_PREFIX = "sqlite:///"
+_ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
 _ANY = re.compile(r"= ANY\((\$\d+)\)")
 
 
@@ -166,7 +167,7 @@ def _execute(connection: sqlite3.Connection, statement: Statement) -> list[sqlit
 @lru_cache
 def _to_sqlite(sql: str) -> str:
     """Return a statement without what SQLite lacks: schemas, row locks and arrays."""
-    sql = sql.replace("webhook.", "").replace(" FOR UPDATE", "")
+    sql = _ROW_LOCK.sub("", sql.replace("webhook.", ""))
     return _ANY.sub(r"IN (SELECT value FROM json_each(\1))", sql)
 
 

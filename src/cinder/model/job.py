@@ -1,0 +1,218 @@
+"""Jobs: work on many pages that goes on in the background, and the ledger of those pages."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from cinder.model.document import Json
+
+
+class JobKind(StrEnum):
+    """What a job works on: the URLs of a list, or what a site leads to."""
+
+    BATCH = "batch"
+    CRAWL = "crawl"
+
+
+class JobStatus(StrEnum):
+    """How far a job has come."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will be done."""
+        return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
+
+
+class Fate(StrEnum):
+    """What became of a URL; the ledger has one, and a reason, for every URL ever seen."""
+
+    FETCHED = "fetched"
+    DISALLOWED = "disallowed by robots"
+    OUTSIDE = "outside scope"
+    DUPLICATE = "duplicate of"
+    TRAP = "trap"
+    FAILED = "failed"
+    LEFT = "left out"
+    """It was to be fetched, but the job ended first: cancelled, or at its number of pages."""
+
+
+class PageState(StrEnum):
+    """Where a URL of the ledger stands."""
+
+    QUEUED = "queued"
+    LEASED = "leased"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be kept."""
+
+    id: str
+    kind: JobKind
+    owner: str
+    """Who started it, and alone may see it."""
+    spec: dict[str, Json] = field(repr=False)
+    """What is to be done, as the service that does it writes and reads it; it may hold secrets."""
+    expires_at: datetime
+    max_pages: int
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as it is kept, and how far it has come."""
+
+    id: str
+    kind: JobKind
+    owner: str
+    status: JobStatus
+    spec: dict[str, Json] = field(repr=False)
+    created_at: datetime
+    expires_at: datetime
+    max_pages: int
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    found: int = 0
+    """URLs in its ledger."""
+    fetched: int = 0
+    failed: int = 0
+    attempts: int = 0
+    """How often in a row working on it has failed."""
+    error: str | None = None
+    is_expired: bool = False
+    """Whether its pages are gone, and only the fact that it was is left."""
+    is_seeded: bool = False
+    """Whether its first URLs are all in the ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPage:
+    """A URL for the ledger: to be fetched, or with the fate it has at first sight."""
+
+    url: str
+    fingerprint: bytes
+    """Of its canonical form; a job has each only once."""
+    host: str
+    """Whose politeness it falls under: its origin."""
+    depth: int = 1
+    template: str = ""
+    """The shape of its address, by which endless spaces are told."""
+    fate: Fate | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to fetch one URL and to say what became of it, until the lease runs out."""
+
+    page_id: int
+    job_id: str
+    url: str
+    host: str
+    depth: int
+    fence: int
+    """Grows with every lease: whoever holds an older one has lost the right."""
+    tries: int
+    """How often it was claimed before."""
+    delay_ms: int = 0
+    """The time between two requests to its host, as all workers keep it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """What a worker may fetch now, or when to ask again."""
+
+    claims: tuple[Claim, ...] = ()
+    wait_ms: int | None = None
+    """How long until there may be more; None when nothing is left to wait for."""
+    is_over: bool = False
+    """Whether no URL of the job is queued or leased any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLimits:
+    """How much may be claimed at once, and for how long."""
+
+    count: int
+    seconds: float
+    host_concurrency: int
+    least_delay_ms: int = 0
+    """The least time between two requests to one host, whatever that host wants."""
+    max_tries: int = 3
+    """A URL whose claims ran out so often is given up: it may be what ends the workers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentPrint:
+    """What is kept of a page's text to find others that are the same, or nearly."""
+
+    exact: bytes
+    sketch: bytes = b""
+    keys: tuple[int, ...] = ()
+    """Numbers of which pages that are nearly the same share at least one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageResult:
+    """What became of a claimed URL."""
+
+    fate: Fate
+    reason: str = ""
+    status_code: int | None = None
+    verdict: str | None = None
+    title: str | None = None
+    content_length: int | None = None
+    uris: tuple[str, ...] = ()
+    """Where the page is saved, the body a reader most likely wants first."""
+    content: ContentPrint | None = None
+    landed_on: NewPage | None = None
+    """The URL that it redirects to, which is the page; the result is that URL's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerPage:
+    """One row of a job's ledger as a reader sees it."""
+
+    id: int
+    url: str
+    depth: int
+    state: PageState
+    fate: Fate | None
+    reason: str
+    status_code: int | None
+    verdict: str | None
+    title: str | None
+    content_length: int | None
+    uris: tuple[str, ...] = ()
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostState:
+    """What is known of how a host wants to be treated, by all workers together."""
+
+    host: str
+    delay_ms: int = 0
+    robots: bytes | None = None
+    """Its robots.txt, as it was read."""
+    robots_status: int | None = None
+    """The HTTP status that came with it; 0 where nothing came; None where nobody has asked."""
+    robots_at: datetime | None = None
+    robots_failures: int = 0
+    """How often in a row it could not be had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounts:
+    """How many URLs of a job there are of each state and fate."""
+
+    queued: int = 0
+    leased: int = 0
+    fates: dict[Fate, int] = field(default_factory=dict)

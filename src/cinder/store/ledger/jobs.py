@@ -1,0 +1,184 @@
+"""Jobs as rows: starting, watching, ending and forgetting them."""
+
+import json
+from collections.abc import Callable, Collection
+
+from cinder.model.job import Job, JobKind, JobStatus, NewJob
+from cinder.store.codec import from_milliseconds, to_milliseconds
+from cinder.store.dialect import Dialect
+from cinder.store.ledger.outbox import Telling
+from cinder.store.outbox_base import Teller
+from cinder.store.procedure import Procedure, Row, Statement
+
+_COLUMNS = """
+id, kind, owner, status, max_pages, created_at, seeded_at, started_at, finished_at, expires_at,
+dropped_at, attempts, found, fetched, failed, error, spec
+"""
+
+_ADD = """
+INSERT INTO webhook.jobs (id, kind, owner, status, idempotency_key, max_pages, created_at,
+                          expires_at, next_at, spec)
+VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $6, $8)
+ON CONFLICT (owner, kind, idempotency_key) DO NOTHING
+RETURNING id
+"""
+
+_FIND = f"SELECT {_COLUMNS} FROM webhook.jobs WHERE id = $1"  # noqa: S608 - columns of ours
+
+_FIND_BY_KEY = f"""
+SELECT {_COLUMNS} FROM webhook.jobs WHERE owner = $1 AND kind = $2 AND idempotency_key = $3
+"""  # noqa: S608 - the same
+
+_LIST = f"""
+SELECT {_COLUMNS} FROM webhook.jobs WHERE owner = $1 AND kind = ANY($2)
+ ORDER BY created_at DESC, id LIMIT $3
+"""  # noqa: S608 - the same
+
+_UNATTENDED = "SELECT id FROM webhook.jobs WHERE next_at <= $1 ORDER BY next_at LIMIT 1000"
+
+# Those alone have a time at which somebody should look after them.
+_COUNT_OPEN = "SELECT count(*) AS jobs FROM webhook.jobs WHERE next_at IS NOT NULL"
+
+_NOTE_FAILURE = """
+UPDATE webhook.jobs SET attempts = attempts + 1, error = $2, next_at = $3
+ WHERE id = $1 AND status IN ('queued', 'running')
+RETURNING attempts
+"""
+
+_FORGET_FAILURES = """
+UPDATE webhook.jobs SET attempts = 0, error = NULL
+ WHERE id = $1 AND attempts > 0 AND status IN ('queued', 'running')
+"""
+
+_FINISH = """
+UPDATE webhook.jobs SET status = $2, finished_at = $3, error = $4, next_at = NULL
+ WHERE id = $1 AND status IN ('queued', 'running')
+RETURNING id
+"""
+
+_LEAVE_OUT = """
+UPDATE webhook.frontier SET state = 'done', fate = 'left out', reason = $2, finished_at = $3
+ WHERE job_id = $1 AND state IN ('queued', 'leased')
+"""
+
+_EMPTY_HOSTS = "DELETE FROM webhook.job_hosts WHERE job_id = $1"
+
+_EXPIRED = """
+SELECT id FROM webhook.jobs WHERE expires_at <= $1 AND dropped_at IS NULL
+ ORDER BY expires_at LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
+
+_DROP_PAGES = "DELETE FROM webhook.frontier WHERE job_id = $1"
+
+_DROP_SPEC = """
+UPDATE webhook.jobs SET dropped_at = $2, spec = $3, next_at = NULL,
+       status = CASE WHEN status IN ('queued', 'running') THEN 'failed' ELSE status END
+ WHERE id = $1
+"""
+
+_REASONS = {
+    JobStatus.CANCELLED: "the job was cancelled",
+    JobStatus.COMPLETED: "the job has as many pages as it may",
+    JobStatus.FAILED: "the job failed",
+}
+
+
+def add_job(job: NewJob, now: int, dialect: Dialect) -> Procedure[Job | None]:
+    """Add a job; return None, or the job that has its idempotency key already."""
+    spec = dialect.pack_text(json.dumps(job.spec))
+    args = (job.id, job.kind, job.owner, job.idempotency_key, job.max_pages, now)
+    added = yield Statement(_ADD, (*args, to_milliseconds(job.expires_at), spec))
+    if added:
+        return None
+    rows = yield Statement(_FIND_BY_KEY, (job.owner, job.kind, job.idempotency_key))
+    return read_job(rows[0], dialect)
+
+
+def find_job(job_id: str, dialect: Dialect) -> Procedure[Job | None]:
+    """Return a job, or None."""
+    rows = yield Statement(_FIND, (job_id,))
+    return read_job(rows[0], dialect) if rows else None
+
+
+def list_jobs(
+    owner: str, kinds: Collection[JobKind], limit: int, dialect: Dialect
+) -> Procedure[list[Job]]:
+    """Return the jobs of these kinds that somebody started, newest first."""
+    rows = yield Statement(_LIST, (owner, [kind.value for kind in kinds], limit))
+    return [read_job(row, dialect) for row in rows]
+
+
+def count_open() -> Procedure[int]:
+    """Return how many jobs are not over."""
+    rows = yield Statement(_COUNT_OPEN)
+    return int(rows[0]["jobs"])
+
+
+def list_unattended(now: int) -> Procedure[list[str]]:
+    """Return the jobs that somebody should have looked after by now."""
+    rows = yield Statement(_UNATTENDED, (now,))
+    return [row["id"] for row in rows]
+
+
+def note_failure(job_id: str, error: str, next_at: int) -> Procedure[int]:
+    """Note that working on a job failed; return how often in a row it now has."""
+    rows = yield Statement(_NOTE_FAILURE, (job_id, error, next_at))
+    return rows[0]["attempts"] if rows else 0
+
+
+def forget_failures(job_id: str) -> Procedure[None]:
+    """Note that working on a job went well again."""
+    yield Statement(_FORGET_FAILURES, (job_id,))
+
+
+def finish_job(
+    job_id: str, status: JobStatus, error: str | None, now: int, telling: Telling
+) -> Procedure[bool]:
+    """End a job that is not over; what it has not fetched is left out."""
+    ended = yield Statement(_FINISH, (job_id, status, now, error))
+    if not ended:
+        return False
+    yield Statement(_LEAVE_OUT, (job_id, _REASONS[status], now))
+    yield Statement(_EMPTY_HOSTS, (job_id,))
+    if telling.is_wanted:
+        yield from telling.ended((yield from find_job(job_id, telling.dialect)), now)
+    return True
+
+
+def drop_expired_job(
+    now: int, dialect: Dialect, teller_of: Callable[[Job], Teller | None]
+) -> Procedure[bool]:
+    """Delete the URLs and the spec of one job that has expired; False when there is none."""
+    rows = yield Statement(_EXPIRED, (now,))
+    for row in rows:
+        job = yield from find_job(row["id"], dialect)
+        yield Statement(_DROP_PAGES, (row["id"],))
+        yield Statement(_EMPTY_HOSTS, (row["id"],))
+        yield Statement(_DROP_SPEC, (row["id"], now, dialect.pack_text("{}")))
+        if job is not None and not job.status.is_over:
+            telling = Telling(teller_of(job), dialect)
+            yield from telling.ended((yield from find_job(job.id, dialect)), now)
+    return bool(rows)
+
+
+def read_job(row: Row, dialect: Dialect) -> Job:
+    """Return the job that a row tells of."""
+    return Job(
+        id=row["id"],
+        kind=JobKind(row["kind"]),
+        owner=row["owner"],
+        status=JobStatus(row["status"]),
+        spec=json.loads(dialect.unpack_text(row["spec"])),
+        created_at=from_milliseconds(row["created_at"]),
+        expires_at=from_milliseconds(row["expires_at"]),
+        max_pages=row["max_pages"],
+        started_at=from_milliseconds(row["started_at"]) if row["started_at"] else None,
+        finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
+        found=row["found"],
+        fetched=row["fetched"],
+        failed=row["failed"],
+        attempts=row["attempts"],
+        error=row["error"],
+        is_expired=row["dropped_at"] is not None,
+        is_seeded=row["seeded_at"] is not None,
+    )

@@ -1,0 +1,197 @@
+"""Leases: who may fetch which URL, until when, and never more of a host than it bears."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from cinder.model.job import Claim, Fate, Lease, LeaseLimits, PageResult
+from cinder.store.ledger.jobs import find_job
+from cinder.store.ledger.outbox import Telling
+from cinder.store.ledger.pages import count_pages, lock_job, queue_more
+from cinder.store.procedure import Procedure, Row, Statement
+
+# How soon to look again where another worker's page has to end first.
+_LOOK_AGAIN_MS = 100
+
+_BEGIN = """
+UPDATE webhook.jobs SET status = 'running', started_at = $2 WHERE id = $1 AND status = 'queued'
+RETURNING id
+"""
+
+_ATTEND = """
+UPDATE webhook.jobs SET status = 'running', started_at = COALESCE(started_at, $2), next_at = $3
+ WHERE id = $1 AND status IN ('queued', 'running')
+RETURNING max_pages, fetched
+"""
+
+_RUN_OUT = """
+UPDATE webhook.frontier SET state = 'queued', lease_until = NULL, tries = tries + 1
+ WHERE job_id = $1 AND state = 'leased' AND lease_until <= $2
+RETURNING id, host, tries
+"""
+
+_GIVE_UP = """
+UPDATE webhook.frontier SET state = 'done', fate = 'failed', finished_at = $2, reason = $3
+ WHERE id = ANY($1)
+RETURNING url
+"""
+
+_COUNT_LEASED = """
+SELECT count(*) AS leased FROM webhook.frontier WHERE job_id = $1 AND state = 'leased'
+"""
+
+_DUE_HOSTS = """
+SELECT h.host, h.delay_ms FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
+ WHERE j.job_id = $1 AND j.queued > 0 AND h.next_at <= $2
+ ORDER BY h.next_at, h.host LIMIT $3 FOR UPDATE OF h SKIP LOCKED
+"""
+
+_NEXT_DUE = """
+SELECT min(h.next_at) AS next_at FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
+ WHERE j.job_id = $1 AND j.queued > 0
+"""
+
+_COUNT_ON_HOST = """
+SELECT count(*) AS leased FROM webhook.frontier
+ WHERE host = $1 AND state = 'leased' AND lease_until > $2
+"""
+
+_NEXT_PAGES = """
+SELECT id FROM webhook.frontier WHERE job_id = $1 AND host = $2 AND state = 'queued'
+ ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+"""
+
+_CLAIM = """
+UPDATE webhook.frontier SET state = 'leased', fence = fence + 1, lease_until = $2
+ WHERE id = ANY($1)
+RETURNING id, url, host, depth, fence, tries
+"""
+
+_BOOK = "UPDATE webhook.hosts SET next_at = $2 WHERE host = $1"
+
+_RENEW = """
+UPDATE webhook.frontier SET lease_until = $3 WHERE id = $1 AND fence = $2 AND state = 'leased'
+"""
+
+_RELEASE = """
+UPDATE webhook.frontier SET state = 'queued', lease_until = NULL, tries = tries + $3
+ WHERE id = $1 AND fence = $2 AND state = 'leased'
+RETURNING host
+"""
+
+
+def lease(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[Lease]:
+    """Claim URLs of a job that may be fetched now."""
+    until = now + round(limits.seconds * 1000)
+    if telling.is_wanted:
+        yield from _tell_start(job_id, now, telling)
+    # Others see that the job is looked after for as long as its leases last.
+    rows = yield Statement(_ATTEND, (job_id, now, until))
+    if not rows:
+        return Lease(is_over=True)
+    yield from _take_back(job_id, limits, now, telling)
+    leased = (yield Statement(_COUNT_LEASED, (job_id,)))[0]["leased"]
+    room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
+    if room <= 0:
+        return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
+    # Hosts that have all they bear are as many as there are leases, and come first.
+    hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased))
+    claims = yield from _claim(job_id, hosts, room, limits, now)
+    if claims:
+        return Lease(claims=claims)
+    return (yield from _wait(job_id, leased, now))
+
+
+def renew(claims: Collection[Claim], until: int) -> Procedure[None]:
+    """Make leases last until a moment; those that were lost stay lost."""
+    for job_id in sorted({claim.job_id for claim in claims}):
+        yield from lock_job(job_id)
+    for claim in claims:
+        yield Statement(_RENEW, (claim.page_id, claim.fence, until))
+
+
+def release(claims: Collection[Claim], *, is_try: bool) -> Procedure[None]:
+    """Give claims back."""
+    queued: Counter[tuple[str, str]] = Counter()
+    for job_id in sorted({claim.job_id for claim in claims}):
+        yield from lock_job(job_id)
+    for claim in claims:
+        rows = yield Statement(_RELEASE, (claim.page_id, claim.fence, int(is_try)))
+        queued.update((claim.job_id, row["host"]) for row in rows)
+    for (job_id, host), count in sorted(queued.items()):
+        yield from queue_more(job_id, Counter({host: count}))
+
+
+def _tell_start(job_id: str, now: int, telling: Telling) -> Procedure[None]:
+    """Begin a job that nobody has begun, and tell of it."""
+    begun = yield Statement(_BEGIN, (job_id, now))
+    if begun:
+        yield from telling.started((yield from find_job(job_id, telling.dialect)), now)
+
+
+def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[None]:
+    """Queue again what dead workers had claimed; give up what has been claimed too often."""
+    rows = yield Statement(_RUN_OUT, (job_id, now))
+    lost = [row["id"] for row in rows if row["tries"] >= limits.max_tries]
+    queued = Counter(row["host"] for row in rows if row["tries"] < limits.max_tries)
+    yield from queue_more(job_id, queued)
+    if lost:
+        reason = f"the worker ended, or hung, each of the {limits.max_tries} times it was fetched"
+        result = PageResult(fate=Fate.FAILED, reason=reason)
+        for row in (yield Statement(_GIVE_UP, (lost, now, reason))):
+            yield from telling.page(row["url"], result, now)
+        yield from count_pages(job_id, failed=len(lost))
+
+
+def _claim(
+    job_id: str, hosts: Sequence[Row], room: int, limits: LeaseLimits, now: int
+) -> Procedure[tuple[Claim, ...]]:
+    claims: list[Claim] = []
+    for host in hosts:
+        claims += yield from _claim_of_host(job_id, host, room - len(claims), limits, now)
+        if len(claims) >= room:
+            break
+    return tuple(claims)
+
+
+def _claim_of_host(
+    job_id: str, host: Row, room: int, limits: LeaseLimits, now: int
+) -> Procedure[list[Claim]]:
+    """Claim URLs of a host whose row is locked: nobody else counts or books at the same time."""
+    name, delay = host["host"], max(host["delay_ms"], limits.least_delay_ms)
+    busy = (yield Statement(_COUNT_ON_HOST, (name, now)))[0]["leased"]
+    # A host that wants time between requests gets one at a time.
+    count = min(room, (1 if delay else limits.host_concurrency) - busy)
+    if count <= 0:
+        return []
+    rows = yield Statement(_NEXT_PAGES, (job_id, name, count))
+    if not rows:
+        return []
+    ids = [row["id"] for row in rows]
+    claimed = yield Statement(_CLAIM, (ids, now + round(limits.seconds * 1000)))
+    yield from queue_more(job_id, Counter({name: -len(claimed)}))
+    if delay:
+        yield Statement(_BOOK, (name, now + delay))
+    # A database may return rows in any order.
+    ordered = sorted(claimed, key=lambda row: row["id"])
+    return [_read_claim(job_id, row, host["delay_ms"]) for row in ordered]
+
+
+def _wait(job_id: str, leased: int, now: int) -> Procedure[Lease]:
+    """Tell when there may be something to claim."""
+    next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
+    if next_at is None:
+        return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
+    return Lease(wait_ms=max(next_at - now, _LOOK_AGAIN_MS))
+
+
+def _read_claim(job_id: str, row: Row, delay_ms: int) -> Claim:
+    return Claim(
+        page_id=row["id"],
+        job_id=job_id,
+        url=row["url"],
+        host=row["host"],
+        depth=row["depth"],
+        fence=row["fence"],
+        tries=row["tries"],
+        delay_ms=delay_ms,
+    )

@@ -1,0 +1,95 @@
+"""Jobs, URLs and limits for the ledger's tests."""
+
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from cinder.model.job import (
+    Claim,
+    Fate,
+    Job,
+    JobKind,
+    LeaseLimits,
+    LedgerPage,
+    NewJob,
+    NewPage,
+    PageResult,
+)
+from cinder.store import Store
+
+HOST = "https://site.test"
+
+
+def a_job(
+    job_id: str = "job", *, max_pages: int = 100, idempotency_key: str | None = None
+) -> NewJob:
+    return NewJob(
+        id=job_id,
+        kind=JobKind.CRAWL,
+        owner="owner",
+        spec={"url": HOST},
+        expires_at=datetime(2030, 1, 1, tzinfo=UTC),
+        max_pages=max_pages,
+        idempotency_key=idempotency_key,
+    )
+
+
+def a_page(
+    path: str,
+    *,
+    host: str = HOST,
+    fate: Fate | None = None,
+    reason: str = "",
+    template: str = "",
+    depth: int = 1,
+) -> NewPage:
+    url = host + path
+    return NewPage(
+        url=url,
+        fingerprint=blake2b(url.encode(), digest_size=16).digest(),
+        host=host,
+        depth=depth,
+        fate=fate,
+        reason=reason,
+        template=template,
+    )
+
+
+def limits(
+    *,
+    count: int = 10,
+    seconds: float = 30,
+    host_concurrency: int = 100,
+    least_delay_ms: int = 0,
+) -> LeaseLimits:
+    return LeaseLimits(
+        count=count,
+        seconds=seconds,
+        host_concurrency=host_concurrency,
+        least_delay_ms=least_delay_ms,
+    )
+
+
+FETCHED = PageResult(fate=Fate.FETCHED, status_code=200)
+
+
+async def claim_one(store: Store) -> Claim:
+    (claim,) = (await store.ledger.lease("job", limits(count=1))).claims
+    return claim
+
+
+async def settle(
+    store: Store, claim: Claim, result: PageResult = FETCHED, found: tuple[NewPage, ...] = ()
+) -> None:
+    await store.ledger.settle(store.ledger.settlement(claim, lambda _: result, found))
+
+
+async def the_job(store: Store, job_id: str = "job") -> Job:
+    job = await store.ledger.find_job(job_id)
+    assert job is not None
+    return job
+
+
+async def ledger_of(store: Store) -> dict[str, LedgerPage]:
+    """Return the rows of the job's ledger by path."""
+    pages = await store.ledger.list_pages("job", None, offset=0, limit=1000)
+    return {page.url.removeprefix(HOST): page for page in pages}

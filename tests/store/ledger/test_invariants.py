@@ -1,0 +1,131 @@
+"""Whatever is done to a ledger, in whatever order, its numbers tell what its rows are."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult
+from cinder.store import Store
+from cinder.store.ledger_base import LeaseLost
+from tests.store.conftest import open_at
+from tests.store.ledger.samples import a_job, a_page, limits, the_job
+from tests.store.samples import Clock
+
+HOSTS = ("https://a.test", "https://b.test")
+NUMBERS = st.integers(0, 11)
+FATES = st.sampled_from([None, None, None, Fate.OUTSIDE, Fate.TRAP, Fate.FAILED])
+PAGES = st.lists(
+    st.builds(
+        lambda number, fate, depth: a_page(
+            f"/{number}", host=HOSTS[number % 2], fate=fate, depth=depth
+        ),
+        NUMBERS,
+        FATES,
+        st.integers(1, 3),
+    ),
+    max_size=6,
+)
+RESULTS = st.builds(
+    lambda fate, text, landing: PageResult(
+        fate=fate,
+        content=ContentPrint(text),
+        landed_on=None if landing is None else a_page(f"/{landing}", host=HOSTS[landing % 2]),
+    ),
+    st.sampled_from([Fate.FETCHED, Fate.FETCHED, Fate.FAILED, Fate.DISALLOWED]),
+    st.binary(min_size=1, max_size=1),
+    st.none() | NUMBERS,
+)
+
+_QUEUED_BY_ROWS = """
+SELECT host, count(*) FROM frontier WHERE job_id = 'job' AND state = 'queued' GROUP BY host
+"""
+_QUEUED_BY_NUMBERS = "SELECT host, queued FROM job_hosts WHERE job_id = 'job' AND queued <> 0"
+
+
+@dataclass
+class Actor:
+    """Does things to a ledger, also with claims that it has lost."""
+
+    store: Store
+    clock: Clock
+    claims: list[Claim] = field(default_factory=list)
+
+    async def add(self, pages: list[NewPage]) -> None:
+        await self.store.ledger.add_pages("job", pages)
+
+    async def lease(self, count: int) -> None:
+        lease = await self.store.ledger.lease("job", limits(count=count, seconds=10))
+        self.claims += lease.claims
+
+    async def settle(self, step: tuple[int, PageResult, list[NewPage]]) -> None:
+        place, result, found = step
+        if self.claims:
+            settlement = self.store.ledger.settlement(
+                self.claims[place % len(self.claims)],
+                lambda _: result,
+                found,
+                is_near=lambda _one, _other: False,
+            )
+            with suppress(LeaseLost):
+                await self.store.ledger.settle(settlement)
+
+    async def release(self, place: int) -> None:
+        await self.store.ledger.release(self.claims[place:], is_try=bool(place % 2))
+
+    async def renew(self, place: int) -> None:
+        await self.store.ledger.renew(self.claims[place:], 10)
+
+    async def expire(self, seconds: int) -> None:
+        self.clock.move_on(timedelta(seconds=seconds))
+
+
+Step = tuple[Callable[..., Awaitable[None]], object]
+SETTLING = st.tuples(NUMBERS, RESULTS, PAGES)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just(Actor.add), PAGES),
+        st.tuples(st.just(Actor.lease), st.integers(1, 5)),
+        st.tuples(st.just(Actor.settle), SETTLING),
+        st.tuples(st.just(Actor.settle), SETTLING),
+        st.tuples(st.just(Actor.release), NUMBERS),
+        st.tuples(st.just(Actor.renew), NUMBERS),
+        st.tuples(st.just(Actor.expire), st.integers(1, 15)),
+    ),
+    max_size=25,
+)
+
+
+async def _check(store: Store, path: Path) -> None:
+    counts, job = await store.ledger.count_pages("job"), await the_job(store)
+    assert job.found == counts.queued + counts.leased + sum(counts.fates.values())
+    assert job.fetched == counts.fates.get(Fate.FETCHED, 0)
+    assert job.failed == counts.fates.get(Fate.FAILED, 0)
+    connection = sqlite3.connect(path)
+    rows = [sorted(connection.execute(sql)) for sql in (_QUEUED_BY_ROWS, _QUEUED_BY_NUMBERS)]
+    connection.close()
+    assert rows[0] == rows[1]
+
+
+async def _act(steps: list[Step], path: Path) -> None:
+    clock = Clock()
+    async with open_at(f"sqlite:///{path}", clock) as store:
+        await store.ledger.add_job(a_job(max_pages=8), [a_page("/0", host=HOSTS[0])])
+        actor = Actor(store, clock)
+        for act, argument in steps:
+            await act(actor, argument)
+            await _check(store, path)
+
+
+@given(STEPS)
+@settings(max_examples=25, deadline=None)
+def test_numbers_agree_with_the_rows_whatever_is_done(steps: list[Step]) -> None:
+    with TemporaryDirectory() as folder:
+        asyncio.run(_act(steps, Path(folder) / "cinder.db"))

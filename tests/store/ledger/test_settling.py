@@ -1,0 +1,321 @@
+"""Settling on both databases: fates, redirects, twins, found URLs, and nothing by halves."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from cinder.model.job import ContentPrint, Fate, JobStatus, NewPage, PageResult, PageState
+from cinder.model.saved import SavedDocument
+from cinder.store import Store
+from cinder.store.ledger_base import LeaseLost
+from tests.store.ledger.samples import (
+    FETCHED,
+    a_job,
+    a_page,
+    claim_one,
+    ledger_of,
+    limits,
+    settle,
+    the_job,
+)
+from tests.store.samples import Clock, a_document, a_key
+
+SAME, OTHER = ContentPrint(b"same"), ContentPrint(b"other")
+
+
+async def start(store: Store, *paths: str) -> None:
+    await store.ledger.add_job(a_job(), [a_page(path) for path in paths])
+
+
+def with_content(content: ContentPrint) -> PageResult:
+    return replace(FETCHED, content=content)
+
+
+def _given(result: PageResult, _: SavedDocument | None) -> PageResult:
+    return result
+
+
+async def settle_all(store: Store, *results: PageResult) -> None:
+    """Settle one URL after the other; near is whose sketches begin alike."""
+    for result in results:
+        settlement = store.ledger.settlement(
+            await claim_one(store),
+            partial(_given, result),
+            is_near=lambda one, other: one[:1] == other[:1],
+        )
+        await store.ledger.settle(settlement)
+
+
+async def test_a_url_has_its_fate_and_what_is_known_of_its_page(store: Store, clock: Clock) -> None:
+    await start(store, "/1")
+    result = PageResult(
+        fate=Fate.FETCHED,
+        status_code=203,
+        verdict="ok",
+        title="Nul \x00 and \ud800",
+        content_length=12,
+        uris=("cinder://a", "cinder://b"),
+    )
+    await settle(store, await claim_one(store), result)
+
+    page = (await ledger_of(store))["/1"]
+    assert (page.state, page.fate, page.status_code) == (PageState.DONE, Fate.FETCHED, 203)
+    assert (page.verdict, page.title, page.content_length) == ("ok", "Nul \ufffd and \ufffd", 12)
+    assert page.uris == ("cinder://a", "cinder://b")
+    assert page.finished_at == clock.now.replace(microsecond=123000)
+    job = await the_job(store)
+    assert (job.status, job.found, job.fetched, job.failed) == (JobStatus.RUNNING, 1, 1, 0)
+
+
+async def test_a_failure_is_counted_as_one(store: Store) -> None:
+    await start(store, "/1")
+    await settle(store, await claim_one(store), PageResult(fate=Fate.FAILED, reason="HTTP 500"))
+
+    job = await the_job(store)
+    assert (job.found, job.fetched, job.failed) == (1, 0, 1)
+    assert (await ledger_of(store))["/1"].reason == "HTTP 500"
+
+
+async def test_a_url_that_failed_at_first_sight_is_counted_as_one(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/1"), a_page("/no", fate=Fate.FAILED)])
+
+    job = await the_job(store)
+    assert (job.found, job.failed) == (2, 1)
+
+
+async def test_a_saved_page_and_its_fate_are_written_together(store: Store) -> None:
+    await start(store, "/1")
+    settlement = store.ledger.settlement(
+        await claim_one(store),
+        lambda saved: replace(FETCHED, uris=(saved.primary_uri,) if saved else ()),
+    )
+    saved = await store.save(a_document(), a_key(), settlement)
+
+    assert (await ledger_of(store))["/1"].uris == (saved.primary_uri,)
+
+
+async def test_a_lost_lease_leaves_neither_a_fate_nor_a_page(store: Store, clock: Clock) -> None:
+    await start(store, "/1")
+    (lost,) = (await store.ledger.lease("job", limits(seconds=10))).claims
+    clock.move_on(timedelta(seconds=11))
+    await claim_one(store)
+
+    settlement = store.ledger.settlement(lost, lambda _: FETCHED, [a_page("/found")])
+    with pytest.raises(LeaseLost):
+        await store.save(a_document(), a_key(), settlement)
+
+    assert await store.find("key") is None
+    assert list(await ledger_of(store)) == ["/1"]
+    job = await the_job(store)
+    assert (job.found, job.fetched) == (1, 0)
+
+
+async def test_a_fate_is_written_once(store: Store) -> None:
+    await start(store, "/1")
+    claim = await claim_one(store)
+    await settle(store, claim)
+    with pytest.raises(LeaseLost):
+        await settle(store, claim)
+
+    assert (await the_job(store)).fetched == 1
+
+
+async def test_a_redirect_to_a_new_url_gives_that_url_the_result(store: Store) -> None:
+    await start(store, "/old")
+    await settle(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
+
+    pages = await ledger_of(store)
+    assert (pages["/old"].fate, pages["/old"].reason) == (Fate.DUPLICATE, a_page("/new").url)
+    assert pages["/new"].fate is Fate.FETCHED
+    job = await the_job(store)
+    assert (job.found, job.fetched) == (2, 1)
+    assert (await store.ledger.lease("job", limits())).is_over
+
+
+async def test_a_redirect_to_a_queued_url_spares_its_fetch(store: Store) -> None:
+    await start(store, "/old", "/new")
+    await settle(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
+
+    assert (await ledger_of(store))["/new"].fate is Fate.FETCHED
+    assert (await the_job(store)).found == 2
+    assert (await store.ledger.lease("job", limits())).is_over
+
+
+async def test_a_redirect_to_a_url_that_another_has_leaves_the_result_to_him(store: Store) -> None:
+    await start(store, "/old", "/new")
+    old, new = (await store.ledger.lease("job", limits())).claims
+    await settle(store, old, replace(FETCHED, landed_on=a_page("/new")))
+    assert (await ledger_of(store))["/new"].state is PageState.LEASED
+    await settle(store, new)
+
+    fates = {path: page.fate for path, page in (await ledger_of(store)).items()}
+    assert fates == {"/old": Fate.DUPLICATE, "/new": Fate.FETCHED}
+    assert (await the_job(store)).fetched == 1
+
+
+async def test_a_redirect_to_a_url_that_is_done_changes_nothing_of_it(store: Store) -> None:
+    await start(store, "/new", "/old")
+    new, old = (await store.ledger.lease("job", limits())).claims
+    await settle(store, new, PageResult(fate=Fate.FAILED, reason="HTTP 500"))
+    await settle(store, old, replace(FETCHED, landed_on=a_page("/new")))
+
+    pages = await ledger_of(store)
+    assert (pages["/new"].fate, pages["/new"].reason) == (Fate.FAILED, "HTTP 500")
+    assert pages["/old"].fate is Fate.DUPLICATE
+    job = await the_job(store)
+    assert (job.fetched, job.failed) == (0, 1)
+
+
+async def test_a_redirect_to_a_url_that_its_page_links_to_as_well_adds_it_once(
+    store: Store,
+) -> None:
+    await start(store, "/old")
+    result = replace(FETCHED, landed_on=a_page("/new"))
+    await settle(store, await claim_one(store), result, (a_page("/new", depth=2),))
+
+    assert (await ledger_of(store))["/new"].depth == 1
+    assert (await the_job(store)).found == 2
+
+
+async def test_a_page_with_the_text_of_another_is_its_duplicate(store: Store) -> None:
+    await start(store, "/1", "/2", "/3")
+    await settle_all(store, *(with_content(each) for each in (SAME, OTHER, SAME)))
+
+    pages = await ledger_of(store)
+    assert [page.fate for page in pages.values()] == [Fate.FETCHED, Fate.FETCHED, Fate.DUPLICATE]
+    assert pages["/3"].reason == a_page("/1").url
+    assert (await the_job(store)).fetched == 2
+
+
+async def test_a_page_nearly_like_another_is_its_duplicate(store: Store) -> None:
+    await start(store, "/1", "/2", "/3", "/4")
+    first = ContentPrint(b"1", b"a1", (7, 8))
+    far_with_a_shared_key = ContentPrint(b"2", b"b2", (8, 9))
+    near = ContentPrint(b"3", b"a3", (8, 10, 10))
+    near_without_a_shared_key = ContentPrint(b"4", b"a4", (11,))
+    prints = (first, far_with_a_shared_key, near, near_without_a_shared_key)
+    await settle_all(store, *map(with_content, prints))
+
+    pages = await ledger_of(store)
+    assert {path for path, page in pages.items() if page.fate is Fate.FETCHED} == {"/1", "/2", "/4"}
+    assert pages["/3"].reason == a_page("/1").url
+
+
+async def test_pages_of_other_jobs_are_no_twins(store: Store) -> None:
+    await start(store, "/1")
+    await store.ledger.add_job(a_job("other"), [a_page("/1")])
+    (claim,) = (await store.ledger.lease("other", limits())).claims
+    await settle(store, claim, with_content(SAME))
+    await settle_all(store, with_content(SAME))
+
+    assert (await the_job(store)).fetched == 1
+
+
+async def test_without_a_measure_no_two_pages_are_twins(store: Store) -> None:
+    await start(store, "/1", "/2")
+    for _ in range(2):
+        await settle(store, await claim_one(store), with_content(SAME))
+
+    assert (await the_job(store)).fetched == 2
+
+
+async def test_found_urls_enter_the_ledger_once_with_what_they_are(store: Store) -> None:
+    await start(store, "/1", "/2")
+    found = (
+        a_page("/1"),
+        a_page("/3", depth=2, template="t"),
+        a_page("/x", fate=Fate.TRAP, reason="endless"),
+    )
+    for _ in range(2):
+        await settle(store, await claim_one(store), FETCHED, found)
+
+    pages = await ledger_of(store)
+    assert list(pages) == ["/1", "/2", "/3", "/x"]
+    assert (pages["/3"].state, pages["/3"].depth) == (PageState.QUEUED, 2)
+    assert (pages["/x"].fate, pages["/x"].reason) == (Fate.TRAP, "endless")
+    assert (await the_job(store)).found == 4
+    assert await store.ledger.count_templates("job") == {"t": 1}
+
+
+async def test_a_url_that_is_found_twice_on_one_page_is_added_once(store: Store) -> None:
+    await start(store, "/1")
+    too_deep = a_page("/2", depth=3, fate=Fate.OUTSIDE, reason="too deep")
+    await settle(store, await claim_one(store), FETCHED, (too_deep, a_page("/2", depth=2)))
+
+    assert (await ledger_of(store))["/2"].state is PageState.QUEUED
+    assert (await the_job(store)).found == 2
+
+
+async def test_a_url_that_was_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
+    await start(store, "/1", "/2")
+    too_deep = a_page("/3", depth=3, fate=Fate.OUTSIDE, reason="too deep")
+    await settle(store, await claim_one(store), FETCHED, (too_deep,))
+    await settle(store, await claim_one(store), FETCHED, (a_page("/3", depth=2, template="t"),))
+
+    page = (await ledger_of(store))["/3"]
+    assert (page.state, page.depth, page.fate, page.reason) == (PageState.QUEUED, 2, None, "")
+    assert (await the_job(store)).found == 3
+    assert await store.ledger.count_templates("job") == {"t": 1}
+    assert (await claim_one(store)).url == a_page("/3").url
+
+
+async def test_a_url_that_was_asked_for_is_not_taken_again_when_met_nearer(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/file", depth=3), a_page("/1")])
+    await settle(store, await claim_one(store), PageResult(fate=Fate.OUTSIDE, reason="a file"))
+    await settle(store, await claim_one(store), FETCHED, (a_page("/file", depth=2),))
+
+    assert (await ledger_of(store))["/file"].fate is Fate.OUTSIDE
+    assert (await store.ledger.lease("job", limits())).is_over
+
+
+async def test_many_who_settle_at_once_find_each_url_once(store: Store) -> None:
+    await start(store, *(f"/{number}" for number in range(24)))
+    claims = (await store.ledger.lease("job", limits(count=24))).claims
+    hosts = ("https://a.test", "https://b.test", "https://site.test")
+
+    def found_by(number: int) -> tuple[NewPage, ...]:
+        links = tuple(a_page(f"/f{n}", host=hosts[n % 3]) for n in range(number, number + 60))
+        return links if number % 2 else links[::-1]
+
+    async def settle_and_look(number: int) -> None:
+        landing = a_page(f"/f{number + 30}", host=hosts[number % 3]) if number % 3 == 0 else None
+        result = replace(FETCHED, landed_on=landing)
+        async with asyncio.timeout(60):
+            await settle(store, claims[number], result, found_by(number))
+            await store.ledger.lease("job", limits(count=1, host_concurrency=1000))
+
+    await asyncio.gather(*(settle_and_look(number) for number in range(24)))
+
+    counts = await store.ledger.count_pages("job")
+    job = await the_job(store)
+    assert job.found == 24 + 83
+    assert job.found == counts.queued + counts.leased + sum(counts.fates.values())
+    assert job.fetched == counts.fates[Fate.FETCHED]
+
+
+async def test_those_who_settle_lease_and_cancel_at_once_do_not_wait_for_each_other(
+    store: Store,
+) -> None:
+    await start(store, *(f"/{number}" for number in range(20)))
+    claims = (await store.ledger.lease("job", limits(count=16))).claims
+    outside = PageResult(fate=Fate.OUTSIDE)
+    settling = (
+        settle(store, claim, outside, tuple(a_page(f"/f{n}") for n in range(30)))
+        for claim in claims
+    )
+    async with asyncio.timeout(60):
+        done = await asyncio.gather(
+            *settling,
+            *(store.ledger.renew(claims[::-1], 30) for _ in range(4)),
+            *(store.ledger.lease("job", limits(count=1)) for _ in range(4)),
+            store.ledger.finish_job("job", JobStatus.CANCELLED),
+            return_exceptions=True,
+        )
+
+    errors = [each for each in done if isinstance(each, BaseException)]
+    assert all(isinstance(error, LeaseLost) for error in errors)
+    counts = await store.ledger.count_pages("job")
+    assert (counts.queued, counts.leased) == (0, 0)
