@@ -1,0 +1,28 @@
+"""Durable work: who looks after a job, again after failures, and by the clock."""
+
+from cinder.jobs.base import Attend, Engine
+
+__all__ = ["Attend", "Engine", "engine_for"]
+
+
+def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> Engine:
+    """Return the engine that belongs to the database that keeps the jobs.
+
+    A process that is silent for `heartbeat_seconds` loses its jobs to others, where there are any.
+
+    Raises:
+        ValueError: the URL names no database that cinder knows; the message says which it does.
+    """
+    # Each engine is imported only where it is used, as its database's driver is.
+    scheme = store_url.partition(":")[0]
+    if scheme == "sqlite":
+        from cinder.jobs.embedded import EmbeddedEngine  # noqa: PLC0415
+
+        return EmbeddedEngine()
+    if scheme in ("postgresql", "postgres"):
+        from cinder.jobs.fleet import FleetEngine  # noqa: PLC0415
+
+        return FleetEngine(store_url, heartbeat_seconds=heartbeat_seconds)
+    raise ValueError(
+        f"Unknown kind of database {scheme!r}: use sqlite:///path or postgresql://user@host/name"
+    )

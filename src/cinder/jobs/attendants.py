@@ -1,0 +1,114 @@
+"""Attendants: looking after jobs whatever happens, by whichever engine wakes them."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from cinder.errors import CacheFailed, CinderError
+from cinder.jobs.base import Attend, Engine
+from cinder.jobs.sweeper import Sweeper
+from cinder.model.job import Job, JobStatus
+from cinder.store.dialect import scrub
+from cinder.store.ledger_base import Ledger
+from cinder.store.outbox_base import Teller
+
+MAX_ERROR_LENGTH = 2000
+MAX_DOUBLINGS = 30
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How often, and how soon, work on a job is tried again."""
+
+    max_failures: int = 8
+    """In a row; then the job has failed."""
+    first_wait_seconds: float = 1
+    max_wait_seconds: float = 300
+    slice_seconds: float = 600
+    """How long one look may take at most; one that hangs must not hold its seat for good."""
+
+    def wait_seconds(self, failures: int) -> float:
+        """Return how long to wait after so many failures: about twice as long each time."""
+        doublings = min(failures - 1, MAX_DOUBLINGS)
+        wait = min(self.first_wait_seconds * (1 << doublings), self.max_wait_seconds)
+        # Jobs that failed together are not to come back together.
+        return wait * random.uniform(0.5, 1)  # noqa: S311 - no secret
+
+
+class Attendants:
+    """Those who look after jobs in this process."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        engine: Engine,
+        attend: Attend,
+        *,
+        sweeper: Sweeper,
+        patience: Patience | None = None,
+        teller_of: Callable[[Job], Teller | None] = lambda _: None,
+    ) -> None:
+        self._ledger = ledger
+        self._engine = engine
+        self._attend = attend
+        self._sweeper = sweeper
+        self._patience = patience or Patience()
+        self._teller_of = teller_of
+
+    async def run(self, *, slots: int) -> None:
+        """Look after jobs, `slots` at once, and sweep, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._engine.run(self.look_after, slots=slots))
+            group.create_task(self._sweeper.sweep_forever())
+
+    async def look_after(self, job_id: str) -> float | None:
+        """Work on a job for a while, if it is not over; return when to look again."""
+        try:
+            job = await self._ledger.find_job(job_id)
+            if job is None or job.status.is_over:
+                return None
+            return await self._look_after(job)
+        # What is left is the ledger's: the job stays as it is until that can be had again.
+        except CacheFailed as exc:
+            log.warning("a job cannot be looked after now", job=job_id, error=str(exc))
+            return self._patience.first_wait_seconds
+
+    async def _look_after(self, job: Job) -> float | None:
+        limit = asyncio.timeout(self._patience.slice_seconds)
+        try:
+            async with limit:
+                seconds = await self._attend(job.id)
+        # A worker's outermost loop: whatever it was, the job is to be told of it.
+        except Exception as exc:
+            log.warning("work on a job failed", job=job.id, exc_info=exc)
+            error = self._describe_hang() if limit.expired() else _describe(exc)
+            return await self._note_failure(job, error)
+        if job.attempts:
+            await self._ledger.forget_failures(job.id)
+        return seconds
+
+    async def _note_failure(self, job: Job, error: str) -> float | None:
+        wait = self._patience.wait_seconds(job.attempts + 1)
+        failures = await self._ledger.note_failure(job.id, error, round(wait * 1000))
+        if failures == 0:  # it is over: cancelled, perhaps
+            return None
+        if failures < self._patience.max_failures:
+            return wait
+        teller = self._teller_of(job)
+        await self._ledger.finish_job(job.id, JobStatus.FAILED, error, teller=teller)
+        log.error("a job has failed for good", job=job.id, failures=failures, error=error)
+        return None
+
+    def _describe_hang(self) -> str:
+        seconds = self._patience.slice_seconds
+        return f"A look at the job took longer than {seconds:g} seconds and was broken off"
+
+
+def _describe(exc: Exception) -> str:
+    text = str(exc) if isinstance(exc, CinderError) else f"{type(exc).__name__}: {exc}"
+    return scrub(text)[:MAX_ERROR_LENGTH]

@@ -1,0 +1,209 @@
+"""Looking after jobs on both engines: failures, ends, and the jobs that nobody looks after."""
+
+import asyncio
+
+import pytest
+
+from cinder.errors import ScrapeFailed
+from cinder.jobs import Attend, Engine
+from cinder.jobs.attendants import Attendants, Patience
+from cinder.jobs.sweeper import Sweeper
+from cinder.model.job import Job, JobStatus
+from cinder.store import Store
+from tests.jobs.looks import Looks, answers, beside, eventually
+from tests.store.ledger.samples import a_job, limits
+
+QUICK = Patience(max_failures=3, first_wait_seconds=0.05, max_wait_seconds=0.1)
+
+
+def make_attendants(
+    store: Store, engine: Engine, attend: Attend, *, patience: Patience = QUICK, seats: int = 1
+) -> Attendants:
+    sweeper = Sweeper(store.ledger, engine, seats=seats, seconds=0.1)
+    return Attendants(store.ledger, engine, attend, sweeper=sweeper, patience=patience)
+
+
+async def read_job(store: Store, job_id: str = "job") -> Job:
+    job = await store.ledger.find_job(job_id)
+    assert job is not None
+    return job
+
+
+async def test_work_that_fails_is_tried_again_and_what_failed_is_told(
+    store: Store, engine: Engine
+) -> None:
+    is_mended = asyncio.Event()
+
+    async def fail_until_mended(_job_id: str) -> float | None:
+        if not is_mended.is_set():
+            raise ScrapeFailed("The site burns")
+        await store.ledger.finish_job("job", JobStatus.COMPLETED)
+        return None
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(fail_until_mended)
+    patience = Patience(max_failures=1000, first_wait_seconds=0.05, max_wait_seconds=0.1)
+    async with beside(make_attendants(store, engine, looks, patience=patience).run(slots=1)):
+        await looks.count(3)
+        job = await read_job(store)
+        assert (job.status, job.error) == (JobStatus.QUEUED, "The site burns")
+        assert job.attempts >= 2
+        is_mended.set()
+        await eventually(lambda: is_over(store))
+
+    assert (await read_job(store)).status is JobStatus.COMPLETED
+
+
+async def test_work_that_fails_too_often_in_a_row_ends_the_job_with_its_error(
+    store: Store, engine: Engine
+) -> None:
+    async def fail(_job_id: str) -> None:
+        raise ZeroDivisionError("by\x00zero")
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(fail)
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await eventually(lambda: is_over(store))
+
+    job = await read_job(store)
+    assert (job.status, job.error) == (JobStatus.FAILED, "ZeroDivisionError: by\ufffdzero")
+    assert len(looks.seen) == 3
+
+
+async def test_a_look_that_goes_well_makes_up_for_failures(store: Store, engine: Engine) -> None:
+    async def fail_every_other_time(_job_id: str) -> float | None:
+        # Claiming pages alone is no success: what ends every look may come after it.
+        await store.ledger.lease("job", limits())
+        if len(looks.seen) % 2:
+            raise OSError("now and then")
+        return 0
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(fail_every_other_time)
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.count(9)
+
+    assert not (await read_job(store)).status.is_over
+
+
+async def test_failures_count_though_pages_were_claimed_in_between(
+    store: Store, engine: Engine
+) -> None:
+    async def claim_and_fail(_job_id: str) -> float | None:
+        await store.ledger.lease("job", limits())
+        raise OSError("each time")
+
+    await store.ledger.add_job(a_job())
+    async with beside(make_attendants(store, engine, claim_and_fail).run(slots=1)):
+        await eventually(lambda: is_over(store))
+
+    assert (await read_job(store)).error == "OSError: each time"
+
+
+async def test_a_look_that_hangs_is_a_failure(store: Store, engine: Engine) -> None:
+    async def hang(_job_id: str) -> None:
+        await asyncio.Event().wait()
+
+    patience = Patience(max_failures=1, slice_seconds=0.05)
+    await store.ledger.add_job(a_job())
+    async with beside(make_attendants(store, engine, hang, patience=patience).run(slots=1)):
+        await eventually(lambda: is_over(store))
+
+    assert (await read_job(store)).error == (
+        "A look at the job took longer than 0.05 seconds and was broken off"
+    )
+
+
+async def test_a_job_that_was_cancelled_is_not_looked_after_again(
+    store: Store, engine: Engine
+) -> None:
+    await store.ledger.add_job(a_job("cancelled"))
+    await store.ledger.add_job(a_job("job"))
+    await store.ledger.finish_job("cancelled", JobStatus.CANCELLED)
+    await engine.wake("cancelled", "gone")
+    looks = Looks(answers(0, 0, None))
+
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.count(3)
+
+    assert looks.seen == ["job", "job", "job"]
+
+
+async def test_a_job_that_is_cancelled_between_looks_gets_no_further_one(
+    store: Store, engine: Engine
+) -> None:
+    async def cancel(job_id: str) -> float:
+        await store.ledger.finish_job(job_id, JobStatus.CANCELLED)
+        return 0
+
+    await store.ledger.add_job(a_job("job"))
+    looks = Looks(cancel)
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.count(1)
+        await store.ledger.add_job(a_job("other"))
+        await looks.count(2)
+
+    assert looks.seen == ["job", "other"]
+
+
+async def test_a_job_whose_messages_are_lost_is_found_by_sweeping(
+    store: Store, engine: Engine
+) -> None:
+    await store.ledger.add_job(a_job())
+    looks = Looks()
+
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.count(1)
+
+
+async def test_a_job_is_woken_for_all_its_seats(store: Store, engine: Engine) -> None:
+    everybody = asyncio.Barrier(3)
+
+    async def meet(_job_id: str) -> None:
+        await everybody.wait()
+
+    looks = Looks(meet)
+    async with beside(engine.run(looks, slots=4)):
+        await Sweeper(store.ledger, engine, seats=3).wake("job")
+        await looks.until(lambda looks: len(looks.seen) == 3 and looks.at_once == 0)
+
+
+async def test_a_job_that_somebody_leases_from_is_not_swept_up(
+    store: Store, engine: Engine
+) -> None:
+    await store.ledger.add_job(a_job("leased"))
+    await store.ledger.lease("leased", limits(seconds=3600))
+    await store.ledger.add_job(a_job("unattended"))
+
+    assert await store.ledger.list_unattended() == ["unattended"]
+
+
+async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Engine) -> None:
+    async def step_aside(_job_id: str) -> float:
+        await asyncio.sleep(0.01)
+        return 0
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(step_aside)
+    attendants = make_attendants(store, engine, looks, seats=2)
+    sweepers = [Sweeper(store.ledger, engine, seats=2, seconds=0.01) for _ in range(3)]
+    async with beside(attendants.run(slots=8)), asyncio.TaskGroup() as group:
+        sweeping = [group.create_task(each.sweep_forever()) for each in sweepers]
+        await looks.count(40)
+        for task in sweeping:
+            task.cancel()
+
+    assert looks.most_at_once == 2
+
+
+@pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (5, 16), (9, 60), (5000, 60)])
+def test_the_wait_doubles_up_to_its_limit_and_varies(failures: int, longest: float) -> None:
+    patience = Patience(first_wait_seconds=1, max_wait_seconds=60)
+
+    waits = {patience.wait_seconds(failures) for _ in range(50)}
+
+    assert longest / 2 <= min(waits) < max(waits) <= longest
+
+
+async def is_over(store: Store) -> bool:
+    return (await read_job(store)).status.is_over
