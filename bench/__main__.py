@@ -9,6 +9,7 @@ import uvloop
 
 from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
+from bench.crawl import bench_crawl
 from bench.extraction import bench_extraction
 from bench.fresh_scrape import bench_fresh_scrape
 from bench.hostile.bench import bench_hostile
@@ -17,7 +18,7 @@ from bench.start_up import bench_start_up
 from cinder.surfaces.logs import set_up_logs
 
 Bench = Callable[[], Awaitable[None]]
-NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile")
+NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile", "crawl")
 
 
 def main() -> None:
@@ -42,6 +43,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "extraction": partial(bench_extraction, data, sample),
         "render": bench_render,
         "hostile": partial(bench_hostile, data),
+        "crawl": bench_crawl,
     }
 
 

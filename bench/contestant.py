@@ -10,10 +10,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PEERS_PYTHON = ROOT / "bench/peers/.venv/bin/python"
@@ -35,9 +36,19 @@ class Contestant:
 
     async def render(self, urls: Sequence[str]) -> list[str]:
         """Return the text of each page, one after the other."""
+        texts: list[str] = (await self.ask({"urls": list(urls)}))["texts"]
+        return texts
+
+    # A contestant answers in JSON of its own kind.
+    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a message and return the answer."""
         assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        return await self.hear()
+
+    async def hear(self) -> dict[str, Any]:
+        """Return what the contestant says next."""
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"urls": list(urls)}).encode() + b"\n")
         try:
             async with asyncio.timeout(ROUND_SECONDS):
                 line = await self.process.stdout.readline()
@@ -45,8 +56,8 @@ class Contestant:
             raise ContestantFailed(f"{self.name} took over {ROUND_SECONDS} s") from exc
         if not line:
             raise ContestantFailed(f"{self.name} ended; its message stands above")
-        texts: list[str] = json.loads(line)["texts"]
-        return texts
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""What crawls in the crawling benchmark: each module is a process of its own."""

@@ -1,0 +1,45 @@
+"""What a crawler in a process of its own is told, and how it answers: the crawler's end.
+
+It says that it is ready, and with which converter; it gets the address of the website and the file
+for its pages, and says when all are in it, a line of JSON with `url` and `markdown` for each. Only
+the standard library is imported here, since not every crawler has cinder's packages.
+"""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.contestant import take_stdout
+
+# Every crawler's markdown but Crawl4AI's, which has a converter of its own, is this one's.
+CONVERTER = "html-to-markdown"
+# As many requests at once for every crawler.
+CONCURRENCY = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Where to begin, and where the pages go."""
+
+    start: str
+    output: Path
+    _answers: int
+
+    def report_done(self) -> None:
+        """Say that every page is in the file."""
+        _say(self._answers, {"pages": str(self.output)})
+
+
+def take_order() -> Order:
+    """Say that the crawler is ready, and wait for what it shall do."""
+    answers = take_stdout()
+    _say(answers, {CONVERTER: version(CONVERTER)})
+    told = json.loads(sys.stdin.readline())
+    return Order(told["start"], Path(told["output"]), answers)
+
+
+def _say(answers: int, message: dict[str, str]) -> None:
+    os.write(answers, json.dumps(message).encode() + b"\n")
