@@ -263,6 +263,51 @@ class BrowserSettings(Section):
     """Pixels at which a full-page screenshot ends."""
 
 
+class JobsSettings(Section):
+    """Batches and crawls: work in the background."""
+
+    enabled_in_server: bool = True
+    """Whether servers work on jobs themselves; on PostgreSQL, `cinder worker` processes can."""
+    slots: int = Field(4, ge=1)
+    """Jobs that one process works on at once."""
+    concurrency: int = Field(8, ge=1)
+    """Pages of one job that one process works on at once."""
+    workers_per_job: int = Field(4, ge=1)
+    """Processes that work on one job at once, where there are that many."""
+    host_concurrency: int = Field(4, ge=1)
+    """Pages of one host that are asked for at once, by all processes together."""
+    host_delay_ms: int = Field(0, ge=0)
+    """The least time between two requests to one host; a site's crawl-delay may make it longer."""
+    lease_seconds: float = Field(30, gt=0)
+    """How long a page belongs to the process that fetches it, unless that says it still does."""
+    slice_seconds: float = Field(10, gt=0)
+    """How long a process works on one job before it looks whether another waits."""
+    page_timeout_ms: int = Field(60_000, ge=1000)
+    """How long one page of a crawl may take."""
+    extract_workers: int = Field(2, ge=1)
+    """Processes that turn pages of jobs into content, apart from those for single scrapes."""
+    retention_hours: float = Field(24, gt=0)
+    """How long the pages of a job can be listed; saved pages are kept for longer."""
+    max_open: int = Field(1_000, ge=1)
+    """Jobs that may be under way; further ones are refused as OVERLOADED."""
+    max_batch_urls: int = Field(10_000, ge=1)
+    """URLs that one batch may have."""
+    max_pages: int = Field(100_000, ge=1)
+    """Pages that one crawl may have."""
+
+
+class WebhooksSettings(Section):
+    """Telling others how jobs go."""
+
+    secret: SecretStr = SecretStr("")
+    """What events are signed with where a request names no secret; without one, each job gets its
+    own."""
+    concurrency: int = Field(8, ge=1)
+    """Events that one process delivers at once."""
+    timeout_seconds: float = Field(10, gt=0, lt=60)
+    """How long a receiver may take to answer."""
+
+
 class LogSettings(Section):
     """Logs: one JSON object a line, on standard error."""
 
@@ -310,6 +355,8 @@ class Settings(BaseSettings):
     egress: EgressSettings = Field(default_factory=EgressSettings)
     scrape: ScrapeSettings = Field(default_factory=ScrapeSettings)
     browser: BrowserSettings = Field(default_factory=BrowserSettings)
+    jobs: JobsSettings = Field(default_factory=JobsSettings)
+    webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     log: LogSettings = Field(default_factory=LogSettings)
 
     @property

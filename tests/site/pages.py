@@ -77,7 +77,7 @@ class Pages:
                 return HTMLResponse(SCRIPTED[name])
             if judged := answer_verdict_page(request):
                 return judged
-            handler = getattr(self, name.replace("-", "_"), self.missing)
+            handler = getattr(self, name.replace("-", "_").replace(".", "_"), self.missing)
             response: Response = await handler(request)
             return response
 
@@ -105,6 +105,25 @@ class Pages:
         """Frame a page, of another origin perhaps."""
         address = request.query_params["address"]
         return HTMLResponse(f"<title>Framed</title><p>Frame</p><iframe src='{address}'></iframe>")
+
+    async def robots_txt(self, request: Request) -> Response:
+        return PlainTextResponse("User-agent: *\nDisallow: /forbidden\n")
+
+    async def shelf(self, request: Request) -> Response:
+        """Link to books, to one that robots may not read, and to one that is not there."""
+        books = "".join(
+            f"<li><a href='/book?n={n}'>Book {n}</a></li>"
+            for n in range(int(request.query_params["books"]))
+        )
+        others = "<a href='/forbidden'>Kept shut</a> <a href='/lost'>Lost</a>"
+        words = "This shelf holds what was written about fire, ash, embers and the night."
+        return HTMLResponse(f"<title>Shelf</title><p>{words}</p><ul>{books}</ul><p>{others}</p>")
+
+    async def book(self, request: Request) -> Response:
+        """Be a page that is like no other of its kind."""
+        number = request.query_params["n"]
+        words = " ".join(f"word{number}x{n}" for n in range(200))
+        return HTMLResponse(f"<title>Book {number}</title><h1>Book {number}</h1><p>{words}</p>")
 
     async def late_data(self, request: Request) -> Response:
         return JSONResponse(LATE_DATA)

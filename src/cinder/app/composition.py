@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from cinder.app.browser import make_upstream, open_browsers
+from cinder.app.jobs import Net, open_jobs
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
 from cinder.config import EgressSettings, ScrapeSettings, Settings
@@ -30,10 +31,13 @@ from cinder.model.request import ProxyTier
 from cinder.model.url import host_and_port
 from cinder.services.archive import Archive
 from cinder.services.expiry import expire_forever
+from cinder.services.export import Exporter
 from cinder.services.health import Health
+from cinder.services.jobs.control import JobControl
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
 from cinder.services.scrape import ContentDefaults, ScrapeService
 from cinder.services.text_tools import TextTools
+from cinder.services.webhooks import Webhooks
 from cinder.store import Store, open_store
 
 
@@ -43,6 +47,9 @@ class App:
 
     settings: Settings
     scrape: ScrapeService
+    jobs: JobControl
+    webhooks: Webhooks
+    exporter: Exporter
     archive: Archive
     text_tools: TextTools
     health: Health
@@ -50,10 +57,13 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> AsyncIterator[App]:
+async def open_app(
+    settings: Settings, *, resolver: Resolver | None = None, works_on_jobs: bool = False
+) -> AsyncIterator[App]:
     """Open everything that requests need, and close it at the end.
 
-    `resolver` stands in for the system's name resolution.
+    `resolver` stands in for the system's name resolution. Only a process that stays works on jobs;
+    any can start them.
 
     Raises:
         SettingsError: a part cannot be built as the settings want it.
@@ -72,16 +82,30 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
             Step.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
             Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
-        sandbox = await parts.enter_async_context(_make_sandbox(settings.scrape, metrics))
+        ladder = Ladder(engines, _retry_policy(settings.scrape), SiteMemory())
+        sandbox = await parts.enter_async_context(
+            _make_sandbox(settings.scrape, metrics, settings.scrape.extract_workers)
+        )
+        metrics.watch_lanes(sandbox.count_jobs)
         pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape, metrics))
-        scrape = await parts.enter_async_context(
-            ScrapeService(
-                store=store,
-                ladder=Ladder(engines, _retry_policy(settings.scrape), SiteMemory()),
-                sandboxes=Sandboxes(pages=sandbox, pdfs=pdf_sandbox),
-                metrics=metrics,
-                defaults=_content_defaults(settings),
+        # However much jobs have to do, single scrapes do not wait behind them.
+        job_sandbox = await parts.enter_async_context(
+            _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
+        )
+        scrape, job_scrape = [
+            await parts.enter_async_context(
+                ScrapeService(
+                    store=store,
+                    ladder=ladder,
+                    sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
+                    metrics=metrics,
+                    defaults=_content_defaults(settings),
+                )
             )
+            for pages in (sandbox, job_sandbox)
+        ]
+        jobs = await parts.enter_async_context(
+            open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)
         )
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
@@ -90,6 +114,9 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
         yield App(
             settings=settings,
             scrape=scrape,
+            jobs=jobs.control,
+            webhooks=jobs.webhooks,
+            exporter=Exporter(store),
             archive=Archive(store),
             text_tools=text_tools,
             health=Health(
@@ -98,6 +125,7 @@ async def open_app(settings: Settings, *, resolver: Resolver | None = None) -> A
                     "egress": lambda: _check_listening(proxy.url),
                     "extraction": text_tools.check,
                     "browser": browsers.check,
+                    "jobs": jobs.engine.check,
                 },
                 trials={"browser": browsers.try_out},
             ),
@@ -155,9 +183,9 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         )
 
 
-def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox:
-    sandbox = ExtractionSandbox(
-        workers=scrape.extract_workers,
+def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics, workers: int) -> ExtractionSandbox:
+    return ExtractionSandbox(
+        workers=workers,
         timeout_seconds=scrape.extract_timeout_seconds,
         memory_bytes=scrape.extract_memory_bytes,
         slow=SlowLane(
@@ -167,8 +195,6 @@ def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox
         ),
         count=metrics.count_extraction,
     )
-    metrics.watch_lanes(sandbox.count_jobs)
-    return sandbox
 
 
 def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox:

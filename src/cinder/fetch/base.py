@@ -1,8 +1,10 @@
 """What it takes to be a fetch engine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cinder.errors import CinderError
 from cinder.model.document import FetchedPage, Validators
 from cinder.model.request import OWNER, Format, RenderOptions
 
@@ -26,6 +28,16 @@ class FetchTask:
     """Whether the page's images are of interest, and not its text alone."""
     wants_styles: bool = False
     """Whether to sample how the page looks; only a browser can."""
+    may_land: Callable[[str], bool] | None = None
+    """Whether a redirect to a URL may be followed; browsers follow all, and tell where they are."""
+
+
+class RedirectRefused(CinderError):
+    """The page redirects to where this request may not go."""
+
+    def __init__(self, url: str, target: str) -> None:
+        super().__init__(f"It redirects to {target}, which is not to be fetched", url=url)
+        self.target = target
 
 
 class FileFound(Exception):

@@ -18,7 +18,7 @@ from cinder.errors import (
     ScrapeFailed,
     ScrapeTimeout,
 )
-from cinder.fetch.base import FetchTask
+from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl_errors import kind_of_failure
 from cinder.fetch.gzip_members import unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
@@ -124,6 +124,8 @@ class StaticFetcher:
             target = redirect_target(url, response.status_code, response.headers.get("location"))
             if target is None:
                 return replace(_page(task.url, url, response, body), is_cut=is_cut)
+            if task.may_land is not None and not task.may_land(target):
+                raise RedirectRefused(task.url, target)
             hop_headers.keep_cookies(url, _all_values(response, "set-cookie"))
             url = target
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import structlog
 
+from cinder.services.webhook_events import JobEvents
 from cinder.store.base import Store
 
 log = structlog.get_logger()
@@ -16,7 +17,11 @@ async def expire_forever(store: Store, interval_seconds: float) -> None:
         try:
             if deleted := await store.delete_expired(datetime.now(UTC)):
                 log.info("expired versions deleted", count=deleted)
+            if dropped := await store.ledger.drop_expired(
+                datetime.now(UTC), teller_of=JobEvents.of
+            ):
+                log.info("the pages of expired jobs are no longer listed", jobs=dropped)
         # A worker's outermost loop: whatever it was, the next round may go better.
         except Exception:
-            log.exception("expired versions could not be deleted")
+            log.exception("what has expired could not be deleted")
         await asyncio.sleep(interval_seconds)

@@ -19,7 +19,7 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     """
     content = document.content
     page: dict[str, Json] = {"url": document.url, "title": (content.metadata.title or "")[:1_000]}
-    whole = _metadata(content.metadata)
+    whole = describe_metadata(content.metadata)
     page["metadata"] = fitting = fit_members(whole, max_chars // 4)
     cut = [] if fitting == whole else ["metadata"]
     markdown = content.markdown or ""
@@ -73,7 +73,8 @@ def _text(section: Section) -> Json:
     }
 
 
-def _metadata(metadata: PageMetadata) -> dict[str, Json]:
+def describe_metadata(metadata: PageMetadata) -> dict[str, Json]:
+    """Return what a page says about itself, but for what it does not say."""
     shown: dict[str, Json] = {
         "description": metadata.description,
         "language": metadata.language,

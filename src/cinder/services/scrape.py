@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Self
+from typing import Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
@@ -46,6 +46,7 @@ from cinder.services.pdf_documents import (
 from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.store.base import EntryKey, Store
+from cinder.store.ledger_base import Settlement
 
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 _GOOD_ONE_STAYS = "This was not saved: a good copy of the page is kept, and "
@@ -82,6 +83,8 @@ class ScrapeOutcome:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     change: PageChange | None = None
     """What has become of the page since it was last saved, where that was asked."""
+    is_settled: bool = False
+    """Whether what was to be written with it has been."""
 
     @property
     def warning(self) -> str | None:
@@ -93,6 +96,10 @@ class ScrapeOutcome:
     def is_removed(self) -> bool:
         """Whether the page was there before and is gone."""
         return self.change is not None and self.change.status is ChangeStatus.REMOVED
+
+
+# What a job writes in the transaction that saves a page, given what came of scraping it.
+Settle: TypeAlias = Callable[[ScrapeOutcome], Settlement]
 
 
 class ScrapeService:
@@ -116,6 +123,7 @@ class ScrapeService:
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._defaults = defaults
+        self._defaults_described = defaults.describe()
         self._clock = clock
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
         # Of the flights under way: kept alive by those who fly and those who wait.
@@ -134,8 +142,8 @@ class ScrapeService:
         Raises:
             CinderError: it could not be had; with diagnostics where anything was tried.
         """
-        _require_supported(request)
-        key = cache_key(request, self._defaults.describe())
+        require_supported(request)
+        key = cache_key(request, self._defaults_described)
         flight = (key, request.result_handling, request.timeout_ms, request.cache)
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
         joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
@@ -152,6 +160,35 @@ class ScrapeService:
                 return _for_caller(await self._fly(flight, work), request)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
+
+    async def scrape_for_job(
+        self,
+        request: ScrapeRequest,
+        settle: Settle,
+        *,
+        may_land: Callable[[str], bool] | None = None,
+    ) -> ScrapeOutcome:
+        """Do the same for a page of a job, whose fate is written down together with the page.
+
+        Nobody else's scrape is shared: the fate must be written once, by who holds the claim.
+
+        Raises:
+            CinderError: it could not be had, and nothing was written down.
+        """
+        require_supported(request)
+        key = cache_key(request, self._defaults_described)
+        log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        async with _within_timeout(request, log):
+            kept = await self._find(request, key)
+            if kept is not None and self._is_fresh(kept, request):
+                outcome = self._answer_from_cache(kept, request)
+            else:
+                job = _JobPage(settle, may_land)
+                found = await self._scrape_web(request, key, kept, log, job)
+                outcome = _for_caller(found, request)
+        if not outcome.is_settled:
+            await self._store.ledger.settle(settle(outcome), outcome.saved)
+        return outcome
 
     async def _fly(
         self, flight: Hashable, work: Callable[[], Awaitable[ScrapeOutcome]]
@@ -193,12 +230,20 @@ class ScrapeService:
         )
 
     async def _scrape_web(
-        self, request: ScrapeRequest, key: str, stale: SavedDocument | None, log: AttemptLog
+        self,
+        request: ScrapeRequest,
+        key: str,
+        stale: SavedDocument | None,
+        log: AttemptLog,
+        job: "_JobPage | None" = None,
     ) -> ScrapeOutcome:
         with _explaining(request, log):
             started = time.monotonic()
             stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
-            page = await self._ladder.fetch(_fetch_task(request, stale), log)
+            task = _fetch_task(request, stale)
+            if job is not None:
+                task = replace(task, may_land=job.may_land)
+            page = await self._ladder.fetch(task, log)
             if stale is not None and _is_confirmed(stale.document, page):
                 change = await self._track(stale.document, request)
                 answer = await self._answer_revalidated(stale, request, log)
@@ -206,16 +251,19 @@ class ScrapeService:
             document = await self._make_document(page, request, started)
             change = await self._track(document, request)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
-            if outcome.is_removed:
+            if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
-            document, saved = await self._keep(document, request, key)
-            return replace(outcome, document=document, saved=saved)
+            settlement = job.settle(outcome) if job is not None else None
+            document, saved = await self._keep(document, request, key, settlement)
+            return replace(
+                outcome, document=document, saved=saved, is_settled=settlement is not None
+            )
 
     async def _track(self, document: Document, request: ScrapeRequest) -> PageChange | None:
         return await self._changes.track(document, request, self._content_key(request))
 
     def _content_key(self, request: ScrapeRequest) -> str:
-        return content_key(request, self._defaults.describe())
+        return content_key(request, self._defaults_described)
 
     async def _make_document(
         self, page: FetchedPage, request: ScrapeRequest, started: float
@@ -295,12 +343,9 @@ class ScrapeService:
         return replace(self._answer_from_cache(current, request), diagnostics=log.diagnostics)
 
     async def _keep(
-        self, document: Document, request: ScrapeRequest, key: str
+        self, document: Document, request: ScrapeRequest, key: str, settlement: Settlement | None
     ) -> tuple[Document, SavedDocument | None]:
-        """Save a document that is an answer, if it is to be saved; never over a better one."""
-        is_answer = document.verdict.kind not in _FAILURES
-        if request.result_handling is ResultHandling.RETURN_ONLY or not is_answer:
-            return document, None
+        """Save a document, but never over a better one."""
         entry = EntryKey(
             cache_key=key,
             options=describe_options(request),
@@ -310,8 +355,8 @@ class ScrapeService:
             content_key=self._content_key(request) if is_comparable(document, request) else None,
         )
         if document.verdict.kind is VerdictKind.OK:
-            return document, await self._store.save(document, entry)
-        saved = await self._store.save_unless_good(document, entry)
+            return document, await self._store.save(document, entry, settlement)
+        saved = await self._store.save_unless_good(document, entry, settlement)
         if saved is None:
             is_tracking = Format.CHANGE_TRACKING in request.formats
             way = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
@@ -320,7 +365,13 @@ class ScrapeService:
         return document, saved
 
 
-def _require_supported(request: ScrapeRequest) -> None:
+def require_supported(request: ScrapeRequest) -> None:
+    """Return if what is asked for can be done at all.
+
+    Raises:
+        Unsupported: it cannot.
+        InvalidRequest: its options contradict each other.
+    """
     check_mode(request)
     if request.extract is not None:
         raise Unsupported(
@@ -328,6 +379,19 @@ def _require_supported(request: ScrapeRequest) -> None:
             "from the content.",
             url=request.url,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _JobPage:
+    """What a job wants of a page's scrape."""
+
+    settle: Settle
+    may_land: Callable[[str], bool] | None
+
+
+def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:
+    is_answer = document.verdict.kind not in _FAILURES
+    return is_answer and request.result_handling is not ResultHandling.RETURN_ONLY
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:

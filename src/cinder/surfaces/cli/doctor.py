@@ -23,6 +23,7 @@ _MENDING = {
     "database": "Check store.url (CINDER_STORE__URL) and that the database runs.",
     "egress": "Check the rules in egress.allow (CINDER_EGRESS__ALLOW) and free loopback ports.",
     "browser": "Pages that need no browser can be scraped without one.",
+    "jobs": "Batches and crawls wait until then; check store.url (CINDER_STORE__URL).",
     "extraction": "Reinstall cinder (`make setup`), or raise scrape.extract-memory-bytes.",
 }
 
@@ -37,7 +38,7 @@ class Line:
 
 
 def doctor() -> None:
-    """Check settings, database, egress, extraction, browser and server."""
+    """Check settings, database, egress, extraction, browser, jobs and server."""
     from cinder.config import read_settings
 
     settings = read_settings()
@@ -87,7 +88,8 @@ async def _check_parts(settings: "Settings") -> list[Line]:
             findings = await app.health.try_out()
     except CinderError as error:
         unchecked = (
-            Line(part, "not checked", is_fine=False) for part in ("egress", "extraction", "browser")
+            Line(part, "not checked", is_fine=False)
+            for part in ("egress", "extraction", "browser", "jobs")
         )
         reason = f"{error.message.rstrip('.')}. {_MENDING['database']}"
         return [Line("database", reason, is_fine=False), *unchecked]

@@ -1,0 +1,112 @@
+"""Jobs, built from the settings: who starts them, who is woken, and who works on them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cinder.app.values import reading_settings
+from cinder.background import BackgroundTasks
+from cinder.config import JobsSettings, Settings
+from cinder.egress import ForwardProxy
+from cinder.fetch.base import Fetcher
+from cinder.fetch.posting import Poster
+from cinder.jobs import Engine, engine_for
+from cinder.jobs.attendants import Attendants
+from cinder.jobs.sweeper import SWEEP_SECONDS, Sweeper
+from cinder.services.jobs.control import JobControl, JobLimits
+from cinder.services.jobs.courtesy import Courtesy
+from cinder.services.jobs.page_runner import PageRunner, RunLimits
+from cinder.services.jobs.robots import RobotsKeeper
+from cinder.services.jobs.seeds import SitemapReader
+from cinder.services.jobs.works import Works
+from cinder.services.scrape import ScrapeService
+from cinder.services.webhook_events import JobEvents
+from cinder.services.webhooks import DeliveryLimits, Webhooks
+from cinder.store import Store
+from cinder.store.ledger_base import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """The ways out: what fetches robots.txt and sitemaps, and what events leave through."""
+
+    fetcher: Fetcher
+    proxy: ForwardProxy
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJobs:
+    """What callers need to start jobs, and health checks to know of them."""
+
+    control: JobControl
+    engine: Engine
+    webhooks: Webhooks
+
+
+@asynccontextmanager
+async def open_jobs(
+    settings: Settings, store: Store, scraper: ScrapeService, net: Net, *, works: bool
+) -> AsyncIterator[OpenJobs]:
+    """Open what starts jobs and, in a process that works, what works on them and tells of them."""
+    jobs, ledger = settings.jobs, store.ledger
+    async with AsyncExitStack() as parts:
+        with reading_settings():
+            engine = engine_for(settings.store_url, heartbeat_seconds=jobs.lease_seconds)
+        await parts.enter_async_context(engine)
+        # Often enough for a dead worker's job to be found in its second lease period.
+        seconds = min(SWEEP_SECONDS, jobs.lease_seconds / 2)
+        sweeper = Sweeper(ledger, engine, seats=jobs.workers_per_job, seconds=seconds)
+        poster = await parts.enter_async_context(_make_poster(settings, net.proxy))
+        limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
+        webhooks = Webhooks(store.outbox, poster, limits)
+        if works:
+            runner = _make_runner(jobs, ledger, scraper, net.fetcher)
+            attendants = Attendants(
+                ledger, engine, runner.attend, sweeper=sweeper, teller_of=JobEvents.of
+            )
+            tasks = await parts.enter_async_context(BackgroundTasks())
+            tasks.start(attendants.run(slots=jobs.slots))
+            tasks.start(webhooks.deliver_forever())
+            parts.callback(tasks.cancel_all)
+        control = JobControl(ledger, sweeper.wake, _job_limits(jobs))
+        yield OpenJobs(control, engine, webhooks)
+
+
+def _make_poster(settings: Settings, proxy: ForwardProxy) -> Poster:
+    webhooks = settings.webhooks
+    return Poster(
+        proxy,
+        max_concurrency=webhooks.concurrency,
+        timeout_seconds=webhooks.timeout_seconds,
+        ca_file=settings.egress.ca_file,
+    )
+
+
+def _make_runner(
+    jobs: JobsSettings, ledger: Ledger, scraper: ScrapeService, fetcher: Fetcher
+) -> PageRunner:
+    robots = RobotsKeeper(ledger, fetcher)
+    courtesy = Courtesy(ledger, robots, delay_ms=jobs.host_delay_ms)
+    sitemaps = SitemapReader(robots, fetcher, courtesy.rest)
+    works = Works(ledger, sitemaps, page_timeout_ms=jobs.page_timeout_ms)
+    return PageRunner(ledger, scraper, courtesy, works.of, _run_limits(jobs))
+
+
+def _run_limits(jobs: JobsSettings) -> RunLimits:
+    return RunLimits(
+        concurrency=jobs.concurrency,
+        host_concurrency=jobs.host_concurrency,
+        lease_seconds=jobs.lease_seconds,
+        slice_seconds=jobs.slice_seconds,
+        look_seconds=min(1, jobs.lease_seconds / 3),
+    )
+
+
+def _job_limits(jobs: JobsSettings) -> JobLimits:
+    return JobLimits(
+        retention=timedelta(hours=jobs.retention_hours),
+        max_open=jobs.max_open,
+        max_batch_urls=jobs.max_batch_urls,
+        max_pages=jobs.max_pages,
+    )

@@ -1,0 +1,186 @@
+"""The pages of a job with all that is kept of them, in the order in which they were settled."""
+
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from cinder.errors import CacheFailed
+from cinder.model.document import Document, Json, Source
+from cinder.model.job import Fate, Job, LedgerPage
+from cinder.model.saved import SavedDocument, format_timestamp, parse_saved_uri
+from cinder.services.page_json import describe_metadata
+from cinder.store.base import Store
+
+LISTED_AT_ONCE = 200
+
+# What a reader of errors wants to know of; the ledger tells the rest.
+ERROR_FATES = (Fate.FAILED, Fate.DISALLOWED)
+
+_GONE = "The saved page is gone: it has expired or was deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPage:
+    """A URL of a job's ledger, with the document that was saved of it."""
+
+    entry: LedgerPage
+    saved: SavedDocument | None
+
+    @property
+    def document(self) -> Document | None:
+        """What was saved."""
+        return None if self.saved is None else self.saved.document
+
+    @property
+    def final_url(self) -> str | None:
+        """Where the page was found."""
+        return None if self.document is None else self.document.final_url
+
+    @property
+    def title(self) -> str | None:
+        """The page's title."""
+        found = None if self.document is None else self.document.content.metadata.title
+        return self.entry.title or found
+
+    @property
+    def status_code(self) -> int | None:
+        """The HTTP status."""
+        found = None if self.document is None else self.document.status_code
+        return found if self.entry.status_code is None else self.entry.status_code
+
+    @property
+    def verdict(self) -> str | None:
+        """What the fetch really got."""
+        found = None if self.document is None else str(self.document.verdict.kind)
+        return self.entry.verdict or found
+
+    @property
+    def fetched_at(self) -> datetime | None:
+        """When the page was saved; where it was not, when its URL got its fate.
+
+        Not when it was scraped: a page that its origin confirms counts as scraped anew.
+        """
+        return self.entry.finished_at if self.saved is None else self.saved.version.saved_at
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no page, where there is none."""
+        if self.saved is None and self.entry.fate is Fate.FETCHED:
+            return _GONE
+        return self.entry.reason or None
+
+    @property
+    def raw(self) -> str | bytes | None:
+        """What the server sent: the file itself, or the page decoded to text."""
+        document = self.document
+        if document is None:
+            return None
+        file = document.media or document.original
+        return document.content.text if file is None else file.data
+
+    @property
+    def markdown(self) -> str | None:
+        """The page as markdown."""
+        return None if self.document is None else self.document.content.markdown
+
+    @property
+    def html(self) -> str | None:
+        """The page's cleaned HTML, where the job was asked for it."""
+        return None if self.document is None else self.document.content.html
+
+    @property
+    def size(self) -> int:
+        """About how much memory the page takes."""
+        bodies = (self.raw, self.markdown, self.html)
+        return sum(len(body) for body in bodies if body) + 1_000
+
+
+def describe_page(page: ExportedPage) -> dict[str, Json]:
+    """Return all that is known of a page but its bodies."""
+    document, fetched_at = page.document, page.fetched_at
+    return {
+        "url": page.entry.url,
+        "finalUrl": page.final_url,
+        "title": page.title,
+        "statusCode": page.status_code,
+        "verdict": page.verdict,
+        "depth": page.entry.depth,
+        "fetchedAt": None if fetched_at is None else format_timestamp(fetched_at),
+        "contentType": None if document is None else document.content_type,
+        "fate": page.entry.fate,
+        "reason": page.reason,
+        "metadata": None if document is None else describe_document(document),
+        "savedUris": {str(parse_saved_uri(uri)[1]): uri for uri in page.entry.uris},
+    }
+
+
+def describe_document(document: Document) -> dict[str, Json]:
+    """Return what a page says about itself, and how it was got."""
+    content = document.content
+    more: dict[str, Json] = {
+        "jsonLd": list(content.metadata.json_ld),
+        "pageCount": content.metadata.page_count,
+        "wordCount": content.word_count,
+        "tokenCount": content.token_count,
+        "source": document.source,
+        "strategy": document.strategy,
+        "rawIs": tell_raw(document),
+        "verdictEvidence": document.verdict.evidence,
+        "isCut": document.is_cut,
+        "etag": document.validators.etag,
+        "lastModified": document.validators.last_modified,
+        "warnings": list(content.warnings),
+    }
+    return describe_metadata(content.metadata) | {n: v for n, v in more.items() if v}
+
+
+def tell_raw(document: Document) -> str | None:
+    """Return what the raw body is to what the server sent; None where there is none."""
+    if document.media or document.original:
+        return "the bytes as they came"
+    if document.content.text is None:
+        return None
+    if document.source is Source.BROWSER:
+        return "the page as a browser had it after its scripts had run, as UTF-8"
+    return "the text as it came, decoded and written again as UTF-8"
+
+
+async def count_wanted(store: Store, job: Job, fates: Collection[Fate]) -> int:
+    """Return how many URLs of a job have one of these fates."""
+    counts = await store.ledger.count_pages(job.id)
+    return sum(counts.fates.get(fate, 0) for fate in fates)
+
+
+async def read_pages(
+    store: Store, job: Job, fates: Collection[Fate], total: int
+) -> AsyncIterator[ExportedPage]:
+    """Yield the first pages of a job that have one of these fates, each once.
+
+    Raises:
+        CacheFailed: they could not be read, or were deleted meanwhile.
+    """
+    before: set[int] = set()
+    for offset in range(0, total, LISTED_AT_ONCE):
+        limit = min(LISTED_AT_ONCE, total - offset)
+        listed = await store.ledger.list_pages(job.id, fates, offset=offset, limit=limit)
+        if len(listed) < limit:
+            raise CacheFailed(
+                f"The pages of job {job.id} were deleted while they were exported: it has expired"
+            )
+        for entry in listed:
+            # A worker whose clock is behind may add one among those that were listed, and so
+            # push the last of them into this list.
+            if entry.id not in before:
+                yield ExportedPage(entry, await _find(store, job, entry))
+        before = {entry.id for entry in listed}
+
+
+async def _find(store: Store, job: Job, entry: LedgerPage) -> SavedDocument | None:
+    if not entry.uris:
+        return None
+    version, _ = parse_saved_uri(entry.uris[0])
+    saved = await store.find_version(version, job.owner)
+    if saved is None:
+        return None
+    # Pictures are not exported, and a batch of pages with them would take much memory.
+    return replace(saved, document=replace(saved.document, screenshot=None, actions=()))

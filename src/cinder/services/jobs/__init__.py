@@ -1,0 +1,1 @@
+"""Batches and crawls: jobs whose every page is scraped as any other page is."""

@@ -1,0 +1,308 @@
+"""Starting, watching and stopping batches and crawls."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+
+from cinder.crawl.addresses import FINGERPRINT_BYTES, read_address
+from cinder.crawl.scope import Scope
+from cinder.errors import (
+    BatchExpired,
+    BatchNotFound,
+    CinderError,
+    CrawlExpired,
+    CrawlNotFound,
+    FieldProblem,
+    InvalidRequest,
+    Overloaded,
+)
+from cinder.model.document import Json
+from cinder.model.job import (
+    Fate,
+    Job,
+    JobCounts,
+    JobKind,
+    JobStatus,
+    LedgerPage,
+    NewJob,
+    NewPage,
+)
+from cinder.model.request import ResultHandling, ScrapeRequest
+from cinder.model.url import origin_of, parse_web_url
+from cinder.model.webhook import WebhookTarget, write_target
+from cinder.services.cache_key import without_fragment
+from cinder.services.jobs.specs import CrawlSpec, batch_request, request_to_json
+from cinder.services.jobs.work import new_page
+from cinder.services.off_loop import off_loop
+from cinder.services.scrape import require_supported
+from cinder.services.webhook_events import JobEvents
+from cinder.services.webhook_targets import SPEC_KEY
+from cinder.store.ledger_base import Ledger
+
+ERRORS = (Fate.FAILED, Fate.DISALLOWED)
+_ID_BYTES = 12
+# Longer than a page's result takes to be written, and than the clocks of workers differ.
+_SETTLED_AFTER = timedelta(seconds=1)
+_NOT_FOUND: dict[JobKind, type[CinderError]] = {
+    JobKind.BATCH: BatchNotFound,
+    JobKind.CRAWL: CrawlNotFound,
+}
+_EXPIRED: dict[JobKind, type[CinderError]] = {
+    JobKind.BATCH: BatchExpired,
+    JobKind.CRAWL: CrawlExpired,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits:
+    """How much work may be taken on, and for how long it is kept."""
+
+    retention: timedelta = timedelta(hours=24)
+    max_open: int = 1_000
+    """Jobs that are not over; further ones are refused."""
+    max_batch_urls: int = 10_000
+    max_pages: int = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStart:
+    """A batch that was started, and what of its list was not as it should be."""
+
+    job: Job
+    duplicates: int = 0
+    invalid: tuple[FieldProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobReport:
+    """How far a job has come."""
+
+    job: Job
+    counts: JobCounts
+
+    @property
+    def found(self) -> int:
+        """The pages that belong to the job: all URLs but those outside its scope."""
+        fates = self.counts.fates
+        others = sum(fates.get(fate, 0) for fate in (Fate.OUTSIDE, Fate.TRAP, Fate.DUPLICATE))
+        return self.counts.queued + self.counts.leased + sum(fates.values()) - others
+
+    @property
+    def finished(self) -> int:
+        """The pages that have been dealt with, failures included."""
+        return self.fetched + self.errors
+
+    @property
+    def fetched(self) -> int:
+        """The pages that were got."""
+        return self.counts.fates.get(Fate.FETCHED, 0)
+
+    @property
+    def errors(self) -> int:
+        """The pages that could not be had."""
+        return sum(self.counts.fates.get(fate, 0) for fate in ERRORS)
+
+    @property
+    def progress(self) -> float:
+        """How much of the job is done, in percent; what is yet to be found is not known."""
+        if self.job.status is JobStatus.COMPLETED:
+            return 100.0
+        whole = min(self.found, self.job.max_pages + self.counts.fates.get(Fate.FAILED, 0))
+        return min(100.0, round(100 * self.finished / whole, 1)) if whole else 0.0
+
+
+class JobControl:
+    """What a caller can do with batches and crawls."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        wake: Callable[[str], Awaitable[None]],
+        limits: JobLimits,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._ledger = ledger
+        self._wake = wake
+        self._limits = limits
+        self._clock = clock
+
+    async def start_crawl(
+        self,
+        spec: CrawlSpec,
+        caller: str,
+        idempotency_key: str | None = None,
+        webhook: WebhookTarget | None = None,
+    ) -> Job:
+        """Start to explore a site.
+
+        Raises:
+            InvalidRequest: its patterns are not such, or it would have too many pages.
+            Overloaded: too many jobs are under way.
+        """
+        await self._require_room()
+        start = read_address(spec.url)
+        if start is None:
+            raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
+        # It says what is wrong with the patterns. The first takes a while: it reads a long list.
+        await asyncio.to_thread(Scope, start, spec.scope)
+        if spec.max_pages > self._limits.max_pages:
+            problem = FieldProblem("maxPages", f"At most {self._limits.max_pages}")
+            raise InvalidRequest(problems=(problem,))
+        written = _with_webhook(spec.to_json(), webhook)
+        job = self._new_job(JobKind.CRAWL, written, caller, idempotency_key, spec.max_pages)
+        return await self._start(job, [new_page(start)], is_seeded=False)
+
+    async def start_batch(
+        self,
+        urls: Sequence[str],
+        request: ScrapeRequest,
+        idempotency_key: str | None = None,
+        webhook: WebhookTarget | None = None,
+    ) -> BatchStart:
+        """Start to scrape many URLs by the options of one request.
+
+        Raises:
+            InvalidRequest: none of them is a URL, there are too many, or nothing would be kept.
+            Unsupported: none of them could be scraped by these options.
+            Overloaded: too many jobs are under way.
+        """
+        self._check_batch(urls, request)
+        require_supported(request)
+        await self._require_room()
+        pages, invalid = await off_loop(sum(map(len, urls)), _read_urls, urls)
+        if len(invalid) == len(urls):
+            raise InvalidRequest(problems=tuple(invalid[:20]))
+        written: dict[str, Json] = {"request": request_to_json(batch_request(request))}
+        spec = _with_webhook(written, webhook)
+        job = self._new_job(JobKind.BATCH, spec, request.caller, idempotency_key, len(pages))
+        started = await self._start(job, list(pages.values()), is_seeded=True)
+        return BatchStart(job=started, duplicates=len(urls) - len(pages), invalid=tuple(invalid))
+
+    async def find(self, job_id: str, kind: JobKind, caller: str) -> Job:
+        """Return a job of the caller's.
+
+        Raises:
+            CinderError: there is none, or it has expired: the code of its kind says which.
+        """
+        # What no id looks like is not asked for: databases refuse some characters.
+        is_one = job_id.startswith(kind) and job_id.isascii() and job_id.isprintable()
+        job = await self._ledger.find_job(job_id) if is_one else None
+        if job is None or job.kind is not kind or job.owner != caller:
+            raise _NOT_FOUND[kind](f"There is no {kind} {job_id[:100]!r}")
+        if job.is_expired or job.expires_at <= self._clock():
+            raise _EXPIRED[kind](
+                f"The {kind} {job_id} has expired: its pages are no longer listed. "
+                "Saved pages can still be read by their URIs."
+            )
+        return job
+
+    async def report(self, job: Job) -> JobReport:
+        """Return how far a job has come."""
+        return JobReport(job=job, counts=await self._ledger.count_pages(job.id))
+
+    async def list_pages(
+        self, job: Job, fates: Collection[Fate] | None, *, offset: int, limit: int
+    ) -> list[LedgerPage]:
+        """Return URLs of a job with these fates, in the order they got them; None for all.
+
+        While the job goes on, what became of a URL shows a moment later: by then nothing can come
+        in before it, and whoever reads part by part misses nothing and reads nothing twice.
+        """
+        until = None if job.status.is_over else self._clock() - _SETTLED_AFTER
+        return await self._ledger.list_pages(job.id, fates, offset=offset, limit=limit, until=until)
+
+    async def list_jobs(
+        self, caller: str, kind: JobKind | None = None, *, limit: int = 100
+    ) -> list[Job]:
+        """Return the caller's jobs that have not expired, newest first; of one kind, or of all."""
+        jobs = await self._ledger.list_jobs(caller, kind, limit=limit)
+        now = self._clock()
+        return [job for job in jobs if not job.is_expired and job.expires_at > now]
+
+    async def take_up(self, job: Job) -> None:
+        """Have a job looked after at once, rather than when its last worker is given up."""
+        if not job.status.is_over:
+            await self._wake(job.id)
+
+    async def cancel(self, job: Job) -> Job:
+        """Stop a job; one that is over stays as it is."""
+        teller = JobEvents.of(job)
+        await self._ledger.finish_job(job.id, JobStatus.CANCELLED, teller=teller)
+        return await self._ledger.find_job(job.id) or job
+
+    def _check_batch(self, urls: Sequence[str], request: ScrapeRequest) -> None:
+        problem = None
+        if not urls:
+            problem = FieldProblem("urls", "At least one URL is needed")
+        elif len(urls) > self._limits.max_batch_urls:
+            problem = FieldProblem("urls", f"At most {self._limits.max_batch_urls} URLs")
+        elif request.result_handling is ResultHandling.RETURN_ONLY:
+            problem = FieldProblem(
+                "resultHandling", "A batch keeps what it scrapes: use saveOnly or saveAndReturn"
+            )
+        if problem is not None:
+            raise InvalidRequest(problems=(problem,))
+
+    async def _require_room(self) -> None:
+        """Return if another job may be started; asked before any work is done for it."""
+        if await self._ledger.count_open() >= self._limits.max_open:
+            raise Overloaded(
+                f"{self._limits.max_open} jobs are under way, as many as this server takes on. "
+                "Wait until one is done, or cancel one."
+            )
+
+    def _new_job(
+        self, kind: JobKind, spec: dict[str, Json], caller: str, key: str | None, max_pages: int
+    ) -> NewJob:
+        return NewJob(
+            id=f"{kind}-{secrets.token_hex(_ID_BYTES)}",
+            kind=kind,
+            owner=caller,
+            spec=spec,
+            expires_at=self._clock() + self._limits.retention,
+            max_pages=max_pages,
+            idempotency_key=key,
+        )
+
+    async def _start(self, job: NewJob, pages: Sequence[NewPage], *, is_seeded: bool) -> Job:
+        started = await self._ledger.add_job(job, pages, is_seeded=is_seeded)
+        if started.id != job.id and started.expires_at <= self._clock():
+            raise _EXPIRED[job.kind](
+                f"The idempotency key is that of {started.id}, which has expired. Use another key."
+            )
+        if not started.status.is_over:
+            await self._wake(started.id)
+        return started
+
+
+def _with_webhook(spec: dict[str, Json], webhook: WebhookTarget | None) -> dict[str, Json]:
+    return spec if webhook is None else {**spec, SPEC_KEY: write_target(webhook)}
+
+
+def _read_urls(urls: Sequence[str]) -> tuple[dict[bytes, NewPage], list[FieldProblem]]:
+    """Return the pages of a batch, each once, and what is wrong with those that are none."""
+    pages: dict[bytes, NewPage] = {}
+    invalid: list[FieldProblem] = []
+    for number, text in enumerate(urls):
+        try:
+            url = without_fragment(parse_web_url(text))
+            page = NewPage(url=url, fingerprint=_fingerprint(url), host=origin_of(url))
+        except ValueError as error:
+            invalid.append(FieldProblem(f"urls[{number}]", str(error)))
+            page = NewPage(
+                url=text,
+                fingerprint=_fingerprint(text),
+                host="",
+                fate=Fate.FAILED,
+                reason=str(error),
+            )
+        pages.setdefault(page.fingerprint, page)
+    return pages, invalid
+
+
+def _fingerprint(url: str) -> bytes:
+    encoded = url.encode("utf-8", "surrogatepass")
+    return blake2b(encoded, digest_size=FINGERPRINT_BYTES).digest()

@@ -1,0 +1,316 @@
+"""Works on a job's pages: claims some, scrapes them side by side, and claims more."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+import structlog
+
+from cinder.background import BackgroundTasks
+from cinder.errors import CacheFailed, CinderError, Overloaded
+from cinder.fetch.base import RedirectRefused
+from cinder.model.job import Claim, Fate, Job, Lease, LeaseLimits, PageResult
+from cinder.services.jobs.courtesy import Courtesy, TryAgain
+from cinder.services.jobs.work import Reading, Work, uris_of
+from cinder.services.scrape import ScrapeOutcome, ScrapeService
+from cinder.services.webhook_events import JobEvents
+from cinder.store.ledger_base import LeaseLost, Ledger, Settlement
+from cinder.store.outbox_base import Teller
+
+_MAX_WAIT_SECONDS = 5.0
+_MAX_REASON_CHARS = 1_000
+
+_STALE = "work on a job stood still for longer than its leases last: its pages are left to others"
+
+log = structlog.get_logger()
+
+WorkOf: TypeAlias = Callable[[Job], Awaitable[Work]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """How much one process does at once, and for how long before it looks up."""
+
+    concurrency: int = 8
+    """Pages of one job at once."""
+    host_concurrency: int = 4
+    """Pages of one host at once, by all processes together."""
+    lease_seconds: float = 30
+    slice_seconds: float = 10
+    look_seconds: float = 1
+    """How often a job is looked at for having been cancelled."""
+
+
+class PageRunner:
+    """Looks after jobs, a slice of time each."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        scraper: ScrapeService,
+        courtesy: Courtesy,
+        work_of: WorkOf,
+        limits: RunLimits,
+    ) -> None:
+        self._ledger = ledger
+        self._scraper = scraper
+        self._courtesy = courtesy
+        self._work_of = work_of
+        self._limits = limits
+
+    async def attend(self, job_id: str) -> float | None:
+        """Work on a job for a while; return in how many seconds to go on, None when it is over."""
+        job = await self._ledger.find_job(job_id)
+        if job is None or job.status.is_over:
+            return None
+        work = await self._work_of(job)
+        async with BackgroundTasks() as tasks:
+            session = _Session(job, work, self._limits, tasks)
+            try:
+                return await self._run(session)
+            finally:
+                # Others need not wait for the leases of a worker that ends in good order.
+                await self._ledger.release(await session.stop())
+
+    async def _run(self, session: "_Session") -> float | None:
+        lease = Lease()
+        while True:
+            if session.wants_more:
+                lease = await self._ledger.lease(
+                    session.job.id, session.lease_limits, teller=session.teller
+                )
+                for claim in lease.claims:
+                    session.start(claim, self._scrape(claim, session))
+                session.pause((lease.wait_ms or 0) / 1000)
+            if lease.is_over and not session.is_busy:
+                await session.work.end()
+                return None
+            if not session.is_busy:
+                return min((lease.wait_ms or 0) / 1000, _MAX_WAIT_SECONDS)
+            await session.wait()
+            if session.is_stale:
+                log.warning(_STALE, job=session.job.id)
+                return 0
+            lease = Lease()  # what was claimed, or found, since may have changed what it said
+            if session.is_time_to_look and not await self._look_after(session):
+                return None
+
+    async def _look_after(self, session: "_Session") -> bool:
+        """Keep the leases, and tell whether the job still is to be worked on."""
+        started = time.monotonic()
+        await self._ledger.renew(session.claims, self._limits.lease_seconds)
+        session.looked(started)
+        job = await self._ledger.find_job(session.job.id)
+        return job is not None and not job.status.is_over
+
+    async def _scrape(self, claim: Claim, session: "_Session") -> None:
+        """Scrape one page and write down what became of it."""
+        work, page = session.work, _Page(claim)
+        try:
+            reason = await self._courtesy.judge(claim)
+            await session.seed(claim)
+            if reason:
+                result = PageResult(fate=Fate.DISALLOWED, reason=reason)
+                await self._settle(claim, result, session)
+                return
+            await self._courtesy.begin(claim)
+            session.require_lease(claim)
+            outcome = await self._scraper.scrape_for_job(
+                work.request(claim),
+                partial(self._settlement, page, session),
+                may_land=lambda url: self._refuse_landing(claim, work, url) is None,
+            )
+            if page.reading is not None:
+                work.settled(page.reading)
+            await self._courtesy.note(claim, outcome)
+        except RedirectRefused as refused:
+            where = self._refuse_landing(claim, work, refused.target)
+            await self._settle(claim, where or PageResult(fate=Fate.OUTSIDE), session)
+        except TryAgain as again:
+            await self._courtesy.come_back_later(claim, again)
+        except Overloaded:
+            await self._ledger.release([claim])
+        except LeaseLost as lost:
+            log.info("a page's lease was lost", job=claim.job_id, url=claim.url, error=str(lost))
+        except CacheFailed:
+            raise  # nothing can be written down: the whole slice ends, and is tried again
+        except CinderError as error:
+            reason = error.message[:_MAX_REASON_CHARS]
+            result = PageResult(fate=Fate.FAILED, reason=reason, verdict=error.verdict)
+            await self._settle(claim, result, session)
+        # A worker's loop: whatever it was, it came of this page, and the others go on.
+        except Exception as error:
+            log.exception("work on a page failed", job=claim.job_id, url=claim.url)
+            reason = f"an error of cinder's, which its log explains ({type(error).__name__})"
+            await self._settle(claim, PageResult(fate=Fate.FAILED, reason=reason), session)
+
+    def _settlement(self, page: "_Page", session: "_Session", outcome: ScrapeOutcome) -> Settlement:
+        claim, work = page.claim, session.work
+        self._courtesy.check(claim, outcome)
+        refused = self._refuse_landing(claim, work, outcome.document.final_url)
+        reading = Reading(result=refused) if refused else work.read(claim, outcome)
+        page.reading = reading
+        return self._ledger.settlement(
+            claim,
+            lambda saved: replace(reading.result, uris=uris_of(saved)),
+            reading.found,
+            is_near=reading.is_near,
+            teller=session.teller,
+        )
+
+    def _refuse_landing(self, claim: Claim, work: Work, url: str) -> PageResult | None:
+        """Return the fate of a page that redirects to where the job may not go; else None."""
+        if url == claim.url:
+            return None
+        if reason := work.refuse_landing(claim, url):
+            return PageResult(fate=Fate.OUTSIDE, reason=f"it redirects to {url}: {reason}")
+        if reason := self._courtesy.refuse_landing(url):
+            return PageResult(fate=Fate.DISALLOWED, reason=f"it redirects to {url}: {reason}")
+        return None
+
+    async def _settle(self, claim: Claim, result: PageResult, session: "_Session") -> None:
+        settlement = self._ledger.settlement(claim, lambda _: result, teller=session.teller)
+        with suppress(LeaseLost):
+            await self._ledger.settle(settlement)
+
+
+@dataclass(slots=True)
+class _Page:
+    """A claimed page, and what was read on it once it was there."""
+
+    claim: Claim
+    reading: Reading | None = None
+
+
+@dataclass(slots=True)
+class _Session:
+    """What of one job is under way in this process."""
+
+    job: Job
+    work: Work
+    limits: RunLimits
+    tasks: BackgroundTasks
+    teller: Teller | None = None
+    """Who tells the job's webhook."""
+    _running: dict[asyncio.Task[None], Claim] = field(default_factory=dict)
+    _failure: Exception | None = None
+    _until: float = 0
+    _next_lease: float = 0
+    _next_look: float = 0
+    _looked_at: float = 0
+    _is_seeded: bool = False
+
+    def __post_init__(self) -> None:
+        self._is_seeded = self.job.is_seeded
+        self._until = time.monotonic() + self.limits.slice_seconds
+        self.teller = JobEvents.of(self.job)
+        self.looked(time.monotonic())
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the leases may have run out, as after a process was frozen: others ask now."""
+        return time.monotonic() - self._looked_at >= self.limits.lease_seconds
+
+    def require_lease(self, claim: Claim) -> None:
+        """Return if a page may still be asked for.
+
+        Raises:
+            LeaseLost: its lease may have run out.
+        """
+        if self.is_stale:
+            raise LeaseLost(url=claim.url)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The pages under way."""
+        return list(self._running.values())
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is under way."""
+        return bool(self._running)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether it is time to claim pages: not one by one, which would cost a claim for each."""
+        now = time.monotonic()
+        return self._has_room and self._next_lease <= now < self._until
+
+    @property
+    def is_time_to_look(self) -> bool:
+        """Whether the job is to be looked at again."""
+        return time.monotonic() >= self._next_look
+
+    @property
+    def lease_limits(self) -> LeaseLimits:
+        """What may be claimed now."""
+        return LeaseLimits(
+            count=self.limits.concurrency - len(self._running),
+            seconds=self.limits.lease_seconds,
+            host_concurrency=self.limits.host_concurrency,
+            least_delay_ms=self.work.least_delay_ms,
+        )
+
+    def start(self, claim: Claim, work: Coroutine[None, None, None]) -> None:
+        """Work on a page beside the others."""
+        self._running[self.tasks.start(self._guarded(work))] = claim
+
+    async def seed(self, claim: Claim) -> None:
+        """Look for the URLs that the job begins with, where the claim is its start's, and once.
+
+        Whoever holds the start page does it: until that has its fate there is nothing else to
+        claim, so that one worker seeds, and the site's limits hold for its sitemaps as well.
+        """
+        if claim.depth == 1 and not self._is_seeded:
+            await self.work.seed()
+            self._is_seeded = True
+
+    def pause(self, seconds: float) -> None:
+        """Claim nothing for some time, or until a page is done."""
+        self._next_lease = time.monotonic() + seconds
+
+    def looked(self, at: float) -> None:
+        """Note when the job was looked at and its leases were renewed."""
+        self._looked_at = at
+        self._next_look = time.monotonic() + self.limits.look_seconds
+
+    async def wait(self) -> None:
+        """Return when something is done, or it is time to look or to claim.
+
+        Raises:
+            Exception: what a page's task could not handle.
+        """
+        now = time.monotonic()
+        may_claim = self._has_room and self._next_lease < self._until
+        wake = min(self._next_look, self._next_lease) if may_claim else self._next_look
+        done, _ = await asyncio.wait(
+            self._running, timeout=max(wake - now, 0.01), return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            self._running.pop(task, None)
+            self._next_lease = 0
+        if self._failure is not None:
+            raise self._failure
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - whoever waits for the session raises it
+            self._failure = error
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._running) <= self.limits.concurrency // 2
+
+    async def stop(self) -> list[Claim]:
+        """End what is under way; return the pages that were."""
+        claims, tasks = self.claims, [*self._running]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._running.clear()
+        return claims

@@ -1,0 +1,84 @@
+"""Asks sites what robots may do, once for all workers, and tells what they said."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from weakref import WeakValueDictionary
+
+from cinder.crawl.robots import MAX_BYTES, RobotsAccess, RobotsFile, RobotsRules
+from cinder.errors import CinderError
+from cinder.fetch.base import Fetcher, FetchTask, FileFound
+from cinder.model.job import HostState
+from cinder.store.ledger_base import Ledger
+
+_TIMEOUT_SECONDS = 20
+_MAX_REMEMBERED = 2_000
+_NO_ANSWER = 0
+
+
+class RobotsKeeper:
+    """The robots.txt of hosts: kept in the ledger, and the rules made of them in memory."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        fetcher: Fetcher,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._ledger = ledger
+        self._fetcher = fetcher
+        self._clock = clock
+        self._known: dict[str, tuple[RobotsFile, RobotsRules]] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def rules(self, host: str) -> RobotsRules:
+        """Return what a host (an origin) allows; while that cannot be known, they must wait."""
+        known = self._known.get(host)
+        if known is not None and self._is_current(known[0]):
+            return known[1]
+        # One question for all pages of the host that wait for its answer.
+        lock = self._locks.setdefault(host, asyncio.Lock())
+        async with lock:
+            known = self._known.get(host)
+            if known is None or not self._is_current(known[0]):
+                known = await self._learn(host)
+            return known[1]
+
+    def _is_current(self, file: RobotsFile) -> bool:
+        return file.access is not RobotsAccess.WAIT and file.is_fresh(self._clock())
+
+    async def _learn(self, host: str) -> tuple[RobotsFile, RobotsRules]:
+        file = _file_of(await self._ledger.find_host(host))
+        if file is None or not self._is_current(file):
+            file = await self._fetch(host)
+            is_waiting = file.access is RobotsAccess.WAIT
+            status = _NO_ANSWER if file.status_code is None else file.status_code
+            await self._ledger.note_robots(host, status, file.body, failed=is_waiting)
+        if len(self._known) >= _MAX_REMEMBERED:
+            self._known.clear()
+        self._known[host] = learned = (file, RobotsRules(file))
+        return learned
+
+    async def _fetch(self, host: str) -> RobotsFile:
+        url = f"{host}/robots.txt"
+        try:
+            page = await self._fetcher.fetch(FetchTask(url=url, timeout_seconds=_TIMEOUT_SECONDS))
+        except (CinderError, FileFound):
+            return RobotsFile(url=url, status_code=None, fetched_at=self._clock())
+        return RobotsFile(
+            url=page.final_url,
+            status_code=page.status_code,
+            fetched_at=self._clock(),
+            body=page.body[:MAX_BYTES],
+        )
+
+
+def _file_of(state: HostState) -> RobotsFile | None:
+    if state.robots_status is None or state.robots_at is None:
+        return None
+    return RobotsFile(
+        url=f"{state.host}/robots.txt",
+        status_code=state.robots_status or None,
+        fetched_at=state.robots_at,
+        body=state.robots or b"",
+    )

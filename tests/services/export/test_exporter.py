@@ -1,0 +1,146 @@
+"""The exporter: which pages, in which order, in pieces."""
+
+import asyncio
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from cinder.errors import CacheFailed
+from cinder.services.export import Exporter, ExportFormat, ExportRequest
+from cinder.services.export.exporter import BATCH_PAGES
+from cinder.services.export.pages import LISTED_AT_ONCE
+from cinder.store import Store
+from tests.services.export.samples import (
+    add_job_with,
+    claim_all,
+    export,
+    page_at,
+    save_page,
+    some_documents,
+)
+from tests.services.export.test_jsonl import PLAIN, lines_of
+from tests.store.ledger.samples import HOST, a_page
+from tests.store.samples import NOW, Clock, a_document, a_key
+
+
+@pytest.mark.parametrize("format_", ExportFormat)
+async def test_exporting_twice_gives_the_same_bytes(store: Store, format_: ExportFormat) -> None:
+    job = await add_job_with(store, some_documents(), failing=["/broken"])
+    request = ExportRequest(format=format_, include_errors=True)
+    assert await export(store, job, request) == await export(store, job, request)
+
+
+@pytest.mark.parametrize("format_", ExportFormat)
+async def test_a_later_scrape_of_its_pages_changes_nothing(
+    store: Store, format_: ExportFormat
+) -> None:
+    job = await add_job_with(store, some_documents())
+    request = ExportRequest(format=format_)
+    before = await export(store, job, request)
+    for document in some_documents():
+        await store.save(page_at("/other", a_document("later")), a_key(document.url))
+    assert await export(store, job, request) == before
+
+
+async def test_many_pages_come_in_order_in_several_pieces(store: Store) -> None:
+    count = LISTED_AT_ONCE + BATCH_PAGES + 1
+    job = await add_job_with(store, [page_at(f"/{n}", a_document()) for n in range(count)])
+    told: list[tuple[int, int]] = []
+    chunks = [
+        chunk
+        async for chunk in Exporter(store).export(
+            job, PLAIN, lambda done, total: told.append((done, total))
+        )
+    ]
+    urls = [line["url"] for line in lines_of(b"".join(chunks))]
+    assert urls == [f"{HOST}/{n}" for n in range(count)]
+    assert len(chunks) == len(told) == count // BATCH_PAGES + 1
+    assert told[0] == (BATCH_PAGES, count)
+    assert told[-1] == (count, count)
+
+
+@pytest.mark.parametrize("format_", ExportFormat)
+async def test_a_job_without_pages_gives_an_export_without_pages(
+    store: Store, format_: ExportFormat
+) -> None:
+    job = await add_job_with(store, [])
+    exported = await export(store, job, ExportRequest(format=format_))
+    assert bool(exported) is (format_ is not ExportFormat.JSONL)
+
+
+async def test_what_a_running_job_fetches_meanwhile_is_left_out(store: Store) -> None:
+    documents = [page_at(f"/{n}", a_document()) for n in range(BATCH_PAGES + 1)]
+    job = await add_job_with(store, documents)
+    await store.ledger.add_pages(job.id, [a_page("/late")])
+    claims = await claim_all(store)
+    exported = b""
+    async for chunk in Exporter(store).export(job, PLAIN):
+        if not exported:
+            late = page_at("/late", a_document())
+            await save_page(store, claims[late.url], late, number=0)
+        exported += chunk
+    assert [line["url"] for line in lines_of(exported)] == [d.url for d in documents]
+    assert len(lines_of(await export(store, job, PLAIN))) == len(documents) + 1
+
+
+async def test_a_page_that_appears_among_those_listed_repeats_none(
+    store: Store, clock: Clock
+) -> None:
+    documents = [page_at(f"/{n}", a_document()) for n in range(LISTED_AT_ONCE + 1)]
+    job = await add_job_with(store, documents)
+    await store.ledger.add_pages(job.id, [a_page("/late")])
+    claims = await claim_all(store)
+    exported = b""
+    async for chunk in Exporter(store).export(job, PLAIN):
+        if not exported:
+            clock.now = NOW - timedelta(seconds=1)
+            late = page_at("/late", a_document())
+            await save_page(store, claims[late.url], late, number=0)
+        exported += chunk
+    urls = [line["url"] for line in lines_of(exported)]
+    assert urls == [document.url for document in documents[:-1]]
+
+
+async def test_a_page_that_was_deleted_is_told_as_gone(store: Store) -> None:
+    kept, deleted = some_documents()[:2]
+    job = await add_job_with(store, [kept, deleted])
+    await store.invalidate_url(deleted.url)
+    lines = lines_of(await export(store, job, PLAIN))
+    assert [line["markdown"] is None for line in lines] == [False, True]
+    assert lines[1]["url"] == deleted.url
+    assert lines[1]["reason"] == "The saved page is gone: it has expired or was deleted"
+
+
+async def test_pages_of_other_owners_are_not_read(store: Store) -> None:
+    job = await add_job_with(store, [])
+    await store.ledger.add_pages(job.id, [a_page("/mine"), a_page("/theirs")])
+    claims = await claim_all(store)
+    for owner, path in (("owner", "/mine"), ("somebody else", "/theirs")):
+        await save_page(store, claims[HOST + path], page_at(path, a_document()), 0, owner=owner)
+    lines = lines_of(await export(store, job, PLAIN))
+    assert {line["url"]: line["markdown"] is None for line in lines} == {
+        f"{HOST}/mine": False,
+        f"{HOST}/theirs": True,
+    }
+
+
+async def test_a_job_that_expires_meanwhile_ends_the_export_with_an_error(store: Store) -> None:
+    count = LISTED_AT_ONCE + 1
+    job = await add_job_with(store, [page_at(f"/{n}", a_document()) for n in range(count)])
+    chunks = Exporter(store).export(job, PLAIN)
+    await anext(chunks)
+    await store.ledger.drop_expired(job.expires_at)
+    with pytest.raises(CacheFailed, match="expired"):
+        async for _ in chunks:
+            pass
+
+
+async def test_the_formats_libraries_are_not_imported_before_they_are_used() -> None:
+    script = (
+        "import sys, cinder.services.export; "
+        "sys.exit(any(name in sys.modules for name in ('pyarrow', 'warcio')))"
+    )
+    run = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", script], check=False)
+    assert run.returncode == 0

@@ -1,0 +1,37 @@
+"""The pages of a job, as they are read for an export."""
+
+from cinder.model.job import Fate
+from cinder.services.export.pages import ExportedPage, count_wanted, read_pages
+from cinder.store import Store
+from tests.services.export.samples import add_job_with, some_documents
+
+
+async def read_all(store: Store, *fates: Fate) -> list[ExportedPage]:
+    job = await add_job_with(store, some_documents(), failing=["/broken"])
+    total = await count_wanted(store, job, fates)
+    return [page async for page in read_pages(store, job, fates, total)]
+
+
+async def test_pages_are_read_in_the_order_in_which_they_were_settled(store: Store) -> None:
+    pages = await read_all(store, Fate.FETCHED, Fate.FAILED)
+    assert [page.entry.url.rpartition("/")[2] for page in pages] == [
+        *("plain", "full", "paper.pdf", "picture.png", "cut"),
+        "broken",
+    ]
+    assert [page.saved is None for page in pages] == [False] * 5 + [True]
+
+
+async def test_pictures_of_pages_take_no_memory(store: Store) -> None:
+    pages = await read_all(store, Fate.FETCHED)
+    documents = [page.document for page in pages if page.document is not None]
+    assert len(documents) == 5
+    assert [d for d in documents if d.screenshot or d.actions] == []
+    assert "screenshot" in pages[1].entry.uris[-1]
+
+
+async def test_the_raw_body_of_a_pdf_is_the_file_and_not_its_text(store: Store) -> None:
+    pages = await read_all(store, Fate.FETCHED)
+    raw = pages[2].raw
+    assert isinstance(raw, bytes)
+    assert raw.startswith(b"%PDF")
+    assert pages[2].size > len(raw)

@@ -1,0 +1,343 @@
+"""Working on a job's pages, by real scrapes of the loopback website."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from cinder.app import App, open_app
+from cinder.config import Settings
+from cinder.errors import CacheFailed
+from cinder.model.job import Claim, Fate, Job, JobStatus, LedgerPage
+from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.services.jobs.batch_work import BatchWork
+from cinder.services.jobs.control import JobControl, JobLimits
+from cinder.services.jobs.courtesy import Courtesy
+from cinder.services.jobs.page_runner import PageRunner, RunLimits
+from cinder.services.jobs.robots import RobotsKeeper
+from cinder.services.jobs.seeds import SitemapReader
+from cinder.services.jobs.specs import CrawlSpec
+from cinder.services.jobs.work import Reading, Work
+from cinder.services.jobs.works import Works
+from cinder.services.scrape import ScrapeOutcome
+from cinder.store import Store, open_store
+from tests.conftest import TableResolver
+from tests.services.jobs.samples import TableFetcher
+from tests.site import Site
+from tests.store.ledger.samples import limits, the_job
+from tests.store.samples import Clock
+
+STATIC = ScrapeRequest(
+    url="",
+    timeout_ms=20_000,
+    cache=CachePolicy(force_rescrape=True),
+    render=RenderOptions(mode=Mode.STATIC),
+)
+ROUNDS = 20
+
+
+class Operations:
+    """Tells when the ledger has done something."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, name: str, _seconds: float) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1
+        self._event.set()
+
+    async def wait_for(self, name: str) -> None:
+        before = self.counts.get(name, 0)
+        async with asyncio.timeout(10):
+            while self.counts.get(name, 0) == before:
+                self._event.clear()
+                await self._event.wait()
+
+
+class Bench:
+    """A page runner on a real store and scraper, with what tests ask of it."""
+
+    def __init__(self, app: App, store: Store, site: Site, robots: TableFetcher) -> None:
+        self.store, self.site = store, site
+        self.robots = robots
+        keeper = RobotsKeeper(store.ledger, robots)
+        self._works = Works(store.ledger, SitemapReader(keeper, robots), page_timeout_ms=20_000)
+        self._courtesy = Courtesy(store.ledger, keeper)
+        self._app = app
+        self.control = JobControl(store.ledger, self._wake, JobLimits())
+
+    async def _wake(self, job_id: str) -> None:
+        """Leave it to the test when somebody looks after a job."""
+
+    def runner(self, **changes: float) -> PageRunner:
+        bounds = replace(RunLimits(look_seconds=0.05), **changes)  # type: ignore[arg-type]  # by tests
+        return PageRunner(self.store.ledger, self._app.scrape, self._courtesy, self.work_of, bounds)
+
+    async def work_of(self, job: Job) -> Work:
+        return await self._works.of(job)
+
+    async def start_batch(self, *paths: str) -> Job:
+        urls = [self.site.url(path) for path in paths]
+        return (await self.control.start_batch(urls, STATIC)).job
+
+    async def start_crawl(self, path: str) -> Job:
+        return await self.control.start_crawl(CrawlSpec(url=self.site.url(path)), "owner")
+
+    async def ledger(self, job: Job) -> dict[str, LedgerPage]:
+        pages = await self.control.list_pages(job, None, offset=0, limit=100)
+        return {page.url.removeprefix(self.site.url("")): page for page in pages}
+
+
+@pytest.fixture
+def operations() -> Operations:
+    return Operations()
+
+
+@pytest.fixture
+async def bench(
+    app: App, site: Site, settings: Settings, clock: Clock, operations: Operations
+) -> AsyncIterator[Bench]:
+    robots = TableFetcher({})
+    async with open_store(
+        settings.store_url, pool_size=2, observe=operations, clock=clock
+    ) as opened:
+        yield Bench(app, opened, site, robots)
+
+
+async def run_to_the_end(runner: PageRunner, job: Job, clock: Clock) -> None:
+    """Attend a job until it is over; where it is to wait, the clock moves on instead."""
+    for _ in range(ROUNDS):
+        seconds = await runner.attend(job.id)
+        if seconds is None:
+            return
+        clock.move_on(timedelta(seconds=seconds + 0.001))
+    raise AssertionError(f"{job.id} is not over after {ROUNDS} looks")
+
+
+async def look(runner: PageRunner, job: Job) -> float | CacheFailed | None:
+    """Attend a job once; return what came of it, a database that failed included."""
+    try:
+        async with asyncio.timeout(20):
+            return await runner.attend(job.id)
+    except CacheFailed as error:
+        return error
+
+
+@asynccontextmanager
+async def attending(
+    runner: PageRunner, job: Job
+) -> AsyncIterator[asyncio.Task[float | CacheFailed | None]]:
+    """Attend a job beside the block, and until it is done after it."""
+    async with asyncio.TaskGroup() as group:
+        yield group.create_task(look(runner, job))
+
+
+@contextmanager
+def out_of_reach(settings: Settings) -> Iterator[None]:
+    """Have the ledger's table gone for a while."""
+    path = settings.store_url.removeprefix("sqlite:///")
+    with sqlite3.connect(path, timeout=10) as connection:
+        connection.execute("ALTER TABLE frontier RENAME TO hidden")
+    try:
+        yield
+    finally:
+        with sqlite3.connect(path, timeout=10) as connection:
+            connection.execute("ALTER TABLE hidden RENAME TO frontier")
+
+
+async def test_every_page_of_a_batch_has_its_fate_and_is_saved(bench: Bench, clock: Clock) -> None:
+    job = await bench.start_batch("/article", "/status?code=404", "/guide")
+    await run_to_the_end(bench.runner(), job, clock)
+
+    pages = await bench.ledger(job)
+    assert {path: page.fate for path, page in pages.items()} == {
+        "/article": Fate.FETCHED,
+        "/status?code=404": Fate.FAILED,
+        "/guide": Fate.FETCHED,
+    }
+    assert pages["/article"].title == "Ember care"
+    assert pages["/article"].uris
+    assert pages["/status?code=404"].status_code == 404
+    done = await the_job(bench.store, job.id)
+    assert (done.status, done.fetched, done.failed) == (JobStatus.COMPLETED, 2, 1)
+
+
+async def test_a_page_that_cannot_be_had_fails_alone(bench: Bench, clock: Clock) -> None:
+    job = await bench.start_batch("/redirect-loop", "/wall", "/article")
+    await run_to_the_end(bench.runner(), job, clock)
+
+    pages = await bench.ledger(job)
+    assert pages["/redirect-loop"].fate is Fate.FAILED
+    assert pages["/redirect-loop"].reason.startswith("Failed to scrape ")
+    assert (pages["/wall"].fate, pages["/wall"].verdict) == (Fate.FAILED, "blocked")
+    assert pages["/article"].fate is Fate.FETCHED
+
+
+async def test_what_robots_txt_forbids_is_not_asked_for(bench: Bench, clock: Clock) -> None:
+    bench.robots.table[bench.site.url("/robots.txt")] = b"User-agent: *\nDisallow: /guide"
+    job = await bench.start_batch("/guide", "/article", "/redirect?to=/guide")
+    await run_to_the_end(bench.runner(concurrency=1), job, clock)
+
+    pages = await bench.ledger(job)
+    assert pages["/guide"].fate is Fate.DISALLOWED
+    assert pages["/redirect?to=/guide"].fate is Fate.DISALLOWED
+    assert pages["/redirect?to=/guide"].reason.startswith("it redirects to ")
+    assert pages["/article"].fate is Fate.FETCHED
+    assert bench.site.hits("/guide") == 0
+
+
+async def test_a_host_that_says_not_now_is_asked_again_later(bench: Bench, clock: Clock) -> None:
+    job = await bench.start_batch("/flaky?failures=4")
+    await run_to_the_end(bench.runner(), job, clock)
+
+    assert (await bench.ledger(job))["/flaky?failures=4"].fate is Fate.FETCHED
+    assert bench.site.hits("/flaky") == 5
+    assert clock.now - job.created_at >= timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_host_that_never_has_time_has_failed_in_the_end(
+    bench: Bench, clock: Clock, code: int
+) -> None:
+    job = await bench.start_batch(f"/status?code={code}")
+    await run_to_the_end(bench.runner(), job, clock)
+
+    page = (await bench.ledger(job))[f"/status?code={code}"]
+    assert (page.fate, page.status_code) == (Fate.FAILED, code)
+    assert clock.now - job.created_at >= timedelta(seconds=15)
+
+
+async def test_a_cancelled_job_stops_what_is_under_way(bench: Bench) -> None:
+    job = await bench.start_batch("/silent")
+    async with attending(bench.runner(), job) as attended:
+        await bench.site.asked("/silent")
+        await bench.control.cancel(job)
+
+    assert attended.result() is None
+    assert (await bench.ledger(job))["/silent"].fate is Fate.LEFT
+    assert (await the_job(bench.store, job.id)).status is JobStatus.CANCELLED
+
+
+async def test_leases_are_renewed_while_a_page_takes_long(
+    bench: Bench, clock: Clock, operations: Operations
+) -> None:
+    job = await bench.start_batch("/silent")
+    async with attending(bench.runner(lease_seconds=30), job):
+        await bench.site.asked("/silent")
+        clock.move_on(timedelta(seconds=20))
+        await operations.wait_for("renew")
+        clock.move_on(timedelta(seconds=20))
+        others = await bench.store.ledger.lease(job.id, limits())
+        bench.site.release()
+
+    assert others.claims == ()
+    assert (await bench.ledger(job))["/silent"].fate is Fate.FETCHED
+    assert bench.site.hits("/silent") == 1
+
+
+async def test_who_ends_in_good_order_gives_his_pages_back(bench: Bench) -> None:
+    job = await bench.start_batch("/silent")
+    task = asyncio.ensure_future(bench.runner().attend(job.id))
+    await bench.site.asked("/silent")
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+    (claim,) = (await bench.store.ledger.lease(job.id, limits())).claims
+    assert claim.tries == 0
+
+
+async def test_a_page_whose_lease_was_lost_is_left_to_the_other(bench: Bench, clock: Clock) -> None:
+    job = await bench.start_batch("/silent")
+    async with attending(bench.runner(concurrency=1, look_seconds=60), job):
+        await bench.site.asked("/silent")
+        clock.move_on(timedelta(seconds=31))
+        (other,) = (await bench.store.ledger.lease(job.id, limits())).claims
+        bench.site.release()
+
+    assert other.tries == 1
+    assert (await the_job(bench.store, job.id)).fetched == 0
+
+
+async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(
+    bench: Bench, settings: Settings, clock: Clock
+) -> None:
+    job = await bench.start_crawl("/silent")
+    runner = bench.runner(concurrency=1, look_seconds=60)
+    async with attending(runner, job) as attended:
+        await bench.site.asked("/silent")
+        with out_of_reach(settings):
+            bench.site.release()
+            assert isinstance(await attended, CacheFailed)
+
+    clock.move_on(timedelta(seconds=60))
+    await run_to_the_end(runner, job, clock)
+    pages = await bench.ledger(job)
+    assert (pages["/silent"].fate, pages["/article"].fate) == (Fate.DUPLICATE, Fate.FETCHED)
+    # Its links had been read before, in vain.
+    assert pages["/about"].fate is Fate.FAILED
+
+
+class Stumbling(BatchWork):
+    """A batch one of whose pages has what nobody foresaw."""
+
+    def read(self, claim: Claim, outcome: ScrapeOutcome) -> Reading:
+        if claim.url.endswith("/guide"):
+            raise RecursionError
+        return super().read(claim, outcome)
+
+
+class StumblingBench(Bench):
+    async def work_of(self, job: Job) -> Work:
+        return Stumbling(job, self.store.ledger)
+
+
+async def test_a_page_that_nobody_foresaw_fails_alone(
+    app: App, bench: Bench, site: Site, clock: Clock
+) -> None:
+    stumbling = StumblingBench(app, bench.store, site, bench.robots)
+    job = await stumbling.start_batch("/guide", "/article")
+    await run_to_the_end(stumbling.runner(), job, clock)
+
+    pages = await stumbling.ledger(job)
+    assert (pages["/guide"].fate, pages["/article"].fate) == (Fate.FAILED, Fate.FETCHED)
+    assert "RecursionError" in pages["/guide"].reason
+
+
+async def test_seeds_that_come_late_are_not_left_out(bench: Bench, clock: Clock) -> None:
+    place = bench.site.url("/sitemap.xml")
+    listed = f"<urlset><loc>{bench.site.url('/guide')}</loc></urlset>"
+    bench.robots.table[place] = listed.encode()
+    bench.robots.held = asyncio.Event()
+    job = await bench.start_crawl("/latin")
+    runner = bench.runner(slice_seconds=0.5)
+    async with attending(runner, job):
+        # Long enough for the look's time to be over before the sitemap is there.
+        asyncio.get_running_loop().call_later(1.5, bench.robots.held.set)
+    await run_to_the_end(runner, job, clock)
+
+    assert (await bench.ledger(job))["/guide"].fate is Fate.FETCHED
+
+
+async def test_single_scrapes_do_not_wait_for_the_pages_of_jobs(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    urls = [site.url(f"/silent?n={number}") for number in range(40)]
+    async with open_app(settings, resolver=resolver, works_on_jobs=True) as app:
+        started = await app.jobs.start_batch(urls, STATIC)
+        await site.asked("/silent")
+        async with asyncio.timeout(20):
+            for number in range(5):
+                url = site.url(f"/numbered?n={number}")
+                outcome = await app.scrape.scrape(replace(STATIC, url=url))
+                assert outcome.document.status_code == 200
+        report = await app.jobs.report(started.job)
+        await app.jobs.cancel(started.job)
+        site.release()
+
+    assert report.finished == 0

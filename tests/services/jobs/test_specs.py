@@ -1,0 +1,108 @@
+"""What a job is to do, written down and read again."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.crawl.scope import ScopeKind, ScopeRules
+from cinder.model.request import (
+    Action,
+    CachePolicy,
+    ContentOptions,
+    Format,
+    PdfParser,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
+from cinder.services.jobs.specs import (
+    CrawlSpec,
+    batch_request,
+    crawl_request,
+    request_from_json,
+    request_to_json,
+)
+from cinder.services.webhook_targets import SPEC_KEY
+
+TEXT = st.text(max_size=20)
+TAGS = st.lists(TEXT, max_size=3).map(tuple)
+NUMBER = st.integers(min_value=0, max_value=10**9)
+CONTENT = st.builds(
+    ContentOptions,
+    clean=st.booleans(),
+    only_main_content=st.booleans(),
+    include_tags=TAGS,
+    exclude_tags=TAGS,
+    pdf_parser=st.none() | st.builds(PdfParser, max_pages=st.none() | NUMBER),
+)
+RENDER = st.builds(RenderOptions, actions=st.lists(st.builds(Action), max_size=3).map(tuple))
+REQUEST = st.builds(
+    ScrapeRequest,
+    url=st.just("https://site.test/"),
+    formats=st.lists(st.sampled_from(Format), unique=True).map(tuple),
+    headers=st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple),
+    cache=st.builds(CachePolicy, max_age_ms=NUMBER, force_rescrape=st.booleans()),
+    content=CONTENT,
+    render=RENDER,
+    extract=st.none() | TEXT,
+    keep_http_errors=st.booleans(),
+    result_handling=st.sampled_from(ResultHandling),
+    caller=TEXT,
+)
+SPEC = st.builds(
+    CrawlSpec,
+    url=st.just("https://site.test/"),
+    scope=st.builds(
+        ScopeRules,
+        kind=st.sampled_from(ScopeKind),
+        include=TAGS,
+        exclude=TAGS,
+        max_depth=st.integers(1, 100),
+    ),
+    max_pages=NUMBER,
+    delay_ms=st.none() | NUMBER,
+)
+
+
+@given(REQUEST)
+def test_a_request_is_read_as_it_was_written(request: ScrapeRequest) -> None:
+    written = json.loads(json.dumps(request_to_json(request)))
+
+    assert request_from_json(written, request.url) == request
+
+
+@given(SPEC)
+def test_a_crawl_is_read_as_it_was_written_whatever_its_webhook(spec: CrawlSpec) -> None:
+    written = json.loads(json.dumps({**spec.to_json(), SPEC_KEY: {"url": "https://hook.test"}}))
+
+    assert CrawlSpec.from_json(written) == spec
+
+
+def test_each_page_of_a_batch_is_scraped_by_the_options_that_all_share() -> None:
+    request = batch_request(ScrapeRequest(url="", formats=(Format.LINKS,)))
+    page = request_from_json(request_to_json(request), "https://site.test/a")
+
+    assert (page.url, page.formats) == ("https://site.test/a", (Format.LINKS,))
+    assert page.keep_http_errors
+    assert page.content.pdf_parser == PdfParser()
+
+
+def test_a_batch_keeps_the_number_of_pages_that_its_documents_are_read_to() -> None:
+    content = ContentOptions(pdf_parser=PdfParser(max_pages=3))
+
+    assert batch_request(ScrapeRequest(url="", content=content)).content == content
+
+
+def test_a_page_of_a_crawl_is_asked_for_as_it_is_now_with_its_links() -> None:
+    spec = CrawlSpec(url="https://site.test/", only_main_content=False)
+    request = crawl_request(spec, "https://site.test/a", "somebody", 5_000)
+
+    assert (request.url, request.caller, request.timeout_ms) == (
+        "https://site.test/a",
+        "somebody",
+        5_000,
+    )
+    assert Format.LINKS in request.formats
+    assert request.cache.force_rescrape
+    assert not request.content.only_main_content
