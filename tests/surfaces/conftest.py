@@ -1,6 +1,4 @@
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
@@ -10,25 +8,7 @@ from cinder.app import open_app
 from cinder.config import Settings
 from cinder.surfaces.http import create_api
 from tests.conftest import TableResolver
-
-TOKEN = "test-token"
-
-
-@asynccontextmanager
-async def started(api: Starlette) -> AsyncIterator[None]:
-    """Start a server up and shut it down within one task, as a real server does."""
-    is_up, may_end = asyncio.Event(), asyncio.Event()
-
-    async def live() -> None:
-        async with api.router.lifespan_context(api):
-            is_up.set()
-            await may_end.wait()
-
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(live())
-        await is_up.wait()
-        yield
-        may_end.set()
+from tests.surfaces.working import TOKEN, serve_jobs, started
 
 
 @pytest.fixture
@@ -52,3 +32,10 @@ async def client(stranger: httpx2.AsyncClient) -> httpx2.AsyncClient:
     """A client with the token."""
     stranger.headers["Authorization"] = f"Bearer {TOKEN}"
     return stranger
+
+
+@pytest.fixture
+async def working(settings: Settings, resolver: TableResolver) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server that works on jobs."""
+    async with serve_jobs(settings, resolver) as client:
+        yield client

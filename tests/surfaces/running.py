@@ -38,8 +38,10 @@ class RunningServer:
 
 
 @asynccontextmanager
-async def run_server(data_dir: Path, **variables: str) -> AsyncIterator[RunningServer]:
-    """Run `cinder serve` on a free port until the exit."""
+async def run_server(
+    data_dir: Path, *, port: str = "0", **variables: str
+) -> AsyncIterator[RunningServer]:
+    """Run `cinder serve` on a port, any free one for 0, until the exit."""
     environment = {**os.environ, "CINDER_DATA_DIR": str(data_dir), **variables}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -47,7 +49,7 @@ async def run_server(data_dir: Path, **variables: str) -> AsyncIterator[RunningS
         "cinder",
         "serve",
         "--port",
-        "0",
+        port,
         env=environment,
         cwd=data_dir.parent,
         stdout=asyncio.subprocess.PIPE,

@@ -9,7 +9,7 @@ from cinder.surfaces.http import create_api
 from cinder.surfaces.token import UnsafeSettings, find_token
 from tests.conftest import TableResolver
 from tests.site import Site
-from tests.surfaces.conftest import started
+from tests.surfaces.working import started
 
 PROTECTED = [
     ("POST", "/api/v2/scrape"),
@@ -55,7 +55,7 @@ async def test_readiness_names_every_part(client: httpx2.AsyncClient) -> None:
     assert response.status_code == 200
     assert response.json() == {
         "status": "ready",
-        "parts": {"database": "ok", "egress": "ok", "extraction": "ok", "browser": "ok"},
+        "parts": dict.fromkeys(("database", "egress", "extraction", "browser", "jobs"), "ok"),
     }
 
 

@@ -10,6 +10,8 @@ from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.model.document import Json
 from cinder.surfaces.errors import HTTP_STATUS, RETRY_AFTER, describe_error
 
+MAX_KEY_CHARS = 255
+
 
 async def read_json(request: Request) -> object:
     """Return the JSON that a request carries.
@@ -29,6 +31,22 @@ async def read_json(request: Request) -> object:
     except ValueError as error:
         problem = FieldProblem("(request)", f"Not valid JSON: {error}")
         raise InvalidRequest(problems=(problem,)) from None
+
+
+def read_idempotency_key(request: Request, given: str | None) -> str | None:
+    """Return the key of a start: from the body, or from the header that others use for it.
+
+    Raises:
+        InvalidRequest: both are there and differ, or the header's is too long or odd.
+    """
+    sent = request.headers.get("idempotency-key") or None
+    if sent is not None and not (len(sent) <= MAX_KEY_CHARS and sent.isascii()):
+        message = f"The header may have at most {MAX_KEY_CHARS} characters, all of them ASCII"
+    elif sent is not None and given is not None and sent != given:
+        message = "The header Idempotency-Key says otherwise: give one of them"
+    else:
+        return given or sent
+    raise InvalidRequest(problems=(FieldProblem("idempotencyKey", message),))
 
 
 def json_response(

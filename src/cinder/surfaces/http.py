@@ -1,5 +1,6 @@
 """The HTTP server: every surface that speaks HTTP, mounted on one ASGI app."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from http import HTTPStatus
@@ -75,7 +76,7 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
         host_names=settings.server.allowed_hosts,
         max_request_bytes=settings.server.max_request_bytes,
     )
-    return Starlette(
+    api = Starlette(
         lifespan=lifespan,
         middleware=[gate],
         exception_handlers={
@@ -84,6 +85,9 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
             Exception: _answer_unexpected,
         },
     )
+    # Set when the server is told to stop: answers that would go on for as long as a job end then.
+    api.state.stopping = asyncio.Event()
+    return api
 
 
 def _make_operations(app: App) -> FastAPI:
@@ -98,7 +102,8 @@ def _make_operations(app: App) -> FastAPI:
     generate = api.openapi
 
     def complete() -> dict[str, Any]:  # Any: an OpenAPI document is free-form
-        return openapi.complete(generate(), rest_v2.OPERATIONS | rest_v1.OPERATIONS)
+        operations = rest_v2.OPERATIONS | rest_v1.OPERATIONS
+        return openapi.complete(generate(), operations, rest_v1.LOOKUPS)
 
     # The way FastAPI documents for changing the generated document.
     api.openapi = complete  # type: ignore[method-assign]

@@ -26,7 +26,9 @@ from cinder.model.url import parse_web_url
 from cinder.services.excerpt import Window
 from cinder.services.text_tools import is_valid_selector
 from cinder.surfaces.action_arguments import MAX_WAIT_MS, Actions, check_actions
+from cinder.surfaces.answers import MAX_KEY_CHARS
 from cinder.surfaces.arguments import Arguments, Whole
+from cinder.surfaces.job_answer import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Part
 from cinder.surfaces.reading_answer import Query, SectionName, check_reading
 
 MAX_TIMEOUT_MS = 300_000
@@ -44,6 +46,7 @@ class Command(StrEnum):
 
 
 Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
+IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
 WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
 
 
@@ -58,13 +61,21 @@ class ScrapeArguments(Arguments):
     """One URL to scrape, or a batch command."""
 
     command: Command = Command.START
-    """What to do. All but `start` belong to batches, which this version does not have."""
+    """What to do. All but `start` are about a batch, which `jobId` names."""
     url: WebUrl | None = None
     """The page; https:// is added where the scheme is missing."""
-    urls: Annotated[list[str], Field(max_length=10_000)] | None = None
-    """Pages of a batch. Not part of this version."""
-    job_id: str | None = None
-    """The batch that a command is about. Not part of this version."""
+    urls: list[str] | None = None
+    """The pages of a batch, which is worked on in the background, instead of `url`."""
+    job_id: Annotated[str, Field(max_length=200)] | None = None
+    """The batch that a command is about."""
+    offset: Annotated[Whole, Field(ge=0, le=MAX_OFFSET)] = 0
+    """Of `status` and `errors`: how many entries to skip."""
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """Of `status` and `errors`: how many entries to list."""
+    include_content: bool = False
+    """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
+    idempotency_key: IdempotencyKey | None = None
+    """A name for a batch's start: a second one of the same name answers with the first's batch."""
     timeout: Annotated[Whole, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
     """Milliseconds that the whole request may take."""
     max_chars: Annotated[Whole, Field(ge=1)] | None = None
@@ -114,15 +125,30 @@ class ScrapeArguments(Arguments):
         """Return the request that these arguments make.
 
         Raises:
-            Unsupported: it is a batch command.
+            Unsupported: it is about a batch.
         """
-        if self.url is None or self.command is not Command.START:
+        if self.url is None:
             raise Unsupported(
-                "Batches (`urls`, and the commands status, cancel and errors) are not part of this "
-                "version of cinder. Send one `url` at a time."
+                "Batches (`urls`, and the commands status, cancel and errors) are not offered "
+                "here. Send one `url` at a time."
             )
+        return self._request_for(self.url, caller, default_formats)
+
+    def to_batch_request(
+        self, *, caller: str, default_formats: tuple[Format, ...]
+    ) -> ScrapeRequest:
+        """Return what is asked of every page of a batch: the request for its first."""
+        return self._request_for((self.urls or [""])[0], caller, default_formats)
+
+    def part(self, default_chars: int, ceiling: int) -> Part:
+        """Return which entries of a batch's list the answer may hold."""
+        return Part(self.offset, self.limit, min(self.max_chars or default_chars, ceiling))
+
+    def _request_for(
+        self, url: str, caller: str, default_formats: tuple[Format, ...]
+    ) -> ScrapeRequest:
         return ScrapeRequest(
-            url=self.url,
+            url=url,
             formats=tuple(dict.fromkeys(self.formats)) or default_formats,
             result_handling=self.result_handling,
             timeout_ms=self.timeout,
@@ -170,14 +196,28 @@ def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
             yield FieldProblem("urls", "Give either url or urls, not both")
         elif "url" not in given and not has_urls:
             yield FieldProblem("url", "Required")
-        if "jobId" in given:
-            yield FieldProblem("jobId", "A start makes a job of its own: leave jobId out")
-        return
-    if "jobId" not in given:
+    elif "jobId" not in given:
         yield FieldProblem("jobId", "Required")
-    for name in ("url", "urls"):
-        if name in given:
-            yield FieldProblem(name, f"The command '{command}' takes a jobId only")
+
+
+def check_command(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what a command has no use for, rather than ignore it."""
+    command = given.get("command", Command.START)
+    if command not in list(Command):
+        return
+    if command != Command.START:
+        taken = _TAKEN_BY[Command(command)]
+        foreign = [name for name in _DEFAULTS if name not in taken]
+        message = f"The command '{command}' takes only {', '.join(taken[1:])}"
+    elif given.get("urls"):
+        foreign = [*_OF_JOBS, *_OF_ONE_PAGE]
+        message = "Not for starting a batch, which keeps whole pages: see the command status"
+    else:
+        foreign = [*_OF_JOBS, "idempotencyKey"]
+        message = "Only for batches: leave it out"
+    for name in foreign:
+        if name in given and given[name] != _DEFAULTS[name]:
+            yield FieldProblem(name, message)
 
 
 def check_sent_headers(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
@@ -205,7 +245,19 @@ def check_formats(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
         yield FieldProblem("formats", f"Give one of the two: {' or '.join(both)}")
 
 
+_DEFAULTS = {
+    field.alias or name: field.get_default(call_default_factory=True)
+    for name, field in ScrapeArguments.model_fields.items()
+}
+_OF_JOBS = ("jobId", "offset", "limit", "includeContent")
+_OF_ONE_PAGE = ("maxChars", "startIndex", "section", "query")
+_TAKEN_BY = {
+    Command.STATUS: ("command", *_OF_JOBS, "maxChars"),
+    Command.CANCEL: ("command", "jobId"),
+    Command.ERRORS: ("command", "jobId", "offset", "limit"),
+}
+
 SCRAPE_CHECKS = (
-    *(check_target, check_formats, check_reading),
+    *(check_target, check_command, check_formats, check_reading),
     *(check_actions, check_sent_headers, check_selectors),
 )

@@ -229,11 +229,8 @@ async def test_a_form_is_not_taken_for_json(client: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"urls": ["https://a.example"]},
-        {"command": "status", "jobId": "x"},
-        {"command": "cancel", "jobId": "x"},
-        {"command": "errors", "jobId": "x"},
         {"url": "a.example", "extract": "the author"},
+        {"urls": ["a.example"], "extract": "the author"},
     ],
 )
 async def test_what_comes_later_is_unsupported_and_not_ignored(

@@ -34,7 +34,8 @@ def serve(
     for name in unknown_variables():
         structlog.get_logger().warning("not a setting of this version", variable=name)
     failures: list[Exception] = []
-    server = _make_server(settings, create_api(settings, _noting(open_app(settings), failures)))
+    opening = open_app(settings, works_on_jobs=settings.jobs.enabled_in_server)
+    server = _make_server(settings, create_api(settings, _noting(opening, failures)))
     _hush_startup_traceback()
     try:
         server.run()
@@ -84,6 +85,10 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
             if self.started:
                 actual = self.servers[0].sockets[0].getsockname()[1]
                 _announce(settings, actual, find_token(settings))
+
+        async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
+            api.state.stopping.set()
+            await super().shutdown(sockets)
 
     config = uvicorn.Config(
         api,

@@ -1,4 +1,4 @@
-"""POST /v1/scrape: one page with what it says about itself."""
+"""POST /v1/scrape: one page with what it says about itself; and the routes of jobs beside it."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,14 +15,17 @@ from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
+from cinder.surfaces.rest_v1 import jobs
 
 OPERATIONS = {
     "/v1/scrape": Operation(
         "Scrape one page: its content and its metadata",
         PageArguments,
         {"url": "https://example.com/"},
-    )
+    ),
+    **jobs.OPERATIONS,
 }
+LOOKUPS = jobs.LOOKUPS
 
 
 def build_routes(app: App) -> list[Route]:
@@ -40,7 +43,7 @@ def build_routes(app: App) -> list[Route]:
         finally:
             app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
 
-    return [Route("/v1/scrape", scrape, methods=["POST"])]
+    return [Route("/v1/scrape", scrape, methods=["POST"]), *jobs.build_job_routes(app)]
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:

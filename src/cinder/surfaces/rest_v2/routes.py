@@ -1,19 +1,23 @@
-"""POST /api/v2/scrape: one URL, answered in the shape its result handling asks for."""
+"""POST /api/v2/scrape: one URL, answered as its result handling asks for, or a batch command."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from cinder.app import App
-from cinder.errors import CinderError
+from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.model.document import Json
+from cinder.model.job import JobKind
 from cinder.model.request import OWNER, Format
-from cinder.surfaces.answers import json_response, read_json
+from cinder.model.webhook import WebhookTarget
+from cinder.surfaces.answers import json_response, read_idempotency_key, read_json
 from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_facts import with_page_facts
 from cinder.surfaces.scrape_answer import answer_outcome
@@ -22,12 +26,13 @@ from cinder.surfaces.scrape_arguments import (
     Command,
     ScrapeArguments,
 )
+from cinder.surfaces.webhook_arguments import split_webhook, with_secret
 
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 
 OPERATIONS = {
     "/api/v2/scrape": Operation(
-        "Scrape one URL and return it, keep it, or both",
+        "Scrape one URL and return it, keep it, or both; or start a batch, and look after it",
         ScrapeArguments,
         {"url": "https://example.com/", "formats": ["markdown", "links"]},
     )
@@ -42,7 +47,13 @@ def build_routes(app: App) -> list[Route]:
         try:
             given = await read_json(request)
             command = _command_of(given)
-            answer = await unless_gone(request, _scrape(app, given))
+            secret = app.settings.webhooks.secret.get_secret_value()
+            given, webhook = split_webhook(given, default_secret=secret)
+            arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
+            key = read_idempotency_key(request, arguments.idempotency_key)
+            start = _BatchOptions(key, webhook)
+            data = await unless_gone(request, _answer(app, arguments, start))
+            answer: dict[str, Json] = {"success": True, "command": command, "data": data}
             outcome = "ok"
             return json_response(answer)
         except CinderError as error:
@@ -55,15 +66,54 @@ def build_routes(app: App) -> list[Route]:
     return [Route("/api/v2/scrape", scrape, methods=["POST"])]
 
 
-async def _scrape(app: App, given: object) -> dict[str, Json]:
-    arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
+@dataclass(frozen=True, slots=True)
+class _BatchOptions:
+    """What is asked of a batch beside what is asked of its pages."""
+
+    key: str | None
+    webhook: WebhookTarget | None
+
+
+async def _answer(app: App, arguments: ScrapeArguments, options: _BatchOptions) -> dict[str, Json]:
+    if options.webhook is not None and not arguments.urls:
+        problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
+        raise InvalidRequest(problems=(problem,))
+    if arguments.command is not Command.START:
+        return await _answer_about_batch(app, arguments, arguments.job_id or "")
+    if arguments.urls:
+        return await _start_batch(app, arguments, arguments.urls, options)
+    return await _scrape(app, arguments)
+
+
+async def _start_batch(
+    app: App, arguments: ScrapeArguments, urls: Sequence[str], options: _BatchOptions
+) -> dict[str, Json]:
+    request = arguments.to_batch_request(caller=OWNER, default_formats=DEFAULT_FORMATS)
+    started = await app.jobs.start_batch(urls, request, options.key, options.webhook)
+    return with_secret(describe_batch_start(started, urls), started.job, options.webhook)
+
+
+async def _answer_about_batch(app: App, arguments: ScrapeArguments, job_id: str) -> dict[str, Json]:
+    answers = JobAnswers(app.jobs, app.archive, OWNER)
+    limits = app.settings.server
+    part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
+    match arguments.command:
+        case Command.CANCEL:
+            return await answers.cancel(job_id, JobKind.BATCH)
+        case Command.ERRORS:
+            return await answers.errors(job_id, JobKind.BATCH, part)
+        case _:
+            with_content = arguments.include_content
+            return await answers.batch_status(job_id, part, include_content=with_content)
+
+
+async def _scrape(app: App, arguments: ScrapeArguments) -> dict[str, Json]:
     request = arguments.to_request(caller=OWNER, default_formats=DEFAULT_FORMATS)
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server
     window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)
     answer = await answer_outcome(outcome, request, window)
-    data = with_page_facts(answer, outcome.document)
-    return {"success": True, "command": arguments.command, "data": data}
+    return with_page_facts(answer, outcome.document)
 
 
 def _command_of(given: object) -> str:

@@ -1,0 +1,89 @@
+"""Watching a job: server-sent events that tell how far it is, until it is over."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from pydantic_core import to_json
+
+from cinder.errors import CinderError
+from cinder.model.document import Json
+from cinder.model.job import Job, JobKind
+from cinder.services.jobs.control import JobControl, JobReport
+from cinder.surfaces.errors import describe_error
+from cinder.surfaces.job_answer import describe_batch_status, describe_crawl_status
+
+EVENT_STREAM = "text/event-stream"
+LAST_EVENT = "over"
+# No proxy on the way may keep events back until there are more.
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+_LOOK_SECONDS = 1.0
+# Often enough that no proxy takes a job that waits for a connection that is dead.
+_HEARTBEAT_SECONDS = 15.0
+_HEARTBEAT = b": still here\n\n"
+
+
+async def stream_events(
+    jobs: JobControl, job: Job, stopping: asyncio.Event
+) -> AsyncIterator[bytes]:
+    """Yield a job's `status` when it changes and its `progress` when that does.
+
+    The last event has the id `over`; without it, the server stops, and the next one can be asked.
+    One named `error` says why there are no more.
+    """
+    teller = _Teller()
+    try:
+        while True:
+            message = teller.tell(await jobs.report(job))
+            if message is not None:
+                yield message
+            if job.status.is_over or await _is_set_soon(stopping):
+                return
+            job = await jobs.find(job.id, job.kind, job.owner)
+    except CinderError as error:
+        yield _event("error", describe_error(error))
+
+
+async def _is_set_soon(event: asyncio.Event) -> bool:
+    """Wait until it is time to look again, or until the event comes: then at once."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LOOK_SECONDS):
+            await event.wait()
+    return event.is_set()
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Knows what was told last, and tells only what is new."""
+
+    _last: dict[str, Json] = field(default_factory=dict)
+    _told_at: float = field(default_factory=time.monotonic)
+
+    def tell(self, report: JobReport) -> bytes | None:
+        """Return what is to be sent now; None where nothing is."""
+        shown = _describe(report)
+        if shown == self._last:
+            return self._beat()
+        name = "progress" if shown["status"] == self._last.get("status") else "status"
+        self._last, self._told_at = shown, time.monotonic()
+        return _event(name, shown, LAST_EVENT if report.job.status.is_over else None)
+
+    def _beat(self) -> bytes | None:
+        now = time.monotonic()
+        if now - self._told_at < _HEARTBEAT_SECONDS:
+            return None
+        self._told_at = now
+        return _HEARTBEAT
+
+
+def _describe(report: JobReport) -> dict[str, Json]:
+    is_crawl = report.job.kind is JobKind.CRAWL
+    return describe_crawl_status(report) if is_crawl else describe_batch_status(report)
+
+
+def _event(name: str, data: dict[str, Json], event_id: str | None = None) -> bytes:
+    numbered = f"id: {event_id}\n" if event_id else ""
+    return f"event: {name}\n{numbered}data: ".encode() + to_json(data) + b"\n\n"

@@ -1,0 +1,254 @@
+"""Crawls and batches over /v1: starting a crawl, and watching, reading and stopping either."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Annotated, TypeAlias, TypeVar
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from cinder.app import App
+from cinder.errors import CinderError
+from cinder.model.job import Fate, JobKind
+from cinder.model.request import OWNER
+from cinder.model.webhook import EventState
+from cinder.surfaces.answers import json_response, read_idempotency_key, read_json
+from cinder.surfaces.arguments import Arguments, Whole, read_arguments
+from cinder.surfaces.crawl_arguments import CrawlArguments, crawl_checks
+from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.job_answer import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    MAX_OFFSET,
+    JobAnswers,
+    Part,
+    describe_job,
+)
+from cinder.surfaces.openapi import Lookup, Operation
+from cinder.surfaces.rest_v1.events import EVENT_STREAM, LAST_EVENT, STREAM_HEADERS, stream_events
+from cinder.surfaces.rest_v1.exports import ExportArguments, export_job
+from cinder.surfaces.webhook_arguments import describe_event, split_webhook, with_secret
+
+A = TypeVar("A", bound=Arguments)
+Handler: TypeAlias = Callable[[App, Request], Awaitable[Response]]
+
+_METHODS = {"cancel": "DELETE", "retry_webhooks": "POST"}
+_PLURAL = {JobKind.CRAWL: "crawls", JobKind.BATCH: "batches"}
+
+
+class ListArguments(Arguments):
+    """How many jobs to list."""
+
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """How many to list, newest first."""
+
+
+class PartArguments(ListArguments):
+    """Which entries of a list to return."""
+
+    offset: Annotated[Whole, Field(ge=0, le=MAX_OFFSET)] = 0
+    """How many to skip; `nextOffset` of the last answer."""
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """How many to return; fewer come where they would be too long together."""
+
+    def part(self, max_chars: int) -> Part:
+        """Return which entries the answer may hold."""
+        return Part(self.offset, self.limit, max_chars)
+
+
+class StatusArguments(PartArguments):
+    """Which pages of a job to return."""
+
+    include_content: bool = False
+    """Return the pages with what was saved of them, as far as there is room."""
+
+
+class LedgerArguments(PartArguments):
+    """Which URLs of a job's ledger to return."""
+
+    fate: Fate | None = None
+    """Only those that this became of; all by default."""
+
+
+class WebhookEventsArguments(PartArguments):
+    """Which events for a job's webhook to list."""
+
+    state: EventState = EventState.DEAD
+    """`waiting`, `delivered`, or `dead`: given up, which /retry tries anew."""
+
+
+OPERATIONS = {
+    "/v1/crawl": Operation(
+        "Start to explore a site in the background",
+        CrawlArguments,
+        {"url": "https://example.com/", "maxDepth": 3, "excludePatterns": ["/archive/"]},
+        tag="jobs",
+    )
+}
+
+LOOKUPS = {
+    ("get", "/v1/crawls"): Lookup("List your crawls, newest first", ListArguments),
+    ("get", "/v1/crawl/{id}"): Lookup("How far a crawl is, and its pages", StatusArguments),
+    ("delete", "/v1/crawl/{id}"): Lookup("Cancel a crawl"),
+    ("get", "/v1/crawl/{id}/errors"): Lookup("URLs that could not be had", PartArguments),
+    ("get", "/v1/crawl/{id}/ledger"): Lookup(
+        "Every URL that was seen, with its fate and the reason", LedgerArguments
+    ),
+    ("get", "/v1/crawl/{id}/events"): Lookup("Watch a crawl: server-sent events until it is over"),
+    ("get", "/v1/crawl/{id}/export"): Lookup(
+        "A crawl's pages as JSONL, WARC or Parquet", ExportArguments
+    ),
+    ("get", "/v1/crawl/{id}/webhooks"): Lookup(
+        "Events for a crawl's webhook, by default those given up", WebhookEventsArguments
+    ),
+    ("post", "/v1/crawl/{id}/webhooks/retry"): Lookup("Try events anew that were given up"),
+    ("get", "/v1/batches"): Lookup("List your batches, newest first", ListArguments),
+    ("get", "/v1/batch/{id}"): Lookup("How far a batch is, and its pages", StatusArguments),
+    ("delete", "/v1/batch/{id}"): Lookup("Cancel a batch"),
+    ("get", "/v1/batch/{id}/errors"): Lookup("URLs that could not be had", PartArguments),
+    ("get", "/v1/batch/{id}/ledger"): Lookup(
+        "Every URL of a batch, with its fate and the reason", LedgerArguments
+    ),
+    ("get", "/v1/batch/{id}/events"): Lookup("Watch a batch: server-sent events until it is over"),
+    ("get", "/v1/batch/{id}/export"): Lookup(
+        "A batch's pages as JSONL, WARC or Parquet", ExportArguments
+    ),
+    ("get", "/v1/batch/{id}/webhooks"): Lookup(
+        "Events for a batch's webhook, by default those given up", WebhookEventsArguments
+    ),
+    ("post", "/v1/batch/{id}/webhooks/retry"): Lookup("Try events anew that were given up"),
+}
+
+
+def build_job_routes(app: App) -> list[Route]:
+    """Return the routes of crawls and batches."""
+    start = _answering(app, "crawl_start", _start_crawl)
+    return [
+        Route("/v1/crawl", start, methods=["POST"]),
+        *_routes_of(app, JobKind.CRAWL),
+        *_routes_of(app, JobKind.BATCH),
+    ]
+
+
+def _routes_of(app: App, kind: JobKind) -> list[Route]:
+    def route(path: str, name: str, handler: Callable[..., Awaitable[Response]]) -> Route:
+        method = _METHODS.get(name, "GET")
+        endpoint = _answering(app, f"{kind}_{name}", partial(handler, kind))
+        return Route(path, endpoint, methods=[method])
+
+    one = f"/v1/{kind}/{{id}}"
+    return [
+        route(f"/v1/{_PLURAL[kind]}", "list", _list),
+        route(one, "status", _status),
+        route(one, "cancel", _cancel),
+        route(f"{one}/errors", "errors", _errors),
+        route(f"{one}/ledger", "ledger", _ledger),
+        route(f"{one}/events", "events", _events),
+        route(f"{one}/export", "export", export_job),
+        route(f"{one}/webhooks", "webhooks", _webhooks),
+        route(f"{one}/webhooks/retry", "retry_webhooks", _retry_webhooks),
+    ]
+
+
+def _answering(
+    app: App, command: str, handler: Handler
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that says a handler's failures in this version's shape, and counts."""
+
+    async def answer(request: Request) -> Response:
+        outcome = "INTERNAL_ERROR"
+        try:
+            response = await handler(app, request)
+            outcome = "ok"
+            return response
+        except CinderError as error:
+            outcome = error.code
+            return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code])
+        finally:
+            app.metrics.requests.labels("rest_v1", command, outcome).inc()
+
+    return answer
+
+
+async def _start_crawl(app: App, request: Request) -> Response:
+    checks = crawl_checks(app.settings.jobs.max_pages)
+    secret = app.settings.webhooks.secret.get_secret_value()
+    given, webhook = split_webhook(await read_json(request), default_secret=secret)
+    arguments = read_arguments(CrawlArguments, given, *checks)
+    key = read_idempotency_key(request, arguments.idempotency_key)
+    job = await app.jobs.start_crawl(arguments.to_spec(), OWNER, key, webhook)
+    answer = await _answers(app).crawl_started(job)
+    return json_response(with_secret(answer, job, webhook))
+
+
+async def _list(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(ListArguments, request)
+    jobs = await app.jobs.list_jobs(OWNER, kind, limit=arguments.limit)
+    return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
+
+
+async def _status(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(StatusArguments, request)
+    answers = _answers(app)
+    read = answers.crawl_status if kind is JobKind.CRAWL else answers.batch_status
+    part = arguments.part(_room(app))
+    answer = await read(_id(request), part, include_content=arguments.include_content)
+    return json_response(answer)
+
+
+async def _cancel(kind: JobKind, app: App, request: Request) -> Response:
+    return json_response(await _answers(app).cancel(_id(request), kind))
+
+
+async def _errors(kind: JobKind, app: App, request: Request) -> Response:
+    part = _read_query(PartArguments, request).part(_room(app))
+    return json_response(await _answers(app).errors(_id(request), kind, part))
+
+
+async def _ledger(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(LedgerArguments, request)
+    part = arguments.part(_room(app))
+    return json_response(await _answers(app).ledger(_id(request), kind, arguments.fate, part))
+
+
+async def _events(kind: JobKind, app: App, request: Request) -> Response:
+    job = await app.jobs.find(_id(request), kind, OWNER)
+    # Clients come back when a stream ends; this is how they are told that there is no more.
+    if request.headers.get("last-event-id") == LAST_EVENT and job.status.is_over:
+        return Response(status_code=204)
+    if request.method == "HEAD":  # which would wait for the whole stream to see none of it
+        return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+    events = stream_events(app.jobs, job, request.app.state.stopping)
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+
+
+async def _webhooks(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(WebhookEventsArguments, request)
+    job = await app.jobs.find(_id(request), kind, OWNER)
+    events = await app.webhooks.list_events(
+        OWNER, job.id, arguments.state, offset=arguments.offset, limit=arguments.limit
+    )
+    return json_response({"events": [describe_event(event) for event in events]})
+
+
+async def _retry_webhooks(kind: JobKind, app: App, request: Request) -> Response:
+    job = await app.jobs.find(_id(request), kind, OWNER)
+    return json_response({"retried": await app.webhooks.retry_dead(OWNER, job.id)})
+
+
+def _answers(app: App) -> JobAnswers:
+    return JobAnswers(app.jobs, app.archive, OWNER)
+
+
+def _room(app: App) -> int:
+    return app.settings.server.result_max_chars
+
+
+def _id(request: Request) -> str:
+    return str(request.path_params["id"])
+
+
+def _read_query(model: type[A], request: Request) -> A:
+    return read_arguments(model, dict(request.query_params))
