@@ -29,10 +29,13 @@ class Crawler:
     rounds: int = ROUNDS
 
 
+CINDER = "bench.crawlers.cinder"
 SCRAPY = "bench.crawlers.scrapy_spider"
 # The order is that of a round. Whatever is added here is measured beside the rest.
 CRAWLERS = (
     Crawler("floor: curl, selectolax, html-to-markdown", sys.executable, "bench.crawlers.floor"),
+    Crawler("cinder", sys.executable, CINDER, ("whole",)),
+    Crawler("cinder, main content alone", sys.executable, CINDER, ("main",), rounds=1),
     Crawler(REFERENCE, str(PEERS_PYTHON), SCRAPY, ("markdown",)),
     Crawler("Scrapy with a set of seen URLs of its own", str(PEERS_PYTHON), SCRAPY, ("sparing",)),
     # It takes a minute, and no bar depends on it.

@@ -3,10 +3,13 @@
 import asyncio
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from tests.site import Site, serve_site
 from tests.surfaces.running import run_server
@@ -27,13 +30,32 @@ def requests(site: Site) -> Iterator[tuple[str, ...]]:
         "scrape_text_similarity": {"text_a": "the quick brown fox", "text_b": "the quick red fox"},
     }
     for tool, arguments in calls.items():
-        yield "tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments)
+        yield calling(tool, arguments)
     yield ("resources/list",)
     yield ("resources/templates/list",)
 
 
+def calling(tool: str, arguments: dict[str, Any]) -> tuple[str, ...]:
+    return "tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments)
+
+
+async def inspect_crawl(target: list[str], era: str, site: Site) -> list[bool]:
+    """Start a crawl and look at it."""
+    start = calling("cinder_crawl", {"url": site.url("/article"), "maxDepth": 1})
+    is_fine, output = await ask(target, era, start)
+    found = re.search(r"crawl-[0-9a-f]{24}", output)
+    status = calling("cinder_get_crawl_status", {"id": found[0] if found else ""})
+    return [is_fine, await inspect(target, era, status)]
+
+
 async def inspect(target: list[str], era: str, request: tuple[str, ...]) -> bool:
     """Ask the server through the inspector; print and return whether it was content."""
+    is_fine, _ = await ask(target, era, request)
+    return is_fine
+
+
+async def ask(target: list[str], era: str, request: tuple[str, ...]) -> tuple[bool, str]:
+    """Ask the server through the inspector; return whether it was content, and what it printed."""
     method, *options = request
     process = await asyncio.create_subprocess_exec(
         str(NODE),
@@ -56,7 +78,7 @@ async def inspect(target: list[str], era: str, request: tuple[str, ...]) -> bool
     )
     if not is_fine:
         print(output.decode())
-    return is_fine
+    return is_fine, output.decode()
 
 
 async def main() -> bool:
@@ -69,12 +91,10 @@ async def main() -> bool:
         async with run_server(Path(folder) / "http", **variables) as server:
             token = f"Authorization: Bearer {server.token}"
             over_http = ["--header", token, "--transport", "http", f"{server.url}/mcp"]
-            results = [
-                await inspect(target, era, request)
-                for target in (stdio, over_http)
-                for era in ERAS
-                for request in requests(site)
-            ]
+            results = []
+            for target, era in product((stdio, over_http), ERAS):
+                results += [await inspect(target, era, request) for request in requests(site)]
+                results += await inspect_crawl(target, era, site)
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return all(results)
 

@@ -256,6 +256,7 @@ async def test_doctor_checks_every_part(run: Run) -> None:
         "egress",
         "extraction",
         "browser",
+        "jobs",
         "server",
     ]
 

@@ -8,7 +8,10 @@ from tests.surfaces.mcp.conftest import Call, Connect, Era
 from tests.surfaces.mcp.reading import error_of, text_of
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
-TOOLS = ["scrape", "cinder_scrape", "scrape_extract_content", "scrape_text_similarity"]
+TOOLS = [
+    *("scrape", "cinder_scrape", "cinder_crawl", "cinder_get_crawl_status"),
+    *("scrape_extract_content", "scrape_text_similarity"),
+]
 
 
 def count_of(app: App, command: str, outcome: str) -> float:
@@ -51,4 +54,4 @@ async def test_calls_are_counted_by_tool_and_outcome(call: Call, app: App, site:
     await call("scrape", command="status", jobId="1")
     assert count_of(app, "scrape", "ok") == 1
     assert count_of(app, "scrape", "VALIDATION_ERROR") == 1
-    assert count_of(app, "status", "UNSUPPORTED") == 1
+    assert count_of(app, "status", "BATCH_NOT_FOUND") == 1

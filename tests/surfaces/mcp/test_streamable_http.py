@@ -1,5 +1,7 @@
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -12,6 +14,7 @@ from cinder.surfaces.mcp.streamable_http import open_http, transport_security
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Era
 from tests.surfaces.mcp.reading import text_of
+from tests.surfaces.running import run_server
 
 URL = "http://127.0.0.1:8000/mcp"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -33,6 +36,33 @@ async def test_both_eras_can_scrape_over_http(app: App, site: Site, era: Era) ->
         async with Client(transport, mode=era) as client:
             result = await client.call_tool("scrape", {"url": site.url("/article")})
     assert "Rake the ash aside" in text_of(result)
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_progress_arrives_over_http_while_a_tool_waits(
+    tmp_path: Path, site: Site, era: Era
+) -> None:
+    is_told = asyncio.Event()
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        is_told.set()
+
+    async with (
+        run_server(tmp_path / "data", CINDER_EGRESS__ALLOW=site.address) as server,
+        server.client() as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=era) as client,
+        asyncio.TaskGroup() as tasks,
+    ):
+        crawl = await client.call_tool("cinder_crawl", {"url": site.url("/silent"), "maxDepth": 1})
+        looking = {"id": (crawl.structured_content or {})["crawlId"], "waitSeconds": 50}
+        waiting = tasks.create_task(
+            client.call_tool("cinder_get_crawl_status", looking, progress_callback=note)
+        )
+        async with asyncio.timeout(30):
+            await is_told.wait()
+        site.release()
+        status = await waiting
+    assert (status.structured_content or {})["status"] == "completed"
 
 
 @pytest.mark.parametrize("origin", ["null", "http://evil.test", "http://127.0.0.1.evil.test:8000"])

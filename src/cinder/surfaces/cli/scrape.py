@@ -105,7 +105,7 @@ def scrape(
         given: dict[str, Any] = {
             "url": url,
             "formats": formats,
-            "headers": _parse_headers(header or []),
+            "headers": parse_headers(header or []),
             "includeTags": include,
             "excludeTags": exclude,
             "onlyMainContent": not whole_page,
@@ -177,7 +177,12 @@ def _pdf_parser(max_pages: int | None) -> list[dict[str, Any]]:
     return [{"type": "pdf"} if max_pages is None else {"type": "pdf", "maxPages": max_pages}]
 
 
-def _parse_headers(lines: list[str]) -> dict[str, str]:
+def parse_headers(lines: list[str]) -> dict[str, str]:
+    """Return the headers that the command line names.
+
+    Raises:
+        InvalidRequest: one of them has no colon.
+    """
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")

@@ -26,6 +26,10 @@ _NEXT_STEP = {
         "Use a smaller page; the owner can raise CINDER_SCRAPE__MAX_BODY_BYTES."
     ),
     ErrorCode.PARSE_LIMIT: "Use another page, or a smaller part of the HTML.",
+    ErrorCode.CRAWL_NOT_FOUND: "Give the crawlId that cinder_crawl returned, or start a crawl.",
+    ErrorCode.CRAWL_EXPIRED: "Start the crawl anew with cinder_crawl.",
+    ErrorCode.BATCH_NOT_FOUND: "Give the jobId that scrape returned for urls, or start a batch.",
+    ErrorCode.BATCH_EXPIRED: "Start the batch anew: scrape with urls.",
     ErrorCode.CACHE_ERROR: (
         "Try again; scrape with forceRescrape and resultHandling returnOnly needs no database."
     ),

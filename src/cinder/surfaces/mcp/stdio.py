@@ -18,6 +18,9 @@ def serve_stdio(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    async with open_app(settings) as app, stdio_server() as (incoming, outgoing):
+    async with (
+        open_app(settings, works_on_jobs=True) as app,
+        stdio_server() as (incoming, outgoing),
+    ):
         server = build_server(app)
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import mcp_types as types
 from pydantic import BaseModel
@@ -14,7 +14,12 @@ from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_sche
 
 A = TypeVar("A", bound=Arguments)
 
-# Every request comes from the one owner of this installation.
+# Tells a client that waits how far it is: what is done, of how much where that is known, in words.
+Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+async def report_nothing(_done: float, _of: float | None, _words: str | None) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,8 @@ class Tool(Generic[A]):
     output: type[BaseModel]
     annotations: types.ToolAnnotations
     run: Callable[[App, A], Awaitable[types.CallToolResult]]
+    wait: Callable[[App, A, Report], Awaitable[None]] | None = None
+    """What a call waits for before it is answered, telling how far that is."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
 
@@ -44,11 +51,16 @@ class Tool(Generic[A]):
             annotations=self.annotations,
         )
 
-    async def call(self, app: App, given: Mapping[str, Any]) -> types.CallToolResult:
+    async def call(
+        self, app: App, given: Mapping[str, Any], report: Report = report_nothing
+    ) -> types.CallToolResult:
         """Answer a call.
 
         Raises:
             CinderError: the arguments are wrong, or what they ask for could not be done.
         """
         unpacked = parse_json_strings(self.arguments, given)
-        return await self.run(app, read_arguments(self.arguments, unpacked, *self.checks))
+        arguments = read_arguments(self.arguments, unpacked, *self.checks)
+        if self.wait is not None:
+            await self.wait(app, arguments, report)
+        return await self.run(app, arguments)

@@ -17,7 +17,7 @@ from cinder.surfaces.mcp.failures import (
     describe_unexpected,
     describe_unknown_tool,
 )
-from cinder.surfaces.mcp.tool import Tool
+from cinder.surfaces.mcp.tool import Report, Tool
 from cinder.surfaces.scrape_arguments import Command
 
 log = structlog.get_logger()
@@ -45,7 +45,7 @@ class ToolCalls:
         return types.ListToolsResult(tools=list(self._described.values()))
 
     async def call(
-        self, _context: ServerRequestContext, params: types.CallToolRequestParams
+        self, context: ServerRequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Answer a call; whatever goes wrong is said in the result."""
         tool = self._tools.get(params.name)
@@ -53,16 +53,16 @@ class ToolCalls:
             self._count("unknown", "VALIDATION_ERROR")
             return text_failure(describe_unknown_tool(params.name, self._tools))
         given = params.arguments or {}
-        outcome, result = await self._answer(tool, given)
+        outcome, result = await self._answer(tool, given, context.session.report_progress)
         self._count(_command(tool.name, given), outcome)
         return result
 
     async def _answer(
-        self, tool: Tool[Any], given: Mapping[str, Any]
+        self, tool: Tool[Any], given: Mapping[str, Any], report: Report
     ) -> tuple[str, types.CallToolResult]:
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                return "ok", await tool.call(self._app, given)
+                return "ok", await tool.call(self._app, given, report)
         except TimeoutError:
             late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
             return late.code, tool.fail(describe_failure(late))

@@ -188,9 +188,9 @@ async def test_what_cannot_be_served_yet_is_understood_and_declined(call: Call) 
     assert error_of(result).startswith("UNSUPPORTED: ")
 
 
-async def test_batch_commands_are_declined(call: Call) -> None:
-    result = await call("scrape", urls=["https://example.com"])
-    assert error_of(result).startswith("UNSUPPORTED: ")
+async def test_batches_and_single_pages_are_kept_apart(call: Call) -> None:
+    result = await call("scrape", url="https://example.com", offset=1)
+    assert "- offset: Only for batches" in error_of(result)
 
 
 @pytest.mark.parametrize("tool", ["scrape", "cinder_scrape"])

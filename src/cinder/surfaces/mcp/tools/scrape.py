@@ -1,4 +1,4 @@
-"""The tool `scrape`: one URL with every option of POST /api/v2/scrape."""
+"""The tool `scrape`: one URL with every option of POST /api/v2/scrape, or a batch of them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -9,13 +9,14 @@ from cinder.app import App
 from cinder.errors import FieldProblem
 from cinder.model.document import Source, VerdictKind
 from cinder.model.request import OWNER, Format
+from cinder.surfaces.mcp.batch_result import batch_result, is_about_batch
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
 from cinder.surfaces.mcp.tool import Tool
-from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
+from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, Command, ScrapeArguments
 
 
 class ScrapeToolArguments(ScrapeArguments):
@@ -53,9 +54,9 @@ class ActionOutput(Output):
 
 
 class ScrapeOutput(Output):
-    """A scraped page or file."""
+    """A scraped page or file, or a batch: neither has all of it."""
 
-    url: str
+    url: str | None = None
     content: str | None = None
     content_type: str | None = None
     html: str | None = None
@@ -68,21 +69,30 @@ class ScrapeOutput(Output):
     actions: list[ActionOutput] | None = None
     size: int | None = None
     message: str | None = None
-    source: Source
-    cached: bool
+    source: Source | None = None
+    cached: bool | None = None
     cache_age: int | None = None
-    timestamp: str
+    timestamp: str | None = None
     saved_uris: dict[str, str] | None = None
     metadata: TextMetadata | None = None
-    verdict: VerdictKind
+    verdict: VerdictKind | None = None
     evidence: str | None = None
     warning: str | None = None
+    job_id: str | None = None
+    status: str | None = None
+    pages: list[dict[str, Any]] | None = None
+    errors: list[dict[str, Any]] | None = None
+    next_offset: int | None = None
 
 
-# What this version serves. The arguments that need a model or a batch are accepted and answered
-# with UNSUPPORTED; to offer one, give it a line here.
+# What this version serves. The arguments that need a model are accepted and answered with
+# UNSUPPORTED; to offer one, give it a line here.
 PARAMETERS = {
-    "url": Parameter(description="https:// is optional", is_required=True),
+    "url": Parameter(description="https:// is optional"),
+    "urls": Parameter(description="Instead of url: a batch in the background"),
+    "command": Parameter(description="All but start are about the batch jobId"),
+    "jobId": Parameter(),
+    "offset": Parameter(description="Of a batch's pages or errors"),
     "format": Parameter(description="Default markdown"),
     "formats": Parameter(
         description="Several, instead of format",
@@ -118,11 +128,17 @@ def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
     """Name the clash where both ways to ask for a format are used."""
     if "format" in given and given.get("formats"):
         yield FieldProblem("format", "Give either format or formats, not both")
+    if "format" in given and given.get("command", Command.START) != Command.START:
+        yield FieldProblem(
+            "format", "A batch has the format that it was started with: leave it out"
+        )
 
 
 async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
-    """Scrape a URL."""
+    """Scrape a URL, or do what is asked of a batch."""
     wanted = Format(arguments.format or Format.MARKDOWN)
+    if is_about_batch(arguments):
+        return await batch_result(app, arguments, wanted)
     request = bound_timeout(arguments.to_request(caller=OWNER, default_formats=(wanted,)))
     server = app.settings.server
     window = shared_window(arguments, request.formats, server)
@@ -139,7 +155,8 @@ SCRAPE = Tool(
         "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
         "if need be; an image, PDF or other file as it is. Best for full control. Returns content, "
         "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
-        "long page is cut: go on with startIndex, section or query. Simpler: cinder_scrape."
+        "long page is cut: go on with startIndex, section or query. Simpler: cinder_scrape. urls "
+        "start a batch, robots.txt obeyed: ask for its status by jobId."
     ),
     arguments=ScrapeToolArguments,
     parameters=PARAMETERS,

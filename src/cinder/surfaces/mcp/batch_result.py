@@ -1,0 +1,55 @@
+"""Batches through the tool `scrape`: starting one, and the commands about it."""
+
+import json
+
+import mcp_types as types
+
+from cinder.app import App
+from cinder.model.document import Json
+from cinder.model.job import JobKind
+from cinder.model.request import OWNER, Format
+from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
+from cinder.surfaces.mcp.content import body_annotations
+from cinder.surfaces.mcp.size_limit import body_chars
+from cinder.surfaces.scrape_arguments import Command, ScrapeArguments
+
+
+def is_about_batch(arguments: ScrapeArguments) -> bool:
+    """Whether a call starts a batch or asks about one."""
+    return arguments.command is not Command.START or bool(arguments.urls)
+
+
+async def batch_result(
+    app: App, arguments: ScrapeArguments, wanted: Format
+) -> types.CallToolResult:
+    """Do what a call asks of a batch.
+
+    Raises:
+        CinderError: it cannot be done, or there is no such batch.
+    """
+    data = await _answer(app, arguments, wanted)
+    facts = {name: value for name, value in data.items() if name != "message"}
+    # The text alone is all that some clients show: it has the data as well.
+    text = f"{data['message']}\n{json.dumps(facts, ensure_ascii=False)}"
+    return types.CallToolResult(
+        content=[types.TextContent(text=text, annotations=body_annotations())],
+        structured_content=data,
+    )
+
+
+async def _answer(app: App, arguments: ScrapeArguments, wanted: Format) -> dict[str, Json]:
+    answers = JobAnswers(app.jobs, app.archive, OWNER)
+    job_id, server = arguments.job_id or "", app.settings.server
+    part = arguments.part(body_chars(server), server.result_max_chars_ceiling)
+    match arguments.command:
+        case Command.START:
+            urls, key = arguments.urls or [], arguments.idempotency_key
+            request = arguments.to_batch_request(caller=OWNER, default_formats=(wanted,))
+            return describe_batch_start(await app.jobs.start_batch(urls, request, key), urls)
+        case Command.STATUS:
+            with_content = arguments.include_content
+            return await answers.batch_status(job_id, part, include_content=with_content)
+        case Command.CANCEL:
+            return await answers.cancel(job_id, JobKind.BATCH)
+        case Command.ERRORS:
+            return await answers.errors(job_id, JobKind.BATCH, part)

@@ -1,0 +1,179 @@
+"""The tools `cinder_crawl` and `cinder_get_crawl_status`: a site, explored in the background."""
+
+import asyncio
+from typing import Annotated, Literal
+
+import mcp_types as types
+from pydantic import Field
+
+from cinder.app import App
+from cinder.model.document import Json
+from cinder.model.job import JobKind
+from cinder.model.request import OWNER
+from cinder.services.fitting import json_chars
+from cinder.services.jobs.control import JobReport
+from cinder.surfaces.arguments import Arguments, Whole
+from cinder.surfaces.crawl_arguments import CrawlArguments, check_patterns
+from cinder.surfaces.job_answer import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, JobAnswers, Part
+from cinder.surfaces.mcp.content import json_result
+from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.output import Output
+from cinder.surfaces.mcp.size_limit import body_chars
+from cinder.surfaces.mcp.tool import Report, Tool
+
+MAX_WAIT_SECONDS = 50
+SHOWN_ERRORS = 10
+
+_LOOK_SECONDS = 1.0
+
+CrawlStatus = Literal["queued", "running", "completed", "failed", "cancelled"]
+
+
+class CrawlStatusArguments(Arguments):
+    """Which crawl, which of its pages, and how long to wait for its end."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    offset: Annotated[Whole, Field(ge=0, le=MAX_OFFSET)] = 0
+    limit: Annotated[Whole, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    wait_seconds: Annotated[Whole, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0
+
+
+class CrawlOutput(Output):
+    """A crawl."""
+
+    crawl_id: str
+    url: str
+    status: CrawlStatus
+    pages_found: int
+    pages_crawled: int
+    created_at: str
+
+
+class CrawledPageOutput(Output):
+    """A page that a crawl got."""
+
+    url: str
+    title: str | None = None
+    status_code: int | None = None
+    content_length: int | None = None
+    verdict: str | None = None
+    saved_uris: dict[str, str] | None = None
+
+
+class FailedPageOutput(Output):
+    """A page that a crawl could not get."""
+
+    url: str
+    error: str
+
+
+class CrawlStatusOutput(Output):
+    """How far a crawl is, and some of its pages."""
+
+    crawl_id: str
+    status: CrawlStatus
+    pages_found: int
+    pages_crawled: int
+    progress: float
+    pages: list[CrawledPageOutput]
+    error_count: int
+    errors: list[FailedPageOutput] | None = None
+    next_offset: int | None = None
+    completed_at: str | None = None
+    error: str | None = None
+    warning: str | None = None
+
+
+async def start(app: App, arguments: CrawlArguments) -> types.CallToolResult:
+    """Start a crawl."""
+    job = await app.jobs.start_crawl(arguments.to_spec(), OWNER, arguments.idempotency_key)
+    return json_result(await _answers(app).crawl_started(job))
+
+
+async def wait(app: App, arguments: CrawlStatusArguments, report: Report) -> None:
+    """Wait until a crawl is over or the time is up, telling how far it is."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    while (waited := clock() - began) < arguments.wait_seconds:
+        job = await app.jobs.find(arguments.id, JobKind.CRAWL, OWNER)
+        if job.status.is_over:
+            return
+        await _tell(await app.jobs.report(job), waited / (arguments.wait_seconds + 1), report)
+        await asyncio.sleep(min(_LOOK_SECONDS, arguments.wait_seconds - waited))
+
+
+async def _tell(crawl: JobReport, share: float, report: Report) -> None:
+    # The protocol wants a figure that grows with every word, and pages may take a while.
+    words = f"{crawl.fetched} pages fetched, {crawl.found} found, {crawl.errors} errors"
+    await report(crawl.finished + share, max(crawl.found, crawl.finished + 1), words)
+
+
+async def status(app: App, arguments: CrawlStatusArguments) -> types.CallToolResult:
+    """Answer with how far a crawl is, some of its pages, and the first that failed."""
+    answers = _answers(app)
+    room = body_chars(app.settings.server)
+    failed: dict[str, Json] = {}
+    if arguments.offset == 0:
+        part = Part(0, SHOWN_ERRORS, room // 4)
+        failed = await answers.errors(arguments.id, JobKind.CRAWL, part)
+    room -= json_chars(failed.get("errors", ()))
+    data = await answers.crawl_status(
+        arguments.id, Part(arguments.offset, arguments.limit, max(room, 1))
+    )
+    if failed.get("errors"):
+        data["errors"] = failed["errors"]
+    return json_result(data)
+
+
+def _answers(app: App) -> JobAnswers:
+    return JobAnswers(app.jobs, app.archive, OWNER)
+
+
+CRAWL = Tool(
+    name="cinder_crawl",
+    title="Crawl a site",
+    description=(
+        "Start exploring a site in the background: links and sitemaps, robots.txt obeyed, every "
+        "page saved. Returns a crawlId at once; cinder_get_crawl_status has the pages. For one "
+        "page use cinder_scrape, for known URLs scrape with urls."
+    ),
+    arguments=CrawlArguments,
+    parameters={
+        "url": Parameter(),
+        "maxPages": Parameter(description="Default 100"),
+        "maxDepth": Parameter(description="1: only the start. Default 2"),
+        "includePatterns": Parameter(description="Regexes (RE2) found in URLs to fetch"),
+        "excludePatterns": Parameter(description="… to skip"),
+        "scope": Parameter(description="Default domain"),
+        "render": Parameter(description="In a browser; slow"),
+    },
+    output=CrawlOutput,
+    # It reads the web, and begins work that goes on and keeps pages.
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+    ),
+    run=start,
+    checks=(check_patterns,),
+)
+
+CRAWL_STATUS = Tool(
+    name="cinder_get_crawl_status",
+    title="Look at a crawl",
+    description=(
+        "Progress and pages of a crawl, in the order fetched, even while it runs. Read a page by "
+        "its savedUris (resources/read) or cinder_scrape its url."
+    ),
+    arguments=CrawlStatusArguments,
+    parameters={
+        "id": Parameter(description="The crawlId"),
+        "offset": Parameter(description="Pages to skip: nextOffset of the last answer"),
+        "limit": Parameter(description="Default 50, at most 100"),
+        "waitSeconds": Parameter(description="Wait for its end, at most 50. Default 0"),
+    },
+    output=CrawlStatusOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+    run=status,
+    wait=wait,
+)
