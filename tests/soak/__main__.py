@@ -1,4 +1,4 @@
-"""`python -m tests.soak`: renders many pages, tells what that takes, exits 1 on any failure."""
+"""`python -m tests.soak`: renders pages, crawls while much goes wrong; exits 1 on any failure."""
 
 import argparse
 import asyncio
@@ -11,6 +11,7 @@ from cinder.app import open_app
 from cinder.config import read_settings
 from cinder.surfaces.logs import set_up_logs
 from tests.site import serve_site
+from tests.soak.crawls import soak_crawls
 from tests.soak.footprint import Footprint, take_footprint
 from tests.soak.renders import MEBIBYTE, Renders, Soak
 
@@ -20,11 +21,13 @@ WARM_UP_PAGES = 200
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
-    parser.add_argument("--pages", type=int, default=500)
-    pages: int = parser.parse_args().pages
+    parser.add_argument("--pages", type=int, default=500, help="to render; 0 for none")
+    parser.add_argument("--kills", type=int, default=20, help="of a crawl's processes; 0 for none")
+    arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
-    problems = asyncio.run(_soak(pages))
+    problems = asyncio.run(_soak(arguments.pages)) if arguments.pages else []
+    problems += soak_crawls(arguments.kills, _say) if arguments.kills else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)

@@ -1,0 +1,1 @@
+"""Crawls by real processes that are killed, frozen and cut off from their database."""

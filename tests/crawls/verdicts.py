@@ -1,0 +1,99 @@
+"""What is wrong with a crawl that is over, as a list of sentences: none for a good one."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+
+from cinder.model.job import Fate, JobStatus, LedgerPage
+from cinder.model.saved import SavedListing, parse_saved_uri
+from cinder.store import Store
+from tests.crawled_site import SITE, CrawledSite
+from tests.crawled_site import Fate as Right
+from tests.crawls.processes import HOST_CONCURRENCY
+from tests.crawls.watching import CALLER, Part, Watch
+
+_RIGHT = {
+    Fate.FETCHED: {Right.FETCHED},
+    Fate.DISALLOWED: {Right.DISALLOWED},
+    Fate.OUTSIDE: {Right.OUTSIDE},
+    # The ledger does not tell a copy from a redirect to the page.
+    Fate.DUPLICATE: {Right.DUPLICATE, Right.REDIRECT},
+    Fate.TRAP: {Right.TRAP},
+    Fate.FAILED: {Right.FAILED},
+}
+
+
+async def judge_crawl(watch: Watch, site: CrawledSite, part: Part) -> list[str]:
+    """Return what is wrong with the pages of a crawl, where they are kept, and its manners."""
+    rows = await watch.pages()
+    status = await watch.status()
+    return [
+        *([] if status is JobStatus.COMPLETED else [f"the crawl ended as {status}"]),
+        *_judge_pages(rows, site, part),
+        *_judge_others(rows, site, part),
+        *await judge_saved(watch, rows),
+        *judge_manners(site),
+    ]
+
+
+async def judge_saved(watch: Watch, rows: Iterable[LedgerPage]) -> list[str]:
+    """Return which fetched pages cannot be read, or have been saved more than once."""
+    fetched = [row for row in rows if row.fate is Fate.FETCHED]
+    unread = [row for row in fetched if not await _is_readable(watch.store, row)]
+    saved = Counter([version.url async for version in _saved(watch.store)])
+    return [
+        *(f"{row.url} cannot be read at {row.uris}" for row in unread),
+        *(f"{url} was saved {n} times" for url, n in saved.items() if n > 1),
+    ]
+
+
+def judge_manners(site: CrawledSite) -> list[str]:
+    """Return whether the website was asked for more at once than was set."""
+    most = site.visits().max_at_once()
+    return [f"{most} requests at once"] if most > HOST_CONCURRENCY else []
+
+
+def judge_file(path: Path) -> list[str]:
+    """Return what SQLite finds wrong with a database."""
+    with sqlite3.connect(path) as connection:
+        (said,) = connection.execute("PRAGMA integrity_check").fetchone()
+    connection.close()
+    return [] if said == "ok" else [f"the database is damaged: {said}"]
+
+
+def lost_pages(before: Iterable[LedgerPage], after: Iterable[LedgerPage]) -> list[str]:
+    """Return which pages were there once and are not any more as they were."""
+    kept = {(page.id, page.url, page.uris) for page in after}
+    return [f"{page.url} was lost" for page in before if (page.id, page.url, page.uris) not in kept]
+
+
+def _judge_pages(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Iterator[str]:
+    fetched = Counter(site.name(row.url) for row in rows if row.fate is Fate.FETCHED)
+    yield from (f"{path} is missing" for path in sorted(part.pages - fetched.keys()))
+    yield from (f"{path} is no page" for path in sorted(fetched.keys() - part.pages))
+    yield from (f"{path} has {n} rows" for path, n in fetched.items() if n > 1)
+
+
+def _judge_others(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Iterator[str]:
+    for row in rows:
+        name = site.name(row.url)
+        is_beyond = row.fate is Fate.OUTSIDE and not name.startswith(f"/{part.section}")
+        right = _RIGHT.get(row.fate, set()) if row.fate else set()
+        if not is_beyond and not any(SITE.accepts(name, fate) for fate in right):
+            yield f"{name} is {row.state} {row.fate or ''} ({row.reason}), not {SITE.fate_of(name)}"
+
+
+async def _is_readable(store: Store, row: LedgerPage) -> bool:
+    if not row.uris:
+        return False
+    body = await store.read(*parse_saved_uri(row.uris[0]), CALLER)
+    return body is not None and bool(body.text)
+
+
+async def _saved(store: Store) -> AsyncIterator[SavedListing]:
+    below: int | None = None
+    while versions := await store.list_saved(CALLER, before_id=below, limit=1000):
+        for version in versions:
+            yield version
+        below = versions[-1].id
