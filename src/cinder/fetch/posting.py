@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from curl_cffi import CurlECode, CurlOpt
+from curl_cffi import CurlECode
 from curl_cffi.requests import AsyncSession, Response
 from curl_cffi.requests.exceptions import RequestException
 
 from cinder.egress import ForwardProxy, ProxyPass
 from cinder.errors import CinderError
 from cinder.fetch.curl_errors import kind_of_failure
+from cinder.fetch.tunnel_options import tunnel_options
 from cinder.model.url import host_and_port
 
 # What a write callback returns to make curl give up.
@@ -37,13 +38,6 @@ class Poster:
         self._pass: ProxyPass | None = None
 
     async def __aenter__(self) -> Self:
-        options: dict[CurlOpt, str | int] = {
-            CurlOpt.HTTPPROXYTUNNEL: 1,
-            CurlOpt.NOPROXY: "",  # else NO_PROXY in the environment opens a way round
-            CurlOpt.PROTOCOLS_STR: "http,https",  # else curl knows many more
-        }
-        if self._ca_file is not None:
-            options[CurlOpt.CAINFO] = str(self._ca_file)
         # No limit of its own: curl keeps connections open, and each of them has a place.
         self._pass = self._proxy.issue_pass(max_connections=None)
         self._session = AsyncSession(
@@ -53,7 +47,7 @@ class Poster:
             max_clients=self._max_concurrency,
             timeout=self._timeout_seconds,
             trust_env=False,
-            curl_options=options,
+            curl_options=tunnel_options(self._ca_file),
         )
         return self
 

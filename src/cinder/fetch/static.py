@@ -22,6 +22,7 @@ from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl_errors import kind_of_failure
 from cinder.fetch.gzip_members import unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
+from cinder.fetch.tunnel_options import tunnel_options
 from cinder.model.document import FetchedPage, Source, Validators
 from cinder.model.headers import is_sendable
 from cinder.model.url import host_and_port
@@ -82,16 +83,8 @@ class StaticFetcher:
         self._pass: ProxyPass | None = None
 
     async def __aenter__(self) -> Self:
-        options: dict[CurlOpt, str | int] = {
-            # Plain http goes through a tunnel like https: one kind of refusal, connections that
-            # are kept, and curl cannot send a request for an IPv6 address any other way.
-            CurlOpt.HTTPPROXYTUNNEL: 1,
-            CurlOpt.NOPROXY: "",  # else NO_PROXY in the environment opens a way round
-            CurlOpt.PROTOCOLS_STR: "http,https",  # else curl reads file:
-            CurlOpt.MAXFILESIZE_LARGE: self._limits.max_body_bytes,
-        }
-        if self._ca_file is not None:
-            options[CurlOpt.CAINFO] = str(self._ca_file)
+        options = tunnel_options(self._ca_file)
+        options[CurlOpt.MAXFILESIZE_LARGE] = self._limits.max_body_bytes
         # No limit of its own: curl keeps connections open, and each of them has a place.
         self._pass = self._proxy.issue_pass(max_connections=None)
         self._session = AsyncSession(

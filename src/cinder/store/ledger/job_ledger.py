@@ -1,9 +1,7 @@
 """The ledger itself: every operation, timed, over whichever database runs it."""
 
-import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from cinder.model.job import (
     Claim,
@@ -38,8 +36,7 @@ from cinder.store.ledger import (
 from cinder.store.ledger_base import IsNear, Settlement
 from cinder.store.outbox_base import Teller
 from cinder.store.procedure import Procedure
-
-T = TypeVar("T")
+from cinder.store.timed import TimedDatabase
 
 MAX_LISTED = 1000
 # How long an event is kept when nothing more is done about it.
@@ -53,9 +50,8 @@ class JobLedger:
     def __init__(
         self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
     ) -> None:
-        self._database = database
+        self._database = TimedDatabase(database, observe)
         self._dialect = database.dialect
-        self._observe = observe
         self._clock = clock
 
     async def add_job(
@@ -65,11 +61,13 @@ class JobLedger:
 
         One that is not seeded yet has further URLs to find before it can end.
         """
-        return await self._write("add_job", lambda: self._add_job(job, pages, is_seeded=is_seeded))
+        return await self._database.write(
+            "add_job", lambda: self._add_job(job, pages, is_seeded=is_seeded)
+        )
 
     async def find_job(self, job_id: str) -> Job | None:
         """Return a job."""
-        return await self._read("find_job", lambda: jobs.find_job(job_id, self._dialect))
+        return await self._database.read("find_job", lambda: jobs.find_job(job_id, self._dialect))
 
     async def list_jobs(
         self, owner: str, kind: JobKind | None = None, *, limit: int = 100
@@ -77,27 +75,29 @@ class JobLedger:
         """Return the jobs that somebody started, newest first; of one kind, or of all."""
         kinds = list(JobKind) if kind is None else [kind]
         count = max(0, min(limit, MAX_LISTED))
-        return await self._read(
+        return await self._database.read(
             "list_jobs", lambda: jobs.list_jobs(owner, kinds, count, self._dialect)
         )
 
     async def count_open(self) -> int:
         """Return how many jobs are not over."""
-        return await self._read("count_open", jobs.count_open)
+        return await self._database.read("count_open", jobs.count_open)
 
     async def list_unattended(self) -> list[str]:
         """Return the jobs that are not over and that nobody looks after."""
-        return await self._read("list_unattended", lambda: jobs.list_unattended(self._now()))
+        return await self._database.read(
+            "list_unattended", lambda: jobs.list_unattended(self._now())
+        )
 
     async def note_failure(self, job_id: str, error: str, retry_ms: int) -> int:
         """Note that working on a job failed; return how often in a row it now has."""
-        return await self._write(
+        return await self._database.write(
             "note_failure", lambda: jobs.note_failure(job_id, error, self._now() + retry_ms)
         )
 
     async def forget_failures(self, job_id: str) -> None:
         """Note that working on a job went well: the next failure is its first in a row."""
-        await self._write("forget_failures", lambda: jobs.forget_failures(job_id))
+        await self._database.write("forget_failures", lambda: jobs.forget_failures(job_id))
 
     async def finish_job(
         self,
@@ -109,7 +109,7 @@ class JobLedger:
     ) -> bool:
         """End a job; what it has not fetched is left out. False if it was over already."""
         telling = outbox.Telling(teller, self._dialect)
-        return await self._write(
+        return await self._database.write(
             "finish_job", lambda: jobs.finish_job(job_id, status, error, self._now(), telling)
         )
 
@@ -117,7 +117,7 @@ class JobLedger:
         self, job_id: str, pages: Sequence[NewPage], *, is_last: bool = False
     ) -> int:
         """Add URLs to a job's ledger, each once; the last call tells that all seeds are there."""
-        return await self._write(
+        return await self._database.write(
             "add_pages", lambda: self._add_pages(job_id, pages, is_last=is_last)
         )
 
@@ -126,19 +126,19 @@ class JobLedger:
     ) -> Lease:
         """Claim URLs that may be fetched now, as politely as their hosts want it."""
         telling = outbox.Telling(teller, self._dialect)
-        return await self._write(
+        return await self._database.write(
             "lease", lambda: leasing.lease(job_id, limits, self._now(), telling)
         )
 
     async def renew(self, claims: Collection[Claim], seconds: float) -> None:
         """Make leases last for so long from now."""
-        await self._write(
+        await self._database.write(
             "renew", lambda: leasing.renew(claims, self._now() + round(seconds * 1000))
         )
 
     async def release(self, claims: Collection[Claim], *, is_try: bool = False) -> None:
         """Give claims back unused; a try is counted where the URL was asked for."""
-        await self._write("release", lambda: leasing.release(claims, is_try=is_try))
+        await self._database.write("release", lambda: leasing.release(claims, is_try=is_try))
 
     def settlement(
         self,
@@ -163,32 +163,32 @@ class JobLedger:
         Raises:
             LeaseLost: the claim no longer holds.
         """
-        await self._write("settle", lambda: settlement(saved))
+        await self._database.write("settle", lambda: settlement(saved))
 
     async def find_host(self, host: str) -> HostState:
         """Return what is known of a host."""
-        return await self._read("find_host", lambda: hosts.find_host(host))
+        return await self._database.read("find_host", lambda: hosts.find_host(host))
 
     async def note_robots(self, host: str, status: int, body: bytes, *, failed: bool) -> None:
         """Keep a host's robots.txt, or that it could not be had once more."""
-        await self._write(
+        await self._database.write(
             "note_robots",
             lambda: hosts.note_robots(host, status, body, self._now(), failed=failed),
         )
 
     async def slow_down(self, host: str, *, delay_ms: int, pause_ms: int = 0) -> None:
         """Set the time between two requests to a host, and let it rest for some time."""
-        await self._write(
+        await self._database.write(
             "slow_down", lambda: hosts.slow_down(host, delay_ms, self._now() + pause_ms)
         )
 
     async def count_pages(self, job_id: str) -> JobCounts:
         """Return how many of a job's URLs there are of each state and fate."""
-        return await self._read("count_pages", lambda: listing.count_pages(job_id))
+        return await self._database.read("count_pages", lambda: listing.count_pages(job_id))
 
     async def count_templates(self, job_id: str) -> Mapping[str, int]:
         """Return how many URLs of each template a job has taken."""
-        return await self._read("count_templates", lambda: listing.count_templates(job_id))
+        return await self._database.read("count_templates", lambda: listing.count_templates(job_id))
 
     async def list_pages(
         self,
@@ -205,36 +205,38 @@ class JobLedger:
         """
         count = max(0, min(limit, MAX_LISTED))
         moment = _FOREVER if until is None else to_milliseconds(until)
-        return await self._read(
+        return await self._database.read(
             "list_pages", lambda: listing.list_pages(job_id, fates, moment, max(0, offset), count)
         )
 
     async def add_schedule(self, schedule: Schedule) -> bool:
         """Keep a schedule, over its owner's of that name; False if the name is another's."""
-        return await self._write(
+        return await self._database.write(
             "add_schedule", lambda: schedules.add_schedule(schedule, self._dialect)
         )
 
     async def list_schedules(self, owner: str, *, limit: int = 100) -> list[Schedule]:
         """Return somebody's schedules, by name."""
         count = max(0, min(limit, MAX_LISTED))
-        return await self._read(
+        return await self._database.read(
             "list_schedules", lambda: schedules.list_schedules(owner, count, self._dialect)
         )
 
     async def remove_schedule(self, owner: str, name: str) -> bool:
         """Delete somebody's schedule; False if there is none."""
-        return await self._write("remove_schedule", lambda: schedules.remove_schedule(owner, name))
+        return await self._database.write(
+            "remove_schedule", lambda: schedules.remove_schedule(owner, name)
+        )
 
     async def list_due_schedules(self) -> list[Schedule]:
         """Return the schedules whose time has come."""
-        return await self._read(
+        return await self._database.read(
             "list_due_schedules", lambda: schedules.list_due(self._now(), self._dialect)
         )
 
     async def move_schedule(self, schedule: Schedule, next_at: datetime) -> bool:
         """Set when a schedule is next due; False if another has, or it is gone."""
-        return await self._write(
+        return await self._database.write(
             "move_schedule", lambda: schedules.move_schedule(schedule, next_at)
         )
 
@@ -244,9 +246,9 @@ class JobLedger:
         """Delete the URLs of jobs that have expired; return how many jobs."""
         moment = to_milliseconds(now)
         kept_since = to_milliseconds(now - EVENT_RETENTION)
-        await self._write("drop_events", lambda: outbox.drop_finished(kept_since))
+        await self._database.write("drop_events", lambda: outbox.drop_finished(kept_since))
         dropped = 0
-        while await self._write(
+        while await self._database.write(
             "drop_expired", lambda: jobs.drop_expired_job(moment, self._dialect, teller_of)
         ):
             dropped += 1
@@ -274,16 +276,3 @@ class JobLedger:
 
     def _now(self) -> int:
         return to_milliseconds(self._clock())
-
-    async def _read(self, operation: str, start: Callable[[], Procedure[T]]) -> T:
-        return await self._timed(operation, self._database.read(start))
-
-    async def _write(self, operation: str, start: Callable[[], Procedure[T]]) -> T:
-        return await self._timed(operation, self._database.write(start))
-
-    async def _timed(self, operation: str, work: Awaitable[T]) -> T:
-        start = time.perf_counter()
-        try:
-            return await work
-        finally:
-            self._observe(operation, time.perf_counter() - start)
