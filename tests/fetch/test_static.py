@@ -1,6 +1,8 @@
-"""The static engine over TLS; what it does on plain http is tested through the scrape service."""
+"""The static engine's connections; what it does on them is tested through the scrape service."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from cinder.app import open_app
 from cinder.config import read_settings
 from cinder.errors import ScrapeFailed
-from cinder.model.request import ScrapeRequest
+from cinder.model.request import CachePolicy, ScrapeRequest
 from tests.site import Site, serve_site
 from tests.site.certificate import write_certificate
 
@@ -46,3 +48,52 @@ async def test_a_server_that_cannot_prove_who_it_is_is_refused(
         with pytest.raises(ScrapeFailed, match="certificate"):
             await app.scrape.scrape(ScrapeRequest(url=secure_site.url("/article")))
     assert secure_site.hits("/article") == 0
+
+
+class KeepingServer:
+    """Answers each request once as many as were announced are there, and keeps connections."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.port = 0
+        self._arrivals = asyncio.Barrier(1)
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        async with await asyncio.start_server(self._answer, "127.0.0.1", 0) as server:
+            self.port = server.sockets[0].getsockname()[1]
+            yield
+
+    def expect(self, requests: int) -> None:
+        self._arrivals = asyncio.Barrier(requests)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                await self._arrivals.wait()
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nHello")
+                await writer.drain()
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+
+async def test_connections_are_kept_for_later_requests(tmp_path: Path) -> None:
+    server, many = KeepingServer(), 12
+    async with server.run():
+        egress = {"allow": [f"127.0.0.1:{server.port}"]}
+        async with open_app(read_settings(data_dir=tmp_path / "data", egress=egress)) as app:
+            for count in (many, 1, 1, many):
+                server.expect(count)
+                await asyncio.gather(
+                    *(
+                        app.scrape.scrape(
+                            ScrapeRequest(
+                                url=f"http://127.0.0.1:{server.port}/{number}",
+                                cache=CachePolicy(force_rescrape=True),
+                            )
+                        )
+                        for number in range(count)
+                    )
+                )
+    assert server.connections == many

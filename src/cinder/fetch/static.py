@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, get_args
 
-from curl_cffi import CurlECode, CurlOpt
+from curl_cffi import CurlECode, CurlMOpt, CurlOpt, ffi, lib
 from curl_cffi.requests import AsyncSession, Response
 from curl_cffi.requests.exceptions import RequestException
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
@@ -96,6 +96,7 @@ class StaticFetcher:
             trust_env=False,
             curl_options=options,
         )
+        _keep_connections(self._session, self._limits.max_concurrency)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -200,6 +201,15 @@ class StaticFetcher:
 
     def _refusal_for(self, url: str) -> ProxyRefusal | None:
         return self._pass.refusal_for(*host_and_port(url)) if self._pass else None
+
+
+def _keep_connections(session: AsyncSession[Response], count: int) -> None:
+    """Let idle connections stay open; else curl keeps four for each request under way.
+
+    curl_cffi's own way to set it hands curl the address of the number, which curl ignores.
+    """
+    number = ffi.cast("void *", count)
+    lib.curl_multi_setopt(session.acurl._curlm, CurlMOpt.MAXCONNECTS, number)
 
 
 class _BoundedBody:
