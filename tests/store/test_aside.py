@@ -17,7 +17,7 @@ async def test_a_version_of_which_only_bodies_were_kept_is_read_but_not_found(
         with sqlite3.connect(tmp_path / "cinder.db") as connection:
             connection.execute("DELETE FROM version_bodies WHERE kind = 'document'")
         connection.close()
-        assert await store.find_version(saved.version, "anyone") is None
+        assert (await store.find_versions([saved.version], "anyone"))[0] is None
         body = await store.read(saved.version, SavedKind.RAW, "anyone")
         assert body is not None
         assert body.text == "first"

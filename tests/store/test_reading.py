@@ -51,9 +51,9 @@ async def test_what_was_never_saved_is_not_read(store: Store) -> None:
 
 async def test_a_version_is_found_whole_before_and_after_replacement(store: Store) -> None:
     saved = await store.save(a_full_document(), a_key())
-    assert await store.find_version(saved.version, "anyone") == saved
+    assert (await store.find_versions([saved.version], "anyone"))[0] == saved
     await store.save(a_document("later"), a_key())
-    assert await store.find_version(saved.version, "anyone") == saved
+    assert (await store.find_versions([saved.version], "anyone"))[0] == saved
 
 
 @pytest.mark.parametrize("place", ["media", "original"])
@@ -65,7 +65,7 @@ async def test_the_file_of_a_version_is_found_in_its_place(store: Store, place: 
     }[place]
     saved = await store.save(with_file, a_key())
     await store.save(a_document("later"), a_key())
-    found = await store.find_version(saved.version, "anyone")
+    found = (await store.find_versions([saved.version], "anyone"))[0]
     assert found is not None
     assert found.document == with_file
 
@@ -75,11 +75,11 @@ async def test_a_version_is_not_found_by_others_nor_after_its_time(
 ) -> None:
     expiry = NOW + timedelta(hours=1)
     saved = await store.save(a_document(), a_key(owner="alice", expires_at=expiry))
-    assert await store.find_version(saved.version, "alice") == saved
-    assert await store.find_version(saved.version, "bob") is None
-    assert await store.find_version(Version("example.com/other", NOW), "alice") is None
+    assert (await store.find_versions([saved.version], "alice"))[0] == saved
+    assert (await store.find_versions([saved.version], "bob"))[0] is None
+    assert (await store.find_versions([Version("example.com/other", NOW)], "alice"))[0] is None
     clock.move_on(timedelta(hours=1))
-    assert await store.find_version(saved.version, "alice") is None
+    assert (await store.find_versions([saved.version], "alice"))[0] is None
 
 
 async def test_an_owned_version_is_shown_to_its_owner_alone(store: Store) -> None:

@@ -1,17 +1,20 @@
 """The writer: all or nothing for each write, one commit for many, nothing lost at the end."""
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
 import pytest
 
 from cinder.store.sqlite import connect
-from cinder.store.sqlite_writer import MAX_BATCH, SqliteWriter
+from cinder.store.sqlite_writer import MAX_BATCH, QueuedWrite, SqliteWriter, WaitingWrites
 
 SECONDS = 30
+
+Work = Callable[[sqlite3.Connection], None]
 
 
 @pytest.fixture
@@ -35,11 +38,17 @@ def writer(path: Path, commits: list[str]) -> Iterator[SqliteWriter]:
     writer.stop()
 
 
-def add(number: int, filler: bytes = b"") -> Callable[[sqlite3.Connection], None]:
+def add(number: int, filler: bytes = b"") -> Work:
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO numbers VALUES (?, ?)", (number, filler))
 
     return work
+
+
+def submit(writer: SqliteWriter, work: Work) -> Future[None]:
+    write = QueuedWrite(work)
+    writer.submit([write])
+    return write.future
 
 
 def kept(path: Path) -> list[int]:
@@ -58,7 +67,7 @@ def hold(writer: SqliteWriter) -> threading.Event:
         begun.set()
         go_on.wait(SECONDS)
 
-    writer.submit(work)
+    submit(writer, work)
     assert begun.wait(SECONDS)
     return go_on
 
@@ -67,7 +76,7 @@ def test_writes_that_wait_together_share_a_commit(
     writer: SqliteWriter, path: Path, commits: list[str]
 ) -> None:
     go_on = hold(writer)
-    futures = [writer.submit(add(number)) for number in range(MAX_BATCH)]
+    futures = [submit(writer, add(number)) for number in range(MAX_BATCH)]
     go_on.set()
     for future in futures:
         future.result(SECONDS)
@@ -81,7 +90,7 @@ def test_a_write_that_fails_undoes_itself_alone(writer: SqliteWriter, path: Path
         add(1)(connection)
 
     go_on = hold(writer)
-    first, failing, last = (writer.submit(work) for work in (add(1), add_then_fail, add(3)))
+    first, failing, last = (submit(writer, work) for work in (add(1), add_then_fail, add(3)))
     go_on.set()
     with pytest.raises(sqlite3.IntegrityError):
         failing.result(SECONDS)
@@ -92,7 +101,7 @@ def test_a_write_that_fails_undoes_itself_alone(writer: SqliteWriter, path: Path
 
 def test_a_write_cancelled_before_it_begins_is_left_out(writer: SqliteWriter, path: Path) -> None:
     go_on = hold(writer)
-    cancelled, other = writer.submit(add(1)), writer.submit(add(2))
+    cancelled, other = submit(writer, add(1)), submit(writer, add(2))
     assert cancelled.cancel()
     go_on.set()
     other.result(SECONDS)
@@ -102,11 +111,11 @@ def test_a_write_cancelled_before_it_begins_is_left_out(writer: SqliteWriter, pa
 
 
 def test_a_full_disk_fails_the_write_and_not_the_writer(writer: SqliteWriter, path: Path) -> None:
-    writer.submit(lambda c: c.execute("PRAGMA max_page_count = 20").fetchall()).result(SECONDS)
-    full = writer.submit(add(1, bytes(10_000_000)))
+    submit(writer, lambda c: list(c.execute("PRAGMA max_page_count = 20")).clear()).result(SECONDS)
+    full = submit(writer, add(1, bytes(10_000_000)))
     with pytest.raises(sqlite3.OperationalError):
         full.result(SECONDS)
-    writer.submit(add(2)).result(SECONDS)
+    submit(writer, add(2)).result(SECONDS)
     assert kept(path) == [2]
 
 
@@ -115,8 +124,28 @@ def test_stopping_finishes_what_waits(path: Path) -> None:
     connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY, filler BLOB)")
     writer = SqliteWriter(connection)
     go_on = hold(writer)
-    futures = [writer.submit(add(number)) for number in range(2 * MAX_BATCH)]
+    futures = [submit(writer, add(number)) for number in range(2 * MAX_BATCH)]
     go_on.set()
     writer.stop()
     assert all(future.done() for future in futures)
     assert kept(path) == list(range(2 * MAX_BATCH))
+
+
+async def test_patient_writes_wait_for_each_other(
+    writer: SqliteWriter, path: Path, commits: list[str]
+) -> None:
+    waiting, writes = WaitingWrites(writer.submit), [QueuedWrite(add(n)) for n in range(10)]
+    for write in writes:
+        waiting.add(write, asyncio.get_running_loop())
+        await asyncio.sleep(0)
+    await asyncio.gather(*(asyncio.wrap_future(write.future) for write in writes))
+    assert kept(path) == list(range(10))
+    assert len(commits) == 1
+
+
+async def test_what_waits_can_be_sent_on_at_once(writer: SqliteWriter, path: Path) -> None:
+    waiting, write = WaitingWrites(writer.submit), QueuedWrite(add(1))
+    waiting.add(write, asyncio.get_running_loop())
+    waiting.leave()
+    writer.stop()
+    assert kept(path) == [1]

@@ -1,6 +1,6 @@
 """The store's protocol: everything that is kept, whichever database keeps it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, Self
@@ -65,8 +65,10 @@ class Store(Protocol):
         """Return the newest document of a URL under this content key that the caller may see."""
         ...
 
-    async def find_version(self, version: Version, caller: str) -> SavedDocument | None:
-        """Return the document of one version, or None where there is none this caller may see."""
+    async def find_versions(
+        self, versions: Sequence[Version], caller: str
+    ) -> list[SavedDocument | None]:
+        """Return the document of each version; None where there is none this caller may see."""
         ...
 
     @property

@@ -93,7 +93,12 @@ class PostgresDatabase:
             async with self._open_pool().acquire() as connection:
                 return await _run(connection, start())
 
-    async def write(self, start: Callable[[], Procedure[T]]) -> T:
+    async def write(
+        self,
+        start: Callable[[], Procedure[T]],
+        *,
+        is_patient: bool = False,  # noqa: ARG002 - commits of many connections share a flush here
+    ) -> T:
         """Run a procedure in a transaction, again where another writer got in its way."""
         with translated():
             async with self._open_pool().acquire() as connection:

@@ -111,10 +111,19 @@ def find_comparable(
     return (yield from find_entry(rows[0]["cache_key"], now, dialect)) if rows else None
 
 
-def find_version(
+def find_versions(
+    versions: Sequence[Version], caller: str, now: datetime, dialect: Dialect
+) -> Procedure[list[SavedDocument | None]]:
+    """Return the document of each version that has not expired and that the caller may see."""
+    found: list[SavedDocument | None] = []
+    for version in versions:
+        found += [(yield from _find_version(version, caller, now, dialect))]
+    return found
+
+
+def _find_version(
     version: Version, caller: str, now: datetime, dialect: Dialect
 ) -> Procedure[SavedDocument | None]:
-    """Return the document of a version that has not expired and that the caller may see."""
     saved_at = to_milliseconds(version.saved_at)
     args = (fingerprint(version.place), saved_at, dialect.pack_moment(now), caller)
     rows = yield Statement(_FIND_DOCUMENT, args)

@@ -16,7 +16,7 @@ from cinder.errors import CacheFailed
 from cinder.store.dialect import SQLITE, Dialect
 from cinder.store.migration import is_behind, upgrade_sqlite
 from cinder.store.procedure import Procedure, Run, SqlValue, Statement
-from cinder.store.sqlite_writer import SqliteWriter
+from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter, WaitingWrites
 
 T = TypeVar("T")
 
@@ -67,6 +67,7 @@ class SqliteDatabase:
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
         self._writer: SqliteWriter | None = None
+        self._waiting = WaitingWrites(lambda writes: self._open_writer().submit(writes))
 
     async def open(self) -> None:
         """Create the file where it is missing, migrate it, and start the writer."""
@@ -75,6 +76,7 @@ class SqliteDatabase:
 
     async def close(self) -> None:
         """Finish the writes that wait, then close every connection."""
+        self._waiting.leave()
         writer, self._writer = self._writer, None
         # One step off the loop: a caller that is cancelled leaves it to finish by itself.
         await asyncio.to_thread(self._close, writer)
@@ -97,12 +99,20 @@ class SqliteDatabase:
                 return self._read(start)
             return await loop.run_in_executor(self._readers, self._read, start)
 
-    async def write(self, start: Callable[[], Procedure[T]]) -> T:
-        """Run a procedure in the writing thread; return when it is safe on disk."""
+    async def write(self, start: Callable[[], Procedure[T]], *, is_patient: bool = False) -> T:
+        """Run a procedure in the writing thread; return when it is safe on disk.
+
+        A patient one waits for others for some milliseconds: a commit alone costs as much as all
+        else that is written of a page.
+        """
         writer = self._open_writer()
         with self._translated("written"):
-            future = writer.submit(lambda connection: _run(connection, start()))
-            return await asyncio.wrap_future(future)
+            write = QueuedWrite(lambda connection: _run(connection, start()))
+            if is_patient:
+                self._waiting.add(write, asyncio.get_running_loop())
+            else:
+                writer.submit([write])
+            return await asyncio.wrap_future(write.future)
 
     def _open(self) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """The one thread that writes to SQLite: what waits together is committed together."""
 
+import asyncio
 import queue
 import sqlite3
 import threading
@@ -7,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -15,10 +16,41 @@ T = TypeVar("T")
 MAX_BATCH = 128
 
 
+# How long a patient write waits for others. A crawl settles a page about every 5 ms.
+COMPANY_SECONDS = 0.02
+
+
 @dataclass(frozen=True, slots=True)
-class _Job(Generic[T]):
+class QueuedWrite(Generic[T]):
+    """A write, and where its outcome goes."""
+
     work: Callable[[sqlite3.Connection], T]
     future: Future[T] = field(default_factory=Future)
+    """Done once the write is safe on disk, or undone."""
+
+
+# Any: each write has its own result.
+Writes: TypeAlias = list[QueuedWrite[Any]]
+
+
+class WaitingWrites:
+    """Patient writes, which go to the writer together; only ever touched by the event loop."""
+
+    def __init__(self, submit: Callable[[Writes], None]) -> None:
+        self._submit = submit
+        self._writes: Writes = []
+
+    def add(self, write: QueuedWrite[Any], loop: asyncio.AbstractEventLoop) -> None:
+        """Let a write wait for others."""
+        if not self._writes:
+            loop.call_later(COMPANY_SECONDS, self.leave)
+        self._writes.append(write)
+
+    def leave(self) -> None:
+        """Hand over what waits."""
+        writes, self._writes = self._writes, []
+        if writes:
+            self._submit(writes)
 
 
 class SqliteWriter:
@@ -26,67 +58,61 @@ class SqliteWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        # Any: each job has its own result.
-        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Writes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="cinder-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queue a write; its future is done once the write is safe on disk, or undone.
-
-        Not to be called once the writer is told to stop.
-        """
-        job = _Job(work)
-        self._jobs.put(job)
-        return job.future
+    def submit(self, writes: Writes) -> None:
+        """Queue writes. Not to be called once the writer is told to stop."""
+        self._queue.put(writes)
 
     def stop(self) -> None:
         """Finish every write submitted so far and close the connection."""
-        self._jobs.put(None)
+        self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
         while batch := self._next_batch():
-            # A job whose caller has gone away before it began is left out.
-            jobs = [job for job in batch if job.future.set_running_or_notify_cancel()]
-            if jobs:
-                _run_batch(self._connection, jobs)
+            # One whose caller has gone away before it began is left out.
+            writes = [write for write in batch if write.future.set_running_or_notify_cancel()]
+            if writes:
+                _run_batch(self._connection, writes)
         self._connection.close()
 
-    def _next_batch(self) -> list[_Job[Any]]:
-        """Return the jobs that wait, once there is one; none when the writer is to stop."""
-        batch: list[_Job[Any]] = []
-        job = self._jobs.get()
+    def _next_batch(self) -> Writes:
+        """Return the writes that wait, once there is one; none when the writer is to stop."""
+        batch: Writes = []
+        writes = self._queue.get()
         with suppress(queue.Empty):
-            while job is not None:
-                batch.append(job)
-                if len(batch) == MAX_BATCH:
+            while writes is not None:
+                batch += writes
+                if len(batch) >= MAX_BATCH:
                     return batch
-                job = self._jobs.get_nowait()
+                writes = self._queue.get_nowait()
             if batch:
-                self._jobs.put(None)  # to be met again, with nothing before it
+                self._queue.put(None)  # to be met again, with nothing before it
         return batch
 
 
-def _run_batch(connection: sqlite3.Connection, jobs: list[_Job[Any]]) -> None:
+def _run_batch(connection: sqlite3.Connection, writes: Writes) -> None:
     try:
         connection.execute("BEGIN IMMEDIATE")
-        outcomes = [_attempt(connection, job) for job in jobs]
+        outcomes = [_attempt(connection, write) for write in writes]
         connection.execute("COMMIT")
     except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: the callers are told
         _roll_back(connection)
-        for job in jobs:
-            job.future.set_exception(exc)
+        for write in writes:
+            write.future.set_exception(exc)
         return
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        outcome(job.future)
+    for write, outcome in zip(writes, outcomes, strict=True):
+        outcome(write.future)
 
 
-def _attempt(connection: sqlite3.Connection, job: _Job[T]) -> Callable[[Future[T]], None]:
-    """Run one job within the transaction; return what tells its caller how it went."""
+def _attempt(connection: sqlite3.Connection, write: QueuedWrite[T]) -> Callable[[Future[T]], None]:
+    """Run one write within the transaction; return what tells its caller how it went."""
     connection.execute("SAVEPOINT job")
     try:
-        result = job.work(connection)
+        result = write.work(connection)
     except Exception as exc:  # a worker's loop: the caller is told
         if not connection.in_transaction:
             raise  # SQLite has undone the whole batch, as it does when the disk is full

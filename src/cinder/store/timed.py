@@ -28,9 +28,11 @@ class TimedDatabase:
         """Run a procedure that only reads."""
         return await self._timed(operation, self._database.read(start))
 
-    async def write(self, operation: str, start: Callable[[], Procedure[T]]) -> T:
+    async def write(
+        self, operation: str, start: Callable[[], Procedure[T]], *, is_patient: bool = False
+    ) -> T:
         """Run a procedure in a transaction."""
-        return await self._timed(operation, self._database.write(start))
+        return await self._timed(operation, self._database.write(start, is_patient=is_patient))
 
     async def _timed(self, operation: str, work: Awaitable[T]) -> T:
         start = time.perf_counter()

@@ -1,6 +1,6 @@
 """The pages of a job with all that is kept of them, in the order in which they were settled."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,6 +12,8 @@ from cinder.services.page_json import describe_metadata
 from cinder.store.base import Store
 
 LISTED_AT_ONCE = 200
+# A trip to the database for each would cost more than what is read; many would take memory.
+_READ_AT_ONCE = 8
 
 # What a reader of errors wants to know of; the ledger tells the rest.
 ERROR_FATES = (Fate.FAILED, Fate.DISALLOWED)
@@ -167,20 +169,24 @@ async def read_pages(
             raise CacheFailed(
                 f"The pages of job {job.id} were deleted while they were exported: it has expired"
             )
-        for entry in listed:
-            # A worker whose clock is behind may add one among those that were listed, and so
-            # push the last of them into this list.
-            if entry.id not in before:
-                yield ExportedPage(entry, await _find(store, job, entry))
+        # A worker whose clock is behind may add one among those that were listed, and so push the
+        # last of them into this list.
+        new = [entry for entry in listed if entry.id not in before]
+        for start in range(0, len(new), _READ_AT_ONCE):
+            for page in await _read(store, job, new[start : start + _READ_AT_ONCE]):
+                yield page
         before = {entry.id for entry in listed}
 
 
-async def _find(store: Store, job: Job, entry: LedgerPage) -> SavedDocument | None:
-    if not entry.uris:
-        return None
-    version, _ = parse_saved_uri(entry.uris[0])
-    saved = await store.find_version(version, job.owner)
+async def _read(store: Store, job: Job, entries: Sequence[LedgerPage]) -> list[ExportedPage]:
+    versions = {entry.id: parse_saved_uri(entry.uris[0])[0] for entry in entries if entry.uris}
+    found = await store.find_versions(list(versions.values()), job.owner)
+    saved = dict(zip(versions, found, strict=True))
+    return [ExportedPage(entry, _without_pictures(saved.get(entry.id))) for entry in entries]
+
+
+def _without_pictures(saved: SavedDocument | None) -> SavedDocument | None:
+    """Leave out what is not exported, and takes much memory."""
     if saved is None:
         return None
-    # Pictures are not exported, and a batch of pages with them would take much memory.
     return replace(saved, document=replace(saved.document, screenshot=None, actions=()))

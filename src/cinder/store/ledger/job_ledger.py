@@ -163,7 +163,7 @@ class JobLedger:
         Raises:
             LeaseLost: the claim no longer holds.
         """
-        await self._database.write("settle", lambda: settlement(saved))
+        await self._database.write("settle", lambda: settlement(saved), is_patient=True)
 
     async def find_host(self, host: str) -> HostState:
         """Return what is known of a host."""
