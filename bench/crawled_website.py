@@ -27,11 +27,14 @@ STYLE = "".join(
     for n in range(60)
 )
 WORDS = (
-    "the a of and to in that is was for with as on by at from this which or an be are had not but "
-    "ember ash coal kindling hearth smoke flame oak birch glow chimney draught kettle iron stone "
-    "winter evening morning village builder mason carries keeps burns warms turns closes opens "
-    "heavy narrow early bright hollow careful ordinary several between through against without"
-).split()
+    *("the", "a", "of", "and", "to", "in", "that", "is", "was", "for", "with", "as", "on", "by"),
+    *("at", "from", "this", "which", "or", "an", "be", "are", "had", "not", "but", "ember", "ash"),
+    *("coal", "kindling", "hearth", "smoke", "flame", "oak", "birch", "glow", "chimney", "kettle"),
+    *("draught", "iron", "stone", "winter", "evening", "morning", "village", "builder", "mason"),
+    *("carries", "keeps", "burns", "warms", "turns", "closes", "opens", "heavy", "narrow", "early"),
+    *("bright", "hollow", "careful", "ordinary", "several", "between", "through", "against"),
+    "without",
+)
 
 
 def marker(number: int) -> str:
@@ -109,7 +112,8 @@ def _part(chance: Random, place: int) -> str:
         for _ in range(3)
     )
     items = "".join(
-        f"            <li>{_prose(chance, 6)} <em>{_prose(chance, 2)}</em><br>{_prose(chance, 3)}</li>\n"
+        f"            <li>{_prose(chance, 6)} <em>{_prose(chance, 2)}</em><br>"
+        f"{_prose(chance, 3)}</li>\n"
         for _ in range(5)
     )
     return (

@@ -32,7 +32,6 @@ POLL_SECONDS = 0.2
 
 async def main(extent: str, *, is_fleet: bool) -> None:
     set_up_logs("error")
-    order = take_order()
     with tempfile.TemporaryDirectory() as folder, _database(is_fleet=is_fleet) as url:
         settings = _settings(Path(folder), url)
         async with AsyncExitStack() as running:
@@ -40,8 +39,9 @@ async def main(extent: str, *, is_fleet: bool) -> None:
                 for _ in range(WORKERS):
                     await running.enter_async_context(_run_worker(settings))
             app = await running.enter_async_context(open_app(settings, works_on_jobs=not is_fleet))
+            order = take_order()
             await _crawl(app, order, only_main_content=extent == "main")
-    order.report_done()
+            order.report_done()
 
 
 async def _crawl(app: App, order: Order, *, only_main_content: bool) -> None:

@@ -85,7 +85,17 @@ def test_options_arrive_as_they_were_sent() -> None:
     ],
 )
 def test_an_extraction_arrives_as_it_was_sent(extraction: Extraction) -> None:
-    assert read_extraction(sent(extraction_answer(extraction))) == extraction
+    assert read_extraction(sent(extraction_answer(extraction, b"")), b"") == extraction
+
+
+def test_a_text_that_is_the_body_does_not_travel() -> None:
+    extraction, body = (
+        Extraction(text="Grüße " * 1_000, markdown="Grüße"),
+        "Grüße ".encode() * 1_000,
+    )
+    answer = sent(extraction_answer(extraction, body))
+    assert answer.parts == ("Grüße".encode(),)
+    assert read_extraction(answer, body) == extraction
 
 
 def test_facts_arrive_as_they_were_sent() -> None:
@@ -159,7 +169,7 @@ def test_a_header_without_end_is_refused() -> None:
     ],
 )
 def test_an_answer_of_another_shape_is_refused(field: str, value: Json) -> None:
-    good = extraction_answer(Extraction(text="x"))
+    good = extraction_answer(Extraction(text="x"), b"")
     header = {**json.loads(json.dumps(good.header)), field: value}
     with pytest.raises(MalformedMessage):
-        read_extraction(Message("extraction", header, good.parts))
+        read_extraction(Message("extraction", header, good.parts), b"")

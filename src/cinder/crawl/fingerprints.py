@@ -22,7 +22,6 @@ half is: limit the rows looked at.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import repeat
 from zlib import crc32
 
 MIN_WORDS = 200
@@ -67,11 +66,11 @@ def fingerprint_text(text: str) -> Fingerprint:
     if len(text) > _MANY_CHARS:
         lines = [line for line in text.split("\n") if len(line) >= _MIN_LINE_CHARS]
         if len(lines) >= _MIN_LINES:
-            exact = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
-            return Fingerprint(exact, _sketch(lines))
+            exact = _hash(_encode(text))
+            return Fingerprint(exact, _sketch(_encode(line) for line in lines))
     words = text.split()
     joined = " ".join(words)
-    exact = blake2b(joined.encode("utf-8", "replace"), digest_size=16).digest()
+    exact = _hash(_encode(joined))
     if len(joined) > _LONGEST_MEAN_WORD * len(words) and not joined.isascii():
         # Chinese, Japanese, Thai: what stands between spaces is no word, but a sentence.
         words = list(joined)
@@ -92,16 +91,26 @@ def is_near(one: Fingerprint, other: Fingerprint, *, far_share: float = FAR_SHAR
     return differing <= far_share * filled
 
 
-def _sketch(pieces: Iterable[str]) -> bytes:
-    hashes = sorted({crc32(piece.encode("utf-8", "replace")) for piece in pieces}, reverse=True)
+def _sketch(pieces: Iterable[bytes]) -> bytes:
+    # Every page of a crawl comes by here: nothing is done for each piece but in C.
+    hashes = sorted(map(crc32, pieces), reverse=True)
     # The smallest comes last and stays. Zero is kept for bins that have none.
-    smallest = {each >> 24: each % 255 + 1 for each in hashes}
-    return bytes(map(smallest.get, range(_BINS), repeat(0)))
+    smallest = {each >> 24: each for each in hashes}
+    return bytes(smallest[place] % 255 + 1 if place in smallest else 0 for place in range(_BINS))
 
 
-def _shingles(words: list[str]) -> Iterable[str]:
-    words = " ".join(words).casefold().split()
-    return map(" ".join, zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False))
+def _shingles(words: list[str]) -> Iterable[bytes]:
+    encoded = _encode(" ".join(words).casefold()).split()
+    starts = (encoded[start:] for start in range(_SHINGLE_WORDS))
+    return map(b" ".join, zip(*starts, strict=False))
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
 
 
 def _number_of(part: bytes) -> int:

@@ -125,12 +125,19 @@ def inspect_job(html: str, base_url: str) -> Message:
     return Message("inspect", {"base_url": base_url}, (_bytes(html),))
 
 
-def extraction_answer(extraction: Extraction) -> Message:
-    """Carry content back; the long texts travel as parts, which need no quoting."""
+def extraction_answer(extraction: Extraction, body: bytes) -> Message:
+    """Carry content back; the long texts travel as parts, which need no quoting.
+
+    The page's own text does not travel where it is the body that the job came with.
+    """
     texts = {name: getattr(extraction, name) for name in _TEXT_FIELDS}
-    present = [name for name, text in texts.items() if text is not None]
+    parts = {name: _bytes(text) for name, text in texts.items() if text is not None}
+    is_body = parts.get("text") == body
+    if is_body:
+        del parts["text"]
     header: dict[str, Json] = {
-        "present": list(present),
+        "present": list(parts),
+        "text_is_body": is_body,
         "links": None if extraction.links is None else list(extraction.links),
         "images": None if extraction.images is None else list(extraction.images),
         "metadata": {f.name: getattr(extraction.metadata, f.name) for f in fields(PageMetadata)},
@@ -140,11 +147,11 @@ def extraction_answer(extraction: Extraction) -> Message:
         "is_partial": extraction.is_partial,
         "warnings": list(extraction.warnings),
     }
-    return Message("extraction", header, tuple(_bytes(texts[name]) for name in present))
+    return Message("extraction", header, tuple(parts.values()))
 
 
-def read_extraction(message: Message) -> Extraction:
-    """Return the content that an answer carries.
+def read_extraction(message: Message, body: bytes) -> Extraction:
+    """Return the content that an answer carries, to a job that came with this body.
 
     Raises:
         MalformedMessage: the answer has not the shape of one.
@@ -153,6 +160,8 @@ def read_extraction(message: Message) -> Extraction:
     try:
         parts = [part.decode() for part in message.parts]
         texts = dict(zip(_texts(header["present"]), parts, strict=True))
+        if header["text_is_body"]:
+            texts["text"] = body.decode()
         return Extraction(
             text=texts.get("text"),
             markdown=texts.get("markdown"),
@@ -287,7 +296,11 @@ def _table(value: Json) -> dict[str, Json]:
 
 
 def _texts(value: Json) -> tuple[str, ...]:
-    return tuple(_text(item) for item in _items(value))
+    items = _items(value)
+    # A page has hundreds of links: their types are looked at all at once.
+    if not {*map(type, items)} <= {str}:
+        raise TypeError("texts expected")
+    return tuple(map(str, items))
 
 
 def _texts_or_none(value: Json) -> tuple[str, ...] | None:

@@ -138,7 +138,8 @@ def _run(job: Message, scorer: BlockScorer) -> Message:
                 content_type=str(header["content_type"]),
                 wants_markdown=bool(header["wants_markdown"]),
                 reason=str(header["reason"]),
-            )
+            ),
+            body,
         )
     extraction = extract_content(
         body,
@@ -147,7 +148,7 @@ def _run(job: Message, scorer: BlockScorer) -> Message:
         options=read_options(header),
         scorer=scorer,
     )
-    return extraction_answer(extraction)
+    return extraction_answer(extraction, body)
 
 
 def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
@@ -160,7 +161,7 @@ def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
         options=read_options(header),
         max_pages=int(str(header["max_pages"])),
     )
-    return extraction_answer(extraction)
+    return extraction_answer(extraction, body)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def reason_to_go_on(page: FetchedPage, step: Step) -> str | None:
         return None
     if signs := find_consent_signs(reading):
         return f"The page asks for consent first: {signs}"
-    if signs := find_shell_signs(page):
+    if signs := find_shell_signs(reading):
         return f"The page needs JavaScript: {signs}"
     return None
 

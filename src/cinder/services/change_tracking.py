@@ -3,7 +3,7 @@
 from cinder.errors import Overloaded, ParseLimitExceeded
 from cinder.model.change import ChangeStatus, Comparison, PageChange
 from cinder.model.document import Document, VerdictKind
-from cinder.model.request import Format, ScrapeRequest
+from cinder.model.request import ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.store.base import Store
@@ -23,13 +23,11 @@ class ChangeTracker:
     async def track(
         self, document: Document, request: ScrapeRequest, content_key: str
     ) -> PageChange | None:
-        """Return what has become of a page; None where that was not asked or cannot be told.
+        """Return what has become of a page; None where that cannot be told.
 
         A page that answers with an error is one that cannot be told about, unless it is gone and
         was there before.
         """
-        if Format.CHANGE_TRACKING not in request.formats:
-            return None
         is_gone = _is_gone(document)
         if not is_gone and document.verdict.kind in _NOT_THE_PAGE:
             return None

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -175,7 +176,7 @@ class ExtractionSandbox:
         content_type = page.headers.get("content-type", "")
         job = extract_job(page.body, content_type, page.final_url, options)
         try:
-            return await self._ask(job, read_extraction, page.url)
+            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
         except _JobFailed as failure:
             log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             return await self._read_unparsed(page, options, str(failure))
@@ -199,7 +200,7 @@ class ExtractionSandbox:
         """
         job = pdf_job(page.body, page.final_url, options, max_pages)
         try:
-            return await self._ask(job, read_extraction, page.url)
+            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
         except _JobFailed as failure:
             log.error("parsing a PDF failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             raise ParseLimitExceeded(f"The PDF could not be parsed: {failure}") from failure
@@ -256,7 +257,7 @@ class ExtractionSandbox:
     ) -> Extraction:
         job = unparsed_job(page.body, page.headers.get("content-type", ""), options, reason)
         try:
-            return await self._ask(job, read_extraction, page.url)
+            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
         except _JobFailed as failure:
             raise ParseLimitExceeded(
                 f"The text of {page.url} could not be read: {failure}", url=page.url

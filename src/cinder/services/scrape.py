@@ -260,6 +260,8 @@ class ScrapeService:
             )
 
     async def _track(self, document: Document, request: ScrapeRequest) -> PageChange | None:
+        if Format.CHANGE_TRACKING not in request.formats:
+            return None
         return await self._changes.track(document, request, self._content_key(request))
 
     def _content_key(self, request: ScrapeRequest) -> str:

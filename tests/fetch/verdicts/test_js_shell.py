@@ -2,7 +2,8 @@ import os
 
 import pytest
 
-from cinder.fetch.verdicts.js_shell import find_shell_signs
+from cinder.fetch.verdicts import js_shell
+from cinder.fetch.verdicts.reading import Reading
 from cinder.model.document import FetchedPage, Source
 
 SENTENCE = (
@@ -46,6 +47,10 @@ EMBER = '<body class="ember-application">{}<script src="/assets/vendor.js"></scr
 SPINNER = '<div class="loader"><svg><circle r="4"/></svg></div>'
 APPLICATIONS = [CREATE_REACT_APP, VITE_VUE, ANGULAR, SVELTE, NEXT, NUXT, GATSBY, EMBER]
 NAMES = ["react", "vue", "angular", "svelte", "next", "nuxt", "gatsby", "ember"]
+
+
+def find_shell_signs(answer: FetchedPage) -> str | None:
+    return js_shell.find_shell_signs(Reading(answer))
 
 
 def page(html: str | bytes, content_type: str = "text/html; charset=utf-8") -> FetchedPage:

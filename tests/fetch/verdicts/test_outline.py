@@ -1,6 +1,6 @@
 import pytest
 
-from cinder.fetch.verdicts.outline import Outline, has_more_text, read_outline, read_text
+from cinder.fetch.verdicts.outline import Outline, TextAmount, measure_text, read_outline, read_text
 
 PAGE = b"""<html><head><title>A &amp; B</title><style>p > a { color: red }</style></head><body>
 <h1>Heading</h1><script>let a = "<p>no text</p>"</script>
@@ -36,10 +36,17 @@ def test_sentences_are_told_from_menus() -> None:
 
 def test_text_is_measured_in_sentences_and_in_all() -> None:
     menu = b"<li>An entry</li>" * 100
-    assert has_more_text(menu, than_sentence_bytes=0, than_bytes=700)
-    assert not has_more_text(menu, than_sentence_bytes=0, than_bytes=800)
+    assert measure_text(menu) == TextAmount(sentence_bytes=0, total_bytes=800)
+    assert measure_text(menu).exceeds(0, 700)
+    assert not measure_text(menu).exceeds(0, 800)
     data = b"<div data-x='" + b'<p>{"a": "' + b"words " * 50 + b"\"}'></div>"
-    assert not has_more_text(data, than_sentence_bytes=0, than_bytes=800)
+    assert not measure_text(data).exceeds(0, 800)
+
+
+def test_measuring_stops_where_there_is_much() -> None:
+    amount = measure_text(b"<p>" + b"words " * 1_000 + b"</p>" + b"<p>more words</p>" * 10_000)
+    assert amount.is_much
+    assert amount.total_bytes < 12_000
 
 
 def test_an_element_that_is_never_closed_takes_the_rest() -> None:

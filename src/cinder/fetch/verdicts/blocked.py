@@ -29,7 +29,6 @@ from cinder.fetch.verdicts.block_phrases import (
     SAID_WITH_AN_ERROR,
     UNUSUAL,
 )
-from cinder.fetch.verdicts.outline import has_more_text
 from cinder.fetch.verdicts.reading import Reading
 from cinder.model.document import FetchedPage
 
@@ -104,9 +103,7 @@ def _sign_in_headers(page: FetchedPage) -> str | None:
 def _may_be_wall(reading: Reading) -> bool:
     if not reading.is_html:
         return reading.page.status_code >= 400
-    return not has_more_text(
-        reading.page.body, than_sentence_bytes=_MAX_SENTENCE_BYTES, than_bytes=_MAX_TEXT_BYTES
-    )
+    return not reading.text_amount.exceeds(_MAX_SENTENCE_BYTES, _MAX_TEXT_BYTES)
 
 
 def _sign_in_marks(start: bytes, marks_by_vendor: Mapping[str, Sequence[bytes]]) -> str | None:

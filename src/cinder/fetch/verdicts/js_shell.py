@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from cinder.fetch.verdicts.outline import Outline, has_more_text, is_html, read_outline, read_text
-from cinder.model.document import FetchedPage
+from cinder.fetch.verdicts.outline import Outline, read_outline, read_text
+from cinder.fetch.verdicts.reading import Reading
 
 # A page with more in sentences than this has content, whatever else its scripts may bring.
 _MAX_SENTENCE_BYTES = 1_000
@@ -104,16 +104,15 @@ _WAITING = re.compile(
 Sign = Callable[[Outline], str | None]
 
 
-def find_shell_signs(page: FetchedPage) -> str | None:
+def find_shell_signs(reading: Reading) -> str | None:
     """Return what shows that a page needs JavaScript to show its content; None if nothing does.
 
     Costs a quarter of a millisecond on most pages, tens for the largest, and never raises.
     """
-    if not is_html(page) or has_more_text(
-        page.body, than_sentence_bytes=_MAX_SENTENCE_BYTES, than_bytes=_MAX_TEXT_BYTES
-    ):
+    amount = reading.text_amount if reading.is_html else None
+    if amount is None or amount.exceeds(_MAX_SENTENCE_BYTES, _MAX_TEXT_BYTES):
         return None
-    outline = _without_services(read_outline(page.body))
+    outline = _without_services(read_outline(reading.page.body))
     if not outline.inline_scripts and not outline.script_addresses:
         return None
     words = outline.word_count

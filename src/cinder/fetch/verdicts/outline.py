@@ -18,6 +18,9 @@ _MAX_PIECES = 5_000
 _MAX_TITLE_BYTES = 2_000
 # A run of text this long is a sentence; menus and buttons are shorter.
 _MIN_SENTENCE_BYTES = 60
+# With more than this a page has something to read, whatever is asked about it.
+MUCH_IN_SENTENCES = 3_000
+MUCH_TEXT = 12_000
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _UNNAMED_TYPES = ("", "application/octet-stream", "*/*")
@@ -38,6 +41,23 @@ _DATA_TYPE = re.compile(
 _SOURCE = re.compile(rb"(?i)\ssrc\s*=\s*[\"']?([^\s\"'>]{1,2000})")
 # `unescape` raises on a number of thousands of digits.
 _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
+
+
+@dataclass(frozen=True, slots=True)
+class TextAmount:
+    """How much text a page shows, in bytes, where it is not much."""
+
+    sentence_bytes: int
+    total_bytes: int
+
+    def exceeds(self, sentence_bytes: int, total_bytes: int) -> bool:
+        """Whether there is more than so much in sentences, or in all."""
+        return self.sentence_bytes > sentence_bytes or self.total_bytes > total_bytes
+
+    @property
+    def is_much(self) -> bool:
+        """Whether there is so much to read that nothing can have been kept back."""
+        return self.exceeds(MUCH_IN_SENTENCES, MUCH_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +97,8 @@ def is_html(page: FetchedPage) -> bool:
     return page.content_type in _HTML_TYPES
 
 
-def has_more_text(body: bytes, *, than_sentence_bytes: int, than_bytes: int) -> bool:
-    """Whether a page shows more than so much text in sentences, or in all; stops once it knows."""
+def measure_text(body: bytes) -> TextAmount:
+    """Return how much text a page shows; stops once that is much."""
     sentences = total = 0
     for name, start, end in _pieces(body):
         if name:
@@ -88,9 +108,9 @@ def has_more_text(body: bytes, *, than_sentence_bytes: int, than_bytes: int) -> 
             total += size
             if size >= _MIN_SENTENCE_BYTES and not _is_data(found[1]):
                 sentences += size
-            if sentences > than_sentence_bytes or total > than_bytes:
-                return True
-    return False
+            if sentences > MUCH_IN_SENTENCES or total > MUCH_TEXT:
+                return TextAmount(sentences, total)
+    return TextAmount(sentences, total)
 
 
 def has_unclosed_element(body: bytes) -> bool:

@@ -7,12 +7,16 @@ from itertools import islice
 
 import can_ada
 
-from cinder.fetch.verdicts.outline import Outline, has_more_text, is_html, read_outline, read_text
+from cinder.fetch.verdicts.outline import (
+    Outline,
+    TextAmount,
+    is_html,
+    measure_text,
+    read_outline,
+    read_text,
+)
 from cinder.model.document import Extraction, FetchedPage, PageMetadata
 
-# With more in sentences than this a page has something to read, whatever else it says.
-_MAX_SENTENCE_BYTES = 3_000
-_MAX_TEXT_BYTES = 12_000
 _MAX_CONTENT_WORDS = 700
 _MAX_HEADINGS = 12
 _MAX_TITLE_CHARS = 300
@@ -55,11 +59,12 @@ class Reading:
     @cached_property
     def is_long(self) -> bool:
         """Whether there is so much to read that nothing can have been kept back."""
-        if self.word_count > _MAX_CONTENT_WORDS:
-            return True
-        return has_more_text(
-            self.page.body, than_sentence_bytes=_MAX_SENTENCE_BYTES, than_bytes=_MAX_TEXT_BYTES
-        )
+        return self.word_count > _MAX_CONTENT_WORDS or self.text_amount.is_much
+
+    @cached_property
+    def text_amount(self) -> TextAmount:
+        """How much text shows without running a script."""
+        return measure_text(self.page.body)
 
     @cached_property
     def outline(self) -> Outline:

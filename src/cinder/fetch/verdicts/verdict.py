@@ -78,7 +78,7 @@ def _find_shell_signs(reading: Reading) -> str | None:
     may_be_shell = reading.page.source is Source.NATIVE or words <= _MAX_WORDS_OF_RENDERED_SHELL
     if words > _MAX_DOUBTFUL_WORDS or not may_be_shell:
         return None
-    sign = find_shell_signs(reading.page)
+    sign = find_shell_signs(reading)
     # Some shells bring all they have to say in their <noscript>, and then it is there.
     has_more_than_shows = sign and words - reading.words > _MIN_WORDS_WITHOUT_SCRIPTS
     return None if has_more_than_shows else sign
