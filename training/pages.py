@@ -76,7 +76,7 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
     metadata = read_metadata(parsed, document_base(parsed, url), url)
     hints = read_hints(parsed, metadata, url)
     rules = read_hiding_rules(parsed)
-    complete_body(body, text)
+    complete_body(body)
     remove_invisible(body, rules)
     return read_blocks(body), hints
 

@@ -25,3 +25,11 @@ def test_blocks_stand_on_lines_of_their_own(html: str, text: str) -> None:
 
 def test_punctuation_alone_is_no_word() -> None:
     assert count_words("- **one** | [two](https://e.org) | 3 --- …") == 3
+
+
+def test_letters_and_spaces_of_every_script_count() -> None:
+    assert count_words("élan\u2003“日本” _ — 'x' \u3000٣ •") == 4
+
+
+def test_a_word_is_one_though_signs_stand_in_it() -> None:
+    assert count_words("it's e.g. «well-known»") == 3

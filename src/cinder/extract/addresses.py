@@ -5,11 +5,14 @@ import re
 import can_ada
 from selectolax.lexbor import LexborAttributes, LexborNode
 
-from cinder.extract.html_tree import WEB_SCHEMES, element_walk, join_address
+from cinder.extract.html_tree import WEB_SCHEMES, join_address
 from cinder.extract.srcset import parse_srcset, widest
 
 _KEPT_LINK_SCHEMES = (*WEB_SCHEMES, "mailto:", "tel:", "ftp:", "sms:", "magnet:", "geo:")
-_SINGLE_ADDRESSES = ("href", "src", "poster", "cite", "action", "formaction", "xlink:href")
+_SINGLE_ADDRESSES = ("href", "src", "poster", "cite", "action", "formaction")
+_DRAWN_ADDRESS = "xlink:href"
+# Within a drawing it is in a name space, where selectors know it by its bare name.
+_DRAWN = r"svg [href], math [href], [xlink\:href]"
 _LAZY_SOURCES = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-orig-file")
 _LAZY_SOURCE_SETS = ("data-srcset", "data-lazy-srcset")
 # What lazy loaders put in `src` until the real image comes: a tiny data: image, or a named blank.
@@ -21,13 +24,14 @@ _DATA_IMAGE = re.compile(r"\s*data:image/", re.IGNORECASE)
 
 def resolve_addresses(root: LexborNode, base: can_ada.URL | None) -> None:
     """Rewrite href, src, srcset and poster below `root`; without a base, relative ones stay."""
-    for node in element_walk(root):
-        names = node.attributes.keys()
-        for name in _SINGLE_ADDRESSES:
-            if name in names:
-                _resolve_attribute(node.attrs, name, base)
-        if "srcset" in names or "data-srcset" in names:
-            _resolve_source_set(node.attrs, base)
+    # For each attribute the parser looks through the tree, which is quicker than a walk.
+    for name in _SINGLE_ADDRESSES:
+        for node in root.css(f"[{name}]"):
+            _resolve_attribute(node.attrs, name, base)
+    for node in root.css(_DRAWN):
+        _resolve_attribute(node.attrs, _DRAWN_ADDRESS, base)
+    for node in root.css("[srcset]"):
+        _resolve_source_set(node.attrs, base)
 
 
 def give_lazy_images_their_source(root: LexborNode) -> None:
@@ -43,8 +47,10 @@ def is_data_image(address: str) -> bool:
 
 def absolute_address(base: can_ada.URL | None, reference: str) -> str | None:
     """Return a reference as the page means it, or None if nothing should follow it."""
-    if is_data_image(reference):
-        return reference
+    return reference if is_data_image(reference) else _joined_address(base, reference)
+
+
+def _joined_address(base: can_ada.URL | None, reference: str) -> str | None:
     joined = join_address(base, reference)
     if joined is None:
         return _relative_as_written(reference) if base is None else None
@@ -60,9 +66,11 @@ def _resolve_attribute(attributes: LexborAttributes, name: str, base: can_ada.UR
     value = attributes.get(name)
     if value is None:
         return
-    # An image may stand in the page itself; a link to one leads nowhere.
-    is_dead = name == "href" and is_data_image(value)
-    resolved = None if is_dead else absolute_address(base, value)
+    if is_data_image(value):
+        # An image may stand in the page itself; a link to one leads nowhere.
+        resolved = None if name == "href" else value
+    else:
+        resolved = _joined_address(base, value)
     if resolved is None:
         del attributes[name]
     elif resolved != value:

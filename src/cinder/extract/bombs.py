@@ -51,8 +51,10 @@ _VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
 
 def find_bomb(html: str) -> str | None:
     """Return what makes a page too costly to parse; None for a page that is not."""
-    # A `<` with another right after it begins nothing, and a page may be made of those alone.
-    pieces = list(filter(None, html.split("<")))
+    pieces = html.split("<")
+    if len(pieces) > MAX_DEPTH:
+        # A `<` with another right after it begins nothing, and a page may be made of those alone.
+        pieces = list(filter(None, pieces))
     if len(pieces) > MAX_ELEMENTS and _has_too_many_elements(html):
         return "it has too many elements"
     if _have_too_many_attributes(pieces):

@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import is_data_image
 from cinder.extract.html_tree import detach, element_walk
-from cinder.extract.visibility.hidden_text import HiddenText, find_hidden, is_hidden
+from cinder.extract.visibility.hidden_text import Glance, HiddenText, find_hidden, is_hidden
 from cinder.extract.visibility.style_rules import HidingRules
 
 _INVISIBLE_TAGS = frozenset(
@@ -17,6 +17,8 @@ _INVISIBLE_TAGS = frozenset(
         *("svg", "template", "title"),
     )
 )
+# Comments go too, and the instructions to processors, which have no name.
+_NEVER_SHOWN = _INVISIBLE_TAGS | {"-comment", None}
 _CHROME_TAGS = frozenset(("nav", "aside", "menu", "search", "button", "select", "textarea"))
 _CHROME_ROLES = frozenset(
     (
@@ -72,16 +74,20 @@ def remove_invisible(
     """
     never_shown: list[LexborNode] = []
     hidden: list[LexborNode] = []
+    glance = Glance(rules)
     for node in root.traverse():
         tag = node.tag
-        if not node.is_element_node:
-            if node.is_comment_node or tag is None:
-                never_shown.append(node)
+        if tag in _NEVER_SHOWN:
+            never_shown.append(node)
             continue
         attributes = node.attributes
-        if tag in _INVISIBLE_TAGS or (tag == "img" and not attributes.get("src")):
+        if tag == "img" and not attributes.get("src"):
             never_shown.append(node)
-        elif (attributes or tag == "dialog") and is_hidden(tag, attributes, rules):
+        elif (
+            (attributes or tag == "dialog")
+            and glance.may_hide(tag, attributes)
+            and is_hidden(tag, attributes, rules)
+        ):
             hidden.append(node)
     detach(never_shown)
     outermost = find_hidden(hidden, root, rules)

@@ -164,7 +164,7 @@ class _Page:
         if body is None:
             return _Content([], (), ())
         rules = read_hiding_rules(tree)
-        complete_body(body, self._text)
+        complete_body(body)
         included = find_included(tree, content.include_tags)
         roots = included if content.include_tags else [body]
         selected = _Content(

@@ -6,7 +6,7 @@ import re
 # two joiners steer; emoji are joined, coloured and flagged by others.
 _JOINING = "\u0590-\u1fff\ua800-\uabff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff"
 _EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030-\u3299\U0001f000-\U0001faff"
-_FLAG_TAGS = "[\U000e0020-\U000e007e]{1,6}\U000e007f"
+_FLAG_TAG = "[\U000e0020-\U000e007e]"
 
 # Soft hyphens, zero-width spaces and joiners, marks of direction, invisible operators, interlinear
 # marks, fillers, tags, selectors of variants, and characters that are none.
@@ -15,37 +15,46 @@ _DOUBTFUL = re.compile(
     "\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff]"
 )
-_KEPT = re.compile(
-    f"(?<=[{_JOINING}])[\u200c\u200d]"
-    f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
-    f"|(?<=[{_EMOJI}0-9#*])[\ufe0e\ufe0f]"
-    "|(?<=[\u1820-\u18af])[\u180b-\u180f]"
-    "|(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
-    "[\ufe00-\ufe02\U000e0100-\U000e01ef]"
-    f"|(?<=\U0001f3f4){_FLAG_TAGS}"
+# Each looks back at the doubtful character itself, so that a search skips all others at once.
+_KEPT = (
+    f"(?<=[{_JOINING}][\u200c\u200d])"
+    f"|(?<=[{_EMOJI}\ufe0f]\u200d)(?=[{_EMOJI}])"
+    f"|(?<=[{_EMOJI}0-9#*][\ufe0e\ufe0f])"
+    "|(?<=[\u1820-\u18af][\u180b-\u180f])"
+    "|(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+    "[\ufe00-\ufe02\U000e0100-\U000e01ef])"
+    f"|(?<=\U0001f3f4{_FLAG_TAG}){_FLAG_TAG}{{0,5}}\U000e007f"
 )
-_KEPT_OR_DOUBTFUL = re.compile(f"({_KEPT.pattern})|{_DOUBTFUL.pattern}")
-_HARD_SPACES = re.compile("[\u00a0\u2007\u202f]")
-
-
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_DOUBTFUL_OR_KEPT = re.compile(f"{_DOUBTFUL.pattern}(?P<kept>{_KEPT})?")
+# What anybody sees, or expects; to look through what is left of a text without it is quick.
+_USUAL = bytes((0x09, 0x0A, 0x0C, 0x0D, *range(0x20, 0x7F)))
+_HARD_SPACES = ("\u00a0", "\u2007", "\u202f")
+_CONTROLS = bytes((*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F))
 
 
 def without_invisible_characters(text: str) -> str:
     """Return the text without characters that show nothing, its hard spaces made plain ones."""
     shown = only_visible_characters(text)
-    return shown if shown.isascii() else _HARD_SPACES.sub(" ", shown)
+    if not shown.isascii():
+        for space in _HARD_SPACES:
+            shown = shown.replace(space, " ")
+    return shown
 
 
 def only_visible_characters(text: str) -> str:
     """Return the text without characters that show nothing, its spaces as they are."""
     if text.isascii():
-        return _CONTROLS.sub("", text)
-    if _DOUBTFUL.search(text) is None:
+        return _without_bytes(text, _CONTROLS)
+    if _DOUBTFUL.search(_without_bytes(text, _USUAL)) is None:
         return text
-    return _KEPT_OR_DOUBTFUL.sub(lambda found: found[1] or "", text)
+    return _DOUBTFUL_OR_KEPT.sub(_kept, text)
 
 
-def without_controls(text: str) -> str:
-    """Return the text without the control characters of ASCII, its white space kept."""
-    return _CONTROLS.sub("", text)
+def _kept(found: re.Match[str]) -> str:
+    return found[0] if found["kept"] is not None else ""
+
+
+def _without_bytes(text: str, unwanted: bytes) -> str:
+    """Return a text without some characters of ASCII, each of which is one byte in UTF-8."""
+    kept = text.encode("utf-8", "surrogatepass").translate(None, unwanted)
+    return kept.decode("utf-8", "surrogatepass")

@@ -13,7 +13,9 @@ def collect_links(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tupl
 
     Links to a place on the page itself are left out.
     """
-    found = (_link_address(base, href) for href in _hrefs(roots))
+    page = base.href.partition("#")[0] if base is not None else ""
+    # Pages lead to many a place more than once.
+    found = (_link_address(base, page, href) for href in dict.fromkeys(_hrefs(roots)))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -23,18 +25,19 @@ def web_address(base: can_ada.URL | None, reference: str) -> str | None:
     return joined.href if joined is not None and joined.protocol in WEB_SCHEMES else None
 
 
-def _link_address(base: can_ada.URL | None, href: str) -> str | None:
+def _link_address(base: can_ada.URL | None, page: str, href: str) -> str | None:
+    """Return where a link of the page leads, if that is another page."""
     if not href.strip() or href.lstrip().startswith("#"):
         return None
     address = web_address(base, href)
-    if address is None or base is None:
+    if address is None or "#" not in address:
         return address
-    page, mark, _ = address.partition("#")
-    return None if mark and page == base.href.partition("#")[0] else address
+    return None if address.partition("#")[0] == page else address
 
 
 def _hrefs(roots: Iterable[LexborNode]) -> Iterator[str]:
     for root in roots:
         for node in root.css("a, area"):
+            attributes = node.attrs
             # In drawings a link has a name space of its own.
-            yield node.attributes.get("href") or node.attributes.get("xlink:href") or ""
+            yield attributes.get("href") or attributes.get("xlink:href") or ""

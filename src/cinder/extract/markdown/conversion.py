@@ -1,20 +1,14 @@
 """Cleaned HTML to markdown."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from html_to_markdown import (
-    ConversionError,
-    ConversionOptions,
-    PreprocessingOptions,
-    WarningKind,
-    convert,
-)
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import parse_html
 from cinder.extract.markdown.code_blocks import normalise_code_blocks
+from cinder.extract.markdown.converter import write_markdown
 from cinder.extract.markdown.footnotes import normalise_footnotes
 from cinder.extract.markdown.link_blocks import normalise_links
 from cinder.extract.markdown.lists import normalise_lists
@@ -25,17 +19,18 @@ from cinder.extract.markdown.tables import normalise_tables
 from cinder.extract.reading.blocks import Fence
 from cinder.extract.tree_edits import insert_element_before, move_into
 
-# Cleaning has been done on the tree, so the converter's own is off; it would drop what a caller
-# who asked for the whole page wants. Padding of table columns only costs tokens.
-_OPTIONS = ConversionOptions(
-    preprocessing=PreprocessingOptions(enabled=False),
-    extract_metadata=False,
-    bullets="-",
-    compact_tables=True,
-    br_in_tables=True,
-    highlight_style="none",
-    expand_abbreviations=False,
-    hidden_content="all",
+# What prepares a tree, in order, each with the tags without which it has nothing to do. None of
+# them makes an element of a tag that a later one waits for.
+_STEPS: tuple[tuple[frozenset[str], Callable[[LexborNode], None]], ...] = (
+    (frozenset(("img",)), remove_pixels),
+    (frozenset(("img",)), write_emoji),
+    (frozenset(("pre", "code", "table")), normalise_code_blocks),
+    (frozenset(("a",)), normalise_footnotes),
+    (frozenset(("ruby", "sup", "sub")), write_raised_text),
+    (frozenset(("a",)), normalise_links),
+    (frozenset(("ul", "ol", "dl")), normalise_lists),
+    (frozenset(("table",)), normalise_tables),
+    (frozenset(("figcaption",)), write_captions),
 )
 _ATTRIBUTES = r"(?: [^>\"]*(?:\"[^\"]*\"[^>\"]*)*)?"
 _INSIDE = rf"(?:\s|</?(?:span|i|b|em|strong|div|p){_ATTRIBUTES}>)*"
@@ -89,25 +84,17 @@ def _held(root: LexborNode) -> LexborNode:
 
 def _prepare(root: LexborNode) -> None:
     """Bring what the converter cannot say into a form that it can."""
-    remove_pixels(root)
-    write_emoji(root)
-    normalise_code_blocks(root)
-    normalise_footnotes(root)
-    write_raised_text(root)
-    normalise_links(root)
-    normalise_lists(root)
-    normalise_tables(root)
-    write_captions(root)
+    # Each step looks through the whole tree, and most pages have nothing for most of them.
+    tags = {node.tag for node in root.traverse()}
+    for needed, step in _STEPS:
+        if not needed.isdisjoint(tags):
+            step(root)
 
 
 def _convert(html: str) -> str:
     literal = LiteralText()
     html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", literal.mask(html)))
-    result = convert(html, _OPTIONS)
-    # It skips what stands deeper than it goes, which no reader would learn of.
-    if any(warning.kind == WarningKind.DEPTH_LIMIT_EXCEEDED for warning in result.warnings):
-        raise ConversionError("its elements are nested too deeply")
-    return literal.unmask(_without_ends_of_lines(result.content or "")).strip()
+    return literal.unmask(_without_ends_of_lines(write_markdown(html))).strip()
 
 
 def _without_ends_of_lines(markdown: str) -> str:

@@ -9,9 +9,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = frozenset(
     (*_HEADINGS, "p", "div", "section", "article", "figure", "figcaption", "ul", "ol", "li", "dl")
 )
-_LINKED_BLOCKS = ", ".join(f"a {tag}" for tag in sorted(_BLOCKS))
 _LINKS_IN_HEADINGS = ", ".join(f"{tag} a" for tag in _HEADINGS)
-_HEADINGS_WITH_IDS = ", ".join(f"{tag}[id]" for tag in _HEADINGS)
 # What themes and generators show as the link to a heading.
 _PERMALINK_TEXTS = frozenset(
     ("", "#", "##", "###", "¶", "§", "🔗", "⚓", "∞", "link", "anchor", "permalink", "[link]")
@@ -26,7 +24,8 @@ def normalise_links(root: LexborNode) -> None:
     for link in root.css(_LINKS_IN_HEADINGS):
         _drop_permalink(link)
     done: set[int] = set()
-    for block in root.css(_LINKED_BLOCKS):
+    # Little stands in links, so that it is soon looked through.
+    for block in [node for node in root.css("a *") if node.tag in _BLOCKS]:
         link_or_none = _enclosing(block, "a")
         if link_or_none is not None and link_or_none.mem_id not in done:
             done.add(link_or_none.mem_id)

@@ -6,8 +6,9 @@ the conversion, and comes back escaped after it.
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from cinder.extract.invisible_characters import without_controls, without_invisible_characters
+from cinder.extract.invisible_characters import without_invisible_characters
 
 # Noncharacters: cleaning has taken them out of the page, and the converter leaves them alone.
 _MASKS = {
@@ -33,9 +34,9 @@ _HELD_OPEN, _HELD_CLOSE = "\ufde0", "\ufde1"
 
 # Tags with their attributes, and whole elements whose text is exact.
 _MARKUP = re.compile(
-    r"(<pre[ >].*?</pre>|<code[ >].*?</code>|<kbd[ >].*?</kbd>|<samp[ >].*?</samp>|<tt[ >].*?</tt>"
-    r"|<span (?:class=\"math (?:inline|display)|data-literal=\")\">[^<]*</span>"
-    r"|<[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>)",
+    r"(<(?:pre[ >].*?</pre>|code[ >].*?</code>|kbd[ >].*?</kbd>|samp[ >].*?</samp>|tt[ >].*?</tt>"
+    r"|span (?:class=\"math (?:inline|display)|data-literal=\")\">[^<]*</span>"
+    r"|[^>\"]*+(?:\"[^\"]*+\"[^>\"]*+)*+>))",
     re.DOTALL,
 )
 _EXACT = re.compile(r"<span (?:class=\"math (inline|display)|data-literal=\")\">([^<]*)</span>")
@@ -51,6 +52,7 @@ _BLOCK = re.compile(
     r"footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table|tbody|td|tfoot|th|"
     r"thead|tr|ul)[\s>]"
 )
+_BLOCK_CHARS = len("</blockquote>")
 _LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
 # Every alternative begins with a plain character, so that a search skips all others at once.
 _SPECIAL = re.compile(
@@ -68,8 +70,8 @@ _LEAD = re.compile(
     r"\s{0,9}[0-9]{1,9}(?P<point>[.)])(?=\s|$)"
     r"|(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
 )
-_DOUBTFUL = re.compile(r"[*_`~\\\]&$]")
-_DOUBTFUL_START = re.compile(r"\s{0,9}(?:[-+=#]|[0-9]{1,9}[.)])")
+# What may need a mask: something at the beginning of a text, or a character anywhere in it.
+_DOUBTFUL = re.compile(r"\s{0,9}+(?:[-+=#]|[0-9]{1,9}+[.)])|[^*_`~\\\]&$]*+[*_`~\\\]&$]")
 _MASK_OF = {**_MASKS, "&lt;": _MASKS["<"], "&amp;": _MASKS["&"]}
 _MASKED = re.compile("[\ufdd0-\ufddf]")
 _HELD = re.compile(f"{_HELD_OPEN}([0-9]+){_HELD_CLOSE}")
@@ -94,29 +96,39 @@ class LiteralText:
         Characters that nobody sees go first: they might be masks, or split what must be masked.
         """
         # A sum of money beside formulas would begin one.
-        self.has_formulas = any(mark in html for mark in _FORMULA_MARKS)
-        pieces = [
-            piece if piece.isascii() else without_invisible_characters(piece)
-            for piece in _MARKUP.split(without_controls(html.replace("&nbsp;", " ")))
-        ]
+        self.has_formulas = "$" in html and any(mark in html for mark in _FORMULA_MARKS)
+        pieces = _MARKUP.split(without_invisible_characters(html.replace("&nbsp;", " ")))
+        self._mask_texts(pieces)
+        self._rewrite_tags(pieces)
+        return "".join(pieces)
+
+    def _mask_texts(self, pieces: list[str]) -> None:
+        """Mask the texts, which are every other piece."""
         for index in range(0, len(pieces), 2):
             text = pieces[index]
-            if not text or text.isspace():
-                pieces[index] = " " if text and _is_between_words(pieces, index) else ""
+            if not text:
+                continue
+            if text.isspace():
+                pieces[index] = " " if _is_between_words(pieces, index) else ""
                 continue
             if "\n" in text:
                 text = pieces[index] = _LINE_BREAK.sub(" ", text)
-            # One look for a character that may need it saves a longer one at every other.
-            if _DOUBTFUL.search(text) or _DOUBTFUL_START.match(text):
+            # One look for what may need it saves a longer one at every other character.
+            if _DOUBTFUL.match(text):
                 pieces[index] = self._mask_text(text)
-        for index in range(1, len(pieces), 2):
-            tag = pieces[index]
+
+    def _rewrite_tags(self, pieces: list[str]) -> None:
+        """Hold the texts that are exact, and drop titles; a page repeats most of its tags."""
+        tags = pieces[1::2]
+        rewritten: dict[str, str] = {}
+        for tag in set(tags):
             if tag.endswith("</span>") and tag != "</span>":
-                pieces[index] = _EXACT.sub(self._exact, tag)
+                rewritten[tag] = _EXACT.sub(self._exact, tag)
             elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
                 # It shows only under a pointer, and mostly says again what is there.
-                pieces[index] = _TITLE.sub("", tag)
-        return "".join(pieces)
+                rewritten[tag] = _TITLE.sub("", tag)
+        if rewritten:
+            pieces[1::2] = [rewritten.get(tag, tag) for tag in tags]
 
     def unmask(self, markdown: str) -> str:
         """Return the markdown with what was masked in it, escaped where it must be."""
@@ -171,8 +183,15 @@ def _masked_lead(found: re.Match[str]) -> str:
 
 def _is_between_words(pieces: list[str], index: int) -> bool:
     """Whether the white space at an index stands between inline elements, where it shows."""
-    around = pieces[max(index - 1, 0) : index + 2 : 2]
-    return len(around) > 1 and not any(map(_BLOCK.match, around))
+    if not 0 < index < len(pieces) - 1:
+        return False
+    before, behind = pieces[index - 1], pieces[index + 1]
+    return not (_begins_block(before[:_BLOCK_CHARS]) or _begins_block(behind[:_BLOCK_CHARS]))
+
+
+@lru_cache(maxsize=1024)
+def _begins_block(start: str) -> bool:
+    return _BLOCK.match(start) is not None
 
 
 def _is_in_table(found: re.Match[str]) -> bool:

@@ -16,8 +16,7 @@ _JSON_LD = "application/ld+json"
 def find_cuts(html: str, tree: LexborHTMLParser, metadata: PageMetadata) -> tuple[str, ...]:
     """Return a sentence for each limit that left some of a page's metadata out."""
     found = []
-    # A look at the text spares nearly all pages the one at the tree.
-    if html.count("<meta") > MAX_META_TAGS and len(tree.css("meta[content]")) > MAX_META_TAGS:
+    if len(tree.css("meta[content]")) > MAX_META_TAGS:
         found.append(f"Only the first {MAX_META_TAGS} meta tags of the page were read.")
     if _has_longer_json_ld(html, tree) or len(metadata.json_ld) >= MAX_JSON_LD_OBJECTS:
         found.append(
@@ -30,11 +29,11 @@ def find_cuts(html: str, tree: LexborHTMLParser, metadata: PageMetadata) -> tupl
 
 
 def _has_longer_json_ld(html: str, tree: LexborHTMLParser) -> bool:
-    is_doubtful = len(html) > MAX_JSON_LD_CHARS and _JSON_LD in html
-    if not is_doubtful and html.count(_JSON_LD) <= MAX_JSON_LD_SCRIPTS:
-        return False
     scripts = tree.css(f'script[type="{_JSON_LD}" i]')
-    return len(scripts) > MAX_JSON_LD_SCRIPTS or any(
+    if len(scripts) > MAX_JSON_LD_SCRIPTS:
+        return True
+    # No script is longer than its page.
+    return len(html) > MAX_JSON_LD_CHARS and any(
         len(script.text() or "") > MAX_JSON_LD_CHARS for script in scripts
     )
 

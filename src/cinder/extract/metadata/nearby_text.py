@@ -49,9 +49,12 @@ def _texts_after(element: LexborNode) -> Iterator[str]:
     for _ in range(_MAX_NODES_AFTER):
         if node is None:
             return
-        if node.is_text_node and (said := _text_of(node)):
-            yield said
-        inside = None if node.tag in _NOT_TEXT else node.first_child
+        inside = None
+        if node.is_text_node:
+            if said := _text_of(node):
+                yield said
+        elif node.tag not in _NOT_TEXT:
+            inside = node.first_child
         node = inside or _next_outside(node)
 
 
@@ -60,9 +63,12 @@ def _texts_before(element: LexborNode) -> Iterator[str]:
     for _ in range(_MAX_NODES_BEFORE):
         if node is None:
             return
-        if node.is_text_node and (said := _text_of(node)):
-            yield said
-        inside = None if node.tag in _NOT_TEXT else node.last_child
+        inside = None
+        if node.is_text_node:
+            if said := _text_of(node):
+                yield said
+        elif node.tag not in _NOT_TEXT:
+            inside = node.last_child
         node = inside or _previous_outside(node)
 
 
@@ -73,12 +79,16 @@ def _text_of(node: LexborNode) -> str:
 
 def _next_outside(node: LexborNode | None) -> LexborNode | None:
     """Return the node that follows in document order, passing over what the node holds."""
-    while node is not None and node.next is None:
+    while node is not None:
+        if (following := node.next) is not None:
+            return following
         node = node.parent
-    return node.next if node is not None else None
+    return None
 
 
 def _previous_outside(node: LexborNode | None) -> LexborNode | None:
-    while node is not None and node.prev is None:
+    while node is not None:
+        if (preceding := node.prev) is not None:
+            return preceding
         node = node.parent
-    return node.prev if node is not None else None
+    return None

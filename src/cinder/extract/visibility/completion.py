@@ -3,17 +3,16 @@
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.addresses import give_lazy_images_their_source
-from cinder.extract.markdown.formulas import may_hold_formulas, unify_formulas
+from cinder.extract.markdown.formulas import unify_formulas
 from cinder.extract.markdown.restored_images import restore_images
 from cinder.extract.visibility.scriptless_part import show_scriptless_part
 from cinder.extract.visibility.streamed_parts import place_streamed_parts
 
 
-def complete_body(body: LexborNode, text: str) -> None:
-    """Put late parts, formulas and images in place; `text` is the page's source."""
+def complete_body(body: LexborNode) -> None:
+    """Put late parts, formulas and images in place."""
     place_streamed_parts(body)
     show_scriptless_part(body)
-    if may_hold_formulas(text):
-        unify_formulas(body)
+    unify_formulas(body)
     restore_images(body)
     give_lazy_images_their_source(body)

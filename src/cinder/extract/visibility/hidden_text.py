@@ -82,6 +82,26 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     return attributes.get("id") in rules.ids and _rules_hide(tag, attributes, rules)
 
 
+class Glance:
+    """Tells most elements of a page that are in sight from those that need a look."""
+
+    def __init__(self, rules: HidingRules) -> None:
+        self._rules = rules
+        # Classes come up again and again, and most hide nothing.
+        self._harmless: set[str | None] = {None}
+
+    def may_hide(self, tag: str | None, attributes: Attributes) -> bool:
+        """Whether anything about an element might put it out of sight."""
+        if "style" in attributes or "hidden" in attributes or tag == "dialog":
+            return True
+        names = attributes.get("class")
+        if names not in self._harmless:
+            if not self._rules.classes.isdisjoint((names or "").split()):
+                return True
+            self._harmless.add(names)
+        return "id" in attributes and attributes["id"] in self._rules.ids
+
+
 def find_hidden(
     nodes: Iterable[LexborNode], root: LexborNode, rules: HidingRules = _NO_RULES
 ) -> list[LexborNode]:

@@ -176,6 +176,10 @@ def _rules(text: str, telling: tuple[str, ...] = _DISPLAYS) -> list[tuple[str, s
     lowered = text.lower()
     # A letter whose lower case is two would put the two out of step.
     looked_at = lowered if len(lowered) == len(text) else text
+    # Most sheets have few of the words, and many none: it is told at once for all their rules.
+    telling = tuple(word for word in telling if word in looked_at)
+    if not telling:
+        return []
     parts = (
         part
         for part, looked in zip(text.split("}"), looked_at.split("}"), strict=True)
