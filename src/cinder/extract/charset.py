@@ -3,8 +3,6 @@
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 
-from charset_normalizer import from_bytes
-
 _PRESCAN_BYTES = 4_096
 _DETECTION_BYTES = 16_384
 _FALLBACK = "cp1252"
@@ -115,6 +113,9 @@ def _sample_around(body: bytes, offset: int) -> bytes:
 def _detect(sample: bytes) -> str:
     if _is_damaged_utf8(sample):
         return "utf-8"
+    # Loading the detector takes longer than most pages do, and few of them need it.
+    from charset_normalizer import from_bytes  # noqa: PLC0415
+
     matches = from_bytes(sample, cp_isolation=_DETECTABLE)
     codecs = [match.encoding for match in matches]
     # The detector cannot tell short Western texts from Central European ones; the former abound.

@@ -1,6 +1,7 @@
 """The one way from a fetched page to its content."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import can_ada
 from html_to_markdown import ConversionError
@@ -29,7 +30,6 @@ from cinder.extract.markdown.conversion import html_of, tree_to_markdown
 from cinder.extract.metadata.limits import find_cuts
 from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.extract.options import ExtractOptions
-from cinder.extract.plain.listed_content import Listed, read_listed
 from cinder.extract.plain.plain_content import plain_to_html, plain_to_markdown
 from cinder.extract.unparsed import unparsed_html
 from cinder.extract.visibility.completion import complete_body
@@ -38,6 +38,9 @@ from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import NOTHING_INCLUDED, Extraction, PageMetadata
 from cinder.model.request import Format
+
+if TYPE_CHECKING:
+    from cinder.extract.plain.listed_content import Listed
 
 _CHARS_PER_TOKEN = 4
 
@@ -71,13 +74,20 @@ def extract_content(
         return Extraction(
             warnings=(f"The page is not text ({named}): it has no content to clean.",)
         )
-    listed = read_listed(text, kind)
+    listed = _read_listed(text, kind)
     if listed is None or listed.html is None:
         return _with_warning(_extract_plain(text, kind, options), listed.warning if listed else "")
     return _extract_listed(text, listed, url, options)
 
 
-def _extract_listed(text: str, listed: Listed, url: str, options: ExtractOptions) -> Extraction:
+def _read_listed(text: str, kind: ContentKind) -> "Listed | None":
+    # A process that only ever reads pages need not load what reads feeds.
+    from cinder.extract.plain.listed_content import read_listed  # noqa: PLC0415
+
+    return read_listed(text, kind)
+
+
+def _extract_listed(text: str, listed: "Listed", url: str, options: ExtractOptions) -> Extraction:
     """Turn a list into content the way its HTML would be, whole."""
     whole = replace(
         options, content=replace(options.content, only_main_content=False), strip_chrome_tags=False

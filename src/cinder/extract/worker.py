@@ -14,13 +14,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cinder.errors import InvalidRequest, Unsupported
-from cinder.extract.branding.wire import (
-    BRANDING,
-    STYLESHEETS,
-    answer_branding,
-    answer_stylesheets,
-)
-from cinder.extract.changes.wire import COMPARE, answer_comparison
 from cinder.extract.content import extract_content
 from cinder.extract.inspection import inspect_html
 from cinder.extract.main_content.scorer import BlockScorer, shipped_scorer
@@ -43,12 +36,6 @@ if sys.platform != "win32":
 
 _PR_SET_PDEATHSIG = 1
 _JOBS_BETWEEN_COLLECTIONS = 20
-
-_OTHER_JOBS = {
-    COMPARE: answer_comparison,
-    STYLESHEETS: answer_stylesheets,
-    BRANDING: answer_branding,
-}
 
 
 def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> None:
@@ -124,35 +111,49 @@ def _answer(job: Message, scorer: BlockScorer) -> Message:
 
 
 def _run(job: Message, scorer: BlockScorer) -> Message:
-    if job.kind in _OTHER_JOBS:
-        return _OTHER_JOBS[job.kind](job)
-    header, (body,) = job.header, job.parts
-    if job.kind == "inspect":
-        return facts_answer(inspect_html(body.decode(), str(header["base_url"])))
-    if job.kind == "pdf":
-        return _parse_pdf(body, header)
+    header = job.header
+    if job.kind == "extract":
+        extraction = extract_content(
+            job.parts[0],
+            content_type=str(header["content_type"]),
+            url=str(header["url"]),
+            options=read_options(header),
+            scorer=scorer,
+        )
+        return extraction_answer(extraction, job.parts[0])
     if job.kind == "unparsed":
         return extraction_answer(
             read_unparsed(
-                body,
+                job.parts[0],
                 content_type=str(header["content_type"]),
                 wants_markdown=bool(header["wants_markdown"]),
                 reason=str(header["reason"]),
             ),
-            body,
+            job.parts[0],
         )
-    extraction = extract_content(
-        body,
-        content_type=str(header["content_type"]),
-        url=str(header["url"]),
-        options=read_options(header),
-        scorer=scorer,
-    )
-    return extraction_answer(extraction, body)
+    if job.kind == "inspect":
+        return facts_answer(inspect_html(job.parts[0].decode(), str(header["base_url"])))
+    return _run_rare(job)
+
+
+def _run_rare(job: Message) -> Message:
+    """Do what most workers are never asked for, and load only then what that needs.
+
+    To load all of it takes as long as all the rest.
+    """
+    if job.kind == "pdf":
+        return _parse_pdf(job.parts[0], job.header)
+    if job.kind == "compare":
+        from cinder.extract.changes.wire import answer_comparison  # noqa: PLC0415
+
+        return answer_comparison(job)
+    from cinder.extract.branding import wire  # noqa: PLC0415
+
+    answers = {wire.STYLESHEETS: wire.answer_stylesheets, wire.BRANDING: wire.answer_branding}
+    return answers[job.kind](job)
 
 
 def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
-    # Loading pdfium takes as long as all the rest, and most workers never meet a PDF.
     from cinder.extract.pdf.document import extract_pdf  # noqa: PLC0415
 
     extraction = extract_pdf(
