@@ -36,6 +36,20 @@ def test_html_becomes_markdown(html: str, markdown: str) -> None:
     assert to_markdown(html) == markdown
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>one<p hidden>two",
+        "<p>one<p style='display:none'>two",
+        "<p>one<p style='color: red; VISIBILITY : Hidden'>two",
+        "<p>one<div style='font-size:0'><p>two</div>",
+        "<p>one<noscript><p>two</noscript>",
+    ],
+)
+def test_what_cleaning_left_stays_though_it_may_be_hidden(html: str) -> None:
+    assert to_markdown(html) == "one\n\ntwo"
+
+
 def test_markdown_is_the_same_every_time() -> None:
     html = "<h2>T</h2><table><tr><td>a</table><ul><li>x</ul>" * 20
     assert len({to_markdown(html) for _ in range(5)}) == 1

@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import parse_html
 from cinder.extract.markdown.code_blocks import normalise_code_blocks
-from cinder.extract.markdown.converter import write_markdown
+from cinder.extract.markdown.converter import may_hide, write_markdown
 from cinder.extract.markdown.footnotes import normalise_footnotes
 from cinder.extract.markdown.link_blocks import normalise_links
 from cinder.extract.markdown.lists import normalise_lists
@@ -57,7 +57,8 @@ def tree_to_markdown(roots: Sequence[LexborNode]) -> str:
     holders = [_held(_whole_table(root)) for root in roots]
     for holder in holders:
         _prepare(holder)
-    return _convert("\n".join(map(html_of, holders)))
+    hides = any(map(may_hide, holders))
+    return _convert("\n".join(map(html_of, holders)), keeps_hidden=hides)
 
 
 def html_of(root: LexborNode) -> str:
@@ -91,10 +92,11 @@ def _prepare(root: LexborNode) -> None:
             step(root)
 
 
-def _convert(html: str) -> str:
+def _convert(html: str, *, keeps_hidden: bool) -> str:
     literal = LiteralText()
     html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", literal.mask(html)))
-    return literal.unmask(_without_ends_of_lines(write_markdown(html))).strip()
+    markdown = write_markdown(html, keeps_hidden=keeps_hidden)
+    return literal.unmask(_without_ends_of_lines(markdown)).strip()
 
 
 def _without_ends_of_lines(markdown: str) -> str:

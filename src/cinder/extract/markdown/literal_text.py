@@ -121,7 +121,7 @@ class LiteralText:
         """Hold the texts that are exact, and drop titles; a page repeats most of its tags."""
         tags = pieces[1::2]
         rewritten: dict[str, str] = {}
-        for tag in set(tags):
+        for tag in dict.fromkeys(tags):
             if tag.endswith("</span>") and tag != "</span>":
                 rewritten[tag] = _EXACT.sub(self._exact, tag)
             elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
