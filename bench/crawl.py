@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from bench.contestant import PEERS_PYTHON, Contestant, ContestantFailed, run_contestant
 from bench.cpu import tree_cpu_seconds
 from bench.crawled_website import PAGE_BYTES, PAGES, marker, path_of, run_crawled_website
-from bench.crawlers.order import CONVERTER
+from bench.crawlers.order import CONVERTER, OTHERS
 
 ROUNDS = 3
 REFERENCE = "Scrapy"
@@ -35,6 +36,7 @@ SCRAPY = "bench.crawlers.scrapy_spider"
 CRAWLERS = (
     Crawler("floor: curl, selectolax, html-to-markdown", sys.executable, "bench.crawlers.floor"),
     Crawler("cinder", sys.executable, CINDER, ("whole",)),
+    Crawler("cinder, three workers on PostgreSQL", sys.executable, CINDER, ("whole", "fleet")),
     Crawler("cinder, main content alone", sys.executable, CINDER, ("main",), rounds=1),
     Crawler(REFERENCE, str(PEERS_PYTHON), SCRAPY, ("markdown",)),
     Crawler("Scrapy with a set of seen URLs of its own", str(PEERS_PYTHON), SCRAPY, ("sparing",)),
@@ -81,15 +83,17 @@ async def _measure(crawler: Crawler, start: str) -> float:
             CRAWL4_AI_BASE_DIRECTORY=folder,
             CRAWL4AI_NO_CLOUD_NOTICE="1",
         ) as running:
-            _check_converter(running, await running.hear())
-            before = tree_cpu_seconds(running.process.pid)
+            ready = await running.hear()
+            _check_converter(running, ready)
+            processes = (running.process.pid, *ready[OTHERS])
+            before = sum(map(tree_cpu_seconds, processes))
             await running.ask({"start": start, "output": str(output)})
-            used = tree_cpu_seconds(running.process.pid) - before
+            used = sum(map(tree_cpu_seconds, processes)) - before
         _check(running, output, start)
     return used
 
 
-def _check_converter(running: Contestant, ready: Mapping[str, str]) -> None:
+def _check_converter(running: Contestant, ready: Mapping[str, Any]) -> None:
     if ready[CONVERTER] != version(CONVERTER):
         raise ContestantFailed(
             f"{running.name} has {CONVERTER} {ready[CONVERTER]}, cinder {version(CONVERTER)}: "

@@ -9,7 +9,9 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvloop
@@ -30,16 +32,24 @@ WORKERS = 3
 POLL_SECONDS = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where the crawl is kept, None for the default, and the processes that keep it."""
+
+    url: str | None
+    processes: tuple[int, ...] = ()
+
+
 async def main(extent: str, *, is_fleet: bool) -> None:
     set_up_logs("error")
-    with tempfile.TemporaryDirectory() as folder, _database(is_fleet=is_fleet) as url:
-        settings = _settings(Path(folder), url)
+    with tempfile.TemporaryDirectory() as folder, _database(is_fleet=is_fleet) as database:
+        settings = _settings(Path(folder), database.url)
         async with AsyncExitStack() as running:
             if is_fleet:
                 for _ in range(WORKERS):
                     await running.enter_async_context(_run_worker(settings))
             app = await running.enter_async_context(open_app(settings, works_on_jobs=not is_fleet))
-            order = take_order()
+            order = take_order(*database.processes)
             await _crawl(app, order, only_main_content=extent == "main")
             order.report_done()
 
@@ -64,12 +74,15 @@ async def _finished(app: App, job: Job) -> Job:
 
 
 @contextmanager
-def _database(*, is_fleet: bool) -> Iterator[str | None]:
+def _database(*, is_fleet: bool) -> Iterator[Database]:
     if not is_fleet:
-        yield None
+        yield Database(None)
         return
-    with run_postgres() as server:
-        yield server.create_database()
+    with run_postgres(is_durable=True) as server:
+        # Creating a database runs an event loop of its own.
+        with ThreadPoolExecutor() as threads:
+            url = threads.submit(server.create_database).result()
+        yield Database(url, (server.pid,))
 
 
 @asynccontextmanager
@@ -85,8 +98,12 @@ async def _run_worker(settings: Settings) -> AsyncIterator[None]:
         "CINDER_LOG__LEVEL": "error",
     }
     command = (sys.executable, "-m", "cinder", "worker")
-    process = await asyncio.create_subprocess_exec(*command, env=environment)
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
     try:
+        await process.stdout.readline()  # it says that it is ready
         yield
     finally:
         process.terminate()

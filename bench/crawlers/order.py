@@ -8,6 +8,7 @@ the standard library is imported here, since not every crawler has cinder's pack
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ from bench.contestant import take_stdout
 
 # Every crawler's markdown but Crawl4AI's, which has a converter of its own, is this one's.
 CONVERTER = "html-to-markdown"
+OTHERS = "otherProcesses"
 # As many requests at once for every crawler.
 CONCURRENCY = 16
 
@@ -33,13 +35,16 @@ class Order:
         _say(self._answers, {"pages": str(self.output)})
 
 
-def take_order() -> Order:
-    """Say that the crawler is ready, and wait for what it shall do."""
+def take_order(*others: int) -> Order:
+    """Say that the crawler is ready, and wait for what it shall do.
+
+    What other processes spend, which are not its children, is named for it to be counted as well.
+    """
     answers = take_stdout()
-    _say(answers, {CONVERTER: version(CONVERTER)})
+    _say(answers, {CONVERTER: version(CONVERTER), OTHERS: list(others)})
     told = json.loads(sys.stdin.readline())
     return Order(told["start"], Path(told["output"]), answers)
 
 
-def _say(answers: int, message: dict[str, str]) -> None:
+def _say(answers: int, message: Mapping[str, object]) -> None:
     os.write(answers, json.dumps(message).encode() + b"\n")

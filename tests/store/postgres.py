@@ -27,6 +27,11 @@ class PostgresServer:
     _handle: "ServerHandle"
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server descend from."""
+        return int((self.socket_folder / "postmaster.pid").read_text().split()[0])
+
     def create_database(self, template: str = "template1") -> str:
         """Create a database like the template, which is empty by default; return its URL."""
         name = f"test_{next(self._numbers)}"
@@ -53,8 +58,8 @@ class PostgresServer:
 
 
 @contextmanager
-def run_postgres() -> Iterator[PostgresServer]:
-    """Run a server until the block ends."""
+def run_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
+    """Run a server until the block ends; what it holds outlives the machine only where asked."""
     with warnings.catch_warnings():
         # platformdirs warns, while it is imported, where XDG_RUNTIME_DIR is not set.
         warnings.simplefilter("ignore")
@@ -65,9 +70,10 @@ def run_postgres() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="cinder-pg-", dir="/tmp"))
     server = get_server(folder / "data", cleanup_mode="delete")
     try:
-        # Nothing here outlives the machine, and flushing many small databases takes half a minute.
-        server.psql("ALTER SYSTEM SET fsync = off;")
-        server.psql("SELECT pg_reload_conf();")
+        if not is_durable:
+            # Flushing many small databases takes half a minute.
+            server.psql("ALTER SYSTEM SET fsync = off;")
+            server.psql("SELECT pg_reload_conf();")
         yield PostgresServer(folder / "data", server)
     finally:
         server.cleanup()

@@ -27,7 +27,7 @@ WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
 
 _URL_PREFIX = "sqlite:///"
-_ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
+_ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
 _ANY = re.compile(r"= ANY\((\$\d+)\)")
 
 

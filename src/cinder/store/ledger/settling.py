@@ -15,14 +15,16 @@ from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult, Pag
 from cinder.model.saved import SavedDocument
 from cinder.store.dialect import scrub
 from cinder.store.ledger.outbox import Telling
-from cinder.store.ledger.pages import add_pages, count_pages, lock_job, queue_more
+from cinder.store.ledger.pages import add_pages, count_pages, queue_more
 from cinder.store.ledger_base import IsNear, LeaseLost, Settlement
 from cinder.store.procedure import Procedure, SqlValue, Statement
 
 _MAX_CANDIDATES = 20
 
+# As everywhere, the job is locked first: the tables are in that order.
 _HOLD = """
-SELECT id FROM webhook.frontier WHERE id = $1 AND fence = $2 AND state = 'leased' FOR UPDATE
+SELECT f.id FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id = j.id
+ WHERE j.id = $1 AND f.id = $2 AND f.fence = $3 AND f.state = 'leased' FOR UPDATE OF j, f
 """
 
 _FINISH = """
@@ -36,15 +38,17 @@ _FIND = """
 SELECT id, state FROM webhook.frontier WHERE job_id = $1 AND fingerprint = $2 FOR UPDATE
 """
 
+# Equal texts have equal keys; those that are too short for keys are only ever equal.
 _SAME_CONTENT = """
-SELECT url FROM webhook.frontier
+SELECT url, content_exact, content_sketch FROM webhook.frontier
  WHERE job_id = $1 AND content_exact = $2 AND fate = 'fetched' ORDER BY id LIMIT 1
 """
 
 _LIKE_CONTENT = """
-SELECT f.url, f.content_sketch FROM webhook.frontier_keys k
+SELECT f.url, f.content_exact, f.content_sketch FROM webhook.frontier_keys k
   JOIN webhook.frontier f ON f.id = k.page_id
- WHERE k.job_id = $1 AND k.key = ANY($2) AND f.fate = 'fetched' ORDER BY f.id LIMIT $3
+ WHERE k.job_id = $1 AND k.key = ANY($3) AND f.fate = 'fetched'
+ ORDER BY f.content_exact <> $2, f.id LIMIT $4
 """
 
 
@@ -81,9 +85,8 @@ def _settle(
     rules: SettlingRules,
     clock: Callable[[], int],
 ) -> Procedure[None]:
-    yield from lock_job(claim.job_id)
+    held = yield Statement(_HOLD, (claim.job_id, claim.page_id, claim.fence))
     now = clock()
-    held = yield Statement(_HOLD, (claim.page_id, claim.fence))
     if not held:
         raise LeaseLost(url=claim.url)
     landing = result.landed_on
@@ -140,13 +143,17 @@ def _finish(
 
 def _find_twin(job_id: str, content: ContentPrint, is_near: IsNear) -> Procedure[str | None]:
     """Return the URL of a page that was fetched before with the same content, or nearly."""
-    same = yield Statement(_SAME_CONTENT, (job_id, content.exact))
-    if same:
-        return str(same[0]["url"])
-    if not content.keys:
-        return None
-    rows = yield Statement(_LIKE_CONTENT, (job_id, list(content.keys), _MAX_CANDIDATES))
-    near = (row["url"] for row in rows if is_near(bytes(row["content_sketch"]), content.sketch))
+    if content.keys:
+        args = (job_id, content.exact, list(content.keys), _MAX_CANDIDATES)
+        rows = yield Statement(_LIKE_CONTENT, args)
+    else:
+        rows = yield Statement(_SAME_CONTENT, (job_id, content.exact))
+    near = (
+        row["url"]
+        for row in rows
+        if bytes(row["content_exact"]) == content.exact
+        or is_near(bytes(row["content_sketch"]), content.sketch)
+    )
     return next(near, None)
 
 
