@@ -83,7 +83,12 @@ class Webhooks:
         tries = 0
         try:
             async with asyncio.TaskGroup() as group:
-                while (claimed := await self._claim()) or self._busy:
+                while True:
+                    # What a receiver with enough on its way left over is not claimed.
+                    has_all = not self._busy
+                    claimed = await self._claim()
+                    if has_all and not claimed:
+                        break
                     tries += len(claimed)
                     for due in claimed:
                         self._busy[due.event.url] += 1
