@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
@@ -57,6 +57,7 @@ class PostgresDatabase:
         self._url = url
         self._pool_size = pool_size
         self._pool: Pool | None = None
+        self._turns = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect, and migrate where the schema is behind."""
@@ -93,13 +94,16 @@ class PostgresDatabase:
             async with self._open_pool().acquire() as connection:
                 return await _run(connection, start())
 
-    async def write(
-        self,
-        start: Callable[[], Procedure[T]],
-        *,
-        is_patient: bool = False,  # noqa: ARG002 - commits of many connections share a flush here
-    ) -> T:
-        """Run a procedure in a transaction, again where another writer got in its way."""
+    async def write(self, start: Callable[[], Procedure[T]], *, is_patient: bool = False) -> T:
+        """Run a procedure in a transaction, again where another writer got in its way.
+
+        Patient ones go one after the other: those of a job wait for each other's locks anyway, and
+        each would hold a connection meanwhile, of which every one costs the server a process.
+        """
+        async with self._turns if is_patient else nullcontext():
+            return await self._write(start)
+
+    async def _write(self, start: Callable[[], Procedure[T]]) -> T:
         with translated():
             async with self._open_pool().acquire() as connection:
                 for _ in range(WRITE_ATTEMPTS - 1):
