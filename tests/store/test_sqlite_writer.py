@@ -131,7 +131,7 @@ def test_stopping_finishes_what_waits(path: Path) -> None:
     assert kept(path) == list(range(2 * MAX_BATCH))
 
 
-async def test_patient_writes_wait_for_each_other(
+async def test_writes_that_go_together_wait_for_each_other(
     writer: SqliteWriter, path: Path, commits: list[str]
 ) -> None:
     waiting, writes = WaitingWrites(writer.submit), [QueuedWrite(add(n)) for n in range(10)]

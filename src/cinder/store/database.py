@@ -41,9 +41,9 @@ class Database(Protocol):
         """
         ...
 
-    async def write(self, start: Callable[[], Procedure[T]], *, is_patient: bool = False) -> T:
+    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction: all of it is kept for good, or none.
 
-        A patient one may be kept waiting for others, where a commit for each costs more.
+        Those that name the same thing `together` may be kept waiting to be committed together.
         """
         ...

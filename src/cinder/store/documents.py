@@ -213,11 +213,10 @@ class DocumentStore:
             saved_at = yield from saving.save_document(entry, version, wanted, self._dialect)
             saved = _named(document, version, saved_at, key)
             if settlement is not None:
-                yield from settlement(saved)
+                yield from settlement.write(saved)
             return saved
 
-        # Nobody looks at a screen for a page of a job.
-        return await self._database.write(write, is_patient=settlement is not None)
+        return await self._database.write(write, together=_job_of(settlement))
 
     async def _save_unless_good(
         self, document: Document, key: EntryKey, settlement: Settlement | None
@@ -231,10 +230,10 @@ class DocumentStore:
             )
             saved = None if saved_at is None else _named(document, version, saved_at, key)
             if settlement is not None:
-                yield from settlement(saved)
+                yield from settlement.write(saved)
             return saved
 
-        return await self._database.write(write, is_patient=settlement is not None)
+        return await self._database.write(write, together=_job_of(settlement))
 
     async def _encode(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
         """Return a document's rows; a large one's in a thread, as it would hold up the loop.
@@ -283,6 +282,10 @@ class DocumentStore:
         except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: it tries again later
             self._access.give_back(counts)
             log.warning("access counts are not written yet", error=str(exc))
+
+
+def _job_of(settlement: Settlement | None) -> str | None:
+    return None if settlement is None else settlement.job_id
 
 
 def _text_length(document: Document) -> int:

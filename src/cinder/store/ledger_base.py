@@ -1,6 +1,7 @@
 """The ledger's protocol: what is kept of jobs and their URLs, whichever database keeps it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -25,11 +26,19 @@ from cinder.model.schedule import Schedule
 from cinder.store.outbox_base import Teller
 from cinder.store.procedure import Procedure
 
-# What else is written in the transaction that saves a document, given where that is saved; None
-# where nothing is. Only a store runs it.
-Settlement: TypeAlias = Callable[[SavedDocument | None], Procedure[None]]
 # Whether two pages are nearly the same, by their sketches.
 IsNear: TypeAlias = Callable[[bytes, bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a job writes in the transaction that saves one of its documents. Only a store runs it.
+
+    `write` is given where the document is saved; None where none is.
+    """
+
+    job_id: str
+    write: Callable[[SavedDocument | None], Procedure[None]]
 
 
 class LeaseLost(CinderError):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
@@ -11,6 +11,7 @@ from cinder.errors import CacheFailed
 from cinder.store.dialect import POSTGRESQL, Dialect
 from cinder.store.migration import is_behind, postgresql_script
 from cinder.store.procedure import Overtaken, Procedure, Run
+from cinder.store.shared_transactions import SharedTransactions
 
 if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy
@@ -57,7 +58,7 @@ class PostgresDatabase:
         self._url = url
         self._pool_size = pool_size
         self._pool: Pool | None = None
-        self._turns = asyncio.Lock()
+        self._shared = SharedTransactions(self._write_together)
 
     async def open(self) -> None:
         """Connect, and migrate where the schema is behind."""
@@ -67,6 +68,7 @@ class PostgresDatabase:
                 min_size=1,
                 max_size=self._pool_size,
                 command_timeout=COMMAND_SECONDS,
+                reset=_leave_as_it_is,
                 server_settings={"idle_in_transaction_session_timeout": str(_IDLE_MS)},
             )
             try:
@@ -94,24 +96,24 @@ class PostgresDatabase:
             async with self._open_pool().acquire() as connection:
                 return await _run(connection, start())
 
-    async def write(self, start: Callable[[], Procedure[T]], *, is_patient: bool = False) -> T:
+    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction, again where another writer got in its way.
 
-        Patient ones go one after the other: those of a job wait for each other's locks anyway, and
-        each would hold a connection meanwhile, of which every one costs the server a process.
+        Those that go together share transactions.
         """
-        async with self._turns if is_patient else nullcontext():
-            return await self._write(start)
+        if together is not None:
+            return await self._shared.write(start, together)
+        return (await self._write_together([start]))[0]
 
-    async def _write(self, start: Callable[[], Procedure[T]]) -> T:
+    async def _write_together(self, starts: Sequence[Callable[[], Procedure[T]]]) -> list[T]:
         with translated():
             async with self._open_pool().acquire() as connection:
                 for _ in range(WRITE_ATTEMPTS - 1):
                     try:
-                        return await _run_in_transaction(connection, start())
+                        return await _run_in_transaction(connection, starts)
                     except _RACES:
                         continue
-                return await _run_in_transaction(connection, start())
+                return await _run_in_transaction(connection, starts)
 
     def _open_pool(self) -> "Pool":
         if self._pool is None:
@@ -122,20 +124,28 @@ class PostgresDatabase:
         async with pool.acquire() as connection:
             if not is_behind(await _schema_version(connection)):
                 return
-            # Held until the connection goes back to the pool; the script has its own transaction.
             # However long another's migration takes, or this one's.
             await connection.execute(
                 "SELECT pg_advisory_lock($1)", MIGRATION_LOCK, timeout=MIGRATION_SECONDS
             )
-            version = await _schema_version(connection)
-            if is_behind(version):
-                script = await asyncio.to_thread(postgresql_script, version)
-                await connection.execute(script, timeout=MIGRATION_SECONDS)
+            try:
+                version = await _schema_version(connection)
+                if is_behind(version):
+                    script = await asyncio.to_thread(postgresql_script, version)
+                    await connection.execute(script, timeout=MIGRATION_SECONDS)
+            finally:
+                await connection.execute("SELECT pg_advisory_unlock($1)", MIGRATION_LOCK)
 
 
-async def _run_in_transaction(connection: "Connection", procedure: Procedure[T]) -> T:
+async def _leave_as_it_is(_connection: object) -> None:
+    """Return a connection to the pool: nothing but the migration changes a session's state."""
+
+
+async def _run_in_transaction(
+    connection: "Connection", starts: Sequence[Callable[[], Procedure[T]]]
+) -> list[T]:
     async with connection.transaction(isolation="read_committed"):
-        return await _run(connection, procedure)
+        return [await _run(connection, start()) for start in starts]
 
 
 async def _run(connection: "Connection", procedure: Procedure[T]) -> T:

@@ -99,16 +99,16 @@ class SqliteDatabase:
                 return self._read(start)
             return await loop.run_in_executor(self._readers, self._read, start)
 
-    async def write(self, start: Callable[[], Procedure[T]], *, is_patient: bool = False) -> T:
+    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in the writing thread; return when it is safe on disk.
 
-        A patient one waits for others for some milliseconds: a commit alone costs as much as all
-        else that is written of a page.
+        One that goes together with others waits for them for some milliseconds: a commit alone
+        costs as much as all else that is written of a page.
         """
         writer = self._open_writer()
         with self._translated("written"):
             write = QueuedWrite(lambda connection: _run(connection, start()))
-            if is_patient:
+            if together is not None:
                 self._waiting.add(write, asyncio.get_running_loop())
             else:
                 writer.submit([write])

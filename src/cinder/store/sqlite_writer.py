@@ -16,7 +16,7 @@ T = TypeVar("T")
 MAX_BATCH = 128
 
 
-# How long a patient write waits for others. A crawl settles a page about every 5 ms.
+# How long a write waits for those that go together with it; a crawl has one about every 5 ms.
 COMPANY_SECONDS = 0.02
 
 
@@ -34,7 +34,7 @@ Writes: TypeAlias = list[QueuedWrite[Any]]
 
 
 class WaitingWrites:
-    """Patient writes, which go to the writer together; only ever touched by the event loop."""
+    """Writes that go to the writer together; only ever touched by the event loop."""
 
     def __init__(self, submit: Callable[[Writes], None]) -> None:
         self._submit = submit

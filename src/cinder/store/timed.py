@@ -29,10 +29,10 @@ class TimedDatabase:
         return await self._timed(operation, self._database.read(start))
 
     async def write(
-        self, operation: str, start: Callable[[], Procedure[T]], *, is_patient: bool = False
+        self, operation: str, start: Callable[[], Procedure[T]], *, together: str | None = None
     ) -> T:
         """Run a procedure in a transaction."""
-        return await self._timed(operation, self._database.write(start, is_patient=is_patient))
+        return await self._timed(operation, self._database.write(start, together=together))
 
     async def _timed(self, operation: str, work: Awaitable[T]) -> T:
         start = time.perf_counter()

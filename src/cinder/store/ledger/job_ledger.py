@@ -163,7 +163,9 @@ class JobLedger:
         Raises:
             LeaseLost: the claim no longer holds.
         """
-        await self._database.write("settle", lambda: settlement(saved), is_patient=True)
+        await self._database.write(
+            "settle", lambda: settlement.write(saved), together=settlement.job_id
+        )
 
     async def find_host(self, host: str) -> HostState:
         """Return what is known of a host."""

@@ -75,7 +75,7 @@ def make_settlement(
     now: Callable[[], int],
 ) -> Settlement:
     """Return what writes down the fate of a claimed URL, and the URLs found on its page."""
-    return lambda saved: _settle(claim, result(saved), found, rules, now)
+    return Settlement(claim.job_id, lambda saved: _settle(claim, result(saved), found, rules, now))
 
 
 def _settle(
