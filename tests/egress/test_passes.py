@@ -163,3 +163,30 @@ async def test_a_pass_that_has_all_its_connections_waits_for_one_to_end() -> Non
             await reader.readexactly(1)
             assert origin.connections == 0
         assert status_of(await waiting) == 200
+
+
+async def test_what_a_pass_also_allows_is_open_to_its_holder_alone() -> None:
+    async with (
+        open_origin(answering(answer_of(b"ok"))) as named,
+        open_origin(answering(answer_of(b"ok"))) as other,
+        open_proxy(answers={"named.test": [["127.0.0.1"]]}) as proxy,
+    ):
+        targets = (Target("127.0.0.1", named.port), Target("named.test", named.port))
+        also = proxy.with_pass(proxy.proxy.issue_pass(also_allowed=frozenset(targets)))
+        allowed = [
+            status_of(await ask(also, request_head(also, f"GET http://{target}/")))
+            for target in targets
+        ]
+        refused = [
+            await ask(holder, request_head(holder, f"GET http://{pair}/"))
+            for holder, pair in [
+                (also, other.pair),
+                (also, f"named.test:{other.port}"),
+                (proxy, named.pair),
+                (proxy, f"named.test:{named.port}"),
+            ]
+        ]
+    assert (allowed, refused) == ([200, 200], [b""] * 4)
+    assert also.refusal_code(other.pair) is RefusalCode.EGRESS_BLOCKED
+    assert proxy.refusal_code(named.pair) is RefusalCode.EGRESS_BLOCKED
+    assert other.connections == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.fetch.posting import Poster
+from cinder.fetch.client import ClientOptions, ProxiedClient
 from cinder.model.job import Fate, JobKind, NewJob, NewPage, PageResult
 from cinder.model.webhook import EventListing, EventState, WebhookTarget, write_target
 from cinder.services.webhook_events import JobEvents
@@ -71,6 +71,9 @@ async def tell_of_pages(store: Store, url: str, pages: list[NewPage], job_id: st
         await store.ledger.settle(store.ledger.settlement(claim, lambda _: result, teller=events))
 
 
+OPTIONS = ClientOptions(max_concurrency=16, timeout_seconds=10)
+
+
 def url_in(path: Path) -> str:
     return f"sqlite:///{path / 'cinder.db'}"
 
@@ -83,10 +86,10 @@ async def open_sender(
     async with (
         open_store(url_in(path), pool_size=2, observe=lambda _n, _s: None, clock=clock) as store,
         open_proxy(*allow) as proxy,
-        Poster(proxy.proxy, max_concurrency=16, timeout_seconds=10) as poster,
+        ProxiedClient(proxy.proxy, OPTIONS) as client,
         asyncio.timeout(WAIT_SECONDS),
     ):
-        yield Sender(store, clock, Webhooks(store.outbox, poster, limits, draw=lambda: drawn))
+        yield Sender(store, clock, Webhooks(store.outbox, client, limits, draw=lambda: drawn))
 
 
 async def test_an_event_arrives_once_signed_and_under_its_id(tmp_path: Path) -> None:

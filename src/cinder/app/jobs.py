@@ -10,7 +10,7 @@ from cinder.background import BackgroundTasks
 from cinder.config import JobsSettings, Settings
 from cinder.egress import ForwardProxy
 from cinder.fetch.base import Fetcher
-from cinder.fetch.posting import Poster
+from cinder.fetch.client import ClientOptions, ProxiedClient
 from cinder.jobs import Engine, engine_for
 from cinder.jobs.attendants import Attendants
 from cinder.jobs.sweeper import SWEEP_SECONDS, Sweeper
@@ -57,9 +57,9 @@ async def open_jobs(
         # Often enough for a dead worker's job to be found in its second lease period.
         seconds = min(SWEEP_SECONDS, jobs.lease_seconds / 2)
         sweeper = Sweeper(ledger, engine, seats=jobs.workers_per_job, seconds=seconds)
-        poster = await parts.enter_async_context(_make_poster(settings, net.proxy))
+        client = await parts.enter_async_context(_make_webhook_client(settings, net.proxy))
         limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
-        webhooks = Webhooks(store.outbox, poster, limits)
+        webhooks = Webhooks(store.outbox, client, limits)
         if works:
             runner = _make_runner(jobs, ledger, scraper, net.fetcher)
             attendants = Attendants(
@@ -73,14 +73,12 @@ async def open_jobs(
         yield OpenJobs(control, engine, webhooks)
 
 
-def _make_poster(settings: Settings, proxy: ForwardProxy) -> Poster:
-    webhooks = settings.webhooks
-    return Poster(
-        proxy,
-        max_concurrency=webhooks.concurrency,
-        timeout_seconds=webhooks.timeout_seconds,
-        ca_file=settings.egress.ca_file,
+def _make_webhook_client(settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
+    options = ClientOptions(
+        max_concurrency=settings.webhooks.concurrency,
+        timeout_seconds=settings.webhooks.timeout_seconds,
     )
+    return ProxiedClient(proxy, options, ca_file=settings.egress.ca_file)
 
 
 def _make_runner(

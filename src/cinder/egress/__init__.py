@@ -8,6 +8,7 @@ from cinder.egress.policy import AddressPolicy
 from cinder.egress.proxy import ForwardProxy, ProxyLimits
 from cinder.egress.refusal import ProxyRefusal, RefusalCode
 from cinder.egress.resolver import SystemResolver
+from cinder.egress.target import Target
 from cinder.egress.upstream import Upstream
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "Resolver",
     "Route",
     "SystemResolver",
+    "Target",
     "Upstream",
 ]

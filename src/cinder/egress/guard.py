@@ -29,10 +29,11 @@ class Guard:
         self._max_answers = max_answers
         self._max_tried = max_tried
 
-    async def pin(self, host: str, port: int) -> list[Address]:
+    async def pin(self, host: str, port: int, *, is_named: bool = False) -> list[Address]:
         """Return the addresses to try, in order, for a host as it stands in a canonical URL.
 
-        One refused address among the host's answers refuses the host: which of them a
+        A host that the owner named to the one who asks needs no judging. Of all others, one
+        refused address among the host's answers refuses the host: which of them a
         connection would use is the name server's choice, and it may be hostile.
 
         Raises:
@@ -41,7 +42,7 @@ class Guard:
         """
         target = Target(host.lower(), port)
         addresses = await self.resolve(target.host)
-        if not self._is_allowed(target, addresses):
+        if not is_named and not self._is_allowed(target, addresses):
             _log.info("egress", host=target.host, port=port, decision="blocked")
             raise EgressBlocked(_explain_block(target))
         _log.debug("egress", host=target.host, port=port, decision="allowed")

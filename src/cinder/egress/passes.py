@@ -32,12 +32,15 @@ class ProxyPass:
         route: Route,
         max_connections: int | None,
         max_refusals: int,
+        also_allowed: frozenset[Target],
         on_revoke: Callable[["ProxyPass"], None],
     ) -> None:
         self.is_unwanted: Callable[[str], bool] = _want_all
         """Whether the holder itself wants nothing from a host, such as one of ads."""
         self.credentials = Credentials.generate()
         self.route = route
+        self.also_allowed = also_allowed
+        """What this client alone may reach, whatever the address policy says."""
         self.slots = (
             nullcontext() if max_connections is None else asyncio.Semaphore(max_connections)
         )
@@ -112,12 +115,19 @@ class PassOffice:
         self._max_refusals = max_refusals
         self._by_user: dict[bytes, ProxyPass] = {}
 
-    def issue(self, *, route: Route, max_connections: int | None) -> ProxyPass:
+    def issue(
+        self,
+        *,
+        route: Route,
+        max_connections: int | None,
+        also_allowed: frozenset[Target] = frozenset(),
+    ) -> ProxyPass:
         """Make a pass, good from now on."""
         issued = ProxyPass(
             route=route,
             max_connections=max_connections,
             max_refusals=self._max_refusals,
+            also_allowed=also_allowed,
             on_revoke=self._forget,
         )
         self._by_user[issued.credentials.user.encode()] = issued

@@ -91,16 +91,25 @@ class ForwardProxy:
         return f"http://{host}:{port}"
 
     def issue_pass(
-        self, *, route: Route = Route.DIRECT, max_connections: int | None = 64
+        self,
+        *,
+        route: Route = Route.DIRECT,
+        max_connections: int | None = 64,
+        also_allowed: frozenset[Target] = frozenset(),
     ) -> ProxyPass:
         """Admit a client from now on; without `max_connections` it may take all there are.
+
+        `also_allowed` is for a client that sends only what the owner wrote to where the owner
+        wrote: its targets need no allow rule, which would open them to every page.
 
         Raises:
             ValueError: the route is through an upstream proxy, and there is none.
         """
         if route not in self._dialers:
             raise ValueError("There is no upstream proxy")
-        return self._passes.issue(route=route, max_connections=max_connections)
+        return self._passes.issue(
+            route=route, max_connections=max_connections, also_allowed=also_allowed
+        )
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self._server:
@@ -193,7 +202,8 @@ class ForwardProxy:
         if errand.holder.is_unwanted(target.host):
             raise Refused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
         try:
-            addresses = await self._guard.pin(target.host, target.port)
+            is_named = target in errand.holder.also_allowed
+            addresses = await self._guard.pin(target.host, target.port, is_named=is_named)
         except (EgressBlocked, DnsFailed) as exc:
             raise Refused(RefusalCode(exc.code), exc.message) from exc
         return await self._dialers[errand.holder.route].dial(target, addresses)

@@ -1,10 +1,10 @@
 """Retrying: whether a failed fetch is worth another try, and how long to wait before it."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 from cinder.model.document import FetchedPage
+from cinder.model.http import read_retry_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,4 @@ def is_retryable(page: FetchedPage) -> bool:
 
 def retry_after_seconds(page: FetchedPage, now: datetime) -> float | None:
     """Return the wait that the server asked for, given in seconds or as a date."""
-    value = page.headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-    except (ValueError, OverflowError):
-        return None
+    return read_retry_after(page.headers.get("retry-after", ""), now)

@@ -11,7 +11,7 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, CinderError, EgressBlocked
-from cinder.fetch.posting import Poster
+from cinder.fetch.client import ProxiedClient
 from cinder.model.url import host_and_port
 from cinder.model.webhook import DueEvent, EventListing, EventState
 from cinder.store.outbox_base import Outbox
@@ -53,13 +53,13 @@ class Webhooks:
     def __init__(
         self,
         outbox: Outbox,
-        poster: Poster,
+        client: ProxiedClient,
         limits: DeliveryLimits | None = None,
         *,
         draw: Callable[[], float] = random.random,
     ) -> None:
         self._outbox = outbox
-        self._poster = poster
+        self._client = client
         self._limits = limits or DeliveryLimits()
         self._draw = draw
         self._busy: Counter[str] = Counter()
@@ -150,13 +150,13 @@ class Webhooks:
             return
         event = due.event
         try:
-            status = await self._poster.post(event.url, event.body.encode(), event.headers)
+            answer = await self._client.post(event.url, event.body.encode(), event.headers)
         except EgressBlocked as error:
             await self._give_up(due, str(error))
         except CinderError as error:
             await self._put_off(due, str(error))
         else:
-            await self._heed(due, status)
+            await self._heed(due, answer.status)
 
     async def _heed(self, due: DueEvent, status: int) -> None:
         if 200 <= status < 300:
