@@ -8,8 +8,8 @@ from html import unescape
 
 from cinder.extract.html_tree import collapse
 from cinder.extract.metadata.dates import normalise_date
-from cinder.extract.plain.xml_tree import XmlNode
 from cinder.model.document import Json
+from cinder.xml_tree import XmlNode
 
 MAX_ITEMS = 500
 _MAX_SHORT_CHARS = 1_000

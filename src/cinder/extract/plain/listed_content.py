@@ -17,8 +17,8 @@ from cinder.extract.plain.feeds import (
     read_json_feed,
 )
 from cinder.extract.plain.sitemaps import MAX_ENTRIES, SitemapEntry, is_sitemap_tag, read_sitemap
-from cinder.extract.plain.xml_tree import UnreadableXml, parse_xml
 from cinder.model.document import PageMetadata
+from cinder.xml_tree import UnreadableXml, parse_xml
 
 _HEADING_TAG = re.compile(r"<(/?)h([1-6])(?=[\s>])")
 _ITEM_LEVEL = 2

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cinder.extract.html_tree import collapse
 from cinder.extract.metadata.dates import normalise_date
-from cinder.extract.plain.xml_tree import XmlNode
+from cinder.xml_tree import XmlNode
 
 MAX_ENTRIES = 10_000
 _SITEMAP_TAGS = ("urlset", "sitemapindex")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.extract.plain.xml_tree import MAX_DEPTH, UnreadableXml, parse_xml
+from cinder.xml_tree import MAX_DEPTH, UnreadableXml, parse_xml
 from tests.site.plain import LAUGHS
 
 
