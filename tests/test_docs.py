@@ -41,6 +41,8 @@ def _row(path: tuple[str, ...], info: FieldInfo) -> str:
 
 def _default(info: FieldInfo) -> str:
     value = info.default
+    if info.default_factory is dict:
+        return "none"
     if info.default_factory is not None:
         return "`~/.local/share/cinder`"
     if value is None or value == () or isinstance(value, SecretStr):

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.jobs import Net, open_jobs
+from cinder.app.search import SearchProviders, open_search_providers
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
 from cinder.config import EgressSettings, ScrapeSettings, Settings
@@ -52,6 +53,7 @@ class App:
     exporter: Exporter
     archive: Archive
     text_tools: TextTools
+    search_providers: SearchProviders
     health: Health
     metrics: Metrics
 
@@ -107,6 +109,7 @@ async def open_app(
         jobs = await parts.enter_async_context(
             open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)
         )
+        search_providers = await parts.enter_async_context(open_search_providers(settings, proxy))
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
         parts.callback(tasks.cancel_all)
@@ -119,6 +122,7 @@ async def open_app(
             exporter=Exporter(store),
             archive=Archive(store),
             text_tools=text_tools,
+            search_providers=search_providers,
             health=Health(
                 {
                     "database": store.check,
@@ -127,7 +131,7 @@ async def open_app(
                     "browser": browsers.check,
                     "jobs": jobs.engine.check,
                 },
-                trials={"browser": browsers.try_out},
+                trials={"browser": browsers.try_out, **search_providers.trials},
             ),
             metrics=metrics,
         )

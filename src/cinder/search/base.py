@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cinder.errors import CinderError
+from cinder.model.http import HttpAnswer
 from cinder.model.search import SearchFilters, SearchHit
 
 
@@ -24,10 +25,14 @@ class ProviderQuery:
     filters: SearchFilters = field(default_factory=SearchFilters)
 
 
+@dataclass
 class ProviderFailed(CinderError):
     """The search provider gave no answer."""
 
-    retry_after_seconds: float | None = None
+    retry_after_seconds: float | None = field(default=None, kw_only=True)
+    """When it may answer again, where that is known."""
+
+    __hash__ = Exception.__hash__
 
 
 class Provider(Protocol):
@@ -47,23 +52,17 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """What a provider's server sent back."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class HttpClient(Protocol):
-    """Asks a server that the owner chose, through egress."""
+    """Asks a server that the owner chose, through egress.
+
+    Either method raises `CinderError` where no answer came: egress refused, the name is unknown,
+    or it took too long. A body beyond the limit is cut, and the answer says so.
+    """
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpAnswer:
-        """Return the answer, whatever its status.
+        """Return the answer, whatever its status."""
+        ...
 
-        Raises:
-            CinderError: no answer came: egress refused, the name is unknown, it took too long, or
-                the body is beyond the limit.
-        """
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send a body; return the answer, whatever its status."""
         ...

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from cinder import __version__
+from tests.search_servers import JsonServer, SearxngServer, serving, some_pages
+from tests.search_servers.json_engine import TOKEN
 from tests.site import Canary, Site
 from tests.site.pages import PNG
 
@@ -267,6 +269,34 @@ async def test_doctor_says_how_to_mend(run: Run, tmp_path: Path) -> None:
     assert done.code == 1
     assert "FAIL  database" in done.out
     assert "CINDER_STORE__URL" in done.out
+
+
+async def test_doctor_tries_every_search_provider(run: Run) -> None:
+    async with (
+        serving(SearxngServer(some_pages(1), formats=("html",))) as searxng,
+        serving(JsonServer(some_pages(1))) as wiki,
+    ):
+        done = await run(
+            "doctor",
+            CINDER_SERVER__PORT="1",
+            CINDER_SEARCH__PROVIDERS="searxng,wiki",
+            CINDER_SEARCH__SEARXNG_URL=searxng.url,
+            CINDER_SEARCH__ENDPOINTS__WIKI__URL=f"{wiki.url}/?words={{query}}",
+            CINDER_SEARCH__ENDPOINTS__WIKI__RESULTS="data.hits",
+            CINDER_SEARCH__ENDPOINTS__WIKI__HEADERS=json.dumps({"X-Token": TOKEN}),
+        )
+    assert done.code == 1
+    assert "FAIL  search:searxng  SearXNG at http://127.0.0.1:" in done.out
+    assert "add `json` to `search.formats` in its settings.yml" in done.out
+    assert "ok    search:wiki  works" in done.out
+
+
+async def test_a_provider_that_is_not_set_up_says_what_to_set(run: Run) -> None:
+    done = await run("doctor", CINDER_SEARCH__PROVIDERS="local,searxng")
+    assert done.code == 2
+    assert "search: The provider 'searxng' needs its address" in done.err
+    assert "CINDER_SEARCH__SEARXNG_URL" in done.err
+    assert "Traceback" not in done.err
 
 
 async def test_version_is_shown(run: Run) -> None:

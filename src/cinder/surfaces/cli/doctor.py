@@ -15,6 +15,7 @@ from cinder.errors import CinderError
 
 if TYPE_CHECKING:
     from cinder.config import Settings
+    from cinder.services.health import Finding
 
 SERVER_TIMEOUT_SECONDS = 3
 
@@ -38,7 +39,7 @@ class Line:
 
 
 def doctor() -> None:
-    """Check settings, database, egress, extraction, browser, jobs and server."""
+    """Check settings, database, egress, extraction, browser, jobs, search providers and server."""
     from cinder.config import read_settings
 
     settings = read_settings()
@@ -95,12 +96,15 @@ async def _check_parts(settings: "Settings") -> list[Line]:
         return [Line("database", reason, is_fine=False), *unchecked]
     except SettingsError as error:
         return [Line("settings", str(error), is_fine=False)]
-    return [
-        Line(finding.part, "works")
-        if finding.problem is None
-        else Line(finding.part, f"{finding.problem}. {_MENDING[finding.part]}", is_fine=False)
-        for finding in findings
-    ]
+    return [_describe(finding) for finding in findings]
+
+
+def _describe(finding: "Finding") -> Line:
+    if finding.problem is None:
+        return Line(finding.part, "works")
+    # What is wrong with a search provider says by itself what to do.
+    mending = _MENDING.get(finding.part, "The other providers answer without it.")
+    return Line(finding.part, f"{finding.problem.rstrip('.')}. {mending}", is_fine=False)
 
 
 def _check_server(settings: "Settings") -> Line:

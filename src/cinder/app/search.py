@@ -1,0 +1,216 @@
+"""The web's search providers, built from the settings: each with a way out of its own."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+
+from cinder.app.values import reading_settings
+from cinder.config import SearchEndpoint, SearchSettings, Settings
+from cinder.egress import ForwardProxy
+from cinder.extract.charset import decode_body
+from cinder.extract.plain.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
+from cinder.fetch.client import ClientOptions, ProxiedClient
+from cinder.model.search import LOCAL
+from cinder.model.url import parse_web_url
+from cinder.search.addresses import parse_base_url
+from cinder.search.base import HttpClient, Provider, ProviderQuery
+from cinder.search.brave import BRAVE_URL, BraveProvider
+from cinder.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoProvider
+from cinder.search.hits import FoundItem
+from cinder.search.json_endpoint import JsonEndpoint, JsonEndpointProvider, JsonMapping
+from cinder.search.opensearch import OpenSearchProvider
+from cinder.search.politeness import Politeness
+from cinder.search.searxng import SearxngProvider
+from cinder.services.health import Check
+from cinder.xml_tree import parse_xml
+
+_MAX_ANSWER_BYTES = 4 * 1024 * 1024
+_MAX_CONCURRENCY = 8
+_TRIAL = ProviderQuery(text="weather", caller="doctor", count=5)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProviders:
+    """Who answers searches."""
+
+    order: tuple[str, ...]
+    """All names, the first choice first; `local` among them is the store's."""
+    web: Mapping[str, Provider]
+    """Those of the web, by name."""
+
+    @property
+    def trials(self) -> dict[str, Check]:
+        """A search with each, for a person who asks whether they work."""
+        return {f"search:{name}": partial(_try_out, one) for name, one in self.web.items()}
+
+
+async def _try_out(provider: Provider) -> None:
+    await provider.search(_TRIAL)
+
+
+@asynccontextmanager
+async def open_search_providers(
+    settings: Settings, proxy: ForwardProxy
+) -> AsyncIterator[SearchProviders]:
+    """Open the providers that the settings name.
+
+    Each has a client of its own. It may reach the private address that the owner wrote for this
+    provider, and no other client may.
+
+    Raises:
+        SettingsError: an address, a key or a header cannot be used.
+    """
+    order = settings.search.providers
+    web: dict[str, Provider] = {}
+    async with AsyncExitStack() as parts:
+        for name in order:
+            if name != LOCAL:
+                with reading_settings():
+                    plan = _plan(name, settings)
+                    client = _make_client(plan, settings, proxy)
+                    web[name] = plan.build(client)
+                await parts.enter_async_context(client)
+        yield SearchProviders(order, web)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """How one provider is built and what its client may take."""
+
+    build: Callable[[HttpClient], Provider]
+    timeout_seconds: float
+    home: str | None
+    """The address that the owner wrote, if any."""
+    impersonate: str | None = None
+
+
+def _plan(name: str, settings: Settings) -> _Plan:
+    search = settings.search
+    if name == SearxngProvider.name:
+        return _plan_searxng(search)
+    if name == BraveProvider.name:
+        return _plan_brave(search)
+    if name == DuckDuckGoProvider.name:
+        return _plan_duckduckgo(search, settings.scrape.impersonate)
+    endpoint = search.endpoints[name]
+    if endpoint.description_url is not None:
+        return _plan_opensearch(name, endpoint, endpoint.description_url)
+    return _plan_json(name, endpoint, endpoint.url or "")
+
+
+def _make_client(plan: _Plan, settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
+    options = ClientOptions(
+        max_concurrency=_MAX_CONCURRENCY,
+        timeout_seconds=plan.timeout_seconds,
+        max_body_bytes=_MAX_ANSWER_BYTES,
+        accepts_packed=True,
+        impersonate=plan.impersonate,
+    )
+    homes = () if plan.home is None else (plan.home,)
+    return ProxiedClient(proxy, options, homes=homes, ca_file=settings.egress.ca_file)
+
+
+def _plan_searxng(search: SearchSettings) -> _Plan:
+    with _naming("search.searxng-url"):
+        url = parse_base_url(search.searxng_url or "")
+    return _Plan(
+        build=lambda client: SearxngProvider(client, url),
+        timeout_seconds=search.searxng_timeout_seconds,
+        home=url,
+    )
+
+
+def _plan_brave(search: SearchSettings) -> _Plan:
+    key = search.brave_api_key.get_secret_value() if search.brave_api_key else ""
+    home = _written_url("search.brave-url", search.brave_url)
+    return _Plan(
+        build=lambda client: BraveProvider(client, key, home or BRAVE_URL),
+        timeout_seconds=search.brave_timeout_seconds,
+        home=home,
+    )
+
+
+def _plan_duckduckgo(search: SearchSettings, impersonate: str) -> _Plan:
+    home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
+    politeness = Politeness(
+        delay_seconds=search.duckduckgo_delay_seconds,
+        rest_seconds=search.duckduckgo_rest_seconds,
+        max_wait_seconds=search.duckduckgo_timeout_seconds,
+    )
+    return _Plan(
+        build=lambda client: DuckDuckGoProvider(client, politeness, home or DUCKDUCKGO_URL),
+        timeout_seconds=search.duckduckgo_timeout_seconds,
+        home=home,
+        # It turns away whoever does not look like a browser.
+        impersonate=impersonate,
+    )
+
+
+def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _Plan:
+    with _naming(f"search.endpoints.{name}.description-url"):
+        url = parse_web_url(description_url)
+    return _Plan(
+        build=lambda client: OpenSearchProvider(name, client, url, read_feed_items),
+        timeout_seconds=endpoint.timeout_seconds,
+        home=url,
+    )
+
+
+def _plan_json(name: str, endpoint: SearchEndpoint, template: str) -> _Plan:
+    described = JsonEndpoint(
+        url=template,
+        headers={key: value.get_secret_value() for key, value in endpoint.headers.items()},
+        mapping=JsonMapping(
+            results=endpoint.results,
+            url=endpoint.url_field,
+            result_url=endpoint.result_url,
+            title=endpoint.title_field,
+            summary=endpoint.summary_field,
+            date=endpoint.date_field,
+            are_html=endpoint.html,
+        ),
+        first_page=endpoint.first_page,
+        max_count=endpoint.max_count,
+    )
+    with _naming(f"search.endpoints.{name}.url"):
+        # Whoever is asked stands before the first place for a value.
+        home = parse_web_url(template.partition("{")[0])
+    return _Plan(
+        build=lambda client: JsonEndpointProvider(name, client, described),
+        timeout_seconds=endpoint.timeout_seconds,
+        home=home,
+    )
+
+
+def _written_url(setting: str, text: str | None) -> str | None:
+    with _naming(setting):
+        return None if text is None else parse_base_url(text)
+
+
+@contextmanager
+def _naming(setting: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{setting}: {error}") from error
+
+
+def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
+    """Read a feed as pages are read.
+
+    Raises:
+        ValueError: it is none.
+    """
+    text = decode_body(body, content_type)
+    feed = read_json_feed(text)
+    if feed is None and is_feed_tag(first_tag(text)):
+        feed = read_feed(parse_xml(text))
+    if feed is None:
+        raise ValueError("it is neither RSS nor Atom nor JSON Feed")
+    # Titles are text by now, and what they are read as is HTML.
+    return (
+        FoundItem(url=item.link, title=escape(item.title), summary=item.html, date=item.date)
+        for item in feed.items
+    )

@@ -1,0 +1,119 @@
+"""Asking a provider's server, and saying what is wrong where it does not answer."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Never
+
+from cinder import __version__
+from cinder.errors import CinderError
+from cinder.model.document import Json
+from cinder.model.http import HttpAnswer, read_retry_after
+from cinder.search.base import HttpClient, ProviderFailed
+
+USER_AGENT = f"cinder/{__version__}"
+ACCEPT_JSON = {"User-Agent": USER_AGENT, "Accept": "application/json"}
+
+_MAX_SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A provider's server: how it is reached, and how failures name it."""
+
+    client: HttpClient
+    title: str
+    """Such as `SearXNG at http://127.0.0.1:8888`."""
+    setting: str
+    """Where its address is set."""
+    advice: Mapping[int, str] = field(default_factory=dict)
+    """What a status means here, and what to do about it."""
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> HttpAnswer:
+        """Return the answer, whatever its status.
+
+        Raises:
+            ProviderFailed: there is none.
+        """
+        try:
+            return await self.client.get(url, headers)
+        except CinderError as error:
+            self._fail_without_answer(error)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Return the answer, whatever its status.
+
+        Raises:
+            ProviderFailed: there is none.
+        """
+        try:
+            return await self.client.post(url, body, headers)
+        except CinderError as error:
+            self._fail_without_answer(error)
+
+    def check(self, answer: HttpAnswer) -> None:
+        """Let an answer by that is whole and fine.
+
+        Raises:
+            ProviderFailed: it is not.
+        """
+        if answer.status != HTTPStatus.OK:
+            meaning = self.advice.get(answer.status) or self._meaning(answer)
+            after = read_retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
+            self.fail(f"answered {answer.status}: {meaning}", retry_after_seconds=after)
+        if answer.is_cut:
+            self.fail("sent an answer that is too long or broke off; try again later")
+
+    def fail(self, sentence: str, *, retry_after_seconds: float | None = None) -> Never:
+        """Say what is wrong with this server."""
+        if retry_after_seconds:
+            sentence = f"{sentence}. It may be asked again in {retry_after_seconds:.0f} seconds"
+        raise ProviderFailed(f"{self.title} {sentence}", retry_after_seconds=retry_after_seconds)
+
+    @contextmanager
+    def wording_query(self) -> Iterator[None]:
+        """Say of a query that it cannot be sent to this server, where making its URL fails."""
+        try:
+            yield
+        except ValueError as error:
+            raise ProviderFailed(f"The query cannot be sent to {self.title}: {error}") from error
+
+    def read_json(self, answer: HttpAnswer) -> Json:
+        """Return what an answer says.
+
+        Raises:
+            ProviderFailed: it is not JSON.
+        """
+        try:
+            read: Json = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            kind = answer.headers.get("content-type", "").partition(";")[0] or "something"
+            self.fail(f"answered {shown(kind)} instead of JSON; check {self.setting}")
+        return read
+
+    def _fail_without_answer(self, error: CinderError) -> Never:
+        reason = error.message.rstrip(".")
+        raise ProviderFailed(
+            f"{self.title} gave no answer: {reason}. Check that it runs and that {self.setting} "
+            "is its address"
+        ) from error
+
+    def _meaning(self, answer: HttpAnswer) -> str:
+        status = answer.status
+        if 300 <= status < 400:
+            # Without parameters: they may be ours, with a key among them.
+            place = shown(answer.headers.get("location", "another place").partition("?")[0])
+            return f"it redirects to {place}; if that is its address, put it into {self.setting}"
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return "it is asked too often; search less often, or name other providers too"
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return "it has troubles of its own; try again later"
+        return f"it refuses the request; check {self.setting}"
+
+
+def shown(text: str) -> str:
+    """Return foreign text fit for a message: one short line."""
+    return " ".join(text[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]

@@ -1,0 +1,153 @@
+"""DuckDuckGo's page for browsers without scripts: a last resort that needs no key.
+
+It is made for people. So it is asked slowly, left alone after it has refused, and its pages are
+asked for in the order that a person would come to them.
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Never
+
+from cinder.model.search import SearchHit
+from cinder.model.url import origin_of
+from cinder.search.addresses import encode_form, parse_base_url
+from cinder.search.asking import Server
+from cinder.search.base import HttpClient, ProviderQuery
+from cinder.search.duckduckgo_page import PageKind, ResultPage, read_page
+from cinder.search.hits import to_hits
+from cinder.search.narrowing import Period, QueryLimits, narrowed_text, period_of
+from cinder.search.politeness import NotYet, Politeness
+
+DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"
+
+_QUERY_LIMITS = QueryLimits(max_chars=499)
+_MAX_PAGES = 10
+_MAX_REMEMBERED = 200
+_REMEMBERED_SECONDS = 3600
+_PERIODS = {Period.DAY: "d", Period.WEEK: "w", Period.MONTH: "m", Period.YEAR: "y"}
+_REFUSALS = frozenset({202, 403, 418, 429})
+# A word such as !g, and a query that begins with a backslash, lead to other sites.
+_BANG = re.compile(r"(?<!\S)[!\\]+|!+(?!\S)")
+_OTHERS = "name another provider in search.providers (CINDER_SEARCH__PROVIDERS)"
+
+Fields = tuple[tuple[str, str], ...]
+
+
+class DuckDuckGoProvider:
+    """Asks DuckDuckGo as a browser without scripts would.
+
+    Raises:
+        ValueError: the address is none.
+    """
+
+    name = "duckduckgo"
+
+    def __init__(
+        self, client: HttpClient, politeness: Politeness, url: str = DUCKDUCKGO_URL
+    ) -> None:
+        self._url = parse_base_url(url)
+        self._politeness = politeness
+        self._next: OrderedDict[tuple[Fields, int], tuple[Fields, float]] = OrderedDict()
+        self._headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Referer": f"{origin_of(self._url)}/",
+            "Origin": origin_of(self._url),
+            # As when a form on its own page is sent.
+            "Sec-Fetch-Site": "same-origin",
+        }
+        self._server = Server(
+            client=client,
+            title="DuckDuckGo",
+            setting="search.duckduckgo-url (CINDER_SEARCH__DUCKDUCKGO_URL)",
+        )
+
+    async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
+        """Return a page of what it finds.
+
+        The pages before it are asked for first where they were not lately: only they tell how it
+        is come to.
+        """
+        if query.page >= _MAX_PAGES:
+            return ()
+        with self._server.wording_query():
+            first = self.first_fields(query)
+        page = await self._walk_to(query.page, first)
+        return to_hits(page.items, self._url, are_html=False) if page is not None else ()
+
+    def first_fields(self, query: ProviderQuery) -> Fields:
+        """Return the form that asks for a query's first page.
+
+        Raises:
+            ValueError: the query is too long, or nothing but marks that lead elsewhere.
+        """
+        text = _BANG.sub("", query.text).strip()
+        if not text:
+            raise ValueError("nothing is left of it without ! and \\, which lead to other sites")
+        fields = {
+            "q": narrowed_text(replace(query, text=text), _QUERY_LIMITS),
+            "b": "",
+            "kl": "wt-wt",
+        }
+        if period := period_of(query.filters):
+            fields["df"] = _PERIODS[period]
+        return tuple(fields.items())
+
+    async def _walk_to(self, number: int, first: Fields) -> ResultPage | None:
+        begin, fields = self._nearest(number, first)
+        page = None
+        for current in range(begin, number + 1):
+            if not fields:
+                return None
+            page = await self._ask(fields)
+            fields = self._keep_next(page, current + 1, first)
+        return page
+
+    def _nearest(self, number: int, first: Fields) -> tuple[int, Fields]:
+        """Return the last page up to this number that is known how to come to, and how."""
+        oldest = asyncio.get_running_loop().time() - _REMEMBERED_SECONDS
+        for known in range(number, 0, -1):
+            kept = self._next.get((first, known))
+            if kept is not None and kept[1] > oldest:
+                return known, kept[0]
+        return 0, first
+
+    def _keep_next(self, page: ResultPage, number: int, first: Fields) -> Fields:
+        fields = (first[0], *page.next_fields) if page.next_fields else ()
+        self._next[first, number] = fields, asyncio.get_running_loop().time()
+        self._next.move_to_end((first, number))
+        if len(self._next) > _MAX_REMEMBERED:
+            self._next.popitem(last=False)
+        return fields
+
+    async def _ask(self, fields: Fields) -> ResultPage:
+        await self._wait_for_turn()
+        answer = await self._server.post(self._url, encode_form(dict(fields)), self._headers)
+        if answer.status in _REFUSALS:
+            self._rest(f"answered {answer.status}: it takes cinder for a machine")
+        if 300 <= answer.status < 400:
+            self._server.fail("sends this query to another site; word it otherwise")
+        self._server.check(answer)
+        page = await asyncio.to_thread(read_page, answer.body)
+        if page.kind is PageKind.CHALLENGE:
+            self._rest("wants a puzzle solved: it takes cinder for a machine")
+        if page.kind is PageKind.UNKNOWN:
+            self._server.fail(f"answered a page that cinder cannot read; {_OTHERS}")
+        self._politeness.note_answer()
+        return page
+
+    async def _wait_for_turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await asyncio.sleep(self._politeness.take_turn(loop.time()))
+            self._politeness.check_rest(loop.time())
+        except NotYet as error:
+            self._server.fail(
+                f"is not asked: {error}; {_OTHERS}", retry_after_seconds=error.seconds
+            )
+
+    def _rest(self, sentence: str) -> Never:
+        seconds = self._politeness.note_refusal(asyncio.get_running_loop().time())
+        self._server.fail(f"{sentence}; {_OTHERS}", retry_after_seconds=seconds)

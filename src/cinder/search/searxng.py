@@ -1,0 +1,103 @@
+"""SearXNG: the JSON API of any instance."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from cinder.model.document import Json
+from cinder.model.http import HttpAnswer
+from cinder.model.search import SearchHit
+from cinder.search.addresses import parse_base_url, with_parameters
+from cinder.search.asking import ACCEPT_JSON, Server, shown
+from cinder.search.base import HttpClient, ProviderQuery
+from cinder.search.hits import FoundItem, to_hits
+from cinder.search.json_values import number_at, text_at, value_at
+from cinder.search.narrowing import QueryLimits, narrowed_text, period_of
+
+_QUERY_LIMITS = QueryLimits(max_chars=2_000)
+_MAX_ENGINES_SHOWN = 5
+_FORMAT_IS_OFF = "add `json` to `search.formats` in its settings.yml and restart it"
+_ADVICE = {
+    400: "it does not understand the query",
+    403: f"its JSON format is off; {_FORMAT_IS_OFF}",
+    404: "there is no SearXNG; search.searxng-url (CINDER_SEARCH__SEARXNG_URL) must be the address "
+    "of its start page",
+    429: "its limiter takes cinder for a bot; let cinder's address pass in its limiter.toml "
+    "(`botdetection.ip_lists.pass_ip`), or set `server.limiter: false` in its settings.yml",
+}
+
+
+class SearxngProvider:
+    """Asks a SearXNG instance.
+
+    Raises:
+        ValueError: `base_url`, the address of its start page, is none.
+    """
+
+    name = "searxng"
+
+    def __init__(self, client: HttpClient, base_url: str) -> None:
+        self._base_url = parse_base_url(base_url).rstrip("/")
+        self._server = Server(
+            client=client,
+            title=f"SearXNG at {self._base_url}",
+            setting="search.searxng-url (CINDER_SEARCH__SEARXNG_URL)",
+            advice=_ADVICE,
+        )
+
+    async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
+        """Return a page of what its engines find; how many that are is set there."""
+        with self._server.wording_query():
+            url = self.url_for(query)
+        answer = await self._server.get(url, ACCEPT_JSON)
+        self._server.check(answer)
+        if "html" in answer.headers.get("content-type", ""):
+            self._server.fail(f"answered a page instead of JSON; {_FORMAT_IS_OFF}")
+        return await asyncio.to_thread(self._read, answer)
+
+    def url_for(self, query: ProviderQuery) -> str:
+        """Return the URL to ask.
+
+        Raises:
+            ValueError: the query is too long.
+        """
+        parameters = {
+            "q": narrowed_text(query, _QUERY_LIMITS),
+            "format": "json",
+            "pageno": str(query.page + 1),
+        }
+        if period := period_of(query.filters):
+            parameters["time_range"] = period
+        return with_parameters(f"{self._base_url}/search", parameters)
+
+    def _read(self, answer: HttpAnswer) -> Sequence[SearchHit]:
+        said = self._server.read_json(answer)
+        results = value_at(said, "results")
+        if not isinstance(results, list):
+            self._server.fail(
+                "answered JSON that is not SearXNG's; check search.searxng-url "
+                "(CINDER_SEARCH__SEARXNG_URL)"
+            )
+        silent = ", ".join(_silent_engines(value_at(said, "unresponsive_engines")))
+        if not results and silent:
+            self._server.fail(
+                f"found nothing, for its engines did not answer: {silent}. Switch others on in its "
+                "settings.yml, or try again later"
+            )
+        return to_hits(map(_item, results), self._base_url, are_html=False)
+
+
+def _item(result: Json) -> FoundItem:
+    return FoundItem(
+        url=text_at(result, "url"),
+        title=text_at(result, "title"),
+        summary=text_at(result, "content"),
+        date=text_at(result, "publishedDate"),
+        score=number_at(result, "score"),
+    )
+
+
+def _silent_engines(listed: Json) -> Iterator[str]:
+    for pair in listed[:_MAX_ENGINES_SHOWN] if isinstance(listed, list) else ():
+        name, reason = text_at(pair, "0"), text_at(pair, "1")
+        if name:
+            yield shown(f"{name} ({reason})" if reason else name)
