@@ -9,7 +9,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, create_engine, create_mock_engine
 from sqlalchemy.schema import ExecutableDDLElement
 
-from cinder.store.schema import POSTGRESQL_SCHEMA, build_metadata
+from cinder.store.schema import POSTGRESQL_SCHEMA, build_metadata, is_described
 from tests.store.conftest import open_at
 from tests.store.postgres import PostgresServer
 from tests.store.samples import Clock
@@ -38,7 +38,8 @@ async def test_migrated_sqlite_has_the_tables_described(tmp_path: Path) -> None:
         pass
     engine = create_engine(url)
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        options = {"compare_server_default": True, "include_name": is_described}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, build_metadata("sqlite")) == []
     engine.dispose()
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store
 from cinder.store.database import Database
 from cinder.store.documents import DocumentStore
+from cinder.store.index_base import Embedder
 
 __all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "open_store"]
 
@@ -16,13 +17,16 @@ def open_store(
     pool_size: int,
     observe: QueryObserver,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    embedder: Embedder | None = None,
 ) -> Store:
     """Return the store in the database that `url` names; entering it connects and migrates.
+
+    With an embedder, its index ranks pages by their meaning as well.
 
     Raises:
         ValueError: the URL names no database that cinder knows; the message says which it does.
     """
-    return DocumentStore(_database(url, pool_size), observe=observe, clock=clock)
+    return DocumentStore(_database(url, pool_size), observe=observe, clock=clock, embedder=embedder)
 
 
 def _database(url: str, pool_size: int) -> Database:

@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 from cinder.model.document import Document, Json
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store.index_base import PageIndex
 from cinder.store.ledger_base import Ledger, Settlement
 from cinder.store.outbox_base import Outbox
 
@@ -79,6 +80,11 @@ class Store(Protocol):
     @property
     def outbox(self) -> Outbox:
         """What webhooks are to be told of those jobs."""
+        ...
+
+    @property
+    def index(self) -> PageIndex:
+        """The pages in the same database, to be found by their words."""
         ...
 
     async def save(

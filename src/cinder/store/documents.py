@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Self, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 import structlog
 
@@ -25,6 +25,9 @@ from cinder.store.codec import (
     to_milliseconds,
 )
 from cinder.store.database import Database
+from cinder.store.index.entering import PageEntry
+from cinder.store.index.page_index import StoredPageIndex
+from cinder.store.index_base import Embedder
 from cinder.store.ledger.job_ledger import JobLedger
 from cinder.store.ledger.job_outbox import JobOutbox
 from cinder.store.ledger_base import Settlement
@@ -38,6 +41,9 @@ MAX_ID = 2**63 - 1
 MAX_LISTED = 1000
 _IN_PLACE_CHARS = 256 * 1024
 
+# The entry, the version, and what the local index takes of the page, if it takes it.
+_Rows: TypeAlias = tuple[EntryRow, VersionRow, PageEntry | None]
+
 log = structlog.get_logger()
 
 
@@ -45,7 +51,12 @@ class DocumentStore:
     """Keeps documents in a database. See `cinder.store.base.Store`."""
 
     def __init__(
-        self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
+        self,
+        database: Database,
+        *,
+        observe: QueryObserver,
+        clock: Callable[[], datetime],
+        embedder: Embedder | None = None,
     ) -> None:
         self._database = database
         self._dialect = database.dialect
@@ -53,6 +64,7 @@ class DocumentStore:
         self._clock = clock
         self._ledger = JobLedger(database, observe=observe, clock=clock)
         self._outbox = JobOutbox(database, observe=observe, clock=clock)
+        self._index = StoredPageIndex(database, observe=observe, clock=clock, embedder=embedder)
         self._access = AccessCounts()
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
@@ -117,6 +129,11 @@ class DocumentStore:
     def outbox(self) -> JobOutbox:
         """What webhooks are to be told of those jobs."""
         return self._outbox
+
+    @property
+    def index(self) -> StoredPageIndex:
+        """The pages in the same database, to be found by their words."""
+        return self._index
 
     async def save(
         self, document: Document, key: EntryKey, settlement: Settlement | None = None
@@ -206,11 +223,11 @@ class DocumentStore:
     async def _save(
         self, document: Document, key: EntryKey, settlement: Settlement | None
     ) -> SavedDocument:
-        entry, version = await self._encode(document, key)
+        entry, version, page = await self._encode(document, key)
         wanted = to_milliseconds(document.scraped_at)
 
         def write() -> Procedure[SavedDocument]:
-            saved_at = yield from saving.save_document(entry, version, wanted, self._dialect)
+            saved_at = yield from saving.save_document(entry, version, page, wanted, self._dialect)
             saved = _named(document, version, saved_at, key)
             if settlement is not None:
                 yield from settlement.write(saved)
@@ -221,12 +238,12 @@ class DocumentStore:
     async def _save_unless_good(
         self, document: Document, key: EntryKey, settlement: Settlement | None
     ) -> SavedDocument | None:
-        entry, version = await self._encode(document, key)
+        entry, version, page = await self._encode(document, key)
         wanted, now = to_milliseconds(document.scraped_at), self._clock()
 
         def write() -> Procedure[SavedDocument | None]:
             saved_at = yield from saving.save_unless_good(
-                entry, version, wanted, now, self._dialect
+                entry, version, page, wanted, now, self._dialect
             )
             saved = None if saved_at is None else _named(document, version, saved_at, key)
             if settlement is not None:
@@ -235,21 +252,24 @@ class DocumentStore:
 
         return await self._database.write(write, together=_job_of(settlement))
 
-    async def _encode(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
+    async def _encode(self, document: Document, key: EntryKey) -> _Rows:
         """Return a document's rows; a large one's in a thread, as it would hold up the loop.
 
         A small one is compressed sooner than a thread is woken, and that wakes the fight over the
         interpreter as well: a crawl takes a tenth less CPU time without.
         """
-        if _text_length(document) <= _IN_PLACE_CHARS:
+        is_small = _text_length(document) <= _IN_PLACE_CHARS
+        if is_small and not self._index.has_embeddings:
             return self._encode_in_place(document, key)
         return await asyncio.to_thread(self._encode_in_place, document, key)
 
-    def _encode_in_place(self, document: Document, key: EntryKey) -> tuple[EntryRow, VersionRow]:
+    def _encode_in_place(self, document: Document, key: EntryKey) -> _Rows:
+        page = self._index.read_page(document)
         try:
             return (
                 encode_entry(document, key, self._dialect),
                 encode_version(document, key, self._dialect),
+                None if page is None else PageEntry(page, self._index.full_text),
             )
         except RecursionError as exc:
             raise CacheFailed(

@@ -1,5 +1,6 @@
 """The local index's protocol: full-text search over every page that is kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -35,11 +36,28 @@ class IndexedPage:
     first_seen_at: datetime
 
 
+class Embedder(Protocol):
+    """Tells what a text is about, as bytes that can be compared. Not for the event loop."""
+
+    def embed(self, title: str, text: str) -> bytes:
+        """Return what a page, or a query without a title, is about."""
+        ...
+
+    def compare(self, query: bytes, pages: Sequence[bytes]) -> list[float]:
+        """Return how near each page is to a query; higher is nearer."""
+        ...
+
+
 class PageIndex(Protocol):
     """Finds saved pages by their words. Pages enter it in the transaction that saves them.
 
     Every method may raise `cinder.errors.CacheFailed`.
     """
+
+    @property
+    def has_embeddings(self) -> bool:
+        """Whether pages are ranked by their meaning as well as by their words."""
+        ...
 
     async def search(self, query: IndexQuery) -> list[IndexedPage]:
         """Return the pages that match best, the best first; each URL once."""
@@ -50,5 +68,8 @@ class PageIndex(Protocol):
         ...
 
     async def rebuild(self) -> int:
-        """Make the index anew from what is kept; return how many pages are in it."""
+        """Make the index anew from what is kept; return how many pages are in it.
+
+        Pages can be saved and looked for meanwhile; each is found all the time.
+        """
         ...

@@ -8,7 +8,9 @@ from cinder.errors import CacheFailed
 
 T = TypeVar("T")
 
-SqlValue: TypeAlias = str | bytes | int | datetime | Sequence[str] | Sequence[int] | None
+SqlValue: TypeAlias = (
+    str | bytes | int | datetime | Sequence[str] | Sequence[int] | Sequence[float] | None
+)
 
 
 class Row(Protocol):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from cinder.model.document import VerdictKind
 from cinder.model.saved import SavedDocument
@@ -13,6 +14,7 @@ from cinder.store.codec import (
     to_milliseconds,
 )
 from cinder.store.dialect import Dialect, fingerprint
+from cinder.store.index.entering import PageEntry, Place, enter_page, prolong_page
 from cinder.store.procedure import Overtaken, Procedure, Row, Statement
 
 _LOCK_ENTRY = f"""
@@ -71,22 +73,37 @@ UPDATE webhook.scrape_cache SET access_count = access_count + $2, last_accessed_
 """
 
 
+class _Save(NamedTuple):
+    entry: EntryRow
+    version: VersionRow
+    page: PageEntry | None
+    saved_at: int
+
+
 def save_document(
-    entry: EntryRow, version: VersionRow, saved_at: int, dialect: Dialect
+    entry: EntryRow, version: VersionRow, page: PageEntry | None, saved_at: int, dialect: Dialect
 ) -> Procedure[int]:
-    """Make a document the newest of its entry; return the time, in ms, that names its version."""
+    """Make a document the newest of its entry, and its page one that can be found.
+
+    Return the time, in ms, that names its version.
+    """
     replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
-    return (yield from _replace(entry, version, saved_at, replaced, dialect))
+    return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
 
 
 def save_unless_good(
-    entry: EntryRow, version: VersionRow, saved_at: int, now: datetime, dialect: Dialect
+    entry: EntryRow,
+    version: VersionRow,
+    page: PageEntry | None,
+    saved_at: int,
+    now: datetime,
+    dialect: Dialect,
 ) -> Procedure[int | None]:
     """Do the same, unless the entry holds a good document that has not expired: return None."""
     replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
     if any(_is_good(row, now, dialect) for row in replaced):
         return None
-    return (yield from _replace(entry, version, saved_at, replaced, dialect))
+    return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
 
 
 def _is_good(entry: Row, now: datetime, dialect: Dialect) -> bool:
@@ -94,18 +111,25 @@ def _is_good(entry: Row, now: datetime, dialect: Dialect) -> bool:
     return is_current and decode_verdict(entry, dialect).kind is VerdictKind.OK
 
 
-def _replace(
-    entry: EntryRow, version: VersionRow, saved_at: int, replaced: Sequence[Row], dialect: Dialect
-) -> Procedure[int]:
-    version_id, saved_at = yield from _add_version(version, saved_at)
+def _replace(save: _Save, replaced: Sequence[Row], dialect: Dialect) -> Procedure[int]:
+    version_id, saved_at = yield from _add_version(save.version, save.saved_at)
     for row in replaced:
         yield from set_aside(row, dialect)
     # Two statements: one that does either would wait for the lock of a writer who came first,
     # and that writer may be waiting for this version's place.
     put = _REPLACE_ENTRY if replaced else _ADD_ENTRY
-    written = yield Statement(put, (*entry, version_id))
+    written = yield Statement(put, (*save.entry, version_id))
     if not written:
         raise Overtaken
+    if save.page is not None:
+        place = Place(
+            version_id=version_id,
+            saved_at=saved_at,
+            url_hash=save.version.url_hash,
+            owner=save.version.owner,
+            expires_at=save.version.expires_at,
+        )
+        yield from enter_page(save.page.page, place, save.page.full_text)
     return saved_at
 
 
@@ -119,6 +143,7 @@ def mark_revalidated(
     rows = yield Statement(_REVALIDATE_ENTRY, args)
     for row in rows:
         yield Statement(_PROLONG_VERSION, (row["version_id"], expiry))
+        yield from prolong_page(row["version_id"], expiry)
 
 
 def count_accesses(counts: Mapping[str, tuple[int, datetime]], dialect: Dialect) -> Procedure[None]:

@@ -16,10 +16,12 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.types import TypeEngine
 
 POSTGRESQL_SCHEMA = "webhook"
+PAGE_WORDS = "page_words"
+"""On SQLite a virtual table, which keeps what it holds in others with names that begin alike."""
 
 # Only a plain INTEGER numbers itself on SQLite.
 _ID: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
@@ -46,7 +48,15 @@ def build_metadata(dialect: str) -> MetaData:
     _hosts(metadata)
     _outbox(metadata)
     _schedules(metadata)
+    pages = _indexed_pages(metadata, versions)
+    if dialect == "postgresql":
+        _page_words(metadata, pages)
     return metadata
+
+
+def is_described(name: str | None, kind: str, _parents: object) -> bool:
+    """Whether Alembic compares a thing of this name: SQLAlchemy knows nothing of FTS5's tables."""
+    return kind != "table" or name is None or not name.startswith(PAGE_WORDS)
 
 
 def _saved_versions(metadata: MetaData) -> Table:
@@ -288,4 +298,45 @@ def _schedules(metadata: MetaData) -> Table:
         Column("next_at", BigInteger, nullable=False),
         Column("spec", _BODY, nullable=False),
         Index("idx_schedules_next_at", "next_at"),
+    )
+
+
+def _indexed_pages(metadata: MetaData, versions: Table) -> Table:
+    """The pages that can be searched: of each URL the newest version, for all or for its owner.
+
+    Times are milliseconds. A version that is deleted takes its page along, and that its words.
+    """
+    version = ForeignKey(versions.c.id, ondelete="CASCADE")
+    return Table(
+        "indexed_pages",
+        metadata,
+        Column("id", _ID, primary_key=True),
+        Column("version_id", _ID, version, nullable=False),
+        # Of the URL and the owner.
+        Column("page_hash", Text, nullable=False),
+        Column("owner", Text),
+        # The version's, which searches would take long to look up.
+        Column("expires_at", _MOMENT, nullable=False),
+        Column("site", Text, nullable=False),
+        Column("published_at", BigInteger),
+        Column("first_seen_at", BigInteger, nullable=False),
+        # The same for pages with the same words.
+        Column("content", BigInteger, nullable=False),
+        Column("vector", LargeBinary),
+        Column("title", Text, nullable=False),
+        UniqueConstraint("page_hash", name="indexed_pages_page_hash_unique"),
+        Index("idx_indexed_pages_version_id", "version_id"),
+    )
+
+
+def _page_words(metadata: MetaData, pages: Table) -> Table:
+    """The words of the pages, as PostgreSQL looks for them."""
+    page = ForeignKey(pages.c.id, ondelete="CASCADE")
+    return Table(
+        PAGE_WORDS,
+        metadata,
+        Column("id", _ID, page, primary_key=True, autoincrement=False),
+        Column("text", Text, nullable=False),
+        Column("words", TSVECTOR, nullable=False),
+        Index("idx_page_words_words", "words", postgresql_using="gin"),
     )

@@ -7,7 +7,7 @@ from alembic.util import CommandError
 from sqlalchemy import URL, NullPool, create_engine, event
 from sqlalchemy.engine import Connection
 
-from cinder.store.schema import POSTGRESQL_SCHEMA, build_metadata
+from cinder.store.schema import POSTGRESQL_SCHEMA, build_metadata, is_described
 from cinder.store.sqlite import BUSY_SECONDS, path_of
 
 # CREATE SCHEMA IF NOT EXISTS asks for the right to create it even where it exists.
@@ -58,6 +58,7 @@ def migrate_sqlite(url: str) -> None:
         context.configure(
             connection=connection,
             target_metadata=build_metadata("sqlite"),
+            include_name=is_described,
             render_as_batch=True,
             transactional_ddl=True,
         )

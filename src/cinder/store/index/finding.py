@@ -1,0 +1,189 @@
+"""Finding: which pages match a query best, and what is told of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cinder.model.saved import Version
+from cinder.model.search import SearchFilters
+from cinder.store.codec import from_milliseconds, to_milliseconds
+from cinder.store.dialect import Dialect, scrub
+from cinder.store.index.full_text import FullText, Parameters, RankingPlan
+from cinder.store.index.ordering import MAX_COMPARED, Meaning, Ranked, order_by_meaning
+from cinder.store.index.passages import find_passage
+from cinder.store.index.queries import Phrase, parse_query
+from cinder.store.index.term_counts import TermCounts
+from cinder.store.index.texts import site_of
+from cinder.store.index.words import close_up
+from cinder.store.index_base import IndexedPage, IndexQuery
+from cinder.store.procedure import Procedure, Row, Statement
+
+MAX_RANKED = 1_000
+"""How many pages an answer has in all, duplicates among them, however far one pages on."""
+
+_VERIFIED_AT_ONCE = 50
+_NOWHERE = "."
+_GROUP = 50
+# A page of today counts a tenth more than one of long ago; half of that is gone in half a year.
+_RECENCY = (
+    "(1 + 0.1 / (1 + ABS({now} - COALESCE(p.published_at, p.first_seen_at)) / 15552000000.0))"
+)
+
+_RANK = """{prelude}
+SELECT p.id, p.content, p.vector, {score} * {recency} AS score
+  FROM webhook.page_words CROSS JOIN webhook.indexed_pages p
+ WHERE {match} AND p.id = {page_id} AND {conditions}
+ ORDER BY score DESC, p.id LIMIT {limit}
+"""
+
+_DESCRIBE = """
+SELECT p.id, p.title, p.published_at, p.first_seen_at, v.url, v.place, v.saved_at, page_words.text
+  FROM webhook.indexed_pages p
+  JOIN webhook.saved_versions v ON v.id = p.version_id
+  JOIN webhook.page_words ON {page_id} = p.id
+ WHERE p.id = ANY($1)
+"""
+
+_READ_TEXTS = "SELECT {page_id} AS id, text FROM webhook.page_words WHERE {page_id} = ANY($1)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """Finds pages in one database."""
+
+    dialect: Dialect
+    full_text: FullText
+    counts: TermCounts
+
+    def find(
+        self, query: IndexQuery, meaning: Meaning | None, now: datetime
+    ) -> Procedure[list[IndexedPage]]:
+        """Return the pages that match best, from the query's offset on."""
+        wanted = parse_query(query.text, query.filters.required_text)
+        if not parse_query(query.text).scored or query.limit <= 0:
+            return []
+        plan = yield from self.counts.plan(wanted, now)
+        end = query.offset + query.limit
+        rows = yield from self._rank(plan, query, end, now)
+        # However many were ranked, the same are compared: else the parts of an answer would differ.
+        compared = len(_without_duplicates(rows[:MAX_COMPARED]))
+        ranked = order_by_meaning(_without_duplicates(rows), meaning, compared)
+        if query.filters.required_text:
+            ranked = yield from self._with_texts(ranked, query.filters.required_text, end)
+        return (yield from self._describe(ranked[query.offset : end], wanted.scored))
+
+    def _rank(
+        self, plan: RankingPlan, query: IndexQuery, end: int, now: datetime
+    ) -> Procedure[Sequence[Row]]:
+        """Return the best pages, as many as are needed: each more of them costs."""
+        few = MAX_COMPARED if end <= MAX_COMPARED and not query.filters.required_text else None
+        for limit in (few, MAX_RANKED) if few else (MAX_RANKED,):
+            rows = yield self._ranking(plan, query, limit, now)
+            if len(rows) < limit or len(_without_duplicates(rows)) >= end:
+                break
+        return rows
+
+    def _ranking(
+        self, plan: RankingPlan, query: IndexQuery, limit: int, now: datetime
+    ) -> Statement:
+        parameters = Parameters()
+        parts = self.full_text.rank(plan, parameters)
+        moment = to_milliseconds(now)
+        conditions = [
+            f"p.expires_at > {parameters.add(self.dialect.pack_moment(now))}",
+            f"(p.owner IS NULL OR p.owner = {parameters.add(scrub(query.caller))})",
+            *_filters(query.filters, moment, parameters),
+        ]
+        sql = _RANK.format(
+            **parts._asdict(),
+            recency=_RECENCY.format(now=f"CAST({parameters.add(moment)} AS BIGINT)"),
+            page_id=self.full_text.page_id,
+            conditions=" AND ".join(conditions),
+            limit=parameters.add(limit),
+        )
+        return Statement(sql, tuple(parameters.values))
+
+    def _with_texts(
+        self, ranked: list[Ranked], phrases: Sequence[str], enough: int
+    ) -> Procedure[list[Ranked]]:
+        """Return the first so many pages whose text has all the phrases as they are written."""
+        wanted = [_flat(phrase) for phrase in phrases]
+        sql = _READ_TEXTS.format(page_id=self.full_text.page_id)
+        kept: list[Ranked] = []
+        for start in range(0, len(ranked), _VERIFIED_AT_ONCE):
+            some = ranked[start : start + _VERIFIED_AT_ONCE]
+            rows = yield Statement(sql, ([page.id for page in some],))
+            texts = {row["id"]: _flat(close_up(row["text"])) for row in rows}
+            kept += [p for p in some if all(phrase in texts.get(p.id, "") for phrase in wanted)]
+            if len(kept) >= enough:
+                break
+        return kept
+
+    def _describe(
+        self, ranked: list[Ranked], phrases: Sequence[Phrase]
+    ) -> Procedure[list[IndexedPage]]:
+        if not ranked:
+            return []
+        sql = _DESCRIBE.format(page_id=self.full_text.page_id)
+        rows = yield Statement(sql, ([page.id for page in ranked],))
+        by_id = {row["id"]: row for row in rows}
+        # One may have been deleted since it was ranked.
+        there = [(page, by_id[page.id]) for page in ranked if page.id in by_id]
+        return [_page(row, page.score, phrases) for page, row in there]
+
+
+def _filters(filters: SearchFilters, now: int, parameters: Parameters) -> list[str]:
+    conditions = []
+    if filters.include_domains:
+        conditions.append(_within(filters.include_domains, parameters))
+    if filters.exclude_domains:
+        conditions.append(f"NOT {_within(filters.exclude_domains, parameters)}")
+    if filters.max_age_days is not None:
+        oldest = max(0, now - round(min(filters.max_age_days, 1e6) * 86_400_000))
+        moment = f"CAST({parameters.add(oldest)} AS BIGINT)"
+        conditions.append(f"COALESCE(p.published_at, p.first_seen_at) >= {moment}")
+    return conditions
+
+
+def _within(domains: Sequence[str], parameters: Parameters) -> str:
+    """Return the condition that a page's site is one of some domains or beneath it."""
+    names = [f"CAST({parameters.add(_site(domain))} AS TEXT)" for domain in domains]
+    return _any([f"substr(p.site, 1, length({name})) = {name}" for name in names])
+
+
+def _any(conditions: Sequence[str]) -> str:
+    """Return what holds if one of some conditions does; SQLite nests no 1,000 of them."""
+    groups = [conditions[i : i + _GROUP] for i in range(0, len(conditions), _GROUP)]
+    either = [f"({' OR '.join(group)})" for group in groups]
+    return either[0] if len(either) == 1 else _any(either)
+
+
+def _site(domain: str) -> str:
+    # What is no host is beneath a name that none has.
+    return site_of(f"https://{domain.strip()}") or _NOWHERE
+
+
+def _without_duplicates(rows: Sequence[Row]) -> list[Ranked]:
+    """Return the pages in order, of those with the same words only the first."""
+    first: dict[int, Ranked] = {}
+    for row in rows:
+        page = Ranked(row["id"], float(row["score"]), row["vector"])
+        first.setdefault(row["content"], page)
+    return list(first.values())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _page(row: Row, score: float, phrases: Sequence[Phrase]) -> IndexedPage:
+    published = row["published_at"]
+    return IndexedPage(
+        url=row["url"],
+        title=row["title"],
+        passage=find_passage(close_up(row["text"]), phrases),
+        score=score,
+        version=Version(row["place"], from_milliseconds(row["saved_at"])),
+        published_at=None if published is None else from_milliseconds(published),
+        first_seen_at=from_milliseconds(row["first_seen_at"]),
+    )

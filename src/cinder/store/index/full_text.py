@@ -1,0 +1,76 @@
+"""The seam between the index and the database's own full-text search."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from cinder.store.index.queries import Phrase, Wanted
+from cinder.store.index.texts import PageText
+from cinder.store.procedure import SqlValue, Statement
+
+
+class Parameters:
+    """The parameters of a statement that is put together."""
+
+    def __init__(self) -> None:
+        self.values: list[SqlValue] = []
+
+    def add(self, value: SqlValue) -> str:
+        """Add a parameter; return how the statement names it."""
+        self.values.append(value)
+        return f"${len(self.values)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingPlan:
+    """How the pages for a query are chosen and ranked."""
+
+    wanted: Wanted
+    """What they are ranked by, and must have or lack."""
+    choosing: tuple[Phrase, ...]
+    """Of the terms, those of which a page must have one; all of them where pages are few."""
+    most: int | None = None
+    """How many pages may be chosen by them, the newest first; None where pages are few."""
+    weights: Mapping[Phrase, float] = field(default_factory=dict)
+    """How much each says, for a database that does not know it."""
+
+
+class Ranking(NamedTuple):
+    """A database's parts of the statement that ranks."""
+
+    prelude: str
+    """What stands before it."""
+    score: str
+    """How well a page matches."""
+    match: str
+    """The condition on `page_words` that chooses pages."""
+
+
+class FullText(Protocol):
+    """How a database keeps and ranks words. What is looked for reaches it as words alone."""
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether it has to be told how much a term says."""
+        ...
+
+    @property
+    def page_id(self) -> str:
+        """The column of `page_words` that names the page."""
+        ...
+
+    def add(self, page_id: int, page: PageText) -> Statement:
+        """Return what enters a page's words."""
+        ...
+
+    def replace(self, page_id: int, page: PageText) -> Statement:
+        """Return what enters a page's words in place of those it had."""
+        ...
+
+    def count(self, phrase: Phrase, most: int) -> Statement:
+        """Return what counts, as `n`, the pages that have a phrase, up to a number."""
+        ...
+
+    def rank(self, plan: RankingPlan, parameters: Parameters) -> Ranking:
+        """Return how pages are ranked by a plan."""
+        ...

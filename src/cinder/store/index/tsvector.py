@@ -1,0 +1,92 @@
+"""PostgreSQL's tsvector: words under Snowball's stems, each term's rank weighed by its rarity."""
+
+from collections.abc import Sequence
+
+from cinder.store.index.full_text import Parameters, Ranking, RankingPlan
+from cinder.store.index.queries import Phrase, Wanted
+from cinder.store.index.texts import PageText
+from cinder.store.index.words import fold, split_words
+from cinder.store.procedure import Statement
+
+# Words arrive folded and parted by spaces, so that the parser finds no paths, hosts or tags.
+_WORDS = """
+setweight(to_tsvector('webhook.cinder_words', $3), 'A')
+|| setweight(to_tsvector('webhook.cinder_words', $4), 'D')
+"""
+
+_ADD = f"INSERT INTO webhook.page_words (id, text, words) VALUES ($1, $2, {_WORDS})"  # noqa: S608
+
+_REPLACE = f"UPDATE webhook.page_words SET text = $2, words = {_WORDS} WHERE id = $1"  # noqa: S608
+
+_COUNT = """
+SELECT count(*) AS n FROM webhook.pages_with(to_tsquery('webhook.cinder_words', $1), $2)
+"""
+
+# ts_rank has no idea of how rare a term is; by itself it ranks a tenth worse. The third number of
+# a rank divides it by the logarithm of the page's length. Text counts less than the title.
+_SCORE = """
+(SELECT sum(term.weight * ts_rank('{0.6, 0.6, 0.6, 1.0}', unpacked.words, term.query, 1))
+   FROM term, (SELECT page_words.words || ''::tsvector AS words OFFSET 0) AS unpacked)
+"""
+
+_MATCH = """
+page_words.id IN (
+    SELECT webhook.pages_with(to_tsquery('webhook.cinder_words', {query}), {most}))
+"""
+
+
+class Tsvector:
+    """See `cinder.store.index.full_text.FullText`."""
+
+    needs_weights = True
+    page_id = "page_words.id"
+
+    def add(self, page_id: int, page: PageText) -> Statement:
+        """Return what enters a page's words."""
+        return Statement(_ADD, _arguments(page_id, page))
+
+    def replace(self, page_id: int, page: PageText) -> Statement:
+        """Return what enters a page's words in place of those it had."""
+        return Statement(_REPLACE, _arguments(page_id, page))
+
+    def count(self, phrase: Phrase, most: int) -> Statement:
+        """Return what counts, as `n`, the pages that have a phrase, up to a number."""
+        return Statement(_COUNT, (_quote(phrase), most))
+
+    def rank(self, plan: RankingPlan, parameters: Parameters) -> Ranking:
+        """Return how pages are ranked by a plan."""
+        scored = plan.wanted.scored
+        terms = parameters.add([_quote(phrase) for phrase in scored])
+        weights = parameters.add([plan.weights[phrase] for phrase in scored])
+        prelude = f"""
+WITH term AS MATERIALIZED (
+    SELECT to_tsquery('webhook.cinder_words', given.words) AS query, given.weight
+      FROM unnest(CAST({terms} AS text[]), CAST({weights} AS float8[])) AS given(words, weight))
+"""  # noqa: S608 - names of parameters
+        query = parameters.add(_expression(plan.wanted, plan.choosing))
+        return Ranking(prelude, _SCORE, _MATCH.format(query=query, most=parameters.add(plan.most)))
+
+
+def _arguments(page_id: int, page: PageText) -> tuple[int, str, str, str]:
+    return (page_id, page.text, _fold_words(page.title), _fold_words(page.text))
+
+
+def _fold_words(text: str) -> str:
+    return " ".join(split_words(fold(text)))
+
+
+def _expression(wanted: Wanted, choosing: Sequence[Phrase]) -> str:
+    """Return a tsquery for pages with any of some phrases, all that must be, none that must not.
+
+    Every word stands in quotes and is made of letters and digits, so none is an operator.
+    """
+    parts = [_quote(phrase) for phrase in wanted.phrases]
+    if not parts:
+        parts = [f"({' | '.join(_quote(phrase) for phrase in choosing)})"]
+    parts += [f"!({_quote(phrase)})" for phrase in wanted.excluded]
+    return " & ".join(parts)
+
+
+def _quote(phrase: Phrase) -> str:
+    words = split_words(fold(" ".join(phrase)))
+    return " <-> ".join(f"'{word}'" for word in words)
