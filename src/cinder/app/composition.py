@@ -40,6 +40,7 @@ from cinder.services.scrape import ContentDefaults, ScrapeService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhooks import Webhooks
 from cinder.store import Store, open_store
+from cinder.store.index.embeddings import find_embedder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,10 @@ def make_resolver(egress: EgressSettings) -> SystemResolver:
 def _make_store(settings: Settings, metrics: Metrics) -> Store:
     with reading_settings():
         return open_store(
-            settings.store_url, pool_size=settings.store.pool_size, observe=metrics.observe_query
+            settings.store_url,
+            pool_size=settings.store.pool_size,
+            observe=metrics.observe_query,
+            embedder=find_embedder(),
         )
 
 
