@@ -14,11 +14,12 @@ from bench.extraction import bench_extraction
 from bench.fresh_scrape import bench_fresh_scrape
 from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
+from bench.search import bench_search
 from bench.start_up import bench_start_up
 from cinder.surfaces.logs import set_up_logs
 
 Bench = Callable[[], Awaitable[None]]
-NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile", "crawl")
+NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile", "crawl", "search")
 
 
 def main() -> None:
@@ -44,6 +45,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "render": bench_render,
         "hostile": partial(bench_hostile, data),
         "crawl": bench_crawl,
+        "search": partial(bench_search, data),
     }
 
 

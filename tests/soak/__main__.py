@@ -1,4 +1,4 @@
-"""`python -m tests.soak`: renders pages, crawls while much goes wrong; exits 1 on any failure."""
+"""`python -m tests.soak`: renders, crawls while much goes wrong, searches; exits 1 on a failure."""
 
 import argparse
 import asyncio
@@ -14,6 +14,7 @@ from tests.site import serve_site
 from tests.soak.crawls import soak_crawls
 from tests.soak.footprint import Footprint, take_footprint
 from tests.soak.renders import MEBIBYTE, Renders, Soak
+from tests.soak.searches import soak_searches
 
 MAX_GROWTH_BYTES_PER_100_PAGES = MEBIBYTE
 WARM_UP_PAGES = 200
@@ -23,11 +24,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("--pages", type=int, default=500, help="to render; 0 for none")
     parser.add_argument("--kills", type=int, default=20, help="of a crawl's processes; 0 for none")
+    parser.add_argument("--indexed", type=int, default=10_000, help="pages to save while searching")
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
     problems = asyncio.run(_soak(arguments.pages)) if arguments.pages else []
     problems += soak_crawls(arguments.kills, _say) if arguments.kills else []
+    problems += soak_searches(arguments.indexed, _say) if arguments.indexed else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)
