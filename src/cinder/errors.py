@@ -21,6 +21,7 @@
     ├── BatchExpired          BATCH_EXPIRED        there was one, and it is no longer kept
     ├── CrawlNotFound         CRAWL_NOT_FOUND      there is no crawl of this id
     ├── CrawlExpired          CRAWL_EXPIRED        there was one, and it is no longer kept
+    ├── SearchFailed          SEARCH_FAILED        not one search provider gave an answer
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
@@ -59,6 +60,7 @@ class ErrorCode(StrEnum):
     DNS_ERROR = "DNS_ERROR"
     OVERLOADED = "OVERLOADED"
     STORAGE_FULL = "STORAGE_FULL"
+    SEARCH_FAILED = "SEARCH_FAILED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,12 @@ class CrawlExpired(CinderError):
     """The crawl has expired."""
 
     code = ErrorCode.CRAWL_EXPIRED
+
+
+class SearchFailed(CinderError):
+    """No search provider gave an answer."""
+
+    code = ErrorCode.SEARCH_FAILED
 
 
 class ContentTooLarge(CinderError):

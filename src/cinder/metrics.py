@@ -72,6 +72,29 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.search_seconds = Histogram(
+            "cinder_search_seconds",
+            "Time of searches, by mode and outcome (ok or failed).",
+            ["mode", "outcome"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.provider_seconds = Histogram(
+            "cinder_search_provider_seconds",
+            "Time of requests to search providers, by outcome (ok, failed, timeout or paused).",
+            ["provider", "outcome"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+
+    def observe_search(self, mode: str, outcome: str, seconds: float) -> None:
+        """Record the time of one search."""
+        self.search_seconds.labels(mode, outcome).observe(seconds)
+
+    def observe_provider(self, provider: str, outcome: str, seconds: float) -> None:
+        """Record the time of one request to a search provider."""
+        self.provider_seconds.labels(provider, outcome).observe(seconds)
+
     def watch_lanes(self, state: Callable[[str, str], int]) -> None:
         """Report the sandbox's numbers whenever they are asked for."""
         for lane in ("quick", "slow"):

@@ -27,6 +27,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.SCRAPE_FAILED: 500,
     ErrorCode.BROWSER_UNAVAILABLE: 503,
     ErrorCode.OVERLOADED: 503,
+    ErrorCode.SEARCH_FAILED: 503,
     ErrorCode.STORAGE_FULL: 507,
 }
 

@@ -1,0 +1,1 @@
+"""Searching the web and all that is kept: asking, fusing, filtering, and pages of results."""

@@ -1,0 +1,129 @@
+"""Fusion: the lists of several providers made one, near-duplicate URLs merged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from cinder.extract.reading.terms import find_query_terms, find_terms
+from cinder.model.search import SearchHit
+from cinder.services.search.query_text import clear_text
+from cinder.services.search.result_address import ResultAddress, read_result_address
+
+# The usual constant of reciprocal rank fusion: how much more a first place tells than a tenth.
+_RANK_CONSTANT = 60
+# What of a result's weight depends on how many words of the query its title and summary have.
+# Lists differ in how strictly they match: a tenth of somebody's web is not our whole memory.
+_COVERAGE_SHARE = 0.3
+TITLE_CHARS = 300
+SUMMARY_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedHits:
+    """A part of one provider's list, in its order."""
+
+    provider: str
+    hits: Sequence[SearchHit]
+    first_rank: int = 0
+    """How many of its hits came before."""
+    query: str = ""
+    """What it was asked; lists of one provider for different queries count apart."""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A page that may become a result."""
+
+    address: ResultAddress
+    title: str
+    summary: str
+    relevance: float = 0.0
+    published_at: datetime | None = None
+    first_seen_at: datetime | None = None
+    providers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Every title and summary it was found with, or what was read of the page itself."""
+    is_read: bool = False
+    """Whether the page itself was read."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """All hits that are the same page, and what each list gives for it."""
+
+    address: ResultAddress
+    hits: list[SearchHit] = field(default_factory=list)
+    providers: dict[str, None] = field(default_factory=dict)
+    weights: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+def fuse(lists: Sequence[RankedHits], query: str) -> list[Candidate]:
+    """Return the pages of all lists, each once, the best first.
+
+    A relevance of 1 is the first place in every list.
+    """
+    wanted = find_query_terms(query)
+    whole = {(each.provider, each.query): each.weight for each in lists}
+    candidates = [_merge(found, wanted) for found in _gather(lists).values()]
+    total = sum(whole.values())
+    scored = [
+        replace(each, relevance=each.relevance / total * _coverage_factor(each, wanted, len(whole)))
+        for each in candidates
+    ]
+    # The sort is stable: of equals, the one that an earlier provider found comes first.
+    return sorted(scored, key=lambda each: -each.relevance)
+
+
+def coverage(text: str, wanted: set[str]) -> float:
+    """Return which part of the wanted terms a text has."""
+    return len(wanted.intersection(find_terms(text))) / len(wanted) if wanted else 1.0
+
+
+def _gather(lists: Sequence[RankedHits]) -> dict[str, _Found]:
+    gathered: dict[str, _Found] = {}
+    for each in lists:
+        for rank, hit in enumerate(each.hits, each.first_rank):
+            address = read_result_address(hit.url)
+            if address is None:
+                continue
+            found = gathered.setdefault(address.key, _Found(address))
+            found.hits.append(hit)
+            found.providers[each.provider] = None
+            weight = each.weight * (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + 1 + rank)
+            source = (each.provider, each.query)
+            found.weights[source] = max(weight, found.weights.get(source, 0.0))
+            if address.url.startswith("https:") and found.address.url.startswith("http:"):
+                found.address = replace(found.address, url=address.url)
+    return gathered
+
+
+def _merge(found: _Found, wanted: set[str]) -> Candidate:
+    titles = [clear_text(hit.title)[:TITLE_CHARS] for hit in found.hits]
+    summaries = [cut_words(clear_text(hit.summary), SUMMARY_CHARS) for hit in found.hits]
+    return Candidate(
+        address=found.address,
+        title=next((title for title in titles if title), found.address.url),
+        summary=max(summaries, key=lambda text: coverage(text, wanted)),
+        relevance=sum(found.weights.values()),
+        published_at=next((hit.published_at for hit in found.hits if hit.published_at), None),
+        first_seen_at=next((hit.first_seen_at for hit in found.hits if hit.first_seen_at), None),
+        providers=tuple(found.providers),
+        texts=tuple(dict.fromkeys(f"{t} {s}" for t, s in zip(titles, summaries, strict=True))),
+    )
+
+
+def _coverage_factor(candidate: Candidate, wanted: set[str], lists: int) -> float:
+    """Return how much a candidate's words weigh: nothing where one list is in order by itself."""
+    if lists < 2:
+        return 1.0
+    covered = max(coverage(text, wanted) for text in candidate.texts)
+    return 1 - _COVERAGE_SHARE + _COVERAGE_SHARE * covered
+
+
+def cut_words(text: str, max_chars: int) -> str:
+    """Return the beginning of a text, cut between words where it is too long."""
+    if len(text) <= max_chars:
+        return text
+    kept = text[: max_chars - 1]
+    return f"{kept[: kept.rfind(' ')] if ' ' in kept[max_chars // 2 :] else kept}…"

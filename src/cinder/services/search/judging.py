@@ -1,0 +1,143 @@
+"""Judging: which of what was found become results, in which order, by how much is known of each."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from cinder.errors import CinderError
+from cinder.extract.reading.terms import find_query_terms
+from cinder.model.search import SearchMode, SearchRequest
+from cinder.services.search.filtering import Sieve
+from cinder.services.search.fusion import Candidate, coverage, fuse
+from cinder.services.search.page_scoring import PageText, TextScore, score_pages
+from cinder.services.search.ranked_list import RankedList
+from cinder.services.search.result_address import read_result_address
+from cinder.services.search.result_reader import ResultReader
+from cinder.services.search.saved_text import SavedTexts
+
+# How many of the first results a deep search reads at least, and at most where text is required.
+LEAST_READ, MOST_READ = 10, 30
+
+_TEXT_SHARE = 0.6
+# A summary may be as good as a page, but it is somebody else's word.
+_SUMMARY_TRUST = 0.6
+
+
+class Judge:
+    """Turns what providers found into results."""
+
+    def __init__(
+        self,
+        reader: ResultReader,
+        saved: SavedTexts,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._reader = reader
+        self._saved = saved
+        self._now = now
+
+    async def settle(self, ranked: RankedList, request: SearchRequest, read_by: float) -> None:
+        """Make results of all that is pending."""
+        taken = list(ranked.pending)
+        sieve = Sieve(request.filters, self._now())
+        found = [each for each in fuse(taken, request.query) if each.address.id not in ranked.ids]
+        wanted = [each for each in found if sieve.is_of_domain(each) and not sieve.is_too_old(each)]
+        read: set[str] = set()
+        if request.mode is SearchMode.DEEP:
+            pages = await self._read(wanted, request, read_by)
+            read = set(pages)
+            wanted = await _by_pages(wanted, pages, request.query, ranked.ids)
+            wanted = [each for each in wanted if not sieve.is_too_old(each)]
+        undated = {each.address.id for each in wanted if sieve.is_undated(each)}
+        dated = [each for each in wanted if each.address.id not in undated]
+        kept = await self._require_text(dated, sieve, ranked, request.caller)
+        # From here on nothing is awaited: what was pending becomes results as a whole.
+        ranked.pending = ranked.pending[len(taken) :]
+        ranked.append(kept)
+        ranked.ids |= read
+        ranked.undated = (ranked.undated | undated) - {each.address.id for each in kept}
+
+    async def _read(
+        self, candidates: Sequence[Candidate], request: SearchRequest, read_by: float
+    ) -> dict[str, PageText]:
+        most = MOST_READ if request.filters.required_text else request.num_results
+        first = candidates[: min(max(LEAST_READ, most), MOST_READ)]
+        return await self._reader.read(first, request.caller, read_by)
+
+    async def _require_text(
+        self, candidates: Sequence[Candidate], sieve: Sieve, ranked: RankedList, caller: str
+    ) -> list[Candidate]:
+        """Return those that have the required text: in what was said or read of them, or kept."""
+        if not sieve.filters.required_text:
+            return list(candidates)
+        async with asyncio.TaskGroup() as tasks:
+            checks = [
+                tasks.create_task(self._has_required(each, sieve, caller)) for each in candidates
+            ]
+        kept = [e for e, check in zip(candidates, checks, strict=True) if check.result()]
+        left_out = {each.address.id for each in candidates} - {each.address.id for each in kept}
+        read = {each.address.id for each in candidates if each.is_read}
+        ranked.unread = (ranked.unread | left_out) - read
+        return kept
+
+    async def _has_required(self, candidate: Candidate, sieve: Sieve, caller: str) -> bool:
+        if sieve.has_required(candidate.texts):
+            return True
+        if candidate.is_read:
+            return False
+        try:
+            text = await self._saved.find(candidate.address.given, caller)
+        except CinderError:
+            return False  # it counts as unread, and that is told
+        return text is not None and sieve.has_required((*candidate.texts, text))
+
+
+async def _by_pages(
+    candidates: Sequence[Candidate], pages: dict[str, PageText], query: str, given: set[str]
+) -> list[Candidate]:
+    """Return candidates in the order of their real text, as far as it could be read."""
+    scores = await asyncio.to_thread(score_pages, query, pages)
+    wanted = find_query_terms(query)
+    judged = [
+        _by_page(each, pages[each.address.id], scores[each.address.id])
+        if each.address.id in pages
+        else _by_summary(each, wanted)
+        for each in candidates
+    ]
+    judged.sort(key=lambda each: -each.relevance)
+    return _without_copies(judged, pages, given)
+
+
+def _by_page(candidate: Candidate, page: PageText, score: TextScore) -> Candidate:
+    return replace(
+        candidate,
+        title=candidate.title or page.title,
+        summary=score.passage or candidate.summary,
+        relevance=(1 - _TEXT_SHARE) * candidate.relevance + _TEXT_SHARE * score.score,
+        published_at=candidate.published_at or page.published_at,
+        texts=(page.title, page.markdown),
+        is_read=True,
+    )
+
+
+def _by_summary(candidate: Candidate, wanted: set[str]) -> Candidate:
+    covered = max(coverage(text, wanted) for text in candidate.texts)
+    trusted = _TEXT_SHARE * _SUMMARY_TRUST * covered
+    return replace(candidate, relevance=(1 - _TEXT_SHARE) * candidate.relevance + trusted)
+
+
+def _without_copies(
+    candidates: Sequence[Candidate], pages: dict[str, PageText], given: set[str]
+) -> list[Candidate]:
+    """Return candidates without those that redirect to a page that is there already."""
+    seen = set(given)
+    kept = []
+    for each in candidates:
+        page = pages.get(each.address.id)
+        landed = read_result_address(page.final_url) if page else None
+        ids = {each.address.id, landed.id if landed else each.address.id}
+        if seen.isdisjoint(ids):
+            kept.append(each)
+        seen |= ids
+    return kept

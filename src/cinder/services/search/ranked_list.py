@@ -1,0 +1,132 @@
+"""Ranked lists: what one search has found so far, in an order that never changes again."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cinder.model.search import LOCAL, ProviderReport, SearchResult
+from cinder.search.base import Provider
+from cinder.services.search.asking import Asked
+from cinder.services.search.fusion import Candidate, RankedHits
+from cinder.services.search.result_address import read_result_address
+
+MAX_RESULTS_HELD = 1_000
+_MAX_PAGES = 60
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One provider, asked one query, page after page."""
+
+    provider: Provider
+    query: str
+    weight: float = 1.0
+    next_page: int = 0
+    rank: int = 0
+    """How many hits it has given."""
+    known: set[str] = field(default_factory=set)
+    """The ids of what it has given."""
+    is_exhausted: bool = False
+
+    def take(self, asked: Asked) -> RankedHits | None:
+        """Go on to the next page; None where there was nothing new on this one."""
+        if asked.hits is None:
+            return None
+        ids = ids_of(asked)
+        is_new = not ids <= self.known
+        # A provider that knows no pages gives the first one again and again.
+        self.is_exhausted = not is_new or self.next_page + 1 >= _MAX_PAGES
+        taken = RankedHits(
+            provider=self.provider.name,
+            hits=asked.hits,
+            first_rank=self.rank,
+            query=self.query,
+            weight=self.weight,
+        )
+        self.next_page += 1
+        self.rank += len(asked.hits)
+        self.known |= ids
+        return taken if is_new else None
+
+
+@dataclass(slots=True, kw_only=True)
+class RankedList:
+    """The results of one search, and how to get more of them."""
+
+    sources: list[Source]
+    page_size: int
+    began_at: float
+    results: list[SearchResult] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    """Of the results, and of what was read and left out."""
+    pending: list[RankedHits] = field(default_factory=list)
+    """What was found and has not become results yet."""
+    reports: dict[str, ProviderReport] = field(default_factory=dict)
+    found: dict[str, set[str]] = field(default_factory=dict)
+    """The ids of what each provider has given, whatever it was asked."""
+    undated: set[str] = field(default_factory=set)
+    """The ids of what was left out since nothing tells its age."""
+    unread: set[str] = field(default_factory=set)
+    """The ids of what was left out by title and summary alone, since its text was not read."""
+    has_promised: bool = False
+    """Whether anyone was told that there are more results than were given."""
+    is_expanded: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether any provider has given an answer."""
+        return any(source.next_page for source in self.sources)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no provider failed that was asked."""
+        return all(report.error is None for report in self.reports.values())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is held, whatever there is."""
+        return len(self.results) >= MAX_RESULTS_HELD
+
+    @property
+    def local(self) -> Source | None:
+        """Its source in cinder's own memory."""
+        return next((each for each in self.sources if each.provider.name == LOCAL), None)
+
+    def report(self, asked: Sequence[Asked]) -> None:
+        """Note how asking went; what a provider has given is added up."""
+        for name in dict.fromkeys(each.provider for each in asked):
+            own = [each for each in asked if each.provider == name]
+            found = self.found.setdefault(name, set())
+            found.update(*(ids_of(each) for each in own))
+            self.reports[name] = ProviderReport(
+                name=name,
+                milliseconds=max(each.milliseconds for each in own),
+                results=len(found),
+                error=next((each.error for each in own if each.error), None),
+            )
+
+    def append(self, candidates: Sequence[Candidate]) -> None:
+        """Put candidates after all results; none becomes more relevant than what comes before."""
+        ceiling = self.results[-1].relevance if self.results else 1.0
+        for candidate in candidates[: MAX_RESULTS_HELD - len(self.results)]:
+            ceiling = min(ceiling, round(max(0.0, candidate.relevance), 4))
+            self.ids.add(candidate.address.id)
+            self.results.append(
+                SearchResult(
+                    id=candidate.address.id,
+                    title=candidate.title,
+                    url=candidate.address.url,
+                    domain=candidate.address.domain,
+                    summary=candidate.summary,
+                    relevance=ceiling,
+                    published_at=candidate.published_at,
+                    providers=candidate.providers,
+                )
+            )
+
+
+def ids_of(asked: Asked) -> set[str]:
+    """Return the ids of the pages that a provider gave."""
+    addresses = (read_result_address(hit.url) for hit in asked.hits or ())
+    return {address.id for address in addresses if address is not None}

@@ -1,0 +1,216 @@
+"""Searching: a ranked list for each search, made longer as further pages of it are asked for."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from cinder.errors import FieldProblem, InvalidRequest, Overloaded, SearchFailed
+from cinder.metrics import Metrics
+from cinder.model.search import SearchAnswer, SearchMode, SearchRequest
+from cinder.search.base import Provider, ProviderQuery
+from cinder.services.search.answer_warnings import describe_warnings
+from cinder.services.search.asking import Asker
+from cinder.services.search.gathering import MODE_TIMES, Gathering, ModeTimes, Timing
+from cinder.services.search.judging import Judge
+from cinder.services.search.list_memory import ListMemory
+from cinder.services.search.query_text import read_query
+from cinder.services.search.ranked_list import MAX_RESULTS_HELD, RankedList, Source, ids_of
+
+# A search from the start that is younger than this is the same search, whatever has come since.
+_FRESH_SECONDS = 10.0
+_LEAST_PAGE, _MOST_PAGE = 20, 50
+# How many pages of a provider one request may ask for, one after the other.
+_MAX_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchLimits:
+    """How many searches may go on at once, and how long each may take."""
+
+    searches_at_once: int = 16
+    times: Mapping[SearchMode, ModeTimes] = field(default_factory=lambda: MODE_TIMES)
+
+
+class SearchService:
+    """Answers searches. All surfaces come through here."""
+
+    def __init__(
+        self,
+        *,
+        providers: Sequence[Provider],
+        asker: Asker,
+        judge: Judge,
+        memory: ListMemory,
+        metrics: Metrics,
+        limits: SearchLimits | None = None,
+    ) -> None:
+        """Take the providers in the owner's order; the local one is among them."""
+        self._providers = {provider.name: provider for provider in providers}
+        self._asker = asker
+        self._judge = judge
+        self._memory = memory
+        self._metrics = metrics
+        limits = limits or SearchLimits()
+        self._times = limits.times
+        self._slots = asyncio.Semaphore(limits.searches_at_once)
+
+    @property
+    def provider_names(self) -> tuple[str, ...]:
+        """Who can be asked, in order."""
+        return tuple(self._providers)
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """Return a page of results within the time of the request's mode.
+
+        Raises:
+            InvalidRequest: there is no such provider, or no query.
+            Overloaded: too many searches are under way.
+            SearchFailed: not one provider gave an answer.
+        """
+        request = replace(request, query=read_query(request.query))
+        chosen = self._choose(request)
+        started, outcome = time.monotonic(), "failed"
+        try:
+            answer = await self._search(request, chosen, started)
+            outcome = "ok"
+            return answer
+        finally:
+            seconds = time.monotonic() - started
+            self._metrics.observe_search(request.mode, outcome, seconds)
+
+    def _choose(self, request: SearchRequest) -> list[Provider]:
+        unknown = [name for name in request.providers if name not in self._providers]
+        if unknown:
+            known = ", ".join(self._providers)
+            message = f"There is no provider {unknown[0][:100]!r}. Known are: {known}"
+            raise InvalidRequest(problems=(FieldProblem("providers", message),))
+        names = dict.fromkeys(request.providers) or self._providers
+        return [self._providers[name] for name in names]
+
+    async def _search(
+        self, request: SearchRequest, chosen: Sequence[Provider], started: float
+    ) -> SearchAnswer:
+        timing = Timing.starting_now(self._times[request.mode])
+        key = _key_of(request, chosen)
+        ranked, is_new = await self._find_list(key, request, chosen, timing)
+        has_time = await self._lengthen(ranked, request, timing)
+        if not ranked.has_answered:
+            self._memory.drop(key, ranked)
+            raise _nobody_answered(ranked)
+        self._memory.tidy()
+        end = request.offset + request.num_results
+        has_more = len(ranked.results) > end
+        ranked.has_promised = ranked.has_promised or has_more
+        return SearchAnswer(
+            query=request.query,
+            results=tuple(ranked.results[request.offset : end]),
+            has_more=has_more,
+            next_offset=end if has_more else None,
+            search_ms=round((time.monotonic() - started) * 1000),
+            providers=tuple(ranked.reports.values()),
+            warnings=describe_warnings(
+                ranked,
+                request,
+                is_cut_short=not has_time,
+                was_lost=is_new and request.offset > 0,
+            ),
+        )
+
+    async def _find_list(
+        self,
+        key: Hashable,
+        request: SearchRequest,
+        chosen: Sequence[Provider],
+        timing: Timing,
+    ) -> tuple[RankedList, bool]:
+        """Return the list of a search, and whether it begins with this request."""
+        held = self._memory.find(key)
+        if held is not None and request.offset == 0:
+            is_outdated = await self._is_outdated(held, request, timing)
+            current = self._memory.find(key)  # another request may have been here meanwhile
+            held = None if is_outdated and current is held else current
+        if held is not None:
+            return held, False
+        begun = RankedList(
+            sources=[Source(provider, request.query) for provider in chosen],
+            page_size=max(_LEAST_PAGE, min(request.num_results + 1, _MOST_PAGE)),
+            began_at=self._memory.clock(),
+        )
+        self._memory.hold(key, begun)
+        return begun, True
+
+    async def _is_outdated(self, held: RankedList, request: SearchRequest, timing: Timing) -> bool:
+        """Whether a search from the start is better made anew than answered by what is held.
+
+        It is where nobody can be reading further pages of it, where a provider had failed, and
+        where cinder's memory has since got pages that match.
+        """
+        if self._memory.clock() - held.began_at < _FRESH_SECONDS:
+            return False
+        return (
+            not held.has_promised
+            or not held.is_whole
+            or await self._has_news(held, request, timing)
+        )
+
+    async def _has_news(self, held: RankedList, request: SearchRequest, timing: Timing) -> bool:
+        source = held.local
+        if source is None or not source.next_page:
+            return False
+        query = ProviderQuery(
+            text=request.query,
+            caller=request.caller,
+            count=held.page_size,
+            filters=request.filters,
+        )
+        asked = await self._asker.ask(source.provider, query, timing.asked_by)
+        return not ids_of(asked) <= source.known | held.ids
+
+    async def _lengthen(self, ranked: RankedList, request: SearchRequest, timing: Timing) -> bool:
+        """Get as many results as the request needs; whether the time sufficed."""
+        # One more than are asked for: whether there are more is to be known, not guessed.
+        needed = min(request.offset + request.num_results + 1, MAX_RESULTS_HELD)
+        if len(ranked.results) >= needed:
+            return True
+        async with self._turn(ranked, timing):
+            gathering = Gathering(ranked=ranked, request=request, timing=timing, asker=self._asker)
+            if ranked.pending:
+                await self._judge.settle(ranked, request, timing.read_by)
+            for _ in range(_MAX_ROUNDS):
+                if len(ranked.results) >= needed or gathering.is_over:
+                    return True
+                if gathering.is_late:
+                    return False
+                if not await gathering.go_on():
+                    return not gathering.failed
+                await self._judge.settle(ranked, request, timing.read_by)
+        return len(ranked.results) >= needed
+
+    @asynccontextmanager
+    async def _turn(self, ranked: RankedList, timing: Timing) -> AsyncIterator[None]:
+        """Wait until nobody else works on the list, and not too many work on others.
+
+        Raises:
+            Overloaded: it takes too long.
+        """
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout_at(timing.read_by):
+                    await held.enter_async_context(ranked.lock)
+                async with asyncio.timeout_at(timing.latest_start):
+                    await held.enter_async_context(self._slots)
+            except TimeoutError:
+                raise Overloaded("Too many searches are under way. Try again soon.") from None
+            yield
+
+
+def _key_of(request: SearchRequest, chosen: Sequence[Provider]) -> Hashable:
+    names = tuple(provider.name for provider in chosen)
+    return (request.caller, request.query, request.mode, request.filters, names)
+
+
+def _nobody_answered(ranked: RankedList) -> SearchFailed:
+    told = "; ".join(f"{report.name}: {report.error}" for report in ranked.reports.values())
+    return SearchFailed(f"No search provider gave an answer. {told}")

@@ -1,0 +1,40 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.services.search.fusion import SUMMARY_CHARS
+from cinder.services.search.page_scoring import PageText, find_best_passage, score_pages
+
+FILLER = "Words about pots and pans and nothing else at all. " * 30
+
+
+def test_the_page_that_is_about_it_scores_highest() -> None:
+    pages = {
+        "about": PageText(
+            markdown="Bank the coals. Coals banked in ash stay alive.", title="Coals"
+        ),
+        "mention": PageText(markdown=f"{FILLER}\n\nSome coals."),
+        "other": PageText(markdown=FILLER),
+    }
+    scores = score_pages("bank coals", pages)
+    assert 1 >= scores["about"].score > scores["mention"].score > scores["other"].score == 0
+    assert scores["about"].passage == "Bank the coals. Coals banked in ash stay alive."
+    assert scores["other"].passage == ""
+
+
+def test_of_a_long_paragraph_the_part_that_matches_is_shown() -> None:
+    passage = find_best_passage(
+        f"{FILLER[:700]} To bank coals, cover them. {FILLER[:200]}", "bank coals"
+    )
+    assert "To bank coals, cover them." in passage
+    assert len(passage) <= SUMMARY_CHARS
+    assert passage.startswith("…")
+
+
+def test_no_pages_have_no_scores() -> None:
+    assert score_pages("coals", {}) == {}
+
+
+@given(st.text(max_size=60), st.text(max_size=400))
+def test_any_text_has_a_score(query: str, markdown: str) -> None:
+    score = score_pages(query, {"page": PageText(markdown=markdown)})["page"].score
+    assert 0 <= score <= 1
