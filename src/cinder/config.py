@@ -358,6 +358,10 @@ class SearchSettings(Section):
     providers: CommaSeparated = ("local",)
     """Who is asked, the first choice first: `local` (what cinder has saved), `searxng`, `brave`,
     `duckduckgo`, and names of `endpoints`. See `docs/search-providers.md`."""
+    max_concurrency: int = Field(16, ge=1)
+    """Searches that are made at once; further ones wait as long as they have time."""
+    held_results: int = Field(20_000, ge=1_000)
+    """Results of all searches that are held in memory, so that further pages of them stay true."""
     searxng_url: Annotated[str | None, BeforeValidator(_absent_if_blank)] = None
     """The start page of a SearXNG instance, which may be on a private address."""
     searxng_timeout_seconds: float = Field(10, gt=0)

@@ -26,6 +26,8 @@ def requests(site: Site) -> Iterator[tuple[str, ...]]:
     calls = {
         "scrape": {"url": site.url("/article")},
         "cinder_scrape": {"url": site.url("/article")},
+        "cinder_search": {"query": "ember care"},
+        "cinder_search_and_scrape": {"query": "ember care"},
         "scrape_extract_content": {"html": "<h1>Hello</h1><p>World</p>"},
         "scrape_text_similarity": {"text_a": "the quick brown fox", "text_b": "the quick red fox"},
     }

@@ -128,7 +128,7 @@ def test_an_open_server_without_a_token_does_not_start(server: dict[str, str]) -
     ("method", "path", "status", "code"),
     [
         ("GET", "/nowhere", 404, "NOT_FOUND"),
-        ("POST", "/v1/search", 404, "NOT_FOUND"),
+        ("POST", "/v1/nowhere", 404, "NOT_FOUND"),
         ("GET", "/api/v2/scrape", 405, "METHOD_NOT_ALLOWED"),
         ("PUT", "/v1/scrape", 405, "METHOD_NOT_ALLOWED"),
     ],

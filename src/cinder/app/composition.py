@@ -9,6 +9,7 @@ from datetime import timedelta
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.jobs import Net, open_jobs
 from cinder.app.search import SearchProviders, open_search_providers
+from cinder.app.searching import SearchBasis, make_search, order_providers
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
 from cinder.config import EgressSettings, ScrapeSettings, Settings
@@ -37,10 +38,13 @@ from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
 from cinder.services.scrape import ContentDefaults, ScrapeService
+from cinder.services.search.search_and_scrape import SearchAndScrape
+from cinder.services.search.service import SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhooks import Webhooks
 from cinder.store import Store, open_store
 from cinder.store.index.embeddings import find_embedder
+from cinder.store.index_base import PageIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,9 @@ class App:
     webhooks: Webhooks
     exporter: Exporter
     archive: Archive
+    search: SearchService
+    search_and_scrape: SearchAndScrape
+    index: PageIndex
     text_tools: TextTools
     search_providers: SearchProviders
     health: Health
@@ -114,6 +121,14 @@ async def open_app(
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
         parts.callback(tasks.cancel_all)
+        archive = Archive(store)
+        basis = SearchBasis(scrape=scrape, archive=archive, metrics=metrics)
+        search = make_search(
+            order_providers(search_providers.order, search_providers.web, store.index),
+            basis,
+            at_once=settings.search.max_concurrency,
+            held_results=settings.search.held_results,
+        )
         text_tools = TextTools(sandbox)
         yield App(
             settings=settings,
@@ -121,7 +136,10 @@ async def open_app(
             jobs=jobs.control,
             webhooks=jobs.webhooks,
             exporter=Exporter(store),
-            archive=Archive(store),
+            archive=archive,
+            search=search,
+            search_and_scrape=SearchAndScrape(search, scrape),
+            index=store.index,
             text_tools=text_tools,
             search_providers=search_providers,
             health=Health(

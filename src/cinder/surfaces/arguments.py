@@ -31,14 +31,15 @@ class Arguments(BaseModel):
     )
 
 
-def _refuse_bool(value: object) -> object:
+def refuse_bool(value: object) -> object:
+    """Return what is given where a number is wanted, unless it is true or false."""
     # Pydantic takes true for 1; a caller who sends true means something else.
     if isinstance(value, bool):
         raise ValueError(f"Expected a number, received {str(value).lower()}")
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
+Whole = Annotated[int, BeforeValidator(refuse_bool)]
 
 A = TypeVar("A", bound=Arguments)
 

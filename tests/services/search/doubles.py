@@ -20,7 +20,7 @@ from cinder.services.search.judging import Judge
 from cinder.services.search.list_memory import ListMemory
 from cinder.services.search.local_provider import LocalProvider
 from cinder.services.search.provider_health import ProviderHealth
-from cinder.services.search.result_reader import ResultReader
+from cinder.services.search.result_reader import ResultReader, Scraper
 from cinder.services.search.service import SearchLimits, SearchService
 from cinder.store.index_base import IndexedPage, IndexQuery
 
@@ -76,6 +76,7 @@ class MemoryIndex:
     """Finds pages by the words they share with the query."""
 
     pages: list[IndexedPage] = field(default_factory=list)
+    has_embeddings: bool = False
 
     def add(self, url: str, title: str, text: str, first_seen_at: datetime = NOW) -> None:
         page = IndexedPage(
@@ -174,6 +175,8 @@ class World:
     providers: Sequence[Provider] = ()
     index: MemoryIndex = field(default_factory=MemoryIndex)
     scraper: MemoryScraper = field(default_factory=MemoryScraper)
+    reads: Scraper | None = None
+    """What reads pages instead of the one in memory."""
     texts: MemoryTexts = field(default_factory=MemoryTexts)
     clock: Hand = field(default_factory=Hand)
     metrics: Metrics = field(default_factory=Metrics)
@@ -188,7 +191,7 @@ class World:
         return SearchService(
             providers=[*self.providers, *local],
             asker=Asker(ProviderHealth(self.clock), self.metrics),
-            judge=Judge(ResultReader(self.scraper), self.texts, self.now),
+            judge=Judge(ResultReader(self.reads or self.scraper), self.texts, self.now),
             memory=ListMemory(clock=self.clock, max_results=self.max_results),
             metrics=self.metrics,
             limits=SearchLimits(times=self.times),

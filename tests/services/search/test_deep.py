@@ -73,3 +73,15 @@ async def test_pages_that_were_read_are_asked_for_as_the_caller() -> None:
     world.scraper.pages = {"https://a.example/1": "Coals."}
     await world.open().search(asking(mode=SearchMode.DEEP))
     assert [(r.url, r.caller) for r in world.scraper.requests] == [("https://a.example/1", "owner")]
+
+
+async def test_saved_pages_alone_are_read_from_what_is_saved() -> None:
+    world = World(providers=[ListProvider("web", hits(3))])
+    world.index.add("https://saved.example/1", "Coals", "Coals.")
+    world.index.add("https://saved.example/2", "Coals", "Coals.")
+    world.texts.texts = {"https://saved.example/2": "Pots.\n\nBank coals overnight in ash."}
+    request = asking(QUERY, mode=SearchMode.DEEP, providers=("local",))
+    answer = await world.open().search(request)
+    assert [result.url[-1] for result in answer.results] == ["2", "1"]
+    assert answer.results[0].summary == "Bank coals overnight in ash."
+    assert world.scraper.requests == []

@@ -30,6 +30,11 @@ def test_of_a_long_paragraph_the_part_that_matches_is_shown() -> None:
     assert passage.startswith("…")
 
 
+def test_a_table_is_told_without_its_lines() -> None:
+    table = "| Wood | Hours |\n| --- | ---: |\n| Oak | 9 |\n| Birch | 5 |"
+    assert find_best_passage(table, "oak") == "Wood Hours Oak 9 Birch 5"
+
+
 def test_no_pages_have_no_scores() -> None:
     assert score_pages("coals", {}) == {}
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from cinder.errors import InvalidRequest, Overloaded, SearchFailed
 from cinder.model.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
 from cinder.search.base import ProviderFailed, ProviderQuery
+from cinder.services.search.gathering import ModeTimes
 from cinder.services.search.list_memory import HELD_SECONDS
+from cinder.services.search.local_provider import LocalProvider
 from cinder.services.search.query_text import MAX_QUERY_CHARS, clear_text
 from cinder.services.search.service import SearchService
 from tests.services.search.doubles import ListProvider, World, asking, hit, hits
@@ -222,6 +224,56 @@ async def test_more_is_promised_only_where_there_is_more() -> None:
     assert (len(answer.results), answer.has_more, answer.next_offset) == (9, True, 9)
 
 
+async def test_many_results_are_asked_for_several_pages_at_once() -> None:
+    provider = ListProvider("web", hits(100), page_size=5)
+    answer = await World(providers=[provider]).open().search(asking(num_results=60))
+    assert urls(answer) == [f"https://a.example/{number}" for number in range(1, 61)]
+    assert [query.page for query in provider.asked] == list(range(13))
+
+
+async def test_a_page_that_fails_among_several_leaves_no_gap() -> None:
+    provider = Stumbling(hits(60), fails_at=3)
+    search = World(providers=[provider]).open()
+    first = await search.search(asking(num_results=40))
+    assert urls(first) == [f"https://a.example/{number}" for number in range(1, 16)]
+    provider.fails_at = -1
+    second = await search.search(asking(num_results=40, offset=15))
+    assert urls(second) == [f"https://a.example/{number}" for number in range(16, 56)]
+
+
+class Stumbling:
+    """Has pages of five, and fails at one of them."""
+
+    name = "stumbling"
+
+    def __init__(self, found: list[SearchHit], fails_at: int) -> None:
+        self._found = found
+        self.fails_at = fails_at
+
+    async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
+        if query.page == self.fails_at:
+            raise ProviderFailed("A stumble")
+        return self._found[query.page * 5 : query.page * 5 + 5]
+
+
+async def test_a_balanced_search_waits_less_for_who_failed_lately() -> None:
+    slow = ListProvider("slow", gate=asyncio.Event())
+    times = dict.fromkeys(SearchMode, ModeTimes(2.5, 2.5, 2.5))
+    search = World(providers=[slow, ListProvider("web", hits(30))], times=times).open()
+    first = await search.search(asking())
+    second = await search.search(asking("other coals"))
+    assert second.search_ms < first.search_ms - 500
+
+
+async def test_a_fast_search_of_memory_first_says_nothing_of_engines_it_did_not_ask() -> None:
+    world = World()
+    world.index.add("https://saved.example/", "Coals", "About coals.")
+    world.providers = [LocalProvider(world.index), ListProvider("web", hits(3))]
+    answer = await world.open().search(asking(mode=FAST))
+    assert urls(answer) == ["https://saved.example/"]
+    assert answer.warnings == ()
+
+
 async def test_beyond_the_end_there_is_nothing_and_no_more() -> None:
     search = World(providers=[ListProvider("web", hits(4))]).open()
     answer = await search.search(asking(offset=50))
@@ -339,6 +391,23 @@ async def test_a_query_must_have_words_and_an_end(query: str) -> None:
     with pytest.raises(InvalidRequest) as refusal:
         await World().open().search(asking(query))
     assert refusal.value.problems[0].field == "query"
+
+
+@given(data=st.data())
+async def test_whatever_providers_do_no_result_is_given_twice_or_lost(data: st.DataObject) -> None:
+    mode = data.draw(st.sampled_from([FAST, BALANCED]))
+    count = data.draw(st.integers(1, 12))
+    lists = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=3))
+    providers = [
+        ListProvider(f"web{place}", hits(size)[place:], data.draw(st.integers(1, 15)))
+        for place, size in enumerate(lists)
+    ]
+    search = World(providers=providers).open()
+    found = await read_all(search, asking(mode=mode, num_results=count))
+    whole = [{each.url for each in provider.found} for provider in providers]
+    first = next((each for each in whole if each), set())
+    assert len(found) == len(set(found))
+    assert set(found) == (first if mode is FAST else set().union(*whole))
 
 
 @given(query=st.text(min_size=1, max_size=60), mode=st.sampled_from(SearchMode))

@@ -9,7 +9,8 @@ from tests.surfaces.mcp.reading import error_of, text_of
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 TOOLS = [
-    *("scrape", "cinder_scrape", "cinder_crawl", "cinder_get_crawl_status"),
+    *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
+    *("cinder_crawl", "cinder_get_crawl_status"),
     *("scrape_extract_content", "scrape_text_similarity"),
 ]
 

@@ -25,9 +25,10 @@ def describe_warnings(
 
 def _on_providers(ranked: RankedList, request: SearchRequest) -> Iterator[str]:
     web = [source for source in ranked.sources if source.provider.name != LOCAL]
+    asked = [source for source in web if source.provider.name in ranked.reports]
     if not web and LOCAL not in request.providers:
         yield _NO_PROVIDER
-    elif web and not any(source.next_page for source in web):
+    elif asked and not any(source.next_page for source in asked):
         yield _NONE_ANSWERED
 
 

@@ -15,7 +15,7 @@ from cinder.search.base import Provider, ProviderFailed, ProviderQuery
 from cinder.services.search.provider_health import ProviderHealth
 
 # A provider may send more than was asked for; nobody reads so much of it.
-MAX_HITS = 200
+MAX_HITS = 100
 
 _log: FilteringBoundLogger = structlog.get_logger()
 

@@ -1,8 +1,8 @@
 """Fusion: the lists of several providers made one, near-duplicate URLs merged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from cinder.extract.reading.terms import find_query_terms, find_terms
 from cinder.model.search import SearchHit
@@ -106,11 +106,17 @@ def _merge(found: _Found, wanted: set[str]) -> Candidate:
         title=next((title for title in titles if title), found.address.url),
         summary=max(summaries, key=lambda text: coverage(text, wanted)),
         relevance=sum(found.weights.values()),
-        published_at=next((hit.published_at for hit in found.hits if hit.published_at), None),
-        first_seen_at=next((hit.first_seen_at for hit in found.hits if hit.first_seen_at), None),
+        published_at=_first(hit.published_at for hit in found.hits),
+        first_seen_at=_first(hit.first_seen_at for hit in found.hits),
         providers=tuple(found.providers),
         texts=tuple(dict.fromkeys(f"{t} {s}" for t, s in zip(titles, summaries, strict=True))),
     )
+
+
+def _first(moments: Iterable[datetime | None]) -> datetime | None:
+    moment = next((each for each in moments if each is not None), None)
+    # One without a time zone cannot be compared with now.
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
 def _coverage_factor(candidate: Candidate, wanted: set[str], lists: int) -> float:

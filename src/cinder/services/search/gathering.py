@@ -1,6 +1,7 @@
 """Gathering: which providers are asked for which pages, in each mode, and until when."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,10 +9,17 @@ from cinder.model.search import SearchMode, SearchRequest
 from cinder.search.base import ProviderQuery
 from cinder.services.search.asking import Asked, Asker
 from cinder.services.search.expansion import expand
+from cinder.services.search.fusion import RankedHits
 from cinder.services.search.ranked_list import RankedList, Source
 
+# How long a balanced search waits for a provider that failed lately.
+_DOUBTFUL_SECONDS = 1.5
 # What a provider needs at least. In a fast search, each that comes later is left as much.
 _RESERVED_SECONDS = 0.3
+# How many pages of a provider are asked for at once where many results are wanted.
+_MOST_AHEAD = 4
+# After so many it is known that a provider has pages.
+_PROVEN_PAGES = 2
 _EXPANSION_WEIGHT = 0.5
 _FEEDBACK_HITS = 5
 
@@ -63,6 +71,8 @@ class Gathering:
     request: SearchRequest
     timing: Timing
     asker: Asker
+    needed: int
+    """How many results the list is to have."""
     failed: list[Source] = field(default_factory=list)
     """Those that failed during this request, which does not ask them again."""
 
@@ -140,23 +150,57 @@ class Gathering:
         ]
 
     async def _ask_all(self, sources: Sequence[Source], until: float) -> bool:
+        """Ask each for its next pages, all at once; whether anything was found that is new."""
+        most = self._pages_ahead(sources)
         async with asyncio.TaskGroup() as tasks:
-            asking = [tasks.create_task(self._ask(source, until)) for source in sources]
-        answers = [task.result() for task in asking]
+            asking = [
+                (
+                    source,
+                    [
+                        tasks.create_task(self._ask(source, ahead, until))
+                        for ahead in range(most if source.next_page >= _PROVEN_PAGES else 1)
+                    ],
+                )
+                for source in sources
+            ]
         # Nothing is awaited from here on: a request that is cancelled leaves no half of a page.
-        self.ranked.report(answers)
-        self.failed += [s for s, a in zip(sources, answers, strict=True) if a.hits is None]
-        taken = [source.take(asked) for source, asked in zip(sources, answers, strict=True)]
-        found = [each for each in taken if each is not None]
+        found: list[RankedHits] = []
+        used: list[Asked] = []
+        for source, pages in asking:
+            for page in pages:
+                used.append(asked := page.result())
+                if asked.hits is None:
+                    self.failed.append(source)
+                elif (taken := source.take(asked)) is not None:
+                    found.append(taken)
+                if asked.hits is None or source.is_exhausted:
+                    break  # pages after one that is missing would leave a gap
+        self.ranked.report(used)
         self.ranked.pending += found
         return bool(found)
 
-    async def _ask(self, source: Source, until: float) -> Asked:
+    def _pages_ahead(self, sources: Sequence[Source]) -> int:
+        """Return how many pages to ask for at once: what is missing, by how much pages have had."""
+        pages = sum(source.next_page for source in sources)
+        if not pages:
+            return 1
+        a_page_of_each = len(sources) * sum(source.rank for source in sources) / pages
+        missing = self.needed - len(self.ranked.results)
+        return max(1, min(_MOST_AHEAD, math.ceil(missing / max(1, a_page_of_each))))
+
+    async def _ask(self, source: Source, ahead: int, until: float) -> Asked:
         query = ProviderQuery(
             text=source.query,
             caller=self.request.caller,
-            page=source.next_page,
+            page=source.next_page + ahead,
             count=self.ranked.page_size,
             filters=self.request.filters,
         )
+        if self.request.mode is SearchMode.BALANCED:
+            until = self._less_if_doubtful(source, until)
         return await self.asker.ask(source.provider, query, until)
+
+    def _less_if_doubtful(self, source: Source, until: float) -> float:
+        if self.asker.health.is_healthy(source.provider.name):
+            return until
+        return min(until, asyncio.get_running_loop().time() + _DOUBTFUL_SECONDS)

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cinder.errors import CinderError
 from cinder.extract.reading.terms import find_query_terms
-from cinder.model.search import SearchMode, SearchRequest
+from cinder.model.search import LOCAL, SearchMode, SearchRequest
 from cinder.services.search.filtering import Sieve
 from cinder.services.search.fusion import Candidate, coverage, fuse
 from cinder.services.search.page_scoring import PageText, TextScore, score_pages
@@ -19,6 +20,8 @@ from cinder.services.search.saved_text import SavedTexts
 # How many of the first results a deep search reads at least, and at most where text is required.
 LEAST_READ, MOST_READ = 10, 30
 
+# Of one page of all providers, how many may be looked up in what is saved.
+_MOST_CHECKED = 200
 _TEXT_SHARE = 0.6
 # A summary may be as good as a page, but it is somebody else's word.
 _SUMMARY_TRUST = 0.6
@@ -51,7 +54,8 @@ class Judge:
             wanted = [each for each in wanted if not sieve.is_too_old(each)]
         undated = {each.address.id for each in wanted if sieve.is_undated(each)}
         dated = [each for each in wanted if each.address.id not in undated]
-        kept = await self._require_text(dated, sieve, ranked, request.caller)
+        lookup = _Lookup(sieve, request.caller, read_by)
+        kept = await self._require_text(dated, lookup, ranked)
         # From here on nothing is awaited: what was pending becomes results as a whole.
         ranked.pending = ranked.pending[len(taken) :]
         ranked.append(kept)
@@ -63,34 +67,59 @@ class Judge:
     ) -> dict[str, PageText]:
         most = MOST_READ if request.filters.required_text else request.num_results
         first = candidates[: min(max(LEAST_READ, most), MOST_READ)]
+        if set(request.providers) == {LOCAL}:
+            return await self._read_saved(first, request.caller)
         return await self._reader.read(first, request.caller, read_by)
 
+    async def _read_saved(
+        self, candidates: Sequence[Candidate], caller: str
+    ) -> dict[str, PageText]:
+        """Return what is saved of pages: who asks for those alone wants nothing to be fetched."""
+        pages = {}
+        for each in candidates:
+            with suppress(CinderError):  # it is judged by its summary then
+                text = await self._saved.find(each.address.given, caller)
+                if text is not None:
+                    pages[each.address.id] = PageText(markdown=text, title=each.title)
+        return pages
+
     async def _require_text(
-        self, candidates: Sequence[Candidate], sieve: Sieve, ranked: RankedList, caller: str
+        self, candidates: Sequence[Candidate], lookup: "_Lookup", ranked: RankedList
     ) -> list[Candidate]:
         """Return those that have the required text: in what was said or read of them, or kept."""
-        if not sieve.filters.required_text:
+        if not lookup.sieve.filters.required_text:
             return list(candidates)
         async with asyncio.TaskGroup() as tasks:
             checks = [
-                tasks.create_task(self._has_required(each, sieve, caller)) for each in candidates
+                tasks.create_task(self._has_required(each, lookup))
+                for each in candidates[:_MOST_CHECKED]
             ]
-        kept = [e for e, check in zip(candidates, checks, strict=True) if check.result()]
+        kept = [each for each, check in zip(candidates, checks, strict=False) if check.result()]
         left_out = {each.address.id for each in candidates} - {each.address.id for each in kept}
         read = {each.address.id for each in candidates if each.is_read}
         ranked.unread = (ranked.unread | left_out) - read
         return kept
 
-    async def _has_required(self, candidate: Candidate, sieve: Sieve, caller: str) -> bool:
-        if sieve.has_required(candidate.texts):
+    async def _has_required(self, candidate: Candidate, lookup: "_Lookup") -> bool:
+        if lookup.sieve.has_required(candidate.texts):
             return True
         if candidate.is_read:
             return False
         try:
-            text = await self._saved.find(candidate.address.given, caller)
-        except CinderError:
+            async with asyncio.timeout_at(lookup.until):
+                text = await self._saved.find(candidate.address.given, lookup.caller)
+        except (TimeoutError, CinderError):
             return False  # it counts as unread, and that is told
-        return text is not None and sieve.has_required((*candidate.texts, text))
+        return text is not None and lookup.sieve.has_required((*candidate.texts, text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What required text is looked for by, on whose behalf, and until when."""
+
+    sieve: Sieve
+    caller: str
+    until: float
 
 
 async def _by_pages(
@@ -110,9 +139,10 @@ async def _by_pages(
 
 
 def _by_page(candidate: Candidate, page: PageText, score: TextScore) -> Candidate:
+    is_nameless = candidate.title == candidate.address.url
     return replace(
         candidate,
-        title=candidate.title or page.title,
+        title=(page.title if is_nameless else "") or candidate.title,
         summary=score.passage or candidate.summary,
         relevance=(1 - _TEXT_SHARE) * candidate.relevance + _TEXT_SHARE * score.score,
         published_at=candidate.published_at or page.published_at,

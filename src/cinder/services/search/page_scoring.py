@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from cinder.extract.reading.blocks import find_blocks
+from cinder.extract.reading.blocks import BlockKind, find_blocks
 from cinder.extract.reading.inline_text import plain_text
 from cinder.extract.reading.outline import find_outline
 from cinder.extract.reading.passages import find_passages
@@ -21,6 +21,9 @@ SCORED_CHARS = 60_000
 _SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 _COVERAGE_SHARE = 0.5
 _WORD = re.compile(r"\w+")
+# What a table has between its cells, and beneath its head.
+_RULE = re.compile(r"(?m)^[ \t|:-]+$")
+_CELL_MARKS = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +65,10 @@ def find_best_passage(markdown: str, query: str) -> str:
     found = find_passages(markdown, blocks, find_outline(markdown, blocks), query)
     if not found:
         return ""
-    text = plain_text(markdown[found[0].start : found[0].end])
-    return _densest(text, find_query_terms(query))
+    text = markdown[found[0].start : found[0].end]
+    if found[0].kind is BlockKind.TABLE:
+        text = _CELL_MARKS.sub(" ", _RULE.sub("", text))
+    return _densest(plain_text(text), find_query_terms(query))
 
 
 def _weigh(texts: Mapping[str, str], wanted: set[str]) -> dict[str, float]:

@@ -103,7 +103,8 @@ class RankedList:
                 name=name,
                 milliseconds=max(each.milliseconds for each in own),
                 results=len(found),
-                error=next((each.error for each in own if each.error), None),
+                # In other words it may have failed: what was asked for it has answered.
+                error=None if any(each.hits is not None for each in own) else own[0].error,
             )
 
     def append(self, candidates: Sequence[Candidate]) -> None:

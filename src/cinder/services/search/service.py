@@ -56,11 +56,6 @@ class SearchService:
         self._times = limits.times
         self._slots = asyncio.Semaphore(limits.searches_at_once)
 
-    @property
-    def provider_names(self) -> tuple[str, ...]:
-        """Who can be asked, in order."""
-        return tuple(self._providers)
-
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """Return a page of results within the time of the request's mode.
 
@@ -175,7 +170,9 @@ class SearchService:
         if len(ranked.results) >= needed:
             return True
         async with self._turn(ranked, timing):
-            gathering = Gathering(ranked=ranked, request=request, timing=timing, asker=self._asker)
+            gathering = Gathering(
+                ranked=ranked, request=request, timing=timing, asker=self._asker, needed=needed
+            )
             if ranked.pending:
                 await self._judge.settle(ranked, request, timing.read_by)
             for _ in range(_MAX_ROUNDS):
@@ -197,7 +194,8 @@ class SearchService:
         """
         async with AsyncExitStack() as held:
             try:
-                async with asyncio.timeout_at(timing.read_by):
+                # Whoever began at the same moment may end a moment later.
+                async with asyncio.timeout_at(timing.read_by + 1):
                     await held.enter_async_context(ranked.lock)
                 async with asyncio.timeout_at(timing.latest_start):
                     await held.enter_async_context(self._slots)

@@ -18,6 +18,7 @@ from cinder.surfaces.cli.export import export
 from cinder.surfaces.cli.mcp import mcp
 from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.scrape import scrape
+from cinder.surfaces.cli.search import search
 from cinder.surfaces.cli.serve import serve
 from cinder.surfaces.cli.worker import worker
 from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, advise, exit_code
@@ -29,7 +30,7 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (scrape, batch, crawl, export, serve, worker, mcp, open_browser, doctor):
+for command in (scrape, search, batch, crawl, export, serve, worker, mcp, open_browser, doctor):
     cli.command()(command)
 cli.add_typer(cache, name="cache")
 

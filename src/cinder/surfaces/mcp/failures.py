@@ -30,6 +30,7 @@ _NEXT_STEP = {
     ErrorCode.CRAWL_EXPIRED: "Start the crawl anew with cinder_crawl.",
     ErrorCode.BATCH_NOT_FOUND: "Give the jobId that scrape returned for urls, or start a batch.",
     ErrorCode.BATCH_EXPIRED: "Start the batch anew: scrape with urls.",
+    ErrorCode.SEARCH_FAILED: "Try again later; `cinder doctor` tries each provider.",
     ErrorCode.CACHE_ERROR: (
         "Try again; scrape with forceRescrape and resultHandling returnOnly needs no database."
     ),

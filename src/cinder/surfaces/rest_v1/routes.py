@@ -1,4 +1,4 @@
-"""POST /v1/scrape: one page with what it says about itself; and the routes of jobs beside it."""
+"""POST /v1/scrape: a page and what it says of itself; the routes of searches and jobs beside it."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +15,7 @@ from cinder.surfaces.errors import HTTP_STATUS, describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
-from cinder.surfaces.rest_v1 import jobs
+from cinder.surfaces.rest_v1 import jobs, search
 
 OPERATIONS = {
     "/v1/scrape": Operation(
@@ -23,6 +23,7 @@ OPERATIONS = {
         PageArguments,
         {"url": "https://example.com/"},
     ),
+    **search.OPERATIONS,
     **jobs.OPERATIONS,
 }
 LOOKUPS = jobs.LOOKUPS
@@ -43,7 +44,11 @@ def build_routes(app: App) -> list[Route]:
         finally:
             app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
 
-    return [Route("/v1/scrape", scrape, methods=["POST"]), *jobs.build_job_routes(app)]
+    return [
+        Route("/v1/scrape", scrape, methods=["POST"]),
+        *search.build_search_routes(app),
+        *jobs.build_job_routes(app),
+    ]
 
 
 async def _scrape(app: App, given: object) -> dict[str, Json]:
