@@ -399,7 +399,7 @@ async def test_whatever_providers_do_no_result_is_given_twice_or_lost(data: st.D
     count = data.draw(st.integers(1, 12))
     lists = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=3))
     providers = [
-        ListProvider(f"web{place}", hits(size)[place:], data.draw(st.integers(1, 15)))
+        ListProvider(f"web{place}", hits(size)[place:], data.draw(st.integers(3, 15)))
         for place, size in enumerate(lists)
     ]
     search = World(providers=providers).open()
