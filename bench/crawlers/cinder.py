@@ -49,6 +49,8 @@ async def main(extent: str, *, is_fleet: bool) -> None:
                 for _ in range(WORKERS):
                     await running.enter_async_context(_run_worker(settings))
             app = await running.enter_async_context(open_app(settings, works_on_jobs=not is_fleet))
+            if not is_fleet:
+                await app.start_parsers()  # as workers do by themselves
             order = take_order(*database.processes)
             await _crawl(app, order, only_main_content=extent == "main")
             order.report_done()

@@ -404,3 +404,13 @@ async def test_without_a_slow_lane_no_more_than_the_workers_ever_run(before: set
             group.create_task(sandbox.extract(slow_page(site), ENDLESS))
     assert set(events) == {"timed_out"}
     assert max(counts) <= 1
+
+
+async def test_children_can_be_started_before_the_first_page(
+    sandbox: ExtractionSandbox, before: set[int]
+) -> None:
+    await sandbox.start_all()
+    started = children() - before
+    await sandbox.start_all()
+    assert len(started) == 2
+    assert children() - before == started

@@ -1,7 +1,7 @@
 """The composition root: builds every part from the settings, opens it, and closes it again."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -64,6 +64,8 @@ class App:
     search_providers: SearchProviders
     health: Health
     metrics: Metrics
+    start_parsers: Callable[[], Awaitable[None]]
+    """Starts the processes that parse pages of jobs, which else start with the first page."""
 
 
 @asynccontextmanager
@@ -153,6 +155,7 @@ async def open_app(
                 trials={"browser": browsers.try_out, **search_providers.trials},
             ),
             metrics=metrics,
+            start_parsers=job_sandbox.start_all,
         )
 
 

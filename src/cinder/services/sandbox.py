@@ -374,6 +374,11 @@ class ExtractionSandbox:
             await self._end(worker)
         return await self._start()
 
+    async def start_all(self) -> None:
+        """Start as many children as there may be for ordinary pages, before there are any."""
+        missing = max(0, self._spare_workers)
+        await asyncio.gather(*(self._replace_worker() for _ in range(missing)))
+
     def _begin_to_replace(self) -> None:
         """Have a child ready for the next ordinary page, in place of one that a slow job had."""
         if self._spare_workers > 0 and not self._is_closed:

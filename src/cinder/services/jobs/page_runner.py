@@ -102,8 +102,10 @@ class PageRunner:
     async def _look_after(self, session: "_Session") -> bool:
         """Keep the leases, and tell whether the job still is to be worked on."""
         started = time.monotonic()
-        await self._ledger.renew(session.claims, self._limits.lease_seconds)
-        session.looked(started)
+        if session.is_time_to_renew:
+            await self._ledger.renew(session.claims, self._limits.lease_seconds)
+            session.renewed(started)
+        session.looked()
         job = await self._ledger.find_job(session.job.id)
         return job is not None and not job.status.is_over
 
@@ -201,19 +203,25 @@ class _Session:
     _until: float = 0
     _next_lease: float = 0
     _next_look: float = 0
-    _looked_at: float = 0
+    _renewed_at: float = 0
     _is_seeded: bool = False
 
     def __post_init__(self) -> None:
         self._is_seeded = self.job.is_seeded
         self._until = time.monotonic() + self.limits.slice_seconds
         self.teller = JobEvents.of(self.job)
-        self.looked(time.monotonic())
+        self.renewed(time.monotonic())
+        self.looked()
 
     @property
     def is_stale(self) -> bool:
         """Whether the leases may have run out, as after a process was frozen: others ask now."""
-        return time.monotonic() - self._looked_at >= self.limits.lease_seconds
+        return time.monotonic() - self._renewed_at >= self.limits.lease_seconds
+
+    @property
+    def is_time_to_renew(self) -> bool:
+        """Whether so much of the leases' time is over that two more tries fit into the rest."""
+        return time.monotonic() - self._renewed_at >= self.limits.lease_seconds / 3
 
     def require_lease(self, claim: Claim) -> None:
         """Return if a page may still be asked for.
@@ -273,9 +281,12 @@ class _Session:
         """Claim nothing for some time, or until a page is done."""
         self._next_lease = time.monotonic() + seconds
 
-    def looked(self, at: float) -> None:
-        """Note when the job was looked at and its leases were renewed."""
-        self._looked_at = at
+    def renewed(self, at: float) -> None:
+        """Note when the leases were renewed."""
+        self._renewed_at = at
+
+    def looked(self) -> None:
+        """Note that the job was looked at."""
         self._next_look = time.monotonic() + self.limits.look_seconds
 
     async def wait(self) -> None:

@@ -36,7 +36,8 @@ RETURNING url
 """
 
 _COUNT_LEASED = """
-SELECT count(*) AS leased FROM webhook.frontier WHERE job_id = $1 AND state = 'leased'
+SELECT count(*) AS leased, min(lease_until) AS first_until FROM webhook.frontier
+ WHERE job_id = $1 AND state = 'leased'
 """
 
 _DUE_HOSTS = """
@@ -55,21 +56,20 @@ SELECT count(*) AS leased FROM webhook.frontier
  WHERE host = $1 AND state = 'leased' AND lease_until > $2
 """
 
-_NEXT_PAGES = """
-SELECT id FROM webhook.frontier WHERE job_id = $1 AND host = $2 AND state = 'queued'
- ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
-"""
-
 _CLAIM = """
-UPDATE webhook.frontier SET state = 'leased', fence = fence + 1, lease_until = $2
- WHERE id = ANY($1)
+UPDATE webhook.frontier SET state = 'leased', fence = fence + 1, lease_until = $4
+ WHERE id IN (
+       SELECT id FROM webhook.frontier WHERE job_id = $1 AND host = $2 AND state = 'queued'
+        ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
 RETURNING id, url, host, depth, fence, tries
 """
 
 _BOOK = "UPDATE webhook.hosts SET next_at = $2 WHERE host = $1"
 
+# A claim is named by its URL and its fence together.
 _RENEW = """
-UPDATE webhook.frontier SET lease_until = $3 WHERE id = $1 AND fence = $2 AND state = 'leased'
+UPDATE webhook.frontier SET lease_until = $3
+ WHERE id = ANY($1) AND id || ':' || fence = ANY($2) AND state = 'leased'
 """
 
 _RELEASE = """
@@ -88,8 +88,7 @@ def lease(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Proce
     rows = yield Statement(_ATTEND, (job_id, now, until))
     if not rows:
         return Lease(is_over=True)
-    yield from _take_back(job_id, limits, now, telling)
-    leased = (yield Statement(_COUNT_LEASED, (job_id,)))[0]["leased"]
+    leased = yield from _count_leased(job_id, limits, now, telling)
     room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
     if room <= 0:
         return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
@@ -105,8 +104,9 @@ def renew(claims: Collection[Claim], until: int) -> Procedure[None]:
     """Make leases last until a moment; those that were lost stay lost."""
     for job_id in sorted({claim.job_id for claim in claims}):
         yield from lock_job(job_id)
-    for claim in claims:
-        yield Statement(_RENEW, (claim.page_id, claim.fence, until))
+    ids = [claim.page_id for claim in claims]
+    names = [f"{claim.page_id}:{claim.fence}" for claim in claims]
+    yield Statement(_RENEW, (ids, names, until))
 
 
 def release(claims: Collection[Claim], *, is_try: bool) -> Procedure[None]:
@@ -126,6 +126,15 @@ def _tell_start(job_id: str, now: int, telling: Telling) -> Procedure[None]:
     begun = yield Statement(_BEGIN, (job_id, now))
     if begun:
         yield from telling.started((yield from find_job(job_id, telling.dialect)), now)
+
+
+def _count_leased(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[int]:
+    """Return how many URLs are claimed, having taken back what dead workers had claimed."""
+    row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
+    if row["first_until"] is not None and row["first_until"] <= now:
+        yield from _take_back(job_id, limits, now, telling)
+        row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
+    return int(row["leased"])
 
 
 def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[None]:
@@ -163,11 +172,10 @@ def _claim_of_host(
     count = min(room, (1 if delay else limits.host_concurrency) - busy)
     if count <= 0:
         return []
-    rows = yield Statement(_NEXT_PAGES, (job_id, name, count))
-    if not rows:
+    until = now + round(limits.seconds * 1000)
+    claimed = yield Statement(_CLAIM, (job_id, name, count, until))
+    if not claimed:
         return []
-    ids = [row["id"] for row in rows]
-    claimed = yield Statement(_CLAIM, (ids, now + round(limits.seconds * 1000)))
     yield from queue_more(job_id, Counter({name: -len(claimed)}))
     if delay:
         yield Statement(_BOOK, (name, now + delay))

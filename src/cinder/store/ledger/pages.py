@@ -79,7 +79,8 @@ def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Procedure[Adde
 def queue_more(job_id: str, queued: Counter[str]) -> Procedure[None]:
     """Count URLs of hosts that wait to be fetched; fewer where the number is negative."""
     for host, count in sorted(queued.items()):
-        yield Statement(_ADD_HOST, (host,))
+        if count > 0:  # of a host that has fewer there are some already
+            yield Statement(_ADD_HOST, (host,))
         yield Statement(_QUEUE_MORE, (job_id, host, count))
 
 

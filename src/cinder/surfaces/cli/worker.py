@@ -43,7 +43,8 @@ async def _work(settings: "Settings") -> None:
     told_to_stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
-    async with open_app(settings, works_on_jobs=True):
+    async with open_app(settings, works_on_jobs=True) as app:
+        await app.start_parsers()
         print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
         await told_to_stop.wait()
         if (task := asyncio.current_task()) is not None:
