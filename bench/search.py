@@ -21,7 +21,6 @@ from cinder.model.document import (
     VerdictKind,
 )
 from cinder.store import EntryKey, Store, open_store
-from cinder.store.index.embeddings import find_embedder
 from cinder.store.index_base import Embedder, IndexQuery
 from tests.store.postgres import PostgresServer, run_postgres
 
@@ -57,33 +56,33 @@ async def bench_search(data: Path) -> None:
     if not (folder / "docs.jsonl").exists():
         print(f"search: no Cranfield collection in {folder}; nothing is measured")
         return
-    abstracts, questions = _read_collection(folder)
+    abstracts, questions = read_collection(folder)
     pages = _compose_pages(abstracts)
     with tempfile.TemporaryDirectory() as databases, run_postgres() as server:
         root = Path(databases)
-        await _bench_ranking(root, server, abstracts, questions)
+        await bench_ranking(root, server, abstracts, questions)
         await _bench_cost(root, pages[:TIMED_PAGES])
         await _bench_speed(f"sqlite:///{root / 'speed.db'}", "SQLite", pages, questions)
         url = await asyncio.to_thread(server.create_database)
         await _bench_speed(url, "PostgreSQL", pages, questions)
 
 
-async def _bench_ranking(
-    root: Path, server: PostgresServer, abstracts: list[Abstract], questions: list[Question]
+async def bench_ranking(
+    root: Path,
+    server: PostgresServer,
+    abstracts: list[Abstract],
+    questions: list[Question],
+    embedder: Embedder | None = None,
 ) -> None:
-    embedder = find_embedder()
-    for model in (None, embedder) if embedder else (None,):
-        sqlite = f"sqlite:///{root / f'ranking-{model is not None}.db'}"
-        postgresql = await asyncio.to_thread(server.create_database)
-        for name, url, bar in (
-            ("SQLite", sqlite, BAR_SQLITE),
-            ("PostgreSQL", postgresql, BAR_POSTGRESQL),
-        ):
-            gain = await _measure_gain(url, model, abstracts, questions)
-            what = f"search, Cranfield, {name}{', with embeddings' if model else ''}"
-            print(f"{what}: nDCG@{TOP} {gain:.3f} (bar {BAR_EMBEDDINGS if model else bar})")
-    if embedder is None:
-        print("search, with embeddings: the extra cinder-web[embeddings] is not installed")
+    """Print how well each database ranks, by its words and by what an embedder makes of them."""
+    postgresql = await asyncio.to_thread(server.create_database)
+    for name, url, bar in (
+        ("SQLite", f"sqlite:///{root / 'ranking.db'}", BAR_SQLITE),
+        ("PostgreSQL", postgresql, BAR_POSTGRESQL),
+    ):
+        gain = await _measure_gain(url, embedder, abstracts, questions)
+        what = f"search, Cranfield, {name}{', with embeddings' if embedder else ''}"
+        print(f"{what}: nDCG@{TOP} {gain:.3f} (bar {BAR_EMBEDDINGS if embedder else bar})")
 
 
 async def _measure_gain(
@@ -149,7 +148,8 @@ async def _bench_speed(
     )
 
 
-def _read_collection(folder: Path) -> tuple[list[Abstract], list[Question]]:
+def read_collection(folder: Path) -> tuple[list[Abstract], list[Question]]:
+    """Return the documents and queries of the Cranfield collection."""
     lines = (folder / "docs.jsonl").read_text().splitlines()
     # Each text begins with its title, which a page has apart.
     abstracts = [

@@ -1,0 +1,1 @@
+"""The extra `embeddings`, in an environment of its own: cinder's has it not."""
