@@ -24,7 +24,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("--pages", type=int, default=500, help="to render; 0 for none")
     parser.add_argument("--kills", type=int, default=20, help="of a crawl's processes; 0 for none")
-    parser.add_argument("--indexed", type=int, default=10_000, help="pages to save while searching")
+    parser.add_argument(
+        "--indexed", type=int, default=10_000, help="pages to crawl while searching"
+    )
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()

@@ -24,6 +24,12 @@ class Outcome:
     searches: int = 0
 
 
+def page_text(number: int) -> str:
+    """Return the text of a page, with a word that no other has."""
+    words = random.Random(number).choices(WORDS, _WEIGHTS, k=_PAGE_WORDS)
+    return f"{' '.join(words)} page{number}"
+
+
 async def save_while_searching(store: Store, *, pages: int, searches_per_second: float) -> Outcome:
     """Save pages and search all the while; then look whether each page is found."""
     outcome, is_over = Outcome(), asyncio.Event()
@@ -44,10 +50,8 @@ async def save_while_searching(store: Store, *, pages: int, searches_per_second:
 
 async def _save(store: Store, numbers: range, outcome: Outcome) -> None:
     for number in numbers:
-        words = random.Random(number).choices(WORDS, _WEIGHTS, k=_PAGE_WORDS)
-        text = f"{' '.join(words)} page{number}"
         try:
-            await save_page(store, f"p{number}", text, title=f"Page {number}")
+            await save_page(store, f"p{number}", page_text(number), title=f"Page {number}")
         except CinderError as error:
             outcome.problems.append(f"page {number}: {error.code}: {error.message}")
 
