@@ -22,6 +22,9 @@ from cinder.store.index_base import Embedder, IndexedPage, IndexQuery
 from cinder.store.procedure import Procedure, Statement
 from cinder.store.timed import TimedDatabase
 
+# Searches cost the database the most, and those who save pages need its connections as well.
+_SEARCHES_AT_ONCE = 4
+
 _COUNT = "SELECT count(*) AS n FROM webhook.indexed_pages"
 
 
@@ -40,6 +43,7 @@ class StoredPageIndex:
         self._dialect = database.dialect
         self._clock = clock
         self._embedder = embedder
+        self._places = asyncio.Semaphore(_SEARCHES_AT_ONCE)
         self.full_text: FullText = Fts5() if database.dialect is SQLITE else Tsvector()
         self._finder = Finder(
             dialect=database.dialect,
@@ -56,9 +60,10 @@ class StoredPageIndex:
         """Return the pages that match best, the best first; each URL once."""
         now, bounded = self._clock(), replace(query, offset=max(0, query.offset))
         meaning = await self._read_meaning(query.text)
-        return await self._database.read(
-            "search_index", lambda: self._finder.find(bounded, meaning, now)
-        )
+        async with self._places:
+            return await self._database.read(
+                "search_index", lambda: self._finder.find(bounded, meaning, now)
+            )
 
     async def count(self) -> int:
         """Return how many pages the index holds."""
