@@ -6,6 +6,7 @@ PEERS := bench/peers
 TRAINING := training
 EMBEDDINGS := bench/embeddings
 DATA ?= ../shared/data
+TEST_PROCESSES ?= 2
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -23,8 +24,10 @@ setup-dev: $(VENV)/.installed-dev ## Install what testing and checking need as w
 run: setup ## Serve on 127.0.0.1:8000
 	$(BIN)/cinder serve
 
-test: setup-dev ## Run the tests
-	$(BIN)/python -m pytest
+# They start cinder hundreds of times: each would compile it anew where nobody keeps what is compiled.
+test: export PYTHONDONTWRITEBYTECODE =
+test: setup-dev ## Run the tests, in TEST_PROCESSES processes
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 check: setup-dev ## Check format, lint, types and import contracts
 	$(BIN)/ruff format --check .

@@ -106,7 +106,9 @@ async def test_a_profile_that_cannot_be_locked_is_told_of(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "holder", ["container-that-is-no-more-17", f"{socket.gethostname()}-{os.getpid()}", "nonsense"]
+    "holder",
+    ["container-that-is-no-more-17", f"{socket.gethostname()}-{os.getpid()}", "nonsense"],
+    ids=["another machine's", "this process", "nonsense"],
 )
 async def test_chromiums_lock_is_taken_away_when_no_browser_is_behind_it(
     tmp_path: Path, holder: str

@@ -53,7 +53,7 @@ def test_profiles_of_a_running_process_are_not_swept(tmp_path: Path) -> None:
         assert ProfileRoot(tmp_path).sweep() == []
 
 
-@pytest.mark.parametrize("pid", [1, os.getpid()])
+@pytest.mark.parametrize("pid", [1, os.getpid()], ids=["the first", "this"])
 def test_a_profile_older_than_the_process_under_its_number_is_swept(
     tmp_path: Path, pid: int
 ) -> None:

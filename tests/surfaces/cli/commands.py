@@ -2,12 +2,16 @@
 
 import asyncio
 import os
+import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+# Below those that the system hands out by itself.
+_PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,13 @@ async def finish(process: asyncio.subprocess.Process) -> Finished:
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port on which nobody listens, and that the system gives to nobody who asks for any.
+
+    It is drawn by the system's chance: the tests' own begins anew with each test, also with one
+    that runs beside this.
+    """
+    while True:
+        port = _PORTS.start + secrets.randbelow(len(_PORTS))
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
