@@ -1,15 +1,29 @@
 """What tests share: the loopback website, and cinder opened on a data directory of its own."""
 
+import signal
 from collections.abc import AsyncIterator, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
 from cinder.errors import DnsFailed
 from tests.site import Canary, Site, serve_site
+
+# How fast examples are made and tried is the machine's affair: a busy one is no failure.
+hypothesis_settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("unhurried")
+
+# Who is started in the background may have been told to ignore it, and hands that down to all
+# processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class TableResolver:

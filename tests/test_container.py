@@ -45,7 +45,7 @@ async def running(arguments: list[str], **variables: str) -> AsyncIterator[str]:
             line = (await process.stdout.readline()).decode()
         yield line
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             # The server ends by the signal itself, once it has let its requests finish.
             assert await process.wait() in (0, -signal.SIGTERM)
     finally:

@@ -13,7 +13,7 @@ from tests.crawled_site.server import FORGET, LOG, Manners
 from tests.crawled_site.visits import Visit, Visits
 
 _ROOT = Path(__file__).parent.parent.parent
-_ANSWER_SECONDS = 10
+_ANSWER_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ LEASE_SECONDS = 4.0
 HOST_CONCURRENCY = 4
 _READY_SECONDS = 60
 _ROOT = Path(__file__).parents[2]
-_ORPHANS_SECONDS = 10
+_ORPHANS_SECONDS = 30
 
 
 def worker_settings(

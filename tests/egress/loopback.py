@@ -24,7 +24,7 @@ from tests.egress.memory import MemoryResolver
 Reader = asyncio.StreamReader
 Writer = asyncio.StreamWriter
 
-WAIT_SECONDS = 10
+WAIT_SECONDS = 60
 PORTS = ("80", "443")
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 DECLINED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"

@@ -30,7 +30,7 @@ def silent_port() -> Iterator[int]:
 async def test_an_address_that_refuses_is_followed_by_the_next() -> None:
     async with open_origin(echo, host=str(SECOND)) as origin:
         target = Target("site.example", origin.port)
-        stream = await DirectDialer(timeout_seconds=5).dial(target, [FIRST, SECOND])
+        stream = await DirectDialer(timeout_seconds=30).dial(target, [FIRST, SECOND])
         await stream.write(b"hello")
         assert await stream.read() == b"hello"
         await stream.close()
@@ -39,7 +39,7 @@ async def test_an_address_that_refuses_is_followed_by_the_next() -> None:
 async def test_an_address_that_does_not_answer_leaves_time_for_the_next(silent_port: int) -> None:
     async with open_origin(echo, host=str(SECOND), port=silent_port):
         target = Target("site.example", silent_port)
-        stream = await DirectDialer(timeout_seconds=0.5).dial(target, [FIRST, SECOND])
+        stream = await DirectDialer(timeout_seconds=2).dial(target, [FIRST, SECOND])
         await stream.close()
 
 
@@ -53,7 +53,7 @@ async def test_a_failure_names_the_host_and_not_its_address() -> None:
     async with open_origin(echo) as closed:
         pass
     with pytest.raises(Refused) as caught:
-        await DirectDialer(timeout_seconds=5).dial(Target("site.example", closed.port), [FIRST])
+        await DirectDialer(timeout_seconds=30).dial(Target("site.example", closed.port), [FIRST])
     assert caught.value.refusal.code is RefusalCode.CONNECT_FAILED
     assert f"site.example:{closed.port}" in caught.value.refusal.message
     assert str(FIRST) not in caught.value.refusal.message

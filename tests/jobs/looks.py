@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 class Looks:

@@ -105,7 +105,7 @@ async def test_headers_go_to_the_pages_own_site_alone(
 
 
 async def test_a_style_sheet_that_does_not_come_is_not_waited_for(app: App, site: Site) -> None:
-    request = replace(branding(site, "/styled?sheet=/silent"), timeout_ms=4_000)
+    request = replace(branding(site, "/styled?sheet=/silent"), timeout_ms=8_000)
     outcome = await app.scrape.scrape(request)
     assert outcome.warning is not None
     assert found(outcome) == {}

@@ -69,7 +69,7 @@ async def test_closing_ends_what_still_flies() -> None:
         async with SingleFlight[None]() as flights:
             waiting = callers.create_task(_swallow_cancel(flights, work))
             await started.wait()
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 60)
 
 
 async def _set_when_idle(event: asyncio.Event) -> None:

@@ -23,7 +23,7 @@ from tests.site import Canary
 from tests.store.ledger.samples import a_page, limits
 from tests.store.samples import Clock
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 # The poll must never be what a test waits for.
 LIMITS = DeliveryLimits(poll_seconds=WAIT_SECONDS)
 FIRST_WAIT, *_ = LIMITS.retry_waits_seconds

@@ -90,7 +90,7 @@ class Pages:
         self.release.clear()
 
     async def wait_for(self, path: str) -> None:
-        async with self._asked, asyncio.timeout(10):
+        async with self._asked, asyncio.timeout(60):
             await self._asked.wait_for(lambda: self.hits[path] > 0)
 
     async def missing(self, request: Request) -> Response:

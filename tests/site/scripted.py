@@ -10,7 +10,7 @@ addEventListener('load', () => setTimeout(async () => {
   const data = await answer.json();
   document.getElementById('content').innerHTML =
     data.items.map(item => `<h2>${item.title}</h2><p>${item.text}</p>`).join('');
-}, 300));
+}, new URLSearchParams(location.search).get('after') ?? 300));
 </script>"""
 
 LATE_DATA = {"items": [{"title": f"Story {n}", "text": _TEXT} for n in range(3)]}

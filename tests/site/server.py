@@ -72,14 +72,14 @@ def serve_site(certificate: Path | None = None) -> Iterator[Site]:
         target=loop.run_until_complete, args=(server.serve(sockets=[listener]),)
     )
     thread.start()
-    assert server.ready.wait(10)
+    assert server.ready.wait(60)
     try:
         scheme = "https" if certificate else "http"
         yield Site(scheme, listener.getsockname()[1], pages, loop)
     finally:
         loop.call_soon_threadsafe(pages.release.set)
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         listener.close()
         loop.close()
 

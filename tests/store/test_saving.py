@@ -151,7 +151,7 @@ async def test_accesses_are_written_while_the_store_is_open(store_url: str) -> N
     async with open_store(store_url, pool_size=1, observe=observe, clock=Clock()) as store:
         await store.save(a_document(), a_key())
         await store.find("key")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await written.wait()
 
 

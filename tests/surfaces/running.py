@@ -56,7 +56,7 @@ async def run_server(
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             lines = [(await process.stdout.readline()).decode() for _ in range(4)]
         yield RunningServer(process, "".join(lines))
     finally:

@@ -14,7 +14,7 @@ async def connect(server: RunningServer) -> tuple[asyncio.StreamReader, asyncio.
 
 
 async def test_a_head_beyond_the_limit_is_refused(tmp_path: Path) -> None:
-    async with run_server(tmp_path / "data") as server, asyncio.timeout(30):
+    async with run_server(tmp_path / "data") as server, asyncio.timeout(60):
         reader, writer = await connect(server)
         writer.write(START + b"X-Long: " + b"a" * (2 * 1024 * 1024))
         assert (await reader.readline()).startswith(b"HTTP/1.1 400")
@@ -25,7 +25,7 @@ async def test_a_head_beyond_the_limit_is_refused(tmp_path: Path) -> None:
 
 async def test_a_head_that_never_ends_is_given_up(tmp_path: Path) -> None:
     variables = {"CINDER_SERVER__HEAD_TIMEOUT_SECONDS": "0.5"}
-    async with run_server(tmp_path / "data", **variables) as server, asyncio.timeout(30):
+    async with run_server(tmp_path / "data", **variables) as server, asyncio.timeout(60):
         reader, writer = await connect(server)
         writer.write(START)
         assert await _read_to_end(reader) == b""
@@ -33,7 +33,7 @@ async def test_a_head_that_never_ends_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_heads_and_bodies_that_come_in_pieces_are_served(tmp_path: Path) -> None:
-    async with run_server(tmp_path / "data") as server, asyncio.timeout(30):
+    async with run_server(tmp_path / "data") as server, asyncio.timeout(60):
         reader, writer = await connect(server)
         for _ in range(3):
             for piece in (START, b"X-A: 1\r\n", b"\r\n"):

@@ -21,6 +21,6 @@ async def test_a_caller_who_leaves_frees_the_place_for_another(tmp_path: Path, s
         leaving.write(head.encode() + body)
         await site.asked("/silent")
         leaving.close()
-        async with server.client() as client, asyncio.timeout(30):
+        async with server.client() as client, asyncio.timeout(60):
             answer = await client.post("/v1/scrape", json={"url": site.url("/article")})
         assert answer.json()["title"] == "Ember care"

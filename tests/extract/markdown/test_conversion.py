@@ -77,7 +77,9 @@ def test_long_runs_of_backticks_take_linear_time() -> None:
         to_markdown(html)
         return process_time() - begin
 
-    assert seconds(80_000) < 12 * max(seconds(20_000), 0.01)
+    # The best of some tries: others may be at work on the machine.
+    short, long = (min(seconds(count) for _ in range(3)) for count in (20_000, 80_000))
+    assert long < 12 * max(short, 0.01)
 
 
 @pytest.mark.parametrize(

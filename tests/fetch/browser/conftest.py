@@ -87,15 +87,16 @@ def served() -> Iterator[Site]:
         yield running
 
 
-def _clear_memory(site: Site) -> None:
+def clear_memory(site: Site) -> None:
+    """Let a website be as if nobody had visited it."""
     # On the site's own loop, where what the test before let go is still being let go.
-    asyncio.run_coroutine_threadsafe(site.pages.forget(), site.loop).result(10)
+    asyncio.run_coroutine_threadsafe(site.pages.forget(), site.loop).result(60)
 
 
 @pytest.fixture
 def website(served: Site) -> Iterator[Site]:
     """A website that nobody has visited yet."""
-    _clear_memory(served)
+    clear_memory(served)
     yield served
     served.release()
 
@@ -109,7 +110,7 @@ def served_elsewhere() -> Iterator[Site]:
 @pytest.fixture
 def elsewhere(served_elsewhere: Site) -> Site:
     """Another site: its origin is `http://other.test` with a port of its own."""
-    _clear_memory(served_elsewhere)
+    clear_memory(served_elsewhere)
     return served_elsewhere
 
 

@@ -26,7 +26,7 @@ from tests.conftest import TableResolver
 from tests.egress.loopback import Origin, Reader, Writer, open_origin
 from tests.site import Canary
 
-WAIT_SECONDS = 20
+WAIT_SECONDS = 60
 _WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 

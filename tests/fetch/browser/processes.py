@@ -11,9 +11,14 @@ import psutil
 _STEP_SECONDS = 0.02
 
 
+# Other tests' databases start and end processes whenever they like.
+_DATABASES = frozenset(("postgres", "rm"))
+
+
 def descendants() -> set[int]:
     """All processes that come from this one, those included that ended and were not reaped."""
-    return {process.pid for process in psutil.Process().children(recursive=True)}
+    found = psutil.Process().children(recursive=True)
+    return {process.pid for process in found if _name(process) not in _DATABASES}
 
 
 def open_files() -> set[str]:
@@ -78,6 +83,13 @@ def reap_orphans() -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
 def _arguments(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
@@ -85,7 +97,7 @@ def _arguments(process: psutil.Process) -> list[str]:
         return []
 
 
-async def until(holds: Callable[[], object], *, seconds: float = 15) -> None:
+async def until(holds: Callable[[], object], *, seconds: float = 60) -> None:
     """Wait until something holds that only the kernel knows of."""
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - the kernel sets no event

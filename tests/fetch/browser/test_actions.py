@@ -105,7 +105,7 @@ async def test_a_consent_pop_up_is_left_to_the_actions_that_are_about_it(visitor
 
 
 async def test_a_click_is_one_that_the_page_sees(visitor: Visitor) -> None:
-    assert await logged(visitor, click("#more"), wait(150)) == (
+    assert await logged(visitor, click("#more"), wait(1000)) == (
         '<ul id="log"><li>more came</li></ul>'
     )
 
@@ -167,7 +167,8 @@ async def test_a_file_in_a_new_window_is_left_alone(visitor: Visitor) -> None:
 async def test_a_click_that_loads_no_page_does_not_wait_for_one(
     visitor: Visitor, selector: str, path: str
 ) -> None:
-    async with asyncio.timeout(5):
+    # Far from the time that it waits for a page that is to come.
+    async with asyncio.timeout(20):
         page = await visitor.visit("/links", actions=[click(selector)])
     assert page.final_url == visitor.site.url(path)
     assert "another page" not in page.actions[0].message
@@ -430,8 +431,8 @@ async def test_a_script_that_leads_to_another_page_is_followed(visitor: Visitor)
 
 
 async def test_a_script_that_leaves_before_it_ends_fails_or_is_followed(visitor: Visitor) -> None:
-    script = "location = '/article'; await new Promise(resolve => setTimeout(resolve, 5000))"
-    async with asyncio.timeout(4):
+    script = "location = '/article'; await new Promise(resolve => setTimeout(resolve, 60000))"
+    async with asyncio.timeout(25):
         error = await refusal(visitor, "/form", run(script))
     assert error.message.startswith("actions[0] (executeJavascript) could not be done: ")
 

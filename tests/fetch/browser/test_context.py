@@ -17,9 +17,13 @@ from tests.site import Site
 CALLER = Purpose(caller="owner")
 
 
+# One browser: a second starts where the first has not been cleared up in time for the next page.
+ONE = {"worker_pool_max_size_per_process": 1}
+
+
 @pytest.fixture
 async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
-    async with open_runtime(browser_settings(tmp_path)) as opened:
+    async with open_runtime(browser_settings(tmp_path, **ONE)) as opened:
         yield opened
 
 
@@ -90,7 +94,7 @@ async def test_a_page_that_keeps_its_process_busy_takes_its_context_with_it(
 
 
 async def test_a_context_is_made_anew_after_its_last_page(tmp_path: Path) -> None:
-    async with open_runtime(browser_settings(tmp_path, context_max_pages=2)) as runtime:
+    async with open_runtime(browser_settings(tmp_path, **ONE, context_max_pages=2)) as runtime:
         contexts = [await current_context(runtime) for _ in range(4)]
     assert contexts[0] is contexts[1]
     assert contexts[1] is not contexts[2]

@@ -34,7 +34,7 @@ async def a_browser(profile: Path, *, full: bool = False) -> AsyncIterator[Brows
     finally:
         process.kill()
         process.connection.close()
-        assert await process.wait_ended(5)
+        assert await process.wait_ended(30)
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -52,13 +52,13 @@ async def test_a_browser_that_was_ended_leaves_no_process_and_no_open_file(
 async def test_a_browser_ends_by_itself_when_its_pipe_is_closed(tmp_path: Path) -> None:
     async with a_browser(tmp_path) as process:
         process.connection.close()
-        assert await process.wait_ended(5)
+        assert await process.wait_ended(30)
 
 
 async def test_the_end_of_the_main_process_is_the_end_of_the_connection(tmp_path: Path) -> None:
     async with a_browser(tmp_path) as process:
         os.kill(process.pid, signal.SIGKILL)
-        await asyncio.wait_for(process.connection.closed, 5)
+        await asyncio.wait_for(process.connection.closed, 30)
         with pytest.raises(ConnectionClosed):
             await process.connection.browser.send("Browser.getVersion")
 

@@ -30,7 +30,7 @@ async def tab(browsers: BrowserParts) -> AsyncIterator[Tab]:
 
 async def go(tab: Tab, url: str) -> None:
     await tab.navigate(url)
-    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=10))
+    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=60))
 
 
 @in_browser
@@ -71,7 +71,7 @@ async def test_what_loads_no_page_leaves_the_tab_where_it_is(
     page_id = tab.page_id
     await tab.session.send("Runtime.evaluate", expression=script)
     await tab.evaluate("new Promise(resolve => setTimeout(resolve, 100))")
-    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=2))
+    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=30))
     assert (tab.page_id, tab.is_leaving) == (page_id, False)
 
 
@@ -116,7 +116,7 @@ async def test_a_script_whose_page_goes_away_fails(tab: Tab, website: Site) -> N
     await go(tab, website.url("/article"))
     with pytest.raises(ScriptFailed):
         await tab.evaluate("location = '/form'; new Promise(() => {})")
-    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=10))
+    assert await wait_for_load(tab, WaitPolicy(navigate_timeout_seconds=60))
     assert await tab.evaluate("document.title") == "Form"
 
 
@@ -145,7 +145,7 @@ async def test_two_pages_that_begin_at_one_moment_do_not_hide_the_first(
     spoken: tuple[Tab, IO[bytes], IO[bytes]],
 ) -> None:
     tab, told, says = spoken
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         tasks.create_task(tab.navigate("http://site.test/"))
         command = json.loads((await asyncio.to_thread(told.read, 10_000)).rstrip(b"\0"))
         answer = {"id": command["id"], "sessionId": "S", "result": {"loaderId": "first"}}

@@ -66,7 +66,7 @@ def test_a_page_that_could_not_be_looked_at_is_never_stable() -> None:
 @in_browser
 async def test_content_that_arrives_late_is_waited_for(visitor: Visitor) -> None:
     patient = replace(visitor, parts=waiting(visitor.parts, network_idle_seconds=1.0))
-    page = await patient.visit("/late")
+    page = await patient.visit("/late?after=50")
     assert page.body.decode().count("<h2>Story") == len(LATE_DATA["items"])
 
 
@@ -81,7 +81,7 @@ async def test_a_page_that_never_stops_changing_is_read_after_the_maximum(
 @in_browser
 async def test_text_is_not_watched_when_smart_wait_is_off(visitor: Visitor) -> None:
     hasty = replace(visitor, parts=waiting(visitor.parts, smart_wait=False))
-    page = await hasty.visit("/late")
+    page = await hasty.visit("/late?after=60000")
     assert b"Story" not in page.body
 
 
@@ -100,7 +100,7 @@ async def test_a_fixed_wait_lasts_as_long_as_it_says_and_replaces_the_smart_one(
 async def test_a_page_that_never_finishes_loading_is_read_with_a_warning(
     visitor: Visitor, website: Site
 ) -> None:
-    hasty = replace(visitor, parts=waiting(visitor.parts, navigate_timeout_seconds=0.5))
+    hasty = replace(visitor, parts=waiting(visitor.parts, navigate_timeout_seconds=2.5))
     page = await hasty.visit("/hangs")
     assert website.hits("/silent") == 1
     assert b"<p>What has come so far</p>" in page.body
@@ -109,7 +109,7 @@ async def test_a_page_that_never_finishes_loading_is_read_with_a_warning(
 
 @in_browser
 async def test_a_frame_that_never_loads_leaves_the_page_readable(visitor: Visitor) -> None:
-    hasty = replace(visitor, parts=waiting(visitor.parts, navigate_timeout_seconds=0.5))
+    hasty = replace(visitor, parts=waiting(visitor.parts, navigate_timeout_seconds=2.5))
     page = await hasty.visit("/hanging-frame")
     assert b"<p>Around the frame</p>" in page.body
 

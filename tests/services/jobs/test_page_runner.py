@@ -53,7 +53,7 @@ class Operations:
 
     async def wait_for(self, name: str) -> None:
         before = self.counts.get(name, 0)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while self.counts.get(name, 0) == before:
                 self._event.clear()
                 await self._event.wait()
@@ -122,7 +122,7 @@ async def run_to_the_end(runner: PageRunner, job: Job, clock: Clock) -> None:
 async def look(runner: PageRunner, job: Job) -> float | CacheFailed | None:
     """Attend a job once; return what came of it, a database that failed included."""
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await runner.attend(job.id)
     except CacheFailed as error:
         return error
@@ -332,7 +332,7 @@ async def test_single_scrapes_do_not_wait_for_the_pages_of_jobs(
     async with open_app(settings, resolver=resolver, works_on_jobs=True) as app:
         started = await app.jobs.start_batch(urls, STATIC)
         await site.asked("/silent")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             for number in range(5):
                 url = site.url(f"/numbered?n={number}")
                 outcome = await app.scrape.scrape(replace(STATIC, url=url))

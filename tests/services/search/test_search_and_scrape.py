@@ -36,7 +36,7 @@ async def test_a_page_that_takes_too_long_is_left_behind() -> None:
     world = World(providers=[ListProvider("web", hits(2))])
     world.scraper.pages = dict.fromkeys(URLS, "Coals.")
     world.scraper.gates = {URLS[0]: asyncio.Event()}
-    found = await opened(world).run(asking(num_results=2), Mode.SMART, seconds=0.2)
+    found = await opened(world).run(asking(num_results=2), Mode.SMART, seconds=1)
     assert found.pages[0].error is not None
     assert found.pages[0].error.code == "SCRAPE_TIMEOUT"
     assert found.pages[1].outcome is not None

@@ -56,13 +56,13 @@ async def open_browser(
 async def is_open(process: asyncio.subprocess.Process) -> None:
     """Wait until the command says that the window is there."""
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while b"Log in where you need to" not in (line := await process.stdout.readline()):
             assert line, "it ended"
 
 
 async def finish(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         output, errors = await process.communicate()
     return process.returncode, (output + errors).decode()
 
@@ -151,7 +151,7 @@ async def test_a_window_that_nobody_closes_is_closed_in_the_end(
 async def test_a_first_page_that_does_not_load_is_told_of(tmp_path: Path, display: Display) -> None:
     async with open_browser(tmp_path / "data", "http://10.1.2.3/", display) as process:
         assert process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             lines = [(await process.stdout.readline()).decode() for _ in range(3)]
         process.send_signal(signal.SIGINT)
         await finish(process)

@@ -24,7 +24,7 @@ async def test_the_server_prints_where_it_listens_and_its_token(tmp_path: Path) 
 async def test_a_told_stop_is_a_clean_one(tmp_path: Path) -> None:
     async with run_server(tmp_path / "data") as server:
         server.process.terminate()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await server.process.wait()
     with sqlite3.connect(tmp_path / "data" / "cinder.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -57,7 +57,7 @@ def test_stdio_answers_and_ends_with_its_input(tmp_path: Path) -> None:
                 answer = json.loads(running.stdout.readline())
                 assert (answer["jsonrpc"], answer["id"]) == ("2.0", message["id"])
         running.stdin.close()
-        assert running.wait(20) == 0
+        assert running.wait(60) == 0
 
 
 def test_interrupt_ends_the_server_while_it_waits(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_interrupt_ends_the_server_while_it_waits(tmp_path: Path) -> None:
         running.stdin.flush()
         running.stdout.readline()
         running.send_signal(signal.SIGINT)
-        assert running.wait(10) == -signal.SIGINT
+        assert running.wait(60) == -signal.SIGINT
 
 
 def test_start_loads_no_web_framework_and_no_database_toolkit() -> None:

@@ -58,7 +58,7 @@ async def test_progress_arrives_over_http_while_a_tool_waits(
         waiting = tasks.create_task(
             client.call_tool("cinder_get_crawl_status", looking, progress_callback=note)
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await is_told.wait()
         site.release()
         status = await waiting

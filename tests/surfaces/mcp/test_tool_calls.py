@@ -68,6 +68,6 @@ async def test_cancelled_call_is_cancelled_inside_the_tool(app: App) -> None:
             calling = tasks.create_task(client.call_tool("broken", arguments))
             await started.wait()
             calling.cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await ended.wait()
     assert app.metrics.render().count(b'command="broken"') == 0

@@ -72,7 +72,7 @@ async def test_whoever_waits_is_told_how_far_it_is(connect: Connect, site: Site)
         calling = tasks.create_task(
             client.call_tool("cinder_get_crawl_status", arguments, progress_callback=note)
         )
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await twice.wait()
         site.release()
         result = await calling
