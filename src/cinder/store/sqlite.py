@@ -25,6 +25,8 @@ BUSY_SECONDS = 30
 IN_PLACE_BYTES = 64 * 1024
 WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
+# A search goes through some megabytes of the index, more than SQLite keeps in memory by itself.
+READER_CACHE_KIB = 8 * 1024
 
 _URL_PREFIX = "sqlite:///"
 _ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
@@ -148,6 +150,7 @@ class SqliteDatabase:
         connection = connect(self._path)
         self._connections.append(connection)
         connection.execute("PRAGMA query_only = ON")
+        connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
         return connection
 
     @contextmanager

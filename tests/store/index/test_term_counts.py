@@ -29,42 +29,52 @@ def run(procedure: Procedure[RankingPlan], counts: dict[str, int]) -> tuple[Rank
 def test_few_pages_are_ranked_by_all_terms_without_counting() -> None:
     wanted = parse_query("rare usual common")
     plan, asked = run(TermCounts(Fts5()).plan(wanted, NOW), {"pages": MAX_CHOSEN})
-    assert plan == RankingPlan(wanted=wanted, choosing=wanted.terms)
+    assert plan == RankingPlan(wanted=wanted)
     assert asked == ["pages"]
 
 
 @pytest.mark.parametrize("full_text", [Fts5(), Tsvector()])
-def test_many_pages_are_chosen_by_the_rarest_terms(full_text: FullText) -> None:
+def test_many_pages_are_chosen_and_ranked_without_common_terms(full_text: FullText) -> None:
     wanted = parse_query("frequent common rare usual")
     plan, _ = run(TermCounts(full_text).plan(wanted, NOW), COUNTS)
-    assert plan.choosing == (("rare",), ("usual",))
-    assert plan.most == 10_000
     assert plan.wanted.terms == (("frequent",), ("rare",), ("usual",))
+    assert plan.choice is not None
+    assert plan.choice.rarer == (("rare",),)
+    assert plan.choice.commoner == (("usual",), ("frequent",))
+    assert plan.choice.most is None
     assert plan.weights[("rare",)] > plan.weights[("usual",)] > plan.weights[("frequent",)] > 0
 
 
-def test_a_common_term_by_itself_is_kept() -> None:
+def test_a_common_term_by_itself_is_kept_for_the_newest_pages() -> None:
     wanted = parse_query("common")
     plan, _ = run(TermCounts(Fts5()).plan(wanted, NOW), COUNTS)
     assert plan.wanted == wanted
-    assert plan.choosing == wanted.terms
-
-
-def test_a_term_that_no_page_had_yet_is_looked_for_with_another() -> None:
-    counts = TermCounts(Fts5())
-    plan, _ = run(counts.plan(parse_query("new frequent"), NOW), COUNTS | {"new": 0})
-    assert plan.choosing == (("new",), ("frequent",))
+    assert plan.choice is not None
+    assert (plan.choice.rarer, plan.choice.most) == (wanted.terms, 10_000)
 
 
 def test_phrases_are_rare_enough_by_themselves() -> None:
     wanted = parse_query('"rare thing" common')
     plan, _ = run(TermCounts(Fts5()).plan(wanted, NOW), COUNTS)
-    assert plan.wanted == wanted
-    assert plan.choosing == wanted.terms
+    assert (plan.wanted, plan.choice) == (wanted, None)
 
 
-def test_counts_are_remembered_for_a_minute() -> None:
+def test_counts_are_remembered_for_some_minutes() -> None:
     counts, wanted = TermCounts(Tsvector()), parse_query("rare")
     assert run(counts.plan(wanted, NOW), COUNTS)[1] == ["pages", "rare"]
     assert run(counts.plan(wanted, NOW + timedelta(seconds=59)), COUNTS)[1] == []
-    assert run(counts.plan(wanted, NOW + timedelta(seconds=61)), COUNTS)[1] == ["pages", "rare"]
+    assert run(counts.plan(wanted, NOW + timedelta(seconds=61)), COUNTS)[1] == ["pages"]
+    later = NOW + timedelta(minutes=11)
+    assert run(counts.plan(wanted, later), COUNTS)[1] == ["pages", "rare"]
+
+
+def test_terms_are_counted_again_when_pages_have_become_many_more() -> None:
+    counts, wanted = TermCounts(Tsvector()), parse_query("rare")
+    before, _ = run(counts.plan(wanted, NOW), COUNTS)
+    grown = COUNTS | {"pages": COUNTS["pages"] * 6 // 5}
+    plan, asked = run(counts.plan(wanted, NOW + timedelta(seconds=61)), grown)
+    assert asked == ["pages"]
+    # The share of the pages that have it is taken to be the same.
+    assert plan.weights[("rare",)] == pytest.approx(before.weights[("rare",)], abs=0.01)
+    grown = COUNTS | {"pages": COUNTS["pages"] * 2}
+    assert run(counts.plan(wanted, NOW + timedelta(seconds=122)), grown)[1] == ["pages", "rare"]

@@ -1,5 +1,6 @@
 """Finding: which pages match a query best, and what is told of each."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,13 +29,22 @@ _GROUP = 50
 _RECENCY = (
     "(1 + 0.1 / (1 + ABS({now} - COALESCE(p.published_at, p.first_seen_at)) / 15552000000.0))"
 )
+_MAX_RECENCY = 1.1
+# Most answers are short: of the pages that match, only the best by their words are looked up.
+_BEST_BY_WORDS = 200
+_SHORT = 50
 
-_RANK = """{prelude}
-SELECT p.id, p.content, p.vector, {score} * {recency} AS score
-  FROM webhook.page_words CROSS JOIN webhook.indexed_pages p
- WHERE {match} AND p.id = {page_id} AND {conditions}
- ORDER BY score DESC, p.id LIMIT {limit}
+_RANK = """
+WITH {prelude} found AS ({found})
+SELECT p.id, p.content, p.vector, found.score * {recency} AS score, {least} AS least
+  FROM found CROSS JOIN webhook.indexed_pages p
+ WHERE p.id = found.id AND {conditions}
+ ORDER BY 4 DESC, p.id LIMIT {limit}
 """
+
+_BEST = "{found} ORDER BY score DESC LIMIT {best}"
+# What those that are not looked up have at most.
+_LEAST = "(SELECT CASE WHEN count(*) < {best} THEN 0 ELSE min(found.score) END FROM found)"
 
 _DESCRIBE = """
 SELECT p.id, p.title, p.published_at, p.first_seen_at, v.url, v.place, v.saved_at, page_words.text
@@ -64,30 +74,63 @@ class Finder:
             return []
         plan = yield from self.counts.plan(wanted, now)
         end = query.offset + query.limit
-        rows = yield from self._rank(plan, query, end, now)
+        # Filters and meanings may leave little of a narrow choice.
+        is_narrow = meaning is None and query.filters == SearchFilters()
+        rank = self._rank_narrowly if is_narrow else self._rank
+        rows = yield from rank(plan, query, end, now)
         # However many were ranked, the same are compared: else the parts of an answer would differ.
-        compared = len(_without_duplicates(rows[:MAX_COMPARED]))
+        compared = len(_without_duplicates(rows[:MAX_COMPARED])) if meaning else 0
         ranked = order_by_meaning(_without_duplicates(rows), meaning, compared)
         if query.filters.required_text:
             ranked = yield from self._with_texts(ranked, query.filters.required_text, end)
         return (yield from self._describe(ranked[query.offset : end], wanted.scored))
 
-    def _rank(
+    def _rank_narrowly(
         self, plan: RankingPlan, query: IndexQuery, end: int, now: datetime
+    ) -> Procedure[Sequence[Row]]:
+        """Return the best pages of a narrow choice, and where they are too few, others after."""
+        if end <= _SHORT:
+            rows = yield self._ranking(plan, query, 2 * _SHORT, now, best=_BEST_BY_WORDS)
+            # One that was not looked up may be so recent that it belongs before the others.
+            rows = [row for row in rows if row["score"] > row["least"] * _MAX_RECENCY]
+            if len(_without_duplicates(rows)) >= end:
+                return rows
+        rows = yield from self._rank(plan, query, end, now, is_narrow=True)
+        if plan.choice is None or len(_without_duplicates(rows)) >= end:
+            return rows
+        return [*rows, *(yield from self._rank(plan, query, end, now))]
+
+    def _rank(
+        self,
+        plan: RankingPlan,
+        query: IndexQuery,
+        end: int,
+        now: datetime,
+        *,
+        is_narrow: bool = False,
     ) -> Procedure[Sequence[Row]]:
         """Return the best pages, as many as are needed: each more of them costs."""
         few = MAX_COMPARED if end <= MAX_COMPARED and not query.filters.required_text else None
         for limit in (few, MAX_RANKED) if few else (MAX_RANKED,):
-            rows = yield self._ranking(plan, query, limit, now)
+            rows = yield self._ranking(plan, query, limit, now, is_narrow=is_narrow)
             if len(rows) < limit or len(_without_duplicates(rows)) >= end:
                 break
         return rows
 
     def _ranking(
-        self, plan: RankingPlan, query: IndexQuery, limit: int, now: datetime
+        self,
+        plan: RankingPlan,
+        query: IndexQuery,
+        limit: int,
+        now: datetime,
+        *,
+        best: int | None = None,
+        is_narrow: bool = False,
     ) -> Statement:
+        """Return what ranks pages: those chosen, or the best so many of them by their words."""
         parameters = Parameters()
-        parts = self.full_text.rank(plan, parameters)
+        is_narrow = is_narrow or best is not None
+        prelude, found = self.full_text.rank(plan, parameters, is_narrow=is_narrow)
         moment = to_milliseconds(now)
         conditions = [
             f"p.expires_at > {parameters.add(self.dialect.pack_moment(now))}",
@@ -95,9 +138,10 @@ class Finder:
             *_filters(query.filters, moment, parameters),
         ]
         sql = _RANK.format(
-            **parts._asdict(),
+            prelude=prelude,
+            found=_BEST.format(found=found, best=best) if best else found,
             recency=_RECENCY.format(now=f"CAST({parameters.add(moment)} AS BIGINT)"),
-            page_id=self.full_text.page_id,
+            least=_LEAST.format(best=best) if best else "0",
             conditions=" AND ".join(conditions),
             limit=parameters.add(limit),
         )
@@ -164,11 +208,15 @@ def _site(domain: str) -> str:
 
 
 def _without_duplicates(rows: Sequence[Row]) -> list[Ranked]:
-    """Return the pages in order, of those with the same words only the first."""
+    """Return the pages in order, of those with the same words only the first.
+
+    None has a higher score than one before it.
+    """
     first: dict[int, Ranked] = {}
+    lowest = math.inf
     for row in rows:
-        page = Ranked(row["id"], float(row["score"]), row["vector"])
-        first.setdefault(row["content"], page)
+        lowest = min(lowest, float(row["score"]))
+        first.setdefault(row["content"], Ranked(row["id"], lowest, row["vector"]))
     return list(first.values())
 
 

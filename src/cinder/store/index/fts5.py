@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cinder.store.index.full_text import Parameters, Ranking, RankingPlan
+from cinder.store.index.full_text import Choice, Parameters, Ranking, RankingPlan
 from cinder.store.index.queries import Phrase, Wanted
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import space_out
@@ -14,12 +14,12 @@ _COUNT = """
 SELECT count(*) AS n FROM (SELECT 1 FROM webhook.page_words WHERE page_words MATCH $1 LIMIT $2)
 """
 
-# The plus keeps SQLite from looking each of them up for itself.
-_CHOSEN = """
-AND +page_words.rowid IN (
-    SELECT rowid FROM webhook.page_words WHERE page_words MATCH {chosen}
-     ORDER BY rowid DESC LIMIT {most})
+_FIND = """
+SELECT rowid AS id, -bm25(page_words, 3.0, 1.0) AS score
+  FROM webhook.page_words WHERE page_words MATCH {expression}
 """
+
+_FIND_NEWEST = f"SELECT id, score FROM ({_FIND} ORDER BY rowid DESC LIMIT {{most}})"  # noqa: S608
 
 
 class Fts5:
@@ -40,22 +40,49 @@ class Fts5:
         """Return what counts, as `n`, the pages that have a phrase, up to a number."""
         return Statement(_COUNT, (_quote(phrase), most))
 
-    def rank(self, plan: RankingPlan, parameters: Parameters) -> Ranking:
-        """Return how pages are ranked by a plan."""
-        wanted = plan.wanted
-        match = f"page_words MATCH {parameters.add(_expression(wanted, wanted.scored))}"
-        if plan.most is not None:
-            chosen, most = parameters.add(_any(plan.choosing)), parameters.add(plan.most)
-            match += _CHOSEN.format(chosen=chosen, most=most)
-        return Ranking("", "-bm25(page_words, 3.0, 1.0)", match)
+    def rank(
+        self,
+        plan: RankingPlan,
+        parameters: Parameters,
+        *,
+        is_narrow: bool,  # noqa: ARG002 - a term that is asked for again would count again
+    ) -> Ranking:
+        """Return how pages are ranked by a plan; its choice is as narrow as can be."""
+        choice = plan.choice
+        if choice is None:
+            expression = _expression(plan.wanted, _any(plan.wanted.scored))
+            return Ranking("", _FIND.format(expression=parameters.add(expression)))
+        finds = [
+            _find(_expression(plan.wanted, chosen), choice.most, parameters)
+            for chosen in _alternatives(choice)
+        ]
+        return Ranking("", " UNION ALL ".join(finds))
 
 
-def _expression(wanted: Wanted, scored: Sequence[Phrase]) -> str:
-    """Return FTS5's words for pages with any of some phrases, all that must be, none that must not.
+def _alternatives(choice: Choice) -> list[str]:
+    """Return the expressions of which a page must match one.
+
+    They are asked one by one: a term that stands twice in an expression counts twice for BM25.
+    A page that matches both is found twice, and better by the one with all of its terms.
+    """
+    together = [f"({_any(group)})" for group in (choice.rarer, choice.commoner) if group]
+    alone = [_any(choice.alone)] if choice.alone else []
+    return ([" AND ".join(together)] if together else []) + alone
+
+
+def _find(expression: str, most: int | None, parameters: Parameters) -> str:
+    name = parameters.add(expression)
+    if most is None:
+        return _FIND.format(expression=name)
+    return _FIND_NEWEST.format(expression=name, most=parameters.add(most))
+
+
+def _expression(wanted: Wanted, chosen: str) -> str:
+    """Return FTS5's words for pages that match, have all that must be and none that must not.
 
     Every word stands in quotes and is made of letters and digits, so none is an operator.
     """
-    parts = [f"({_any(scored)})", *(_quote(phrase) for phrase in wanted.phrases)]
+    parts = [f"({chosen})", *(_quote(phrase) for phrase in wanted.phrases)]
     expression = " AND ".join(parts)
     return f"({expression}) NOT ({_any(wanted.excluded)})" if wanted.excluded else expression
 

@@ -22,15 +22,31 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which pages are ranked where there are many."""
+
+    expected: float
+    """About how many of them these are."""
+    share: float
+    """Which share of all pages a narrow choice has, at most."""
+    alone: tuple[Phrase, ...] = ()
+    """Terms so rare that a page which has one of them is ranked, whatever else it has."""
+    rarer: tuple[Phrase, ...] = ()
+    """Any other page must have one of these terms,"""
+    commoner: tuple[Phrase, ...] = ()
+    """and one of these, unless there are none."""
+    most: int | None = None
+    """How many pages may be chosen, the newest first; None where there are no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RankingPlan:
     """How the pages for a query are chosen and ranked."""
 
     wanted: Wanted
     """What they are ranked by, and must have or lack."""
-    choosing: tuple[Phrase, ...]
-    """Of the terms, those of which a page must have one; all of them where pages are few."""
-    most: int | None = None
-    """How many pages may be chosen by them, the newest first; None where pages are few."""
+    choice: Choice | None = None
+    """Which of them are ranked; None where pages are few, and all are that have any term."""
     weights: Mapping[Phrase, float] = field(default_factory=dict)
     """How much each says, for a database that does not know it."""
 
@@ -39,11 +55,9 @@ class Ranking(NamedTuple):
     """A database's parts of the statement that ranks."""
 
     prelude: str
-    """What stands before it."""
-    score: str
-    """How well a page matches."""
-    match: str
-    """The condition on `page_words` that chooses pages."""
+    """The queries that it begins with, each with a comma behind it."""
+    found: str
+    """The query for the pages that match, as `id`, and how well, as `score`."""
 
 
 class FullText(Protocol):
@@ -71,6 +85,6 @@ class FullText(Protocol):
         """Return what counts, as `n`, the pages that have a phrase, up to a number."""
         ...
 
-    def rank(self, plan: RankingPlan, parameters: Parameters) -> Ranking:
-        """Return how pages are ranked by a plan."""
+    def rank(self, plan: RankingPlan, parameters: Parameters, *, is_narrow: bool) -> Ranking:
+        """Return how pages are ranked by a plan; by a narrow choice only those that are best."""
         ...

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from cinder.store.index.full_text import Parameters, Ranking, RankingPlan
-from cinder.store.index.queries import Phrase, Wanted
+from cinder.store.index.queries import Phrase
+from cinder.store.index.quorum import MAX_TERMS, find_quorum, spell_quorum
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import fold, split_words
 from cinder.store.procedure import Statement
@@ -29,8 +30,9 @@ _SCORE = """
    FROM term, (SELECT page_words.words || ''::tsvector AS words OFFSET 0) AS unpacked)
 """
 
-_MATCH = """
-page_words.id IN (
+_FIND = """
+SELECT page_words.id, {score} AS score FROM webhook.page_words
+ WHERE page_words.id IN (
     SELECT webhook.pages_with(to_tsquery('webhook.cinder_words', {query}), {most}))
 """
 
@@ -53,18 +55,19 @@ class Tsvector:
         """Return what counts, as `n`, the pages that have a phrase, up to a number."""
         return Statement(_COUNT, (_quote(phrase), most))
 
-    def rank(self, plan: RankingPlan, parameters: Parameters) -> Ranking:
-        """Return how pages are ranked by a plan."""
+    def rank(self, plan: RankingPlan, parameters: Parameters, *, is_narrow: bool) -> Ranking:
+        """Return how pages are ranked by a plan; by a narrow choice only those that are best."""
         scored = plan.wanted.scored
         terms = parameters.add([_quote(phrase) for phrase in scored])
         weights = parameters.add([plan.weights[phrase] for phrase in scored])
         prelude = f"""
-WITH term AS MATERIALIZED (
+term AS MATERIALIZED (
     SELECT to_tsquery('webhook.cinder_words', given.words) AS query, given.weight
-      FROM unnest(CAST({terms} AS text[]), CAST({weights} AS float8[])) AS given(words, weight))
+      FROM unnest(CAST({terms} AS text[]), CAST({weights} AS float8[])) AS given(words, weight)),
 """  # noqa: S608 - names of parameters
-        query = parameters.add(_expression(plan.wanted, plan.choosing))
-        return Ranking(prelude, _SCORE, _MATCH.format(query=query, most=parameters.add(plan.most)))
+        query = parameters.add(_expression(plan, is_narrow=is_narrow))
+        most = parameters.add(plan.choice.most if plan.choice else None)
+        return Ranking(prelude, _FIND.format(score=_SCORE, query=query, most=most))
 
 
 def _arguments(page_id: int, page: PageText) -> tuple[int, str, str, str]:
@@ -75,16 +78,42 @@ def _fold_words(text: str) -> str:
     return " ".join(split_words(fold(text)))
 
 
-def _expression(wanted: Wanted, choosing: Sequence[Phrase]) -> str:
-    """Return a tsquery for pages with any of some phrases, all that must be, none that must not.
+def _expression(plan: RankingPlan, *, is_narrow: bool) -> str:
+    """Return a tsquery for pages that are chosen, have all that must be and none that must not.
 
     Every word stands in quotes and is made of letters and digits, so none is an operator.
     """
-    parts = [_quote(phrase) for phrase in wanted.phrases]
-    if not parts:
-        parts = [f"({' | '.join(_quote(phrase) for phrase in choosing)})"]
-    parts += [f"!({_quote(phrase)})" for phrase in wanted.excluded]
+    parts = [_quote(phrase) for phrase in plan.wanted.phrases] or [
+        _chosen(plan, is_narrow=is_narrow)
+    ]
+    parts += [f"!({_quote(phrase)})" for phrase in plan.wanted.excluded]
     return " & ".join(parts)
+
+
+def _chosen(plan: RankingPlan, *, is_narrow: bool) -> str:
+    choice = plan.choice
+    if choice is None:
+        return _any(plan.wanted.terms)
+    if is_narrow:
+        return _quorum(plan, choice.share)
+    together = " & ".join(_any(group) for group in (choice.rarer, choice.commoner) if group)
+    alone = [_any(choice.alone)] if choice.alone else []
+    return f"({' | '.join(([together] if together else []) + alone)})"
+
+
+def _quorum(plan: RankingPlan, share: float) -> str:
+    """Return a tsquery for a share of the pages, those whose terms say the most together.
+
+    Finding them takes the index little; to read the words of each takes long.
+    """
+    heaviest = sorted(plan.wanted.terms, key=lambda term: plan.weights[term], reverse=True)
+    terms = [(_quote(term), plan.weights[term]) for term in heaviest[:MAX_TERMS]]
+    enough = find_quorum([weight for _, weight in terms], share)
+    return spell_quorum(terms, enough) or _any(plan.wanted.terms)
+
+
+def _any(phrases: Sequence[Phrase]) -> str:
+    return f"({' | '.join(_quote(phrase) for phrase in phrases)})"
 
 
 def _quote(phrase: Phrase) -> str:
