@@ -3,7 +3,7 @@
     CinderError
     ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
     ├── Unauthorized          UNAUTHORIZED         no token, or a wrong one
-    ├── Forbidden             FORBIDDEN            addressed by a name that is not its own
+    ├── Forbidden             FORBIDDEN            not with this token, or not by this name
     ├── Unsupported           UNSUPPORTED          understood, but this installation cannot do it
     ├── EgressBlocked         EGRESS_BLOCKED       the address policy refuses the target
     ├── DnsFailed             DNS_ERROR            the target's name does not resolve
@@ -15,6 +15,7 @@
     ├── BrowserUnavailable    BROWSER_UNAVAILABLE  no browser is there, or none starts
     ├── ProfileLocked         PROFILE_LOCKED       another process uses the browser profile
     ├── Overloaded            OVERLOADED           too much at once; try again later
+    ├── RateLimited           RATE_LIMITED         the caller has had his share; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
     ├── BatchNotFound         BATCH_NOT_FOUND      there is no batch of this id
@@ -222,6 +223,17 @@ class Overloaded(CinderError):
     """More is asked for at once than the server takes; try again later."""
 
     code = ErrorCode.OVERLOADED
+
+
+@dataclass
+class RateLimited(CinderError):
+    """More was asked for than one caller may have; try again later."""
+
+    code = ErrorCode.RATE_LIMITED
+
+    retry_after_seconds: int | None = field(default=None, kw_only=True)
+
+    __hash__ = Exception.__hash__
 
 
 class BatchNotFound(CinderError):

@@ -32,6 +32,7 @@ from cinder.metrics import Metrics
 from cinder.model.request import ProxyTier
 from cinder.model.url import host_and_port
 from cinder.services.archive import Archive
+from cinder.services.callers import Callers
 from cinder.services.expiry import expire_forever
 from cinder.services.export import Exporter
 from cinder.services.health import Health
@@ -52,6 +53,7 @@ class App:
     """The use cases of a running cinder, for the surfaces to call."""
 
     settings: Settings
+    callers: Callers
     scrape: ScrapeService
     jobs: JobControl
     webhooks: Webhooks
@@ -104,10 +106,12 @@ async def open_app(
         job_sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
+        callers = Callers(store.tokens)
         scrape, job_scrape = [
             await parts.enter_async_context(
                 ScrapeService(
                     store=store,
+                    callers=callers,
                     ladder=ladder,
                     sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
                     metrics=metrics,
@@ -134,6 +138,7 @@ async def open_app(
         text_tools = TextTools(sandbox)
         yield App(
             settings=settings,
+            callers=callers,
             scrape=scrape,
             jobs=jobs.control,
             webhooks=jobs.webhooks,

@@ -13,12 +13,13 @@ from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
 from cinder.extract.options import ExtractOptions
-from cinder.fetch.base import FetchTask
+from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.ladder import AttemptLog, Ladder
 from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, media_type, safe_type
 from cinder.fetch.plan import Step, check_mode
 from cinder.fetch.verdicts.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
+from cinder.model.caller import CallerPolicy
 from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import (
     Document,
@@ -36,6 +37,7 @@ from cinder.model.saved import SavedDocument
 from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.branding import BrandReader
 from cinder.services.cache_key import cache_key, content_key, describe_options
+from cinder.services.callers import Callers, may_fetch_from, require_domain
 from cinder.services.change_tracking import ChangeTracker, is_comparable
 from cinder.services.pdf_documents import (
     is_pdf_to_parse,
@@ -109,13 +111,14 @@ class ScrapeService:
         self,
         *,
         store: Store,
+        callers: Callers,
         ladder: Ladder,
         sandboxes: Sandboxes,
         metrics: Metrics,
         defaults: ContentDefaults,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
+        self._callers = callers
         self._ladder = ladder
         self._sandbox = sandboxes.pages
         self._pdf_sandbox = sandboxes.pdfs
@@ -124,7 +127,6 @@ class ScrapeService:
         self._metrics = metrics
         self._defaults = defaults
         self._defaults_described = defaults.describe()
-        self._clock = clock
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
         # Of the flights under way: kept alive by those who fly and those who wait.
         self._logs: WeakValueDictionary[Hashable, AttemptLog] = WeakValueDictionary()
@@ -143,8 +145,12 @@ class ScrapeService:
             CinderError: it could not be had; with diagnostics where anything was tried.
         """
         require_supported(request)
+        visit = _Visit(await self._callers.permit(request))
         key = cache_key(request, self._defaults_described)
-        flight = (key, request.result_handling, request.timeout_ms, request.cache)
+        flight = (
+            *(key, request.result_handling, request.timeout_ms, request.cache),
+            visit.policy.domains,
+        )
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
         joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
         log = joined or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
@@ -155,9 +161,9 @@ class ScrapeService:
                 kept = await self._find(request, key)
                 if kept is not None and self._is_fresh(kept, request):
                     origin = "cache"
-                    return self._answer_from_cache(kept, request)
-                work = partial(self._scrape_web, request, key, kept, log)
-                return _for_caller(await self._fly(flight, work), request)
+                    return visit.check(self._answer_from_cache(kept, request))
+                work = partial(self._scrape_web, request, key, kept, log, visit)
+                return visit.check(_for_caller(await self._fly(flight, work), request))
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
 
@@ -176,15 +182,15 @@ class ScrapeService:
             CinderError: it could not be had, and nothing was written down.
         """
         require_supported(request)
+        visit = _Visit(await self._callers.permit(request), settle, may_land)
         key = cache_key(request, self._defaults_described)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
             kept = await self._find(request, key)
             if kept is not None and self._is_fresh(kept, request):
-                outcome = self._answer_from_cache(kept, request)
+                outcome = visit.check(self._answer_from_cache(kept, request))
             else:
-                job = _JobPage(settle, may_land)
-                found = await self._scrape_web(request, key, kept, log, job)
+                found = await self._scrape_web(request, key, kept, log, visit)
                 outcome = _for_caller(found, request)
         if not outcome.is_settled:
             await self._store.ledger.settle(settle(outcome), outcome.saved)
@@ -219,7 +225,7 @@ class ScrapeService:
         return self._age_ms(kept.document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
-        return round((self._clock() - document.scraped_at).total_seconds() * 1000)
+        return round((datetime.now(UTC) - document.scraped_at).total_seconds() * 1000)
 
     def _answer_from_cache(self, kept: SavedDocument, request: ScrapeRequest) -> ScrapeOutcome:
         return ScrapeOutcome(
@@ -235,25 +241,26 @@ class ScrapeService:
         key: str,
         stale: SavedDocument | None,
         log: AttemptLog,
-        job: "_JobPage | None" = None,
+        visit: "_Visit",
     ) -> ScrapeOutcome:
-        with _explaining(request, log):
+        with _explaining(request, log), visit.explaining_refusal():
+            await self._callers.spend_page(request.caller, visit.policy)
             started = time.monotonic()
             stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
-            task = _fetch_task(request, stale)
-            if job is not None:
-                task = replace(task, may_land=job.may_land)
+            task = replace(_fetch_task(request, stale), may_land=visit.landing_check)
             page = await self._ladder.fetch(task, log)
             if stale is not None and _is_confirmed(stale.document, page):
                 change = await self._track(stale.document, request)
                 answer = await self._answer_revalidated(stale, request, log)
                 return replace(answer, change=change)
+            # Redirects are judged on the way, but not those that a browser follows.
+            require_domain(visit.policy, page.final_url)
             document = await self._make_document(page, request, started)
             change = await self._track(document, request)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
-            settlement = job.settle(outcome) if job is not None else None
+            settlement = visit.settle(outcome) if visit.settle is not None else None
             document, saved = await self._keep(document, request, key, settlement)
             return replace(
                 outcome, document=document, saved=saved, is_settled=settlement is not None
@@ -290,7 +297,7 @@ class ScrapeService:
             source=page.source,
             strategy=page.strategy,
             content_type=PDF_TYPE if is_parsed else mime or page.content_type or "text/html",
-            scraped_at=self._clock(),
+            scraped_at=datetime.now(UTC),
             load_time_ms=round((time.monotonic() - started) * 1000),
             content=_with_warnings(
                 content or Extraction(),
@@ -337,7 +344,7 @@ class ScrapeService:
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
     ) -> ScrapeOutcome:
-        now = self._clock()
+        now = datetime.now(UTC)
         current = replace(stale, document=replace(stale.document, scraped_at=now))
         if request.result_handling is not ResultHandling.RETURN_ONLY:
             expires_at = now + self._defaults.retention
@@ -384,11 +391,41 @@ def require_supported(request: ScrapeRequest) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _JobPage:
-    """What a job wants of a page's scrape."""
+class _Visit:
+    """On whose behalf a page is scraped: how far his token goes, and what his job wants."""
 
-    settle: Settle
-    may_land: Callable[[str], bool] | None
+    policy: CallerPolicy
+    settle: Settle | None = None
+    may_land: Callable[[str], bool] | None = None
+
+    @property
+    def landing_check(self) -> Callable[[str], bool] | None:
+        """Tells where redirects may lead; None where they may lead anywhere."""
+        if not self.policy.domains:
+            return self.may_land
+        return self._may_land
+
+    def _may_land(self, url: str) -> bool:
+        is_wanted = self.may_land is None or self.may_land(url)
+        return is_wanted and may_fetch_from(self.policy, url)
+
+    def check(self, outcome: ScrapeOutcome) -> ScrapeOutcome:
+        """Return an outcome, if the token goes as far as where the page came from.
+
+        Raises:
+            Forbidden: it does not.
+        """
+        require_domain(self.policy, outcome.document.final_url)
+        return outcome
+
+    @contextmanager
+    def explaining_refusal(self) -> Iterator[None]:
+        """Say so where it was the token that a redirect was refused for."""
+        try:
+            yield
+        except RedirectRefused as refused:
+            require_domain(self.policy, refused.target)
+            raise
 
 
 def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:

@@ -10,6 +10,7 @@ from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing
 from cinder.store.index_base import PageIndex
 from cinder.store.ledger_base import Ledger, Settlement
 from cinder.store.outbox_base import Outbox
+from cinder.store.token_base import TokenStore
 
 # Called after each database operation with its name and the seconds it took.
 QueryObserver = Callable[[str, float], None]
@@ -85,6 +86,11 @@ class Store(Protocol):
     @property
     def index(self) -> PageIndex:
         """The pages in the same database, to be found by their words."""
+        ...
+
+    @property
+    def tokens(self) -> TokenStore:
+        """The tokens of callers."""
         ...
 
     async def save(

@@ -33,6 +33,7 @@ from cinder.store.ledger.job_outbox import JobOutbox
 from cinder.store.ledger_base import Settlement
 from cinder.store.migration import require_current
 from cinder.store.procedure import Procedure
+from cinder.store.tokens import StoredTokens
 
 T = TypeVar("T")
 
@@ -65,6 +66,7 @@ class DocumentStore:
         self._ledger = JobLedger(database, observe=observe, clock=clock)
         self._outbox = JobOutbox(database, observe=observe, clock=clock)
         self._index = StoredPageIndex(database, observe=observe, clock=clock, embedder=embedder)
+        self._tokens = StoredTokens(database, observe=observe, clock=clock)
         self._access = AccessCounts()
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
@@ -134,6 +136,11 @@ class DocumentStore:
     def index(self) -> StoredPageIndex:
         """The pages in the same database, to be found by their words."""
         return self._index
+
+    @property
+    def tokens(self) -> StoredTokens:
+        """The tokens of callers."""
+        return self._tokens
 
     async def save(
         self, document: Document, key: EntryKey, settlement: Settlement | None = None

@@ -48,6 +48,7 @@ def build_metadata(dialect: str) -> MetaData:
     _hosts(metadata)
     _outbox(metadata)
     _schedules(metadata)
+    _token_pages(metadata, _tokens(metadata))
     pages = _indexed_pages(metadata, versions)
     if dialect == "postgresql":
         _page_words(metadata, pages)
@@ -298,6 +299,34 @@ def _schedules(metadata: MetaData) -> Table:
         Column("next_at", BigInteger, nullable=False),
         Column("spec", _BODY, nullable=False),
         Index("idx_schedules_next_at", "next_at"),
+    )
+
+
+def _tokens(metadata: MetaData) -> Table:
+    """Tokens that callers send. Times are milliseconds; of the secret only a hash is kept."""
+    return Table(
+        "tokens",
+        metadata,
+        Column("id", Text, primary_key=True),
+        Column("name", Text, nullable=False),
+        Column("secret_hash", Text, nullable=False),
+        Column("scopes", Text, nullable=False),
+        Column("policy", Text, nullable=False),
+        Column("created_at", BigInteger, nullable=False),
+        Column("last_used_at", BigInteger),
+        UniqueConstraint("name", name="tokens_name_unique"),
+        UniqueConstraint("secret_hash", name="tokens_secret_hash_unique"),
+    )
+
+
+def _token_pages(metadata: MetaData, tokens: Table) -> None:
+    """How many pages each token has had fetched on a day (UTC), written as `2026-01-31`."""
+    Table(
+        "token_pages",
+        metadata,
+        Column("token_id", Text, ForeignKey(tokens.c.id, ondelete="CASCADE"), primary_key=True),
+        Column("day", Text, primary_key=True),
+        Column("pages", BigInteger, nullable=False),
     )
 
 

@@ -6,7 +6,7 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.errors import CinderError, FieldProblem, InvalidRequest, RateLimited
 from cinder.model.document import Json
 from cinder.surfaces.errors import HTTP_STATUS, RETRY_AFTER, describe_error
 
@@ -57,7 +57,19 @@ def json_response(
     return Response(to_json(content), status, sent, "application/json")
 
 
+def failed_response(error: CinderError, content: Mapping[str, Json]) -> Response:
+    """Return an answer that tells of an error, with its status and when to come back."""
+    return json_response(content, HTTP_STATUS[error.code], _retry_after(error))
+
+
+def _retry_after(error: CinderError) -> dict[str, str]:
+    seconds = error.retry_after_seconds if isinstance(error, RateLimited) else None
+    return {} if seconds is None else {"Retry-After": str(seconds)}
+
+
 def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error where no route of its own can say it."""
     content: dict[str, Json] = {"success": False, "error": describe_error(error)}
-    return json_response(content, HTTP_STATUS[error.code], headers)
+    return json_response(
+        content, HTTP_STATUS[error.code], {**_retry_after(error), **(headers or {})}
+    )

@@ -11,8 +11,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cinder.errors import ContentTooLarge, Forbidden, Overloaded, Unauthorized
+from cinder.errors import CinderError, ContentTooLarge, Forbidden, Overloaded, Unauthorized
+from cinder.model.caller import THE_OWNER, Caller
+from cinder.services.callers import Callers
 from cinder.surfaces.answers import error_response
+from cinder.surfaces.caller import put_caller
 
 SESSION_COOKIE = "cinder_session"
 POLICY_VIOLATION = 1008
@@ -23,8 +26,11 @@ OPEN_PATHS = frozenset({"/healthz", "/login"})
 _PEOPLE_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
 
 
+_NOBODY = Caller(id="", scopes=frozenset())
+
+
 class Tokens:
-    """Knows the one token, and the session that stands for it in a browser."""
+    """Knows the owner's token, the session that stands for it in a browser, and other callers'."""
 
     def __init__(self, token: str | None) -> None:
         self.are_required = token is not None
@@ -39,16 +45,23 @@ class Tokens:
         """Whether this is the token."""
         return hmac.compare_digest(given.encode(), self._token)
 
-    def admits(self, request: Request) -> bool:
-        """Whether a request may pass."""
+    async def admit(self, request: Request) -> Caller | None:
+        """Return who sent a request; None where it may not pass."""
         path: str = request.scope["path"]
-        if not self.are_required or path in OPEN_PATHS:
-            return True
+        if not self.are_required:
+            return THE_OWNER
+        if path in OPEN_PATHS:
+            return _NOBODY
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.matches(given.strip()):
-            return True
+        if scheme.lower() == "bearer":
+            return await self._identify(given.strip(), request.app.state.callers)
         is_for_people = request.method == "GET" and is_for_people_path(path)
-        return is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, ""))
+        if is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, "")):
+            return THE_OWNER
+        return None
+
+    async def _identify(self, secret: str, callers: Callers) -> Caller | None:
+        return THE_OWNER if self.matches(secret) else await callers.identify(secret)
 
     def _is_session(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.session.encode())
@@ -86,9 +99,17 @@ class Gate:
         request = Request(scope)
         if not self._tokens.are_required and not self._is_addressed_by_us(request):
             await error_response(Forbidden())(scope, receive, send)
-        elif not self._tokens.admits(request):
+            return
+        try:
+            caller = await self._tokens.admit(request)
+        except CinderError as error:  # the database that knows the tokens is away
+            await error_response(error)(scope, receive, send)
+            return
+        if caller is None:
             await _refuse(request)(scope, receive, send)
-        elif _content_length(request.headers) > self._max_request_bytes:
+            return
+        put_caller(request, caller)
+        if _content_length(request.headers) > self._max_request_bytes:
             await self._too_large()(scope, receive, send)
         else:
             await self._serve_bounded(scope, receive, send)

@@ -19,9 +19,12 @@ from starlette.routing import Route
 from cinder import __version__
 from cinder.app import App
 from cinder.config import Settings
+from cinder.errors import Forbidden
+from cinder.model.caller import Scope
 from cinder.model.document import Json
 from cinder.surfaces import openapi
-from cinder.surfaces.answers import json_response
+from cinder.surfaces.answers import error_response, json_response
+from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
 from cinder.surfaces.login import login_routes
@@ -60,6 +63,7 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
     @asynccontextmanager
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
         async with opening as app, open_http(app) as mcp:
+            api.state.callers = app.callers
             operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),
@@ -134,8 +138,12 @@ def _operations(app: App) -> APIRouter:
         return json_response(content, 200 if is_ready else 503)
 
     @router.get("/metrics")
-    async def metrics() -> Response:
+    async def metrics(request: Request) -> Response:
         """Return counters and timers in the Prometheus text format."""
+        try:
+            caller_for(request, Scope.ADMIN)
+        except Forbidden as error:
+            return error_response(error)
         return Response(app.metrics.render(), media_type="text/plain; version=0.0.4")
 
     return router

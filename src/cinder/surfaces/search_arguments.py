@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from cinder.model.domains import read_domain
 from cinder.model.request import Mode
 from cinder.model.search import MAX_RESULTS, SearchFilters, SearchMode, SearchRequest
-from cinder.services.search.domains import read_domain
 from cinder.services.search.query_text import MAX_QUERY_CHARS, clear_text, comparable
 from cinder.services.search.search_and_scrape import MAX_PAGES
 from cinder.surfaces.arguments import Arguments, Whole, refuse_bool

@@ -7,9 +7,13 @@ import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cinder.app import App
 from cinder.config import ServerSettings
+from cinder.model.caller import THE_OWNER
+from cinder.surfaces.caller import put_caller
 from cinder.surfaces.mcp.streamable_http import open_http, transport_security
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Era
@@ -21,10 +25,20 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 HEADERS = {"accept": "application/json, text/event-stream"}
 
 
+def by_the_owner(endpoint: ASGIApp) -> ASGIApp:
+    """Stand in for the gate, which says who sends a request."""
+
+    async def sent(scope: Scope, receive: Receive, send: Send) -> None:
+        put_caller(Request(scope), THE_OWNER)
+        await endpoint(scope, receive, send)
+
+    return sent
+
+
 @asynccontextmanager
 async def http_client(app: App) -> AsyncIterator[httpx2.AsyncClient]:
     async with open_http(app) as endpoint:
-        transport = httpx2.ASGITransport(app=endpoint)
+        transport = httpx2.ASGITransport(app=by_the_owner(endpoint))
         async with httpx2.AsyncClient(transport=transport, headers=HEADERS) as client:
             yield client
 

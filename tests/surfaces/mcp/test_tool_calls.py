@@ -7,6 +7,7 @@ from mcp.client import Client
 from structlog.testing import capture_logs
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.tool import Tool
@@ -14,12 +15,14 @@ from cinder.surfaces.mcp.tools.text_tools import SimilarityOutput, TextsArgument
 from tests.surfaces.mcp.reading import error_of
 
 
-async def break_down(_app: App, _arguments: TextsArguments) -> types.CallToolResult:
+async def break_down(
+    _app: App, _arguments: TextsArguments, _caller: Caller
+) -> types.CallToolResult:
     raise RuntimeError("the secret is 42")
 
 
 def make_tool(
-    run: Callable[[App, TextsArguments], Awaitable[types.CallToolResult]], **changes: Any
+    run: Callable[[App, TextsArguments, Caller], Awaitable[types.CallToolResult]], **changes: Any
 ) -> Tool[TextsArguments]:
     return Tool(
         name="broken",
@@ -29,6 +32,7 @@ def make_tool(
         parameters={"text_a": Parameter(), "text_b": Parameter()},
         output=SimilarityOutput,
         annotations=types.ToolAnnotations(),
+        scope=Scope.READ,
         run=run,
         **changes,
     )
@@ -54,7 +58,7 @@ async def test_tool_may_say_failures_in_the_shape_of_its_answers(app: App) -> No
 async def test_cancelled_call_is_cancelled_inside_the_tool(app: App) -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
-    async def hang(_app: App, _arguments: TextsArguments) -> types.CallToolResult:
+    async def hang(_app: App, _arguments: TextsArguments, _caller: Caller) -> types.CallToolResult:
         started.set()
         try:
             await asyncio.Event().wait()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from cinder.model.domains import is_within
 from cinder.model.search import SearchFilters
-from cinder.services.search.domains import is_within
 from cinder.services.search.fusion import Candidate
 from cinder.services.search.query_text import comparable
 

@@ -20,6 +20,7 @@ from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.scrape import scrape
 from cinder.surfaces.cli.search import search
 from cinder.surfaces.cli.serve import serve
+from cinder.surfaces.cli.token import token
 from cinder.surfaces.cli.worker import worker
 from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, advise, exit_code
 
@@ -33,6 +34,7 @@ cli = typer.Typer(
 for command in (scrape, search, batch, crawl, export, serve, worker, mcp, open_browser, doctor):
     cli.command()(command)
 cli.add_typer(cache, name="cache")
+cli.add_typer(token, name="token")
 
 
 def _show_version(value: bool) -> None:

@@ -5,9 +5,11 @@ import json
 import mcp_types as types
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.model.job import JobKind
-from cinder.model.request import OWNER, Format
+from cinder.model.request import Format
+from cinder.surfaces.caller import require_scope
 from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.size_limit import body_chars
@@ -20,14 +22,16 @@ def is_about_batch(arguments: ScrapeArguments) -> bool:
 
 
 async def batch_result(
-    app: App, arguments: ScrapeArguments, wanted: Format
+    app: App, arguments: ScrapeArguments, wanted: Format, caller: Caller
 ) -> types.CallToolResult:
     """Do what a call asks of a batch.
 
     Raises:
         CinderError: it cannot be done, or there is no such batch.
     """
-    data = await _answer(app, arguments, wanted)
+    is_look = arguments.command in (Command.STATUS, Command.ERRORS)
+    owner = require_scope(caller, Scope.READ if is_look else Scope.CRAWL)
+    data = await _answer(app, arguments, wanted, owner)
     facts = {name: value for name, value in data.items() if name != "message"}
     # The text alone is all that some clients show: it has the data as well.
     text = f"{data['message']}\n{json.dumps(facts, ensure_ascii=False)}"
@@ -37,14 +41,16 @@ async def batch_result(
     )
 
 
-async def _answer(app: App, arguments: ScrapeArguments, wanted: Format) -> dict[str, Json]:
-    answers = JobAnswers(app.jobs, app.archive, OWNER)
+async def _answer(
+    app: App, arguments: ScrapeArguments, wanted: Format, caller: str
+) -> dict[str, Json]:
+    answers = JobAnswers(app.jobs, app.archive, caller)
     job_id, server = arguments.job_id or "", app.settings.server
     part = arguments.part(body_chars(server), server.result_max_chars_ceiling)
     match arguments.command:
         case Command.START:
             urls, key = arguments.urls or [], arguments.idempotency_key
-            request = arguments.to_batch_request(caller=OWNER, default_formats=(wanted,))
+            request = arguments.to_batch_request(caller=caller, default_formats=(wanted,))
             return describe_batch_start(await app.jobs.start_batch(urls, request, key), urls)
         case Command.STATUS:
             with_content = arguments.include_content

@@ -7,10 +7,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from cinder.errors import CinderError
-from cinder.model.request import OWNER
+from cinder.model.caller import Scope
 from cinder.model.saved import SavedBody, SavedListing
 from cinder.services.archive import Archive
 from cinder.services.excerpt import Window, take_excerpt
+from cinder.surfaces.caller import require_scope
+from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.content import note_annotations
 
 PAGE_SIZE = 100
@@ -34,13 +36,14 @@ class Resources:
         self._max_chars = max_chars
 
     async def list_saved(
-        self, _context: ServerRequestContext, params: types.PaginatedRequestParams | None
+        self, context: ServerRequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """List saved pages, newest first."""
         before_id = _read_cursor(params.cursor if params else None)
         # One more than a page holds tells whether another follows.
         try:
-            found = await self._archive.list_saved(OWNER, before_id=before_id, limit=PAGE_SIZE + 1)
+            caller = require_scope(caller_in(context), Scope.READ)
+            found = await self._archive.list_saved(caller, before_id=before_id, limit=PAGE_SIZE + 1)
         except CinderError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
         page = found[:PAGE_SIZE]
@@ -56,7 +59,7 @@ class Resources:
         return types.ListResourceTemplatesResult(resource_templates=[TEMPLATE])
 
     async def read(
-        self, _context: ServerRequestContext, params: types.ReadResourceRequestParams
+        self, context: ServerRequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return a saved body whole.
 
@@ -64,7 +67,8 @@ class Resources:
             MCPError: there is none under this URI, or it is not a URI of this kind.
         """
         try:
-            body = await self._archive.read(params.uri, OWNER)
+            caller = require_scope(caller_in(context), Scope.READ)
+            body = await self._archive.read(params.uri, caller)
         except ValueError as error:
             raise _not_found(params.uri, str(error)) from None
         except CinderError as error:

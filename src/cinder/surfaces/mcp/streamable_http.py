@@ -4,12 +4,16 @@ import ipaddress
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cinder.app import App
 from cinder.config import ServerSettings
+from cinder.surfaces.caller import caller_of
 from cinder.surfaces.mcp.server import build_server
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -25,7 +29,21 @@ async def open_http(app: App) -> AsyncIterator[ASGIApp]:
         max_request_body_size=server.max_request_bytes,
     )
     async with sessions.run():
-        yield sessions.asgi_app
+        yield _BoundToCallers(sessions.asgi_app)
+
+
+class _BoundToCallers:
+    """The endpoint for callers that the gate knows: a session is theirs whose token opened it."""
+
+    def __init__(self, endpoint: ASGIApp) -> None:
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        caller = caller_of(Request(scope))
+        # The SDK compares these; the secret itself it need not know.
+        user = AuthenticatedUser(AccessToken(token="", client_id=caller.id, scopes=[]))
+        await self._endpoint({**scope, "user": user}, receive, send)
 
 
 def transport_security(server: ServerSettings) -> TransportSecuritySettings:

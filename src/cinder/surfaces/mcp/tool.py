@@ -8,6 +8,7 @@ import mcp_types as types
 from pydantic import BaseModel
 
 from cinder.app import App
+from cinder.model.caller import THE_OWNER, Caller, Scope
 from cinder.surfaces.arguments import Arguments, CrossCheck, parse_json_strings, read_arguments
 from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
@@ -34,8 +35,10 @@ class Tool(Generic[A]):
     """Those arguments that the schema shows, in order. Others are accepted all the same."""
     output: type[BaseModel]
     annotations: types.ToolAnnotations
-    run: Callable[[App, A], Awaitable[types.CallToolResult]]
-    wait: Callable[[App, A, Report], Awaitable[None]] | None = None
+    scope: Scope
+    """What a caller's token must open, lest he does not even see the tool."""
+    run: Callable[[App, A, Caller], Awaitable[types.CallToolResult]]
+    wait: Callable[[App, A, Caller, Report], Awaitable[None]] | None = None
     """What a call waits for before it is answered, telling how far that is."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
@@ -52,7 +55,11 @@ class Tool(Generic[A]):
         )
 
     async def call(
-        self, app: App, given: Mapping[str, Any], report: Report = report_nothing
+        self,
+        app: App,
+        given: Mapping[str, Any],
+        caller: Caller = THE_OWNER,
+        report: Report = report_nothing,
     ) -> types.CallToolResult:
         """Answer a call.
 
@@ -62,5 +69,5 @@ class Tool(Generic[A]):
         unpacked = parse_json_strings(self.arguments, given)
         arguments = read_arguments(self.arguments, unpacked, *self.checks)
         if self.wait is not None:
-            await self.wait(app, arguments, report)
-        return await self.run(app, arguments)
+            await self.wait(app, arguments, caller, report)
+        return await self.run(app, arguments, caller)

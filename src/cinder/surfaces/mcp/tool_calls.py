@@ -10,6 +10,8 @@ from mcp.server.context import ServerRequestContext
 
 from cinder.app import App
 from cinder.errors import CinderError, ScrapeTimeout
+from cinder.surfaces.caller import require_scope
+from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.deadline import CALL_SECONDS
 from cinder.surfaces.mcp.failures import (
@@ -17,7 +19,7 @@ from cinder.surfaces.mcp.failures import (
     describe_unexpected,
     describe_unknown_tool,
 )
-from cinder.surfaces.mcp.tool import Report, Tool
+from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.scrape_arguments import Command
 
 log = structlog.get_logger()
@@ -39,10 +41,12 @@ class ToolCalls:
         return tool.input_schema if tool else None
 
     async def list_tools(
-        self, _context: ServerRequestContext, _params: types.PaginatedRequestParams | None
+        self, context: ServerRequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """List every tool, on one page."""
-        return types.ListToolsResult(tools=list(self._described.values()))
+        """List every tool that the caller may use, on one page."""
+        caller = caller_in(context)
+        names = [name for name, tool in self._tools.items() if caller.may(tool.scope)]
+        return types.ListToolsResult(tools=[self._described[name] for name in names])
 
     async def call(
         self, context: ServerRequestContext, params: types.CallToolRequestParams
@@ -53,16 +57,19 @@ class ToolCalls:
             self._count("unknown", "VALIDATION_ERROR")
             return text_failure(describe_unknown_tool(params.name, self._tools))
         given = params.arguments or {}
-        outcome, result = await self._answer(tool, given, context.session.report_progress)
+        outcome, result = await self._answer(tool, given, context)
         self._count(_command(tool.name, given), outcome)
         return result
 
     async def _answer(
-        self, tool: Tool[Any], given: Mapping[str, Any], report: Report
+        self, tool: Tool[Any], given: Mapping[str, Any], context: ServerRequestContext
     ) -> tuple[str, types.CallToolResult]:
         try:
+            caller = caller_in(context)
+            require_scope(caller, tool.scope)
             async with asyncio.timeout(CALL_SECONDS):
-                return "ok", await tool.call(self._app, given, report)
+                report = context.session.report_progress
+                return "ok", await tool.call(self._app, given, caller, report)
         except TimeoutError:
             late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
             return late.code, tool.fail(describe_failure(late))

@@ -8,10 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from cinder.app import App
+from cinder.model.caller import Scope
 from cinder.model.job import JobKind
-from cinder.model.request import OWNER
 from cinder.services.export import ExportFormat, ExportRequest, read_request
 from cinder.surfaces.arguments import Arguments, read_arguments
+from cinder.surfaces.caller import caller_for
 
 
 def _split(value: object) -> object:
@@ -40,7 +41,8 @@ class ExportArguments(Arguments):
 async def export_job(kind: JobKind, app: App, request: Request) -> Response:
     """Stream a job's pages."""
     wanted = read_arguments(ExportArguments, dict(request.query_params)).to_request()
-    job = await app.jobs.find(str(request.path_params["id"]), kind, OWNER)
+    caller = caller_for(request, Scope.READ)
+    job = await app.jobs.find(str(request.path_params["id"]), kind, caller)
     name = f"{job.id}{wanted.format.suffix}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if request.method == "HEAD":

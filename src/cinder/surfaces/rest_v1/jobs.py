@@ -11,13 +11,15 @@ from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError
+from cinder.model.caller import Scope
 from cinder.model.job import Fate, JobKind
-from cinder.model.request import OWNER
 from cinder.model.webhook import EventState
-from cinder.surfaces.answers import json_response, read_idempotency_key, read_json
+from cinder.services.callers import require_domain
+from cinder.surfaces.answers import failed_response, json_response, read_idempotency_key, read_json
 from cinder.surfaces.arguments import Arguments, Whole, read_arguments
+from cinder.surfaces.caller import caller_for, caller_of
 from cinder.surfaces.crawl_arguments import CrawlArguments, crawl_checks
-from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -165,7 +167,7 @@ def _answering(
             return response
         except CinderError as error:
             outcome = error.code
-            return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code])
+            return failed_response(error, {"error": describe_error(error)})
         finally:
             app.metrics.requests.labels("rest_v1", command, outcome).inc()
 
@@ -173,25 +175,28 @@ def _answering(
 
 
 async def _start_crawl(app: App, request: Request) -> Response:
+    caller = caller_for(request, Scope.CRAWL)
     checks = crawl_checks(app.settings.jobs.max_pages)
     secret = app.settings.webhooks.secret.get_secret_value()
     given, webhook = split_webhook(await read_json(request), default_secret=secret)
     arguments = read_arguments(CrawlArguments, given, *checks)
+    require_domain(caller_of(request).policy, arguments.url)
     key = read_idempotency_key(request, arguments.idempotency_key)
-    job = await app.jobs.start_crawl(arguments.to_spec(), OWNER, key, webhook)
-    answer = await _answers(app).crawl_started(job)
+    job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
+    answer = await _answers(app, caller).crawl_started(job)
     return json_response(with_secret(answer, job, webhook))
 
 
 async def _list(kind: JobKind, app: App, request: Request) -> Response:
     arguments = _read_query(ListArguments, request)
-    jobs = await app.jobs.list_jobs(OWNER, kind, limit=arguments.limit)
+    caller = caller_for(request, Scope.READ)
+    jobs = await app.jobs.list_jobs(caller, kind, limit=arguments.limit)
     return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
 
 
 async def _status(kind: JobKind, app: App, request: Request) -> Response:
     arguments = _read_query(StatusArguments, request)
-    answers = _answers(app)
+    answers = _answers(app, caller_for(request, Scope.READ))
     read = answers.crawl_status if kind is JobKind.CRAWL else answers.batch_status
     part = arguments.part(_room(app))
     answer = await read(_id(request), part, include_content=arguments.include_content)
@@ -199,22 +204,25 @@ async def _status(kind: JobKind, app: App, request: Request) -> Response:
 
 
 async def _cancel(kind: JobKind, app: App, request: Request) -> Response:
-    return json_response(await _answers(app).cancel(_id(request), kind))
+    answers = _answers(app, caller_for(request, Scope.CRAWL))
+    return json_response(await answers.cancel(_id(request), kind))
 
 
 async def _errors(kind: JobKind, app: App, request: Request) -> Response:
     part = _read_query(PartArguments, request).part(_room(app))
-    return json_response(await _answers(app).errors(_id(request), kind, part))
+    answers = _answers(app, caller_for(request, Scope.READ))
+    return json_response(await answers.errors(_id(request), kind, part))
 
 
 async def _ledger(kind: JobKind, app: App, request: Request) -> Response:
     arguments = _read_query(LedgerArguments, request)
     part = arguments.part(_room(app))
-    return json_response(await _answers(app).ledger(_id(request), kind, arguments.fate, part))
+    answers = _answers(app, caller_for(request, Scope.READ))
+    return json_response(await answers.ledger(_id(request), kind, arguments.fate, part))
 
 
 async def _events(kind: JobKind, app: App, request: Request) -> Response:
-    job = await app.jobs.find(_id(request), kind, OWNER)
+    job = await app.jobs.find(_id(request), kind, caller_for(request, Scope.READ))
     # Clients come back when a stream ends; this is how they are told that there is no more.
     if request.headers.get("last-event-id") == LAST_EVENT and job.status.is_over:
         return Response(status_code=204)
@@ -226,20 +234,22 @@ async def _events(kind: JobKind, app: App, request: Request) -> Response:
 
 async def _webhooks(kind: JobKind, app: App, request: Request) -> Response:
     arguments = _read_query(WebhookEventsArguments, request)
-    job = await app.jobs.find(_id(request), kind, OWNER)
+    caller = caller_for(request, Scope.READ)
+    job = await app.jobs.find(_id(request), kind, caller)
     events = await app.webhooks.list_events(
-        OWNER, job.id, arguments.state, offset=arguments.offset, limit=arguments.limit
+        caller, job.id, arguments.state, offset=arguments.offset, limit=arguments.limit
     )
     return json_response({"events": [describe_event(event) for event in events]})
 
 
 async def _retry_webhooks(kind: JobKind, app: App, request: Request) -> Response:
-    job = await app.jobs.find(_id(request), kind, OWNER)
-    return json_response({"retried": await app.webhooks.retry_dead(OWNER, job.id)})
+    caller = caller_for(request, Scope.CRAWL)
+    job = await app.jobs.find(_id(request), kind, caller)
+    return json_response({"retried": await app.webhooks.retry_dead(caller, job.id)})
 
 
-def _answers(app: App) -> JobAnswers:
-    return JobAnswers(app.jobs, app.archive, OWNER)
+def _answers(app: App, caller: str) -> JobAnswers:
+    return JobAnswers(app.jobs, app.archive, caller)
 
 
 def _room(app: App) -> int:

@@ -6,12 +6,13 @@ from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError
+from cinder.model.caller import Scope
 from cinder.model.document import Json
-from cinder.model.request import OWNER
-from cinder.surfaces.answers import json_response, read_json
+from cinder.surfaces.answers import failed_response, json_response, read_json
 from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import unless_gone
-from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.errors import describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
@@ -35,12 +36,14 @@ def build_routes(app: App) -> list[Route]:
     async def scrape(request: Request) -> Response:
         outcome = "INTERNAL_ERROR"
         try:
-            answer = await unless_gone(request, _scrape(app, await read_json(request)))
+            caller = caller_for(request, Scope.SCRAPE)
+            work = _scrape(app, await read_json(request), caller)
+            answer = await unless_gone(request, work)
             outcome = "ok"
             return json_response(answer)
         except CinderError as error:
             outcome = error.code
-            return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code])
+            return failed_response(error, {"error": describe_error(error)})
         finally:
             app.metrics.requests.labels("rest_v1", "scrape", outcome).inc()
 
@@ -51,8 +54,8 @@ def build_routes(app: App) -> list[Route]:
     ]
 
 
-async def _scrape(app: App, given: object) -> dict[str, Json]:
+async def _scrape(app: App, given: object, caller: str) -> dict[str, Json]:
     arguments = read_arguments(PageArguments, given, *PAGE_CHECKS)
-    outcome = await app.scrape.scrape(arguments.to_request(caller=OWNER))
+    outcome = await app.scrape.scrape(arguments.to_request(caller=caller))
     room = PageRoom(app.settings.server.result_max_chars)
     return await answer_page(outcome, arguments, room)

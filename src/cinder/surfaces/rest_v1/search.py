@@ -9,17 +9,18 @@ from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError
+from cinder.model.caller import Scope
 from cinder.model.document import Json
-from cinder.model.request import OWNER
-from cinder.surfaces.answers import json_response, read_json
+from cinder.surfaces.answers import failed_response, json_response, read_json
 from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import unless_gone
-from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.errors import describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.search_answer import describe_scraped, describe_search
 from cinder.surfaces.search_arguments import SearchAndScrapeArguments, SearchArguments
 
-Handler: TypeAlias = Callable[[App, object], Coroutine[None, None, dict[str, Json]]]
+Handler: TypeAlias = Callable[[App, object, str], Coroutine[None, None, dict[str, Json]]]
 
 OPERATIONS = {
     "/v1/search": Operation(
@@ -55,27 +56,28 @@ def _answering(
     async def answer(request: Request) -> Response:
         outcome = "INTERNAL_ERROR"
         try:
+            caller = caller_for(request, Scope.SCRAPE)
             given = await read_json(request)
-            found = await unless_gone(request, handler(app, given))
+            found = await unless_gone(request, handler(app, given, caller))
             outcome = "ok"
             return json_response(found)
         except CinderError as error:
             outcome = error.code
-            return json_response({"error": describe_error(error)}, HTTP_STATUS[error.code])
+            return failed_response(error, {"error": describe_error(error)})
         finally:
             app.metrics.requests.labels("rest_v1", command, outcome).inc()
 
     return answer
 
 
-async def _search(app: App, given: object) -> dict[str, Json]:
+async def _search(app: App, given: object, caller: str) -> dict[str, Json]:
     arguments = read_arguments(SearchArguments, given)
-    answer = await app.search.search(arguments.to_request(caller=OWNER))
+    answer = await app.search.search(arguments.to_request(caller=caller))
     return describe_search(answer, arguments.offset, app.settings.server.result_max_chars)
 
 
-async def _search_and_scrape(app: App, given: object) -> dict[str, Json]:
+async def _search_and_scrape(app: App, given: object, caller: str) -> dict[str, Json]:
     arguments = read_arguments(SearchAndScrapeArguments, given)
-    request = arguments.to_request(caller=OWNER)
+    request = arguments.to_request(caller=caller)
     found = await app.search_and_scrape.run(request, arguments.scrape_mode)
     return await describe_scraped(found, app.settings.server.result_max_chars)

@@ -9,14 +9,21 @@ from starlette.routing import Route
 
 from cinder.app import App
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.model.job import JobKind
-from cinder.model.request import OWNER, Format
+from cinder.model.request import Format
 from cinder.model.webhook import WebhookTarget
-from cinder.surfaces.answers import json_response, read_idempotency_key, read_json
+from cinder.surfaces.answers import (
+    failed_response,
+    json_response,
+    read_idempotency_key,
+    read_json,
+)
 from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.caller import caller_of, require_scope
 from cinder.surfaces.disconnect import unless_gone
-from cinder.surfaces.errors import HTTP_STATUS, describe_error
+from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_facts import with_page_facts
@@ -52,14 +59,15 @@ def build_routes(app: App) -> list[Route]:
             arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
             key = read_idempotency_key(request, arguments.idempotency_key)
             start = _BatchOptions(key, webhook)
-            data = await unless_gone(request, _answer(app, arguments, start))
+            work = _answer(app, arguments, start, caller_of(request))
+            data = await unless_gone(request, work)
             answer: dict[str, Json] = {"success": True, "command": command, "data": data}
             outcome = "ok"
             return json_response(answer)
         except CinderError as error:
             outcome = error.code
             answer = {"success": False, "command": command, "error": describe_error(error)}
-            return json_response(answer, HTTP_STATUS[error.code])
+            return failed_response(error, answer)
         finally:
             app.metrics.requests.labels("rest_v2", command, outcome).inc()
 
@@ -74,27 +82,37 @@ class _BatchOptions:
     webhook: WebhookTarget | None
 
 
-async def _answer(app: App, arguments: ScrapeArguments, options: _BatchOptions) -> dict[str, Json]:
+async def _answer(
+    app: App, arguments: ScrapeArguments, options: _BatchOptions, caller: Caller
+) -> dict[str, Json]:
     if options.webhook is not None and not arguments.urls:
         problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
         raise InvalidRequest(problems=(problem,))
     if arguments.command is not Command.START:
-        return await _answer_about_batch(app, arguments, arguments.job_id or "")
+        return await _answer_about_batch(app, arguments, arguments.job_id or "", caller)
     if arguments.urls:
-        return await _start_batch(app, arguments, arguments.urls, options)
-    return await _scrape(app, arguments)
+        owner = require_scope(caller, Scope.CRAWL)
+        return await _start_batch(app, arguments, arguments.urls, options, owner)
+    return await _scrape(app, arguments, require_scope(caller, Scope.SCRAPE))
 
 
 async def _start_batch(
-    app: App, arguments: ScrapeArguments, urls: Sequence[str], options: _BatchOptions
+    app: App,
+    arguments: ScrapeArguments,
+    urls: Sequence[str],
+    options: _BatchOptions,
+    caller: str,
 ) -> dict[str, Json]:
-    request = arguments.to_batch_request(caller=OWNER, default_formats=DEFAULT_FORMATS)
+    request = arguments.to_batch_request(caller=caller, default_formats=DEFAULT_FORMATS)
     started = await app.jobs.start_batch(urls, request, options.key, options.webhook)
     return with_secret(describe_batch_start(started, urls), started.job, options.webhook)
 
 
-async def _answer_about_batch(app: App, arguments: ScrapeArguments, job_id: str) -> dict[str, Json]:
-    answers = JobAnswers(app.jobs, app.archive, OWNER)
+async def _answer_about_batch(
+    app: App, arguments: ScrapeArguments, job_id: str, caller: Caller
+) -> dict[str, Json]:
+    needed = Scope.CRAWL if arguments.command is Command.CANCEL else Scope.READ
+    answers = JobAnswers(app.jobs, app.archive, require_scope(caller, needed))
     limits = app.settings.server
     part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
     match arguments.command:
@@ -107,8 +125,8 @@ async def _answer_about_batch(app: App, arguments: ScrapeArguments, job_id: str)
             return await answers.batch_status(job_id, part, include_content=with_content)
 
 
-async def _scrape(app: App, arguments: ScrapeArguments) -> dict[str, Json]:
-    request = arguments.to_request(caller=OWNER, default_formats=DEFAULT_FORMATS)
+async def _scrape(app: App, arguments: ScrapeArguments, caller: str) -> dict[str, Json]:
+    request = arguments.to_request(caller=caller, default_formats=DEFAULT_FORMATS)
     outcome = await app.scrape.scrape(request)
     limits = app.settings.server
     window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)

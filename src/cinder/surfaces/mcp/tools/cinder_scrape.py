@@ -5,8 +5,8 @@ import json
 import mcp_types as types
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json, VerdictKind
-from cinder.model.request import OWNER
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
@@ -50,9 +50,9 @@ class PageOutput(Output):
     warning: str | None = None
 
 
-async def run(app: App, arguments: PageArguments) -> types.CallToolResult:
+async def run(app: App, arguments: PageArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a page."""
-    request = arguments.to_request(caller=OWNER, timeout_ms=SCRAPE_TIMEOUT_MS)
+    request = arguments.to_request(caller=caller.id, timeout_ms=SCRAPE_TIMEOUT_MS)
     outcome = await app.scrape.scrape(request)
     room = PageRoom(body_chars(app.settings.server), OUTLINE_CHARS, tell_outline_lines)
     data = await answer_page(outcome, arguments, room)
@@ -97,6 +97,7 @@ CINDER_SCRAPE = Tool(
     annotations=types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
     ),
+    scope=Scope.SCRAPE,
     run=run,
     checks=PAGE_CHECKS,
 )

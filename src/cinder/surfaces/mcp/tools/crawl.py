@@ -7,9 +7,10 @@ import mcp_types as types
 from pydantic import Field
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.model.job import JobKind
-from cinder.model.request import OWNER
+from cinder.services.callers import require_domain
 from cinder.services.fitting import json_chars
 from cinder.services.jobs.control import JobReport
 from cinder.surfaces.arguments import Arguments, Whole
@@ -84,18 +85,19 @@ class CrawlStatusOutput(Output):
     warning: str | None = None
 
 
-async def start(app: App, arguments: CrawlArguments) -> types.CallToolResult:
+async def start(app: App, arguments: CrawlArguments, caller: Caller) -> types.CallToolResult:
     """Start a crawl."""
-    job = await app.jobs.start_crawl(arguments.to_spec(), OWNER, arguments.idempotency_key)
-    return json_result(await _answers(app).crawl_started(job))
+    require_domain(caller.policy, arguments.url)
+    job = await app.jobs.start_crawl(arguments.to_spec(), caller.id, arguments.idempotency_key)
+    return json_result(await _answers(app, caller).crawl_started(job))
 
 
-async def wait(app: App, arguments: CrawlStatusArguments, report: Report) -> None:
+async def wait(app: App, arguments: CrawlStatusArguments, caller: Caller, report: Report) -> None:
     """Wait until a crawl is over or the time is up, telling how far it is."""
     clock = asyncio.get_running_loop().time
     began = clock()
     while (waited := clock() - began) < arguments.wait_seconds:
-        job = await app.jobs.find(arguments.id, JobKind.CRAWL, OWNER)
+        job = await app.jobs.find(arguments.id, JobKind.CRAWL, caller.id)
         if job.status.is_over:
             return
         await _tell(await app.jobs.report(job), waited / (arguments.wait_seconds + 1), report)
@@ -108,9 +110,9 @@ async def _tell(crawl: JobReport, share: float, report: Report) -> None:
     await report(crawl.finished + share, max(crawl.found, crawl.finished + 1), words)
 
 
-async def status(app: App, arguments: CrawlStatusArguments) -> types.CallToolResult:
+async def status(app: App, arguments: CrawlStatusArguments, caller: Caller) -> types.CallToolResult:
     """Answer with how far a crawl is, some of its pages, and the first that failed."""
-    answers = _answers(app)
+    answers = _answers(app, caller)
     room = body_chars(app.settings.server)
     failed: dict[str, Json] = {}
     if arguments.offset == 0:
@@ -125,8 +127,8 @@ async def status(app: App, arguments: CrawlStatusArguments) -> types.CallToolRes
     return json_result(data)
 
 
-def _answers(app: App) -> JobAnswers:
-    return JobAnswers(app.jobs, app.archive, OWNER)
+def _answers(app: App, caller: Caller) -> JobAnswers:
+    return JobAnswers(app.jobs, app.archive, caller.id)
 
 
 CRAWL = Tool(
@@ -152,6 +154,7 @@ CRAWL = Tool(
     annotations=types.ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
+    scope=Scope.CRAWL,
     run=start,
     checks=(check_patterns,),
 )
@@ -174,6 +177,7 @@ CRAWL_STATUS = Tool(
     annotations=types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     ),
+    scope=Scope.READ,
     run=status,
     wait=wait,
 )

@@ -7,8 +7,10 @@ import mcp_types as types
 
 from cinder.app import App
 from cinder.errors import FieldProblem
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Source, VerdictKind
-from cinder.model.request import OWNER, Format
+from cinder.model.request import Format
+from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.batch_result import batch_result, is_about_batch
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
@@ -134,12 +136,13 @@ def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
         )
 
 
-async def run(app: App, arguments: ScrapeToolArguments) -> types.CallToolResult:
+async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a URL, or do what is asked of a batch."""
     wanted = Format(arguments.format or Format.MARKDOWN)
     if is_about_batch(arguments):
-        return await batch_result(app, arguments, wanted)
-    request = bound_timeout(arguments.to_request(caller=OWNER, default_formats=(wanted,)))
+        return await batch_result(app, arguments, wanted, caller)
+    owner = require_scope(caller, Scope.SCRAPE)
+    request = bound_timeout(arguments.to_request(caller=owner, default_formats=(wanted,)))
     server = app.settings.server
     window = shared_window(arguments, request.formats, server)
     outcome = await app.scrape.scrape(request)
@@ -165,6 +168,8 @@ SCRAPE = Tool(
     annotations=types.ToolAnnotations(
         read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
     ),
+    # Starting a batch, or fetching a page, needs more.
+    scope=Scope.READ,
     run=run,
     checks=(*SCRAPE_CHECKS, check_format),
 )

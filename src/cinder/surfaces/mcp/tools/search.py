@@ -6,8 +6,8 @@ from typing import Any
 import mcp_types as types
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
-from cinder.model.request import OWNER
 from cinder.surfaces.mcp.content import body_annotations, json_result
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.output import Output
@@ -59,16 +59,18 @@ class SearchAndScrapeOutput(Output):
     warning: str | None = None
 
 
-async def search(app: App, arguments: SearchArguments) -> types.CallToolResult:
+async def search(app: App, arguments: SearchArguments, caller: Caller) -> types.CallToolResult:
     """Search."""
-    answer = await app.search.search(arguments.to_request(caller=OWNER))
+    answer = await app.search.search(arguments.to_request(caller=caller.id))
     room = body_chars(app.settings.server)
     return json_result(describe_search(answer, arguments.offset, room))
 
 
-async def search_and_scrape(app: App, arguments: SearchAndScrapeArguments) -> types.CallToolResult:
+async def search_and_scrape(
+    app: App, arguments: SearchAndScrapeArguments, caller: Caller
+) -> types.CallToolResult:
     """Search, and scrape what was found."""
-    request = arguments.to_request(caller=OWNER)
+    request = arguments.to_request(caller=caller.id)
     found = await app.search_and_scrape.run(request, arguments.scrape_mode)
     data = await describe_scraped(found, body_chars(app.settings.server))
     return types.CallToolResult(
@@ -114,6 +116,7 @@ SEARCH = Tool(
     },
     output=SearchOutput,
     annotations=_READS_THE_WEB,
+    scope=Scope.SCRAPE,
     run=search,
 )
 
@@ -133,5 +136,6 @@ SEARCH_AND_SCRAPE = Tool(
     },
     output=SearchAndScrapeOutput,
     annotations=_READS_THE_WEB,
+    scope=Scope.SCRAPE,
     run=search_and_scrape,
 )

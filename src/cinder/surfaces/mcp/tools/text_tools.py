@@ -8,6 +8,7 @@ import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field
 
 from cinder.app import App
+from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.services.fitting import fit_items, fit_lists
 from cinder.surfaces.arguments import Arguments
@@ -78,7 +79,9 @@ class SimilarityOutput(StatusOutput):
     similarity: float | None = None
 
 
-async def extract_content(app: App, arguments: HtmlArguments) -> types.CallToolResult:
+async def extract_content(
+    app: App, arguments: HtmlArguments, _caller: Caller
+) -> types.CallToolResult:
     """Answer with the facts about an HTML string."""
     facts = asdict(await app.text_tools.inspect(arguments.html, arguments.base_url))
     data: dict[str, Json] = {"status": "ok"} | facts
@@ -91,7 +94,9 @@ async def extract_content(app: App, arguments: HtmlArguments) -> types.CallToolR
     return json_result(data)
 
 
-async def text_similarity(app: App, arguments: TextsArguments) -> types.CallToolResult:
+async def text_similarity(
+    app: App, arguments: TextsArguments, _caller: Caller
+) -> types.CallToolResult:
     """Answer with the likeness of two texts."""
     similarity = await app.text_tools.similarity(arguments.text_a, arguments.text_b)
     return json_result({"status": "ok", "similarity": similarity})
@@ -121,6 +126,7 @@ EXTRACT_CONTENT = Tool(
     },
     output=HtmlOutput,
     annotations=_PURE,
+    scope=Scope.SCRAPE,
     run=extract_content,
     fail=fail,
 )
@@ -136,6 +142,7 @@ TEXT_SIMILARITY = Tool(
     parameters={"text_a": Parameter(), "text_b": Parameter()},
     output=SimilarityOutput,
     annotations=_PURE,
+    scope=Scope.SCRAPE,
     run=text_similarity,
     fail=fail,
 )

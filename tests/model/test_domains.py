@@ -1,6 +1,6 @@
 import pytest
 
-from cinder.services.search.domains import is_within, read_domain
+from cinder.model.domains import is_within, read_domain
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""Who asks: a caller, what his token opens, and how far it goes."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from cinder.model.request import OWNER
+
+
+class Scope(StrEnum):
+    """What a token opens."""
+
+    READ = "read"
+    """Saved pages, and how the caller's own jobs go."""
+    SCRAPE = "scrape"
+    """Fetching pages, one at a time, and searching."""
+    CRAWL = "crawl"
+    """Starting and stopping crawls and batches."""
+    ADMIN = "admin"
+    """All of that, and what only those who run the server see."""
+
+
+EVERYDAY_SCOPES = (Scope.READ, Scope.SCRAPE, Scope.CRAWL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallerPolicy:
+    """How far a token goes."""
+
+    domains: tuple[str, ...] = ()
+    """The only hosts that pages are fetched from, those beneath them included; empty for all."""
+    pages_per_day: int | None = None
+    """Pages that are fetched from the web within one day (UTC); None for any number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Somebody whose token was found to be right."""
+
+    id: str
+    scopes: frozenset[Scope]
+    policy: CallerPolicy = field(default_factory=CallerPolicy)
+
+    def may(self, scope: Scope) -> bool:
+        """Whether his token opens that."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+
+THE_OWNER = Caller(id=OWNER, scopes=frozenset(Scope))
+"""Whoever runs cinder: the command line, MCP over stdio, and the token of the settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as its owner sees it: everything but the secret, which nobody keeps."""
+
+    id: str
+    name: str
+    scopes: frozenset[Scope]
+    policy: CallerPolicy
+    created_at: datetime
+    last_used_at: datetime | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """Who sends it."""
+        return Caller(id=self.id, scopes=self.scopes, policy=self.policy)
+
+
+def sorted_scopes(scopes: Collection[Scope]) -> list[Scope]:
+    """Return scopes in the order in which they are listed."""
+    return [scope for scope in Scope if scope in scopes]
