@@ -88,6 +88,16 @@ class ServerSettings(Section):
     """Longest edge of a screenshot in an MCP answer; a larger one is scaled down to it."""
     result_max_chars_ceiling: int = Field(1_000_000, ge=100)
     """The most that a request may ask for with maxChars."""
+    rate_limit: str = "1200/minute"
+    """Requests that each token may send; the owner's own is not counted. Empty for no limit."""
+    address_rate_limit: str = "6000/minute"
+    """Requests from one address beyond this machine; of IPv6, from one network of 64 bits."""
+    failed_login_limit: str = "30/minute"
+    """Requests with a wrong token from one address; beyond it, not even a right one is tried,
+    except from this machine itself."""
+    trusted_proxies: CommaSeparated = ()
+    """Addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto
+    count."""
     shutdown_seconds: int = Field(10, ge=0)
     """How long running requests may take to finish once the server is told to stop."""
 

@@ -10,19 +10,25 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 
+from cinder.app import open_app
+from cinder.config import Settings
 from cinder.model.caller import EVERYDAY_SCOPES, CallerPolicy, Scope
+from cinder.surfaces.http import create_api
+from tests.conftest import TableResolver
 from tests.site import Site
 from tests.surfaces.mcp.reading import text_of
-from tests.surfaces.working import TOKEN
+from tests.surfaces.working import TOKEN, started
 
 BASE = "http://127.0.0.1:8000"
 Json = dict[str, Any]  # Any: whatever JSON a route answers with
 
 
 @asynccontextmanager
-async def sending(api: Starlette, secret: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def sending(
+    api: Starlette, secret: str, *, address: str = "127.0.0.1"
+) -> AsyncIterator[httpx2.AsyncClient]:
     """Send requests with a token."""
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False, client=(address, 40_000))
     headers = {"Authorization": f"Bearer {secret}"}
     async with httpx2.AsyncClient(transport=transport, base_url=BASE, headers=headers) as client:
         yield client
@@ -191,3 +197,72 @@ async def test_a_session_belongs_to_the_token_that_opened_it(api: Starlette) -> 
         others = await two.post("/mcp", json=ping, headers=session)
     assert own.status_code == 200
     assert others.status_code == 404
+
+
+@pytest.fixture
+async def strict(settings: Settings, resolver: TableResolver) -> AsyncIterator[Starlette]:
+    """A server that lets little through."""
+    few = {
+        "rate_limit": "3/hour",
+        "address_rate_limit": "5/hour",
+        "failed_login_limit": "2/hour",
+    }
+    server = settings.server.model_copy(update=few)
+    chosen = settings.model_copy(update={"server": server})
+    served = create_api(chosen, open_app(chosen, resolver=resolver))
+    async with started(served):
+        yield served
+
+
+async def statuses(client: httpx2.AsyncClient, times: int) -> list[int]:
+    return [(await client.get("/v1/crawls")).status_code for _ in range(times)]
+
+
+async def test_each_token_has_its_share_and_the_owner_is_not_counted(strict: Starlette) -> None:
+    async with (
+        sending(strict, await make_token(strict, "one")) as one,
+        sending(strict, await make_token(strict, "two")) as two,
+        sending(strict, TOKEN) as owner,
+    ):
+        first = await one.get("/v1/crawls")
+        assert await statuses(one, 3) == [200, 200, 429]
+        assert await statuses(two, 3) == [200, 200, 200]
+        assert await statuses(owner, 10) == [200] * 10
+        refused = await one.get("/v1/crawls")
+    assert first.headers["ratelimit-policy"] == '"token";q=3;w=3600'
+    assert first.headers["ratelimit"].startswith('"token";r=2;t=')
+    assert refused.json()["error"]["code"] == "RATE_LIMITED"
+    assert 0 < int(refused.headers["retry-after"]) <= 3600
+
+
+async def test_an_address_has_its_share_by_household(strict: Starlette) -> None:
+    async with (
+        sending(strict, TOKEN, address="2001:db8::1") as one,
+        sending(strict, TOKEN, address="2001:db8::ffff") as neighbour,
+        sending(strict, TOKEN, address="2001:db8:0:1::1") as other,
+    ):
+        assert await statuses(one, 3) == [200] * 3
+        assert await statuses(neighbour, 3) == [200, 200, 429]
+        assert await statuses(other, 1) == [200]
+        assert (await one.get("/healthz")).status_code == 200
+
+
+async def test_who_tries_wrong_tokens_is_no_longer_heard_and_others_are(strict: Starlette) -> None:
+    async with (
+        sending(strict, "wrong", address="203.0.113.7") as guessing,
+        sending(strict, TOKEN, address="203.0.113.7") as right,
+        sending(strict, TOKEN, address="203.0.113.8") as other,
+    ):
+        assert await statuses(guessing, 3) == [401, 401, 429]
+        assert await statuses(right, 1) == [429]
+        assert await statuses(other, 1) == [200]
+        form = await guessing.post("/login", data={"token": "wrong"})
+    assert form.status_code == 429
+
+
+async def test_a_wrong_token_on_this_machine_does_not_shut_its_owner_out(
+    strict: Starlette,
+) -> None:
+    async with sending(strict, "wrong") as guessing, sending(strict, TOKEN) as owner:
+        assert await statuses(guessing, 3) == [401, 401, 429]
+        assert await statuses(owner, 1) == [200]

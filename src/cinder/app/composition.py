@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
 
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.jobs import Net, open_jobs
@@ -47,6 +49,9 @@ from cinder.store import Store, open_store
 from cinder.store.index.embeddings import find_embedder
 from cinder.store.index_base import PageIndex
 
+if TYPE_CHECKING:
+    from cinder.services.rate_limits import RateLimits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
@@ -54,6 +59,8 @@ class App:
 
     settings: Settings
     callers: Callers
+    make_rate_limits: Callable[[], "RateLimits"]
+    """Makes what a server counts requests by, which nobody else needs."""
     scrape: ScrapeService
     jobs: JobControl
     webhooks: Webhooks
@@ -139,6 +146,7 @@ async def open_app(
         yield App(
             settings=settings,
             callers=callers,
+            make_rate_limits=partial(_make_rate_limits, settings, store),
             scrape=scrape,
             jobs=jobs.control,
             webhooks=jobs.webhooks,
@@ -183,6 +191,15 @@ def _make_store(settings: Settings, metrics: Metrics) -> Store:
             observe=metrics.observe_query,
             embedder=find_embedder(),
         )
+
+
+def _make_rate_limits(settings: Settings, store: Store) -> "RateLimits":
+    # To load the library takes long, and the command line and MCP over stdio have no use for it.
+    from cinder.app.rate_limits import make_rate_limits  # noqa: PLC0415
+
+    # Only servers on PostgreSQL are several; one alone need not ask its database each time.
+    is_alone = settings.store_url.startswith("sqlite:")
+    return make_rate_limits(settings.server, None if is_alone else store.counts)
 
 
 def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:

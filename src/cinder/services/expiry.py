@@ -21,6 +21,7 @@ async def expire_forever(store: Store, interval_seconds: float) -> None:
                 datetime.now(UTC), teller_of=JobEvents.of
             ):
                 log.info("the pages of expired jobs are no longer listed", jobs=dropped)
+            await store.counts.drop_old()
         # A worker's outermost loop: whatever it was, the next round may go better.
         except Exception:
             log.exception("what has expired could not be deleted")

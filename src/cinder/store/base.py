@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 from cinder.model.document import Document, Json
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store.count_base import SharedCounts
 from cinder.store.index_base import PageIndex
 from cinder.store.ledger_base import Ledger, Settlement
 from cinder.store.outbox_base import Outbox
@@ -91,6 +92,11 @@ class Store(Protocol):
     @property
     def tokens(self) -> TokenStore:
         """The tokens of callers."""
+        ...
+
+    @property
+    def counts(self) -> SharedCounts:
+        """Counts that all who share the database share."""
         ...
 
     async def save(

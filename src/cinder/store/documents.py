@@ -24,6 +24,7 @@ from cinder.store.codec import (
     from_milliseconds,
     to_milliseconds,
 )
+from cinder.store.counts import StoredCounts
 from cinder.store.database import Database
 from cinder.store.index.entering import PageEntry
 from cinder.store.index.page_index import StoredPageIndex
@@ -67,6 +68,7 @@ class DocumentStore:
         self._outbox = JobOutbox(database, observe=observe, clock=clock)
         self._index = StoredPageIndex(database, observe=observe, clock=clock, embedder=embedder)
         self._tokens = StoredTokens(database, observe=observe, clock=clock)
+        self._counts = StoredCounts(database, observe=observe, clock=clock)
         self._access = AccessCounts()
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
@@ -141,6 +143,11 @@ class DocumentStore:
     def tokens(self) -> StoredTokens:
         """The tokens of callers."""
         return self._tokens
+
+    @property
+    def counts(self) -> StoredCounts:
+        """Counts that all who share the database share."""
+        return self._counts
 
     async def save(
         self, document: Document, key: EntryKey, settlement: Settlement | None = None

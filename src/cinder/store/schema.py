@@ -49,6 +49,7 @@ def build_metadata(dialect: str) -> MetaData:
     _outbox(metadata)
     _schedules(metadata)
     _token_pages(metadata, _tokens(metadata))
+    _counts(metadata, is_unlogged=dialect == "postgresql")
     pages = _indexed_pages(metadata, versions)
     if dialect == "postgresql":
         _page_words(metadata, pages)
@@ -327,6 +328,18 @@ def _token_pages(metadata: MetaData, tokens: Table) -> None:
         Column("token_id", Text, ForeignKey(tokens.c.id, ondelete="CASCADE"), primary_key=True),
         Column("day", Text, primary_key=True),
         Column("pages", BigInteger, nullable=False),
+    )
+
+
+def _counts(metadata: MetaData, *, is_unlogged: bool) -> None:
+    """Counts that servers share, until a moment in milliseconds."""
+    Table(
+        "counts",
+        metadata,
+        Column("name", Text, primary_key=True),
+        Column("amount", BigInteger, nullable=False),
+        Column("ends_at", BigInteger, nullable=False),
+        prefixes=["UNLOGGED"] if is_unlogged else [],
     )
 
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cinder.errors import CinderError, ContentTooLarge, Forbidden, Overloaded, Unauthorized
 from cinder.model.caller import THE_OWNER, Caller
 from cinder.services.callers import Callers
+from cinder.services.rate_limits import Bucket, Standing, is_loopback, neighbourhood
 from cinder.surfaces.answers import error_response
 from cinder.surfaces.caller import put_caller
 
@@ -97,22 +98,37 @@ class Gate:
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
         request = Request(scope)
-        if not self._tokens.are_required and not self._is_addressed_by_us(request):
-            await error_response(Forbidden())(scope, receive, send)
-            return
         try:
-            caller = await self._tokens.admit(request)
-        except CinderError as error:  # the database that knows the tokens is away
-            await error_response(error)(scope, receive, send)
-            return
-        if caller is None:
+            caller = await self._identify(request)
+            standing = await _take_share(request, caller)
+        except Unauthorized:
             await _refuse(request)(scope, receive, send)
+            return
+        except CinderError as error:
+            await error_response(error)(scope, receive, send)
             return
         put_caller(request, caller)
         if _content_length(request.headers) > self._max_request_bytes:
             await self._too_large()(scope, receive, send)
         else:
-            await self._serve_bounded(scope, receive, send)
+            await self._serve_bounded(scope, receive, _telling(standing, send))
+
+    async def _identify(self, request: Request) -> Caller:
+        """Return who sends a request.
+
+        Raises:
+            CinderError: nobody who may.
+        """
+        if not self._tokens.are_required and not self._is_addressed_by_us(request):
+            raise Forbidden
+        limits, address = request.app.state.rate_limits, address_of(request)
+        if not is_loopback(address) and request.scope["path"] not in OPEN_PATHS:
+            await limits.require_left(Bucket.FAILED_LOGIN, neighbourhood(address))
+        caller = await self._tokens.admit(request)
+        if caller is None:
+            await limits.take(Bucket.FAILED_LOGIN, neighbourhood(address))
+            raise Unauthorized
+        return caller
 
     def _is_addressed_by_us(self, request: Request) -> bool:
         """Whether the Host is ours: without a token, it is all that a rebound name lacks."""
@@ -152,6 +168,42 @@ class Gate:
         limit = self._max_request_bytes
         message = f"A request may have at most {limit} bytes (setting server.max-request-bytes)"
         return error_response(ContentTooLarge(message))
+
+
+async def _take_share(request: Request, caller: Caller) -> Standing | None:
+    """Count a request to its caller and its address; return what the caller has left.
+
+    Raises:
+        RateLimited: one of them has had its share.
+    """
+    limits, address = request.app.state.rate_limits, address_of(request)
+    if request.scope["path"] in OPEN_PATHS:
+        return None
+    if not is_loopback(address):
+        await limits.take(Bucket.ADDRESS, neighbourhood(address))
+    if caller.id == THE_OWNER.id:
+        return None
+    standing: Standing | None = await limits.take(Bucket.TOKEN, caller.id)
+    return standing
+
+
+def address_of(request: Request) -> str:
+    """Return the address that a request comes from."""
+    return request.client.host if request.client else ""
+
+
+def _telling(standing: Standing | None, send: Send) -> Send:
+    """Return a `send` that adds to the answer what the caller has left."""
+    if standing is None:
+        return send
+    headers = [(name.lower().encode(), value.encode()) for name, value in standing.headers.items()]
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *headers]
+        await send(message)
+
+    return sent
 
 
 _STOPPING = "The server is stopping. Send the request again in a moment."

@@ -64,6 +64,7 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
         async with opening as app, open_http(app) as mcp:
             api.state.callers = app.callers
+            api.state.rate_limits = app.make_rate_limits()
             operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),

@@ -7,7 +7,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cinder.surfaces.gate import SESSION_COOKIE, Tokens, is_for_people_path
+from cinder.errors import RateLimited
+from cinder.services.rate_limits import Bucket, neighbourhood
+from cinder.surfaces.gate import SESSION_COOKIE, Tokens, address_of, is_for_people_path
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>cinder: log in</title>
@@ -46,7 +48,7 @@ def login_routes(tokens: Tokens) -> list[Route]:
         form = parse_qs((await request.body()).decode(errors="replace"))
         target = _safe_target(form.get("next", [""])[0])
         if not tokens.matches(form.get("token", [""])[0].strip()):
-            return _page(target, "That is not the token.", status=401)
+            return await _refuse(request, target)
         response = RedirectResponse(target, status_code=303)
         response.set_cookie(
             SESSION_COOKIE,
@@ -58,6 +60,15 @@ def login_routes(tokens: Tokens) -> list[Route]:
         return response
 
     return [Route("/login", show, methods=["GET"]), Route("/login", log_in, methods=["POST"])]
+
+
+async def _refuse(request: Request, target: str) -> Response:
+    try:
+        who = neighbourhood(address_of(request))
+        await request.app.state.rate_limits.take(Bucket.FAILED_LOGIN, who)
+    except RateLimited as error:
+        return _page(target, error.message, status=429)
+    return _page(target, "That is not the token.", status=401)
 
 
 def _page(target: str, problem: str = "", status: int = 200) -> Response:

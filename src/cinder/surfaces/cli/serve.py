@@ -96,6 +96,8 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         port=settings.server.port,
         http=protocol_with_bounded_heads(settings.server.head_timeout_seconds),
         lifespan="on",
+        proxy_headers=bool(settings.server.trusted_proxies),
+        forwarded_allow_ips=list(settings.server.trusted_proxies),
         log_config=None,
         access_log=False,
         server_header=False,

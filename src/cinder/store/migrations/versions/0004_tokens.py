@@ -1,4 +1,4 @@
-"""Tokens of callers, and how many pages each has fetched on a day."""
+"""Tokens of callers, how many pages each has fetched on a day, and counts that servers share."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -34,10 +34,21 @@ def upgrade() -> None:
         schema=schema,
     )
 
+    # Lost with a crash, and written with every request: not worth a log.
+    unlogged = ["UNLOGGED"] if schema else []
+    op.create_table(
+        "counts",
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("amount", sa.BigInteger(), nullable=False),
+        sa.Column("ends_at", sa.BigInteger(), nullable=False),
+        schema=schema,
+        prefixes=unlogged,
+    )
+
 
 def downgrade() -> None:
     """Drop the tables."""
-    for table in ("token_pages", "tokens"):
+    for table in ("counts", "token_pages", "tokens"):
         op.drop_table(table, schema=_schema())
 
 

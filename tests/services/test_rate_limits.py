@@ -1,0 +1,98 @@
+"""Rate limits, counted in memory and in the database."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from limits.aio.storage import MemoryStorage, Storage
+
+from cinder.errors import RateLimited
+from cinder.services.rate_limits import Bucket, RateLimits, Standing, is_loopback, neighbourhood
+from cinder.services.shared_storage import SharedStorage
+from cinder.store import open_store
+
+
+@pytest.fixture(params=["memory", "database"])
+async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Storage]:
+    if request.param == "memory":
+        yield MemoryStorage()
+        return
+    url = f"sqlite:///{tmp_path / 'cinder.db'}"
+    async with open_store(url, pool_size=1, observe=lambda *_: None) as store:
+        shared = SharedStorage(store.counts)
+        assert await shared.check()
+        yield shared
+
+
+async def test_so_many_are_let_through_and_told_what_is_left(storage: Storage) -> None:
+    limits = RateLimits(storage, {Bucket.TOKEN: "3/hour"})
+
+    left = [await limits.take(Bucket.TOKEN, "ci") for _ in range(3)]
+    with pytest.raises(RateLimited, match="More than 3 requests with this token") as refused:
+        await limits.take(Bucket.TOKEN, "ci")
+
+    assert [standing.left for standing in left if standing] == [2, 1, 0]
+    wait = refused.value.retry_after_seconds
+    assert wait is not None
+    assert 3_500 < wait <= 3_600
+
+
+async def test_callers_and_buckets_are_counted_apart(storage: Storage) -> None:
+    limits = RateLimits(storage, {Bucket.TOKEN: "1/hour", Bucket.ADDRESS: "1/hour"})
+
+    await limits.take(Bucket.TOKEN, "one")
+    await limits.take(Bucket.TOKEN, "two")
+    await limits.take(Bucket.ADDRESS, "one")
+    with pytest.raises(RateLimited):
+        await limits.take(Bucket.ADDRESS, "one")
+
+
+async def test_looking_counts_nothing(storage: Storage) -> None:
+    limits = RateLimits(storage, {Bucket.FAILED_LOGIN: "1/hour"})
+    for _ in range(3):
+        await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.take(Bucket.FAILED_LOGIN, "10.0.0.1")
+
+    with pytest.raises(RateLimited, match="wrong token"):
+        await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
+
+
+async def test_without_a_limit_nothing_is_counted() -> None:
+    limits = RateLimits(MemoryStorage(), {Bucket.TOKEN: ""})
+
+    assert [await limits.take(bucket, "ci") for bucket in Bucket] == [None] * 3
+
+
+def test_what_is_no_limit_is_refused() -> None:
+    with pytest.raises(ValueError, match="600/minute"):
+        RateLimits(MemoryStorage(), {Bucket.TOKEN: "many"})
+
+
+def test_what_is_left_is_told_in_the_standard_headers() -> None:
+    standing = Standing(bucket=Bucket.TOKEN, limit=600, window_seconds=60, left=599, seconds=42)
+    assert standing.headers == {
+        "RateLimit-Policy": '"token";q=600;w=60',
+        "RateLimit": '"token";r=599;t=42',
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "counted_by"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+        ("", ""),
+    ],
+)
+def test_addresses_are_counted_by_household(address: str, counted_by: str) -> None:
+    assert neighbourhood(address) == counted_by
+
+
+@pytest.mark.parametrize(
+    ("address", "is_so"), [("127.0.0.1", True), ("::1", True), ("10.0.0.1", False), ("x", False)]
+)
+def test_this_machine_is_known_by_its_addresses(address: str, is_so: bool) -> None:
+    assert is_loopback(address) == is_so
