@@ -425,6 +425,49 @@ class SearchSettings(Section):
             )
 
 
+class LlmSettings(Section):
+    """The language model, if there is one."""
+
+    base_url: Annotated[str | None, BeforeValidator(_absent_if_blank)] = None
+    """Where it is asked, such as `http://127.0.0.1:11434/v1`; it may be a private address. When
+    absent, no model is used. See `docs/language-models.md`."""
+    api_key: Annotated[SecretStr | None, BeforeValidator(_absent_if_blank)] = None
+    """The key that it wants, if it wants one."""
+    model: Annotated[str | None, BeforeValidator(_absent_if_blank)] = None
+    """The model's name there."""
+    protocol: Literal["openai", "anthropic"] = "openai"
+    """How it is spoken to: OpenAI's chat completions, or Anthropic's messages."""
+    timeout_seconds: float = Field(120, gt=0)
+    """How long one call may take."""
+    max_retries: int = Field(2, ge=0)
+    """How often a call is tried again after 429, 5xx or a connection error."""
+    retry_wait_max_seconds: float = Field(20, ge=0)
+    """The longest wait before a retry; a Retry-After beyond it is not waited for."""
+    max_concurrency: int = Field(4, ge=1)
+    """Calls that one process makes at once; further ones wait."""
+    max_output_tokens: int = Field(4096, ge=16)
+    """Tokens that one answer may have; a model that thinks aloud first needs more."""
+    max_calls: int = Field(20, ge=1)
+    """Calls that one request may take."""
+    max_tokens: int = Field(200_000, ge=1)
+    """Tokens, sent and received, after which one request makes no further call."""
+    max_seconds: float = Field(300, gt=0)
+    """How long all calls of one request may take."""
+
+    @model_validator(mode="after")
+    def _check_model(self) -> Self:
+        if self.base_url is not None and self.model is None:
+            raise ValueError(
+                "A language model needs its name: set model (CINDER_LLM__MODEL), such as qwen3:8b"
+            )
+        if self.base_url is None and (self.model is not None or self.api_key is not None):
+            raise ValueError(
+                "A language model needs its address: set base-url (CINDER_LLM__BASE_URL), such as "
+                "http://127.0.0.1:11434/v1"
+            )
+        return self
+
+
 class LogSettings(Section):
     """Logs: one JSON object a line, on standard error."""
 
@@ -476,6 +519,7 @@ class Settings(BaseSettings):
     jobs: JobsSettings = Field(default_factory=JobsSettings)
     webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
+    llm: LlmSettings = Field(default_factory=LlmSettings)
     log: LogSettings = Field(default_factory=LogSettings)
 
     @property

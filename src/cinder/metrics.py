@@ -6,6 +6,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_MODEL_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 
 
 class Metrics:
@@ -86,6 +87,49 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+
+        self.model_seconds = Histogram(
+            "cinder_model_seconds",
+            "Time of calls to the language model, by outcome (ok or failed).",
+            ["outcome"],
+            buckets=_MODEL_SECONDS,
+            registry=self.registry,
+        )
+        self.model_tokens = Counter(
+            "cinder_model_tokens",
+            "Tokens as the language model's provider counts them: sent and received.",
+            ["direction"],
+            registry=self.registry,
+        )
+        self.model_repairs = Counter(
+            "cinder_model_repairs",
+            "Second rounds after an answer that did not match its schema, by outcome (ok, failed).",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.model_fallbacks = Counter(
+            "cinder_model_fallbacks",
+            "Ways of asking for JSON that were refused or ignored: json_schema or json_object.",
+            ["rung"],
+            registry=self.registry,
+        )
+
+    def observe_model(self, outcome: str, seconds: float) -> None:
+        """Record the time of one call to the language model."""
+        self.model_seconds.labels(outcome).observe(seconds)
+
+    def count_model_tokens(self, sent: int, received: int) -> None:
+        """Count the tokens of one call."""
+        self.model_tokens.labels("sent").inc(sent)
+        self.model_tokens.labels("received").inc(received)
+
+    def count_model_repair(self, outcome: str) -> None:
+        """Count a second round that an answer needed."""
+        self.model_repairs.labels(outcome).inc()
+
+    def count_model_fallback(self, rung: str) -> None:
+        """Count a way of asking for JSON that did not serve."""
+        self.model_fallbacks.labels(rung).inc()
 
     def observe_search(self, mode: str, outcome: str, seconds: float) -> None:
         """Record the time of one search."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.jobs import Net, open_jobs
+from cinder.app.llm import ConfiguredModel, open_language_model
 from cinder.app.search import SearchProviders, open_search_providers
 from cinder.app.searching import SearchBasis, make_search, order_providers
 from cinder.app.values import reading_settings
@@ -71,6 +72,8 @@ class App:
     index: PageIndex
     text_tools: TextTools
     search_providers: SearchProviders
+    language_model: ConfiguredModel | None
+    """None where the owner has configured none."""
     health: Health
     metrics: Metrics
     start_parsers: Callable[[], Awaitable[None]]
@@ -131,6 +134,9 @@ async def open_app(
             open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)
         )
         search_providers = await parts.enter_async_context(open_search_providers(settings, proxy))
+        language_model = await parts.enter_async_context(
+            open_language_model(settings, proxy, metrics)
+        )
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
         parts.callback(tasks.cancel_all)
@@ -157,6 +163,7 @@ async def open_app(
             index=store.index,
             text_tools=text_tools,
             search_providers=search_providers,
+            language_model=language_model,
             health=Health(
                 {
                     "database": store.check,
@@ -165,7 +172,11 @@ async def open_app(
                     "browser": browsers.check,
                     "jobs": jobs.engine.check,
                 },
-                trials={"browser": browsers.try_out, **search_providers.trials},
+                trials={
+                    "browser": browsers.try_out,
+                    **search_providers.trials,
+                    **(language_model.trials if language_model else {}),
+                },
             ),
             metrics=metrics,
             start_parsers=job_sandbox.start_all,

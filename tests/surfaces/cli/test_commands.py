@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cinder import __version__
+from tests.llm.servers import OpenAiServer
 from tests.search_servers import JsonServer, SearxngServer, serving, some_pages
 from tests.search_servers.json_engine import TOKEN
 from tests.site import Canary, Site
@@ -289,6 +290,25 @@ async def test_doctor_tries_every_search_provider(run: Run) -> None:
     assert "FAIL  search:searxng  SearXNG at http://127.0.0.1:" in done.out
     assert "add `json` to `search.formats` in its settings.yml" in done.out
     assert "ok    search:wiki  works" in done.out
+
+
+async def test_doctor_tries_the_language_model(run: Run) -> None:
+    async with serving(OpenAiServer("It works.")) as server:
+        model = {
+            "CINDER_SERVER__PORT": "1",
+            "CINDER_LLM__BASE_URL": server.url,
+            "CINDER_LLM__MODEL": "ember-1",
+            "CINDER_LLM__API_KEY": "sk-hidden",
+        }
+        fine = await run("doctor", **model)
+        server.fail_with(server.error(401, "sk-hidden is not known"))
+        failing = await run("doctor", **model)
+    assert fine.code == 0, fine.out
+    assert "ok    model       works" in fine.out
+    assert failing.code == 1
+    assert "FAIL  model       The language model 'ember-1' at http://127.0.0.1:" in failing.out
+    assert "check llm.api-key (CINDER_LLM__API_KEY)" in failing.out
+    assert "sk-hidden" not in failing.out + failing.err
 
 
 async def test_a_provider_that_is_not_set_up_says_what_to_set(run: Run) -> None:

@@ -25,6 +25,7 @@ _MENDING = {
     "egress": "Check the rules in egress.allow (CINDER_EGRESS__ALLOW) and free loopback ports.",
     "browser": "Pages that need no browser can be scraped without one.",
     "jobs": "Batches and crawls wait until then; check store.url (CINDER_STORE__URL).",
+    "model": "All that needs no model works without it; one that is being loaded takes longer.",
     "extraction": "Reinstall cinder (`make setup`), or raise scrape.extract-memory-bytes.",
 }
 
@@ -39,7 +40,7 @@ class Line:
 
 
 def doctor() -> None:
-    """Check settings, database, egress, extraction, browser, jobs, search providers and server."""
+    """Check settings, database, egress, extraction, browser, jobs, search, model and server."""
     from cinder.config import read_settings
 
     settings = read_settings()
