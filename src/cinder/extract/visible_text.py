@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import collapse
 
-_INLINE = frozenset(
+INLINE_TAGS = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del"),
         *("dfn", "em", "font", "i", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby"),
@@ -69,4 +69,4 @@ def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:
 def _block_of(node: LexborNode, parent_block: int) -> int:
     if parent_block < 0 or node.tag in _NOT_TEXT:
         return -1
-    return parent_block if node.tag in _INLINE else node.mem_id
+    return parent_block if node.tag in INLINE_TAGS else node.mem_id
