@@ -11,6 +11,7 @@ from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
 from bench.crawl import bench_crawl
 from bench.extraction import bench_extraction
+from bench.fields import bench_fields
 from bench.fresh_scrape import bench_fresh_scrape
 from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
@@ -19,7 +20,17 @@ from bench.start_up import bench_start_up
 from cinder.surfaces.logs import set_up_logs
 
 Bench = Callable[[], Awaitable[None]]
-NAMES = ("fresh", "cached", "start-up", "extraction", "render", "hostile", "crawl", "search")
+NAMES = (
+    "fresh",
+    "cached",
+    "start-up",
+    "extraction",
+    "render",
+    "hostile",
+    "crawl",
+    "search",
+    "fields",
+)
 
 
 def main() -> None:
@@ -46,6 +57,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "hostile": partial(bench_hostile, data),
         "crawl": bench_crawl,
         "search": partial(bench_search, data),
+        "fields": bench_fields,
     }
 
 
