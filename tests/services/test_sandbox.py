@@ -19,10 +19,11 @@ from cinder.errors import (
     Unsupported,
 )
 from cinder.extract.content import extract_content
+from cinder.extract.fields.extraction import extract_fields
 from cinder.extract.inspection import inspect_html
 from cinder.extract.options import ExtractOptions
 from cinder.extract.pdf.document import extract_pdf
-from cinder.model.document import FetchedPage, Source
+from cinder.model.document import FetchedPage, Json, Source
 from cinder.model.request import ContentOptions, Format
 from cinder.services.extraction_worker import LOW_PRIORITY
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, SlowLane
@@ -379,6 +380,16 @@ async def test_what_extraction_did_not_foresee_leaves_the_page_as_it_came(
     assert "could not be cleaned" in found.warnings[0]
     again = await sandbox.extract(fetched(b"<p>hello"), ExtractOptions())
     assert again.markdown == "hello"
+
+
+async def test_fields_are_filled_from_a_page(sandbox: ExtractionSandbox) -> None:
+    html, url = "<h1>Lamp</h1><p>Price: $12</p>", "https://example.com/"
+    schema: dict[str, Json] = {"properties": {"price": {"type": "number"}}}
+    found = await sandbox.extract_fields(
+        html, "# Lamp", content_type="text/html", url=url, schema=schema
+    )
+    assert found == extract_fields(html, "# Lamp", url=url, schema=schema)
+    assert found.data == {"price": 12}
 
 
 async def test_two_texts_are_compared(sandbox: ExtractionSandbox) -> None:

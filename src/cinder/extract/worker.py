@@ -147,6 +147,10 @@ def _run_rare(job: Message) -> Message:
         from cinder.extract.changes.wire import answer_comparison  # noqa: PLC0415
 
         return answer_comparison(job)
+    if job.kind == "fields":
+        from cinder.extract.fields.answering import answer_fields  # noqa: PLC0415
+
+        return answer_fields(job)
     from cinder.extract.branding import wire  # noqa: PLC0415
 
     answers = {wire.STYLESHEETS: wire.answer_stylesheets, wire.BRANDING: wire.answer_branding}

@@ -20,6 +20,7 @@ from cinder.extract.branding.wire import (
 )
 from cinder.extract.changes.wire import compare_job, read_comparison
 from cinder.extract.facts import HtmlFacts
+from cinder.extract.fields.wire import fields_job, read_fields
 from cinder.extract.options import ExtractOptions
 from cinder.extract.wire import (
     Message,
@@ -34,6 +35,7 @@ from cinder.extract.wire import (
 )
 from cinder.model.change import Comparison
 from cinder.model.document import Extraction, FetchedPage, Json
+from cinder.model.extracted_data import ExtractedData
 from cinder.model.url import host_and_port
 from cinder.services.extraction_worker import WORKER_FAILURES, ExtractionWorker
 from cinder.services.lanes import Lane, LaneLimits, Lanes, Place
@@ -243,6 +245,31 @@ class ExtractionSandbox:
             Overloaded: too many slow pages wait already.
         """
         return await self._ask_or_limit(compare_job(before, after), read_comparison, url)
+
+    async def extract_fields(
+        self,
+        text: str | None,
+        markdown: str | None,
+        *,
+        content_type: str,
+        url: str,
+        schema: Mapping[str, Json],
+    ) -> ExtractedData:
+        """Return what a saved page holds for the fields of a valid schema, found without a model.
+
+        Args:
+            text: the page as it came, decoded; None for what is no text, such as a PDF.
+            markdown: what was made of it.
+            content_type: the whole Content-Type header, empty when there was none.
+            url: where the page came from.
+            schema: a valid JSON Schema.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
+        """
+        job = fields_job(text, markdown, content_type=content_type, url=url, schema=schema)
+        return await self._ask_or_limit(job, read_fields, url)
 
     async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str) -> T:
         """Return the answer to a job of which there is no less to be had when it fails."""
