@@ -24,6 +24,7 @@ from cinder.extract.inspection import inspect_html
 from cinder.extract.options import ExtractOptions
 from cinder.extract.pdf.document import extract_pdf
 from cinder.model.document import FetchedPage, Json, Source
+from cinder.model.passage import PassageQuery
 from cinder.model.request import ContentOptions, Format
 from cinder.services.extraction_worker import LOW_PRIORITY
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, SlowLane
@@ -390,6 +391,12 @@ async def test_fields_are_filled_from_a_page(sandbox: ExtractionSandbox) -> None
     )
     assert found == extract_fields(html, "# Lamp", url=url, schema=schema)
     assert found.data == {"price": 12}
+
+
+async def test_passages_are_ranked(sandbox: ExtractionSandbox) -> None:
+    query = PassageQuery(prompt="What does the lamp cost?")
+    found = await sandbox.rank_passages("# Lamp\n\nIts cost: $12", query, limit=3)
+    assert [(each.heading, each.text) for each in found] == [("Lamp", "# Lamp\n\nIts cost: $12")]
 
 
 async def test_two_texts_are_compared(sandbox: ExtractionSandbox) -> None:

@@ -151,6 +151,10 @@ def _run_rare(job: Message) -> Message:
         from cinder.extract.fields.answering import answer_fields  # noqa: PLC0415
 
         return answer_fields(job)
+    if job.kind == "passages":
+        from cinder.extract.passages.wire import answer_passages  # noqa: PLC0415
+
+        return answer_passages(job)
     from cinder.extract.branding import wire  # noqa: PLC0415
 
     answers = {wire.STYLESHEETS: wire.answer_stylesheets, wire.BRANDING: wire.answer_branding}

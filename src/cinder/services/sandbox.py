@@ -22,6 +22,7 @@ from cinder.extract.changes.wire import compare_job, read_comparison
 from cinder.extract.facts import HtmlFacts
 from cinder.extract.fields.wire import fields_job, read_fields
 from cinder.extract.options import ExtractOptions
+from cinder.extract.passages.wire import passages_job, read_passages
 from cinder.extract.wire import (
     Message,
     extract_job,
@@ -36,6 +37,7 @@ from cinder.extract.wire import (
 from cinder.model.change import Comparison
 from cinder.model.document import Extraction, FetchedPage, Json
 from cinder.model.extracted_data import ExtractedData
+from cinder.model.passage import Passage, PassageQuery
 from cinder.model.url import host_and_port
 from cinder.services.extraction_worker import WORKER_FAILURES, ExtractionWorker
 from cinder.services.lanes import Lane, LaneLimits, Lanes, Place
@@ -271,12 +273,24 @@ class ExtractionSandbox:
         job = fields_job(text, markdown, content_type=content_type, url=url, schema=schema)
         return await self._ask_or_limit(job, read_fields, url)
 
-    async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str) -> T:
+    async def rank_passages(
+        self, markdown: str, query: PassageQuery, *, limit: int
+    ) -> tuple[Passage, ...]:
+        """Return the passages of a saved page that a question is about, the best first.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
+        """
+        job = passages_job(markdown, query, limit)
+        return await self._ask_or_limit(job, read_passages, None)
+
+    async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
         """Return the answer to a job of which there is no less to be had when it fails."""
         try:
             return await self._ask(job, read, url)
         except _JobFailed as failure:
-            message = f"The job '{job.kind}' on {url} failed: {failure}"
+            message = f"The job '{job.kind}' on {url or 'a saved page'} failed: {failure}"
             raise ParseLimitExceeded(message, url=url) from failure
 
     async def _read_unparsed(

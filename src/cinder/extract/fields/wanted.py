@@ -41,6 +41,8 @@ class Wanted:
     context: Words = ()
     """The words of what the field belongs to."""
     description: Words = ()
+    told: str = ""
+    """What the schema says of it, in its own words."""
     choices: tuple[Json, ...] = ()
     format: str = ""
     children: tuple["Wanted", ...] = ()
@@ -104,6 +106,7 @@ class _Reader:
             words=words,
             context=context,
             description=_description(schema, titled if name else ()),
+            told=_told(schema),
             choices=_choices(schema),
             format=_text(schema.get("format"), _MAX_NAME_CHARS),
             children=children,
@@ -182,6 +185,11 @@ def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
 def _description(schema: Mapping[str, Json], titled: Words) -> Words:
     said = words_of(_text(schema.get("description"), _MAX_DESCRIPTION_CHARS))
     return tuple(dict.fromkeys((*titled, *said)))
+
+
+def _told(schema: Mapping[str, Json]) -> str:
+    said = (_text(schema.get(key), _MAX_DESCRIPTION_CHARS) for key in ("description", "title"))
+    return next(filter(None, said), "")
 
 
 def _text(value: Json, length: int) -> str:

@@ -36,21 +36,36 @@ def plain_words_of(text: str) -> Words:
     return tuple(dict.fromkeys(find_terms(_HUMP.sub(" ", text[:_MAX_LABEL_CHARS]))))[:_MAX_WORDS]
 
 
+def synonyms_of(text: str) -> Words:
+    """Return the words of what else a page may call what a name means; nothing if unknown."""
+    apart = _HUMP.sub(" ", text[:_MAX_LABEL_CHARS])
+    stems = list(find_terms(apart))[:_MAX_WORDS]
+    kept = [stem for stem in stems if stem not in _STOP_WORDS] or stems
+    found = (word for meant in _meanings(kept, stems) for word in _OTHER_WORDS.get(meant, ()))
+    return tuple(dict.fromkeys(found))
+
+
 def _unified(kept: list[str], stems: list[str]) -> Iterator[str]:
+    for meant in _meanings(kept, stems):
+        yield from meant
+
+
+def _meanings(kept: list[str], stems: list[str]) -> Iterator[Words]:
+    """Yield what the phrases of a name mean, in order; an unknown word means itself."""
     whole = _SYNONYMS.get(tuple(stems)) or _SYNONYMS.get(tuple(kept))
     if whole is not None:
-        yield from whole
+        yield whole
         return
     place = 0
     while place < len(kept):
         for length in range(min(_LONGEST, len(kept) - place), 0, -1):
             meant = _SYNONYMS.get(tuple(kept[place : place + length]))
             if meant is not None:
-                yield from meant
+                yield meant
                 place += length
                 break
         else:
-            yield kept[place]
+            yield (kept[place],)
             place += 1
 
 
@@ -80,7 +95,22 @@ def _read_phrases() -> dict[Words, Words]:
     return plain | dict(said)
 
 
+def _read_other_words() -> dict[Words, Words]:
+    """Return the words of all the phrases for each meaning."""
+    return {
+        _stems(meaning): tuple(
+            dict.fromkeys(
+                stem
+                for phrase in phrases.split("|")
+                for stem in _without_stop_words(_stems(phrase))
+            )
+        )
+        for meaning, phrases in PHRASES.items()
+    }
+
+
 _SYNONYMS = _read_phrases()
+_OTHER_WORDS = _read_other_words()
 _LONGEST = max(map(len, _SYNONYMS))
 _LIGHT_STEMS = frozenset(stem for word in LIGHT_WORDS for stem in find_terms(word))
 
