@@ -453,6 +453,8 @@ class LlmSettings(Section):
     """Tokens, sent and received, after which one request makes no further call."""
     max_seconds: float = Field(300, gt=0)
     """How long all calls of one request may take."""
+    chunk_tokens: int = Field(6_000, ge=200)
+    """Tokens of a page, by estimate, that one call carries; fewer where the model reads fewer."""
 
     @model_validator(mode="after")
     def _check_model(self) -> Self:

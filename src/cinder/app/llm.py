@@ -34,6 +34,8 @@ class ConfiguredModel:
 
     model: LanguageModel
     limits: BudgetLimits
+    chunk_tokens: int
+    """About how many tokens of a page one call carries."""
 
     def new_budget(self) -> Budget:
         """Return what one request may take; its time begins now."""
@@ -70,7 +72,7 @@ async def open_language_model(
         )
         model = _make_model(llm, base_url, client, metrics)
     async with client:
-        yield ConfiguredModel(model=model, limits=_limits(llm))
+        yield ConfiguredModel(model=model, limits=_limits(llm), chunk_tokens=llm.chunk_tokens)
 
 
 def _make_model(

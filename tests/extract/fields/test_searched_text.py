@@ -57,3 +57,11 @@ def test_a_number_may_have_more_noughts_than_it_needs() -> None:
     text = 'id 160.00 "price": 60.00, "was": 600'
     assert SearchedText(text).find_number(60, ()) == (19, 24)
     assert SearchedText(text).find_number(6, ()) is None
+
+
+def test_a_quote_but_for_marks_is_no_part_of_a_word_or_number() -> None:
+    text = SearchedText("It has 112 parts, and *12* parts more; a **cart** ran.")
+    found = text.find_marked("12 parts")
+    assert found is not None
+    assert text.text[found[0] : found[1]] == "12* parts"
+    assert text.find_marked("art ran") is None

@@ -43,9 +43,14 @@ class SearchedText:
         condensed, places = self._condensed
         wanted = "".join(each for each in quote if not _is_passed_over(each))
         found = condensed.find(wanted) if wanted else -1
-        if found < 0:
-            return None
-        return places[found], places[found + len(wanted) - 1] + 1
+        for _ in range(_MAX_TRIES):
+            if found < 0:
+                break
+            start, end = places[found], places[found + len(wanted) - 1] + 1
+            if self._is_whole(start, end):
+                return start, end
+            found = condensed.find(wanted, found + 1)
+        return None
 
     def find_escaped(self, quote: str, start: int = 0) -> tuple[int, int] | None:
         """Return where a quote stands that the page writes with entities or escapes."""

@@ -1,0 +1,236 @@
+"""Asks a language model for fields that rules did not find, and looks up whatever it says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cinder.errors import CinderError
+from cinder.extract.fields.claims import ClaimProver
+from cinder.extract.passages.query import query_for
+from cinder.llm.base import LanguageModel
+from cinder.llm.budget import Budget
+from cinder.llm.failures import ContextTooLong, ModelAnswerInvalid, ModelLengthExceeded
+from cinder.model.document import Json
+from cinder.model.extracted_data import FieldValue
+from cinder.model.passage import Passage, PassageQuery
+from cinder.services.extraction.chunks import Chunk, pack, spans_of
+from cinder.services.extraction.planning import plan_searches
+from cinder.services.extraction.prompts import make_prompt
+from cinder.services.extraction.searches import FreeSearch, Reading, Search
+from cinder.services.off_loop import off_loop
+
+# About 20,000 characters of English.
+DEFAULT_CHUNK_TOKENS = 6_000
+
+_LEAST_CHUNK_TOKENS = 150
+_RANKED_PASSAGES = 400
+# Fields that one call asks for: small models lose sight of more.
+_FIELDS_AT_ONCE = 20
+# After so many chunks in a row without anything new, the rest of the page is left unread.
+_PATIENCE = 5
+
+
+class PassageRanker(Protocol):
+    """Ranks the passages of a page."""
+
+    async def rank_passages(
+        self, markdown: str, query: PassageQuery, *, limit: int
+    ) -> tuple[Passage, ...]:
+        """Return the passages that a question is about, the best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelQuestion:
+    """What is asked of a page."""
+
+    markdown: str
+    """As it is saved: offsets count in it, and nothing else of the page is shown to the model."""
+    url: str
+    prompt: str = ""
+    schema: Mapping[str, Json] | None = None
+    """None where only a prompt says what is wanted."""
+    fields: tuple[str, ...] = ()
+    """The places in the schema to ask for: `price`, `address.city`, `offers`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFindings:
+    """What a model found, looked up."""
+
+    values: tuple[FieldValue, ...] = ()
+    missing: tuple[str, ...] = ()
+    """The fields asked for that it said nothing of."""
+    tried: tuple[str, ...] = ()
+    """What was tried and failed, in plain sentences."""
+    passages_read: int = 0
+    is_over: bool = False
+    """Whether the model is not to be asked again for this request: it failed, or the budget is
+    spent."""
+
+
+class ModelAsker:
+    """Asks a model about pages, by the passages that most likely hold what is wanted."""
+
+    def __init__(
+        self, model: LanguageModel, ranker: PassageRanker, chunk_tokens: int = DEFAULT_CHUNK_TOKENS
+    ) -> None:
+        self._model = model
+        self._ranker = ranker
+        self._chunk_tokens = chunk_tokens
+
+    @property
+    def model_name(self) -> str:
+        """The model's name in the settings."""
+        return self._model.name
+
+    async def ask(self, question: ModelQuestion, budget: Budget) -> ModelFindings:
+        """Return what the model finds; whatever fails on the way is told and never raised."""
+        searches, unknown = _plan(question)
+        asking = _Asking(self, question, searches, budget)
+        if searches and question.markdown.strip():
+            await asking.run()
+        silent = tuple(
+            f"The field '{name}' is not asked of a model: it holds arrays in arrays, or is not in "
+            "the schema."
+            for name in unknown
+        )
+        return ModelFindings(
+            values=tuple(value for each in searches for value in each.values),
+            missing=(*(s.name for s in searches if not s.values and s.name), *unknown),
+            tried=(*silent, *asking.tried),
+            passages_read=len(asking.read_ids),
+            is_over=asking.is_over,
+        )
+
+    async def rank(self, question: ModelQuestion, searches: Sequence[Search]) -> list[Passage]:
+        """Return the passages of a page that what is searched for may stand in."""
+        wanted = [each.wanted for each in searches if each.wanted is not None]
+        query = query_for(question.prompt, wanted)
+        ranked = await self._ranker.rank_passages(question.markdown, query, limit=_RANKED_PASSAGES)
+        return list(ranked)
+
+    async def complete(self, question: ModelQuestion, chunk: Chunk, budget: Budget) -> Json:
+        """Return what the model says of a chunk.
+
+        Raises:
+            ModelFailed: it says nothing; its subclasses tell why.
+        """
+        prompt = make_prompt(question.prompt, chunk.searches, chunk.passages)
+        answer = await self._model.complete(prompt, budget)
+        return answer.value
+
+    @property
+    def chunk_tokens(self) -> int:
+        """About how many tokens of a page one call carries."""
+        return self._chunk_tokens
+
+    def note_too_long(self, chunk: Chunk) -> None:
+        """Remember that the model cannot read so much at once."""
+        self._chunk_tokens = max(_LEAST_CHUNK_TOKENS, min(self._chunk_tokens, chunk.tokens) // 2)
+
+
+def _plan(question: ModelQuestion) -> tuple[list[Search], tuple[str, ...]]:
+    if question.schema is None:
+        return [FreeSearch()], ()
+    return plan_searches(question.schema, question.fields)
+
+
+class _Asking:
+    """One question under way."""
+
+    def __init__(
+        self, asker: ModelAsker, question: ModelQuestion, searches: Sequence[Search], budget: Budget
+    ) -> None:
+        self._asker = asker
+        self._question = question
+        self._searches = searches
+        self._budget = budget
+        self._prover = ClaimProver(question.markdown, question.url)
+        self._ranked: list[Passage] = []
+        self._ranked_for: list[str] | None = None
+        self.read_ids: set[str] = set()
+        self.tried: list[str] = []
+        self.is_over = False
+
+    async def run(self) -> None:
+        """Ask chunk after chunk, until all is found or nothing more can be."""
+        try:
+            await self._ask_all()
+        except CinderError as error:
+            self.is_over = True
+            self._note(error)
+
+    async def _ask_all(self) -> None:
+        fruitless = 0
+        while self._open and (passages := await self._next_passages()):
+            if fruitless == _PATIENCE:
+                self.tried.append(
+                    f"The last {_PATIENCE} parts of {self._question.url} that the model read had "
+                    "nothing of what is missing, so the rest, which matches less, was left unread."
+                )
+                return
+            has_news = await self._ask_about(passages)
+            fruitless = 0 if has_news else fruitless + 1
+
+    @property
+    def _open(self) -> list[Search]:
+        return [each for each in self._searches if each.is_open]
+
+    async def _next_passages(self) -> tuple[Passage, ...]:
+        """Return the best passages for what is open that were not read yet."""
+        keys = [each.key for each in self._open]
+        if keys != self._ranked_for:
+            self._ranked = await self._asker.rank(self._question, self._open)
+            self._ranked_for = keys
+        unread = (each for each in self._ranked if each.id not in self.read_ids)
+        passages = pack(unread, self._asker.chunk_tokens)
+        self.read_ids.update(each.id for each in passages)
+        return passages
+
+    async def _ask_about(self, passages: tuple[Passage, ...]) -> bool:
+        """Ask about some passages, in smaller parts if need be; return whether there was news."""
+        searches = self._open
+        waiting = [
+            Chunk(passages, tuple(searches[first : first + _FIELDS_AT_ONCE]))
+            for first in range(0, len(searches), _FIELDS_AT_ONCE)
+        ][::-1]
+        has_news = False
+        while waiting:
+            chunk = waiting.pop()
+            chunk = Chunk(chunk.passages, tuple(s for s in chunk.searches if s.is_open))
+            if not chunk.searches:
+                continue
+            try:
+                said = await self._asker.complete(self._question, chunk, self._budget)
+            except (ContextTooLong, ModelLengthExceeded, ModelAnswerInvalid) as error:
+                waiting += reversed(self._parts_of(chunk, error))
+            else:
+                has_news = await self._take(said, chunk) or has_news
+        return has_news
+
+    def _parts_of(self, chunk: Chunk, error: CinderError) -> tuple[Chunk, ...]:
+        """Return the halves of a chunk that was too much, or nothing and tell so."""
+        if isinstance(error, ModelAnswerInvalid):
+            parts = chunk.halve_searches()
+        else:
+            if isinstance(error, ContextTooLong):
+                self._asker.note_too_long(chunk)
+            parts = chunk.halve_text() or chunk.halve_searches()
+        if not parts:
+            self._note(error)
+        return parts
+
+    async def _take(self, said: Json, chunk: Chunk) -> bool:
+        told = said if isinstance(said, Mapping) else {}
+        reading = Reading(self._prover, spans_of(chunk.passages))
+
+        def take() -> bool:
+            news = [each.take(told.get(each.key), reading) for each in chunk.searches]
+            return any(news)
+
+        return await off_loop(len(self._question.markdown), take)
+
+    def _note(self, error: CinderError) -> None:
+        if error.message not in self.tried:
+            self.tried.append(error.message)

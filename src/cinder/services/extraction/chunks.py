@@ -1,0 +1,83 @@
+"""Chunks: as many passages as one call to a model may carry, and their halves."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from cinder.model.passage import Passage
+from cinder.services.extraction.searches import Search
+
+# Tokens are counted by the bytes of their text, so that scripts of many bytes count for more.
+_BYTES_PER_TOKEN = 3.5
+_LEAST_CHARS = 200
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text is, rather too many."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Passages, the best first, and what is asked about them."""
+
+    passages: tuple[Passage, ...]
+    searches: tuple[Search, ...]
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens its text is."""
+        return sum(_tokens_of(each) for each in self.passages)
+
+    def halve_text(self) -> "tuple[Chunk, ...]":
+        """Return the better half of its text and the other; nothing if it is too short."""
+        if len(self.passages) > 1:
+            middle = (len(self.passages) + 1) // 2
+            halves = (self.passages[:middle], self.passages[middle:])
+            return tuple(Chunk(half, self.searches) for half in halves)
+        only = self.passages[0]
+        if len(only.text) < 2 * _LEAST_CHARS:
+            return ()
+        cut = _find_gap(only.text)
+        first = replace(only, text=only.text[:cut], end=only.start + cut)
+        second = replace(only, text=only.text[cut:], start=only.start + cut)
+        return Chunk((first,), self.searches), Chunk((second,), self.searches)
+
+    def halve_searches(self) -> "tuple[Chunk, ...]":
+        """Return it with one half of what is asked, and with the other; nothing if that is one."""
+        if len(self.searches) < 2:
+            return ()
+        middle = (len(self.searches) + 1) // 2
+        halves = (self.searches[:middle], self.searches[middle:])
+        return tuple(Chunk(self.passages, half) for half in halves)
+
+
+def pack(passages: Iterable[Passage], max_tokens: int) -> tuple[Passage, ...]:
+    """Return the first of some passages that are no more tokens together, one at least."""
+    packed: list[Passage] = []
+    room = max_tokens
+    for each in passages:
+        room -= _tokens_of(each)
+        if room < 0 and packed:
+            break
+        packed.append(each)
+    return tuple(packed)
+
+
+def spans_of(passages: Sequence[Passage]) -> list[tuple[int, int]]:
+    """Return where passages stand on their page."""
+    return [(each.start, each.end) for each in passages]
+
+
+def _tokens_of(passage: Passage) -> int:
+    return estimate_tokens(f"{passage.heading}\n{passage.context}\n{passage.text}\n\n")
+
+
+def _find_gap(text: str) -> int:
+    """Return where to halve a text: after a line or a word near its middle."""
+    middle = len(text) // 2
+    for gap in ("\n", " "):
+        place = text.rfind(gap, middle // 2, middle)
+        if place > 0:
+            return place + 1
+    return middle
