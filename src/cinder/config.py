@@ -470,6 +470,19 @@ class LlmSettings(Section):
         return self
 
 
+class ExtractSettings(Section):
+    """Extraction: data from pages, with proof."""
+
+    max_urls: int = Field(10, ge=1, le=100)
+    """Pages that one extraction may be about."""
+    max_output_bytes: int = Field(1_000_000, ge=1_000)
+    """The most data that one extraction returns; the rest is left out, and said so."""
+    max_concurrency: int = Field(12, ge=1)
+    """Pages that all extractions together fetch at once; further ones wait."""
+    held_values: int = Field(20_000, ge=0)
+    """Values that the process keeps of what it found, lest the same is looked for again."""
+
+
 class LogSettings(Section):
     """Logs: one JSON object a line, on standard error."""
 
@@ -522,6 +535,7 @@ class Settings(BaseSettings):
     webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     llm: LlmSettings = Field(default_factory=LlmSettings)
+    extract: ExtractSettings = Field(default_factory=ExtractSettings)
     log: LogSettings = Field(default_factory=LogSettings)
 
     @property

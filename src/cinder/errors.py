@@ -23,6 +23,7 @@
     ├── CrawlNotFound         CRAWL_NOT_FOUND      there is no crawl of this id
     ├── CrawlExpired          CRAWL_EXPIRED        there was one, and it is no longer kept
     ├── SearchFailed          SEARCH_FAILED        not one search provider gave an answer
+    ├── ExtractionFailed      EXTRACTION_FAILED    not one page could be read to extract from
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
@@ -264,6 +265,12 @@ class SearchFailed(CinderError):
     """No search provider gave an answer."""
 
     code = ErrorCode.SEARCH_FAILED
+
+
+class ExtractionFailed(CinderError):
+    """None of the pages could be read."""
+
+    code = ErrorCode.EXTRACTION_FAILED
 
 
 class ContentTooLarge(CinderError):

@@ -23,11 +23,12 @@ ERAS = ("legacy", "modern")
 def requests(site: Site) -> Iterator[tuple[str, ...]]:
     """What to ask of the server: every list, and every tool."""
     yield "tools/list", "--strict"
-    calls = {
+    calls: dict[str, dict[str, Any]] = {
         "scrape": {"url": site.url("/article")},
         "cinder_scrape": {"url": site.url("/article")},
         "cinder_search": {"query": "ember care"},
         "cinder_search_and_scrape": {"query": "ember care"},
+        "cinder_extract": {"urls": [site.url("/article")], "prompt": "author and date"},
         "scrape_extract_content": {"html": "<h1>Hello</h1><p>World</p>"},
         "scrape_text_similarity": {"text_a": "the quick brown fox", "text_b": "the quick red fox"},
     }

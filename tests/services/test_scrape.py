@@ -16,7 +16,6 @@ from cinder.errors import (
     InvalidRequest,
     ScrapeFailed,
     ScrapeTimeout,
-    Unsupported,
 )
 from cinder.model.document import Source, VerdictKind
 from cinder.model.request import (
@@ -338,11 +337,6 @@ async def test_an_undeclared_charset_is_taken_from_the_page(app: App, site: Site
     outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/latin")))
     assert outcome.document.content.metadata.title == "Café"
     assert "Grüße aus der Küche" in (outcome.document.content.markdown or "")
-
-
-async def test_what_this_version_cannot_do_is_said(app: App) -> None:
-    with pytest.raises(Unsupported):
-        await app.scrape.scrape(ScrapeRequest(url="https://example.com/", extract="the author"))
 
 
 async def test_a_request_tells_its_own_attempts_only(app: App, site: Site) -> None:

@@ -22,6 +22,7 @@ from tests.site.documents import DOCUMENTS
 from tests.site.guide import GUIDE
 from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
+from tests.site.shop import WARES
 from tests.site.verdict_pages import answer_verdict_page
 
 ARTICLE = """<!doctype html>
@@ -130,6 +131,10 @@ class Pages:
 
     async def article(self, request: Request) -> Response:
         return HTMLResponse(ARTICLE)
+
+    async def ware(self, request: Request) -> Response:
+        """Offer a thing for sale."""
+        return HTMLResponse(WARES[request.query_params["name"]].page)
 
     async def guide(self, request: Request) -> Response:
         return HTMLResponse(GUIDE)

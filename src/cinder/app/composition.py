@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cinder.app.browser import make_upstream, open_browsers
+from cinder.app.extracting import make_extract_service, make_extractor
 from cinder.app.jobs import Net, open_jobs
 from cinder.app.llm import ConfiguredModel, open_language_model
 from cinder.app.search import SearchProviders, open_search_providers
@@ -38,10 +39,12 @@ from cinder.services.archive import Archive
 from cinder.services.callers import Callers
 from cinder.services.expiry import expire_forever
 from cinder.services.export import Exporter
+from cinder.services.extraction.document_extraction import DocumentExtraction
+from cinder.services.extraction.service import ExtractService
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
-from cinder.services.scrape import ContentDefaults, ScrapeService
+from cinder.services.scrape import ContentDefaults, ContentMakers, ScrapeService
 from cinder.services.search.search_and_scrape import SearchAndScrape
 from cinder.services.search.service import SearchService
 from cinder.services.text_tools import TextTools
@@ -69,6 +72,7 @@ class App:
     archive: Archive
     search: SearchService
     search_and_scrape: SearchAndScrape
+    extract: ExtractService
     index: PageIndex
     text_tools: TextTools
     search_providers: SearchProviders
@@ -117,26 +121,33 @@ async def open_app(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
         callers = Callers(store.tokens)
+        language_model = await parts.enter_async_context(
+            open_language_model(settings, proxy, metrics)
+        )
+        extractor, job_extractor = [
+            make_extractor(settings.extract, pages, language_model)
+            for pages in (sandbox, job_sandbox)
+        ]
         scrape, job_scrape = [
             await parts.enter_async_context(
                 ScrapeService(
                     store=store,
                     callers=callers,
                     ladder=ladder,
-                    sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
+                    makers=ContentMakers(
+                        sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
+                        extraction=DocumentExtraction(finds, settings.extract.max_output_bytes),
+                    ),
                     metrics=metrics,
                     defaults=_content_defaults(settings),
                 )
             )
-            for pages in (sandbox, job_sandbox)
+            for pages, finds in ((sandbox, extractor), (job_sandbox, job_extractor))
         ]
         jobs = await parts.enter_async_context(
             open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)
         )
         search_providers = await parts.enter_async_context(open_search_providers(settings, proxy))
-        language_model = await parts.enter_async_context(
-            open_language_model(settings, proxy, metrics)
-        )
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
         parts.callback(tasks.cancel_all)
@@ -160,6 +171,7 @@ async def open_app(
             archive=archive,
             search=search,
             search_and_scrape=SearchAndScrape(search, scrape),
+            extract=make_extract_service(settings.extract, extractor, sandbox, scrape),
             index=store.index,
             text_tools=text_tools,
             search_providers=search_providers,

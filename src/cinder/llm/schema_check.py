@@ -51,14 +51,18 @@ class SchemaCheck:
 
     def problems(self, value: Json) -> tuple[str, ...]:
         """Return what is wrong with a value, up to ten sentences; nothing where it is valid."""
+        return tuple(f"{_join('', place)}: {message}" for place, message in self.violations(value))
+
+    def violations(self, value: Json) -> tuple[tuple[tuple[str | int, ...], str], ...]:
+        """Return the same, each sentence with the place in the value that it is about."""
         if _is_deeper(value, MAX_VALUE_DEPTH):
-            return (f"the answer: It is nested more than {MAX_VALUE_DEPTH} levels deep",)
+            return (((), f"It is nested more than {MAX_VALUE_DEPTH} levels deep"),)
         try:
             errors = list(islice(self._validator.iter_errors(value), _MAX_PROBLEMS))
         except ValueError as error:
             # Half of a surrogate pair, or a number beyond all measure.
-            return (f"the answer: {_cut(str(error))}",)
-        return tuple(f"{_join('', error.instance_path)}: {_cut(error.message)}" for error in errors)
+            return (((), _cut(str(error))),)
+        return tuple((tuple(error.instance_path), _cut(error.message)) for error in errors)
 
 
 def _find_excess(schema: Json) -> str | None:

@@ -22,6 +22,8 @@ class Method(StrEnum):
     NAMED_ELEMENT = "named-element"
     TYPED = "typed"
     MODEL = "model"
+    CALLER = "caller"
+    """The caller says so."""
 
 
 class Grounding(StrEnum):

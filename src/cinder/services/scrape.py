@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
@@ -104,6 +104,22 @@ class ScrapeOutcome:
 Settle: TypeAlias = Callable[[ScrapeOutcome], Settlement]
 
 
+class PageExtraction(Protocol):
+    """Takes what a prompt wants out of scraped pages."""
+
+    async def extract(self, document: Document, prompt: str, until: float) -> Document:
+        """Return the document with what was extracted, or with a warning that says why not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentMakers:
+    """What makes content of fetched pages: parses them, and extracts data where that is wanted."""
+
+    sandboxes: Sandboxes
+    extraction: PageExtraction
+
+
 class ScrapeService:
     """Scrapes URLs. All surfaces and all jobs come through here."""
 
@@ -113,18 +129,20 @@ class ScrapeService:
         store: Store,
         callers: Callers,
         ladder: Ladder,
-        sandboxes: Sandboxes,
+        makers: ContentMakers,
         metrics: Metrics,
         defaults: ContentDefaults,
     ) -> None:
         self._store = store
         self._callers = callers
         self._ladder = ladder
+        sandboxes = makers.sandboxes
         self._sandbox = sandboxes.pages
         self._pdf_sandbox = sandboxes.pdfs
         self._brands = BrandReader(ladder.engine(Step.STATIC), sandboxes.pages)
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
+        self._extraction = makers.extraction
         self._defaults = defaults
         self._defaults_described = defaults.describe()
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
@@ -256,6 +274,9 @@ class ScrapeService:
             # Redirects are judged on the way, but not those that a browser follows.
             require_domain(visit.policy, page.final_url)
             document = await self._make_document(page, request, started)
+            if request.extract is not None and not _is_failure(document, request):
+                until = started + request.timeout_ms / 1000
+                document = await self._extraction.extract(document, request.extract, until)
             change = await self._track(document, request)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
@@ -334,8 +355,12 @@ class ScrapeService:
         return replace(content, is_partial=True) if has_too_many else content
 
     def _options(self, request: ScrapeRequest) -> ExtractOptions:
+        formats = request.formats
+        if request.extract is not None and Format.MARKDOWN not in formats:
+            # What is extracted is quoted from it.
+            formats = (*formats, Format.MARKDOWN)
         return ExtractOptions(
-            formats=request.formats,
+            formats=formats,
             content=request.content,
             strip_chrome_tags=self._defaults.strip_chrome_tags,
             remove_base64_images=self._defaults.remove_base64_images,
@@ -382,12 +407,6 @@ def require_supported(request: ScrapeRequest) -> None:
         InvalidRequest: its options contradict each other.
     """
     check_mode(request)
-    if request.extract is not None:
-        raise Unsupported(
-            "`extract` is not part of this version of cinder. Leave it out and take what you need "
-            "from the content.",
-            url=request.url,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +450,10 @@ class _Visit:
 def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:
     is_answer = document.verdict.kind not in _FAILURES
     return is_answer and request.result_handling is not ResultHandling.RETURN_ONLY
+
+
+def _is_failure(document: Document, request: ScrapeRequest) -> bool:
+    return _describe_failure(document.verdict, request) is not None
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:

@@ -1,6 +1,7 @@
 """The answer to a scrape, as POST /api/v2/scrape and the MCP tool `scrape` both give it."""
 
 import base64
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +29,7 @@ MARKDOWN = "text/markdown"
 HTML = "text/html"
 
 _LIST_FORMATS = (Format.LINKS, Format.IMAGES)
+_EXTRACTED_CUT = "Not all that was extracted is shown: savedUris.extracted has it whole."
 # A summary takes about as long as reading a text so many times as long.
 _SUMMARY_COST = 10
 
@@ -131,6 +133,11 @@ def _contents(
         whole = dict(document.content.branding or {})
         data["branding"] = shown = fit_members(whole, window.max_chars)
         cuts.append("Not all of the branding is shown." if shown != whole else None)
+    if request.extract is not None and document.extracted is not None:
+        whole = json.loads(document.extracted)
+        is_whole = len(document.extracted) <= window.max_chars
+        data["extracted"] = shown = whole if is_whole else fit_members(whole, window.max_chars)
+        cuts.append(_EXTRACTED_CUT if shown != whole else None)
     data |= _screenshot(document, request)
     if document.actions:
         data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)

@@ -34,6 +34,7 @@ from cinder.surfaces.reading_answer import Query, SectionName, check_reading
 MAX_TIMEOUT_MS = 300_000
 MAX_AGE_MS = 36_500 * DAY_MS
 MAX_SELECTORS = 100
+MAX_PROMPT_CHARS = 10_000
 
 
 class Command(StrEnum):
@@ -114,8 +115,8 @@ class ScrapeArguments(Arguments):
     """Leave out everything around the main content; else navigation, headers and footers alone."""
     actions: Actions = Field(default_factory=list)
     """What to do on the page in a browser, in order, before it is read."""
-    extract: str | None = None
-    """What to take from the page, in words. Not part of this version."""
+    extract: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
+    """What to take from the page as data, in words, such as: the author name and the date."""
     profile: Profile = Profile.DEFAULT
     """Whose browser profile renders: a fresh one, or `master`, in which a person logged in."""
     mode: Mode = Mode.SMART

@@ -11,7 +11,7 @@ ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 TOOLS = [
     *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
     *("cinder_crawl", "cinder_get_crawl_status"),
-    *("scrape_extract_content", "scrape_text_similarity"),
+    *("cinder_extract", "scrape_extract_content", "scrape_text_similarity"),
 ]
 
 

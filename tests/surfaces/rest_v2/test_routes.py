@@ -226,20 +226,6 @@ async def test_a_form_is_not_taken_for_json(client: httpx2.AsyncClient) -> None:
     assert response.status_code == 400
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"url": "a.example", "extract": "the author"},
-        {"urls": ["a.example"], "extract": "the author"},
-    ],
-)
-async def test_what_comes_later_is_unsupported_and_not_ignored(
-    client: httpx2.AsyncClient, body: dict[str, Any]
-) -> None:
-    status, error = await fail(client, **body)
-    assert (status, error["code"]) == (422, "UNSUPPORTED")
-
-
 async def test_null_is_absent_and_an_empty_list_is_no_filter(
     client: httpx2.AsyncClient, site: Site
 ) -> None:

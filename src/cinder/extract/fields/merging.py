@@ -1,7 +1,7 @@
 """Joins the data of several pages, and drops what no page proves, without a model."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -50,16 +50,26 @@ def only_grounded(extracted: ExtractedData) -> ExtractedData:
     kept = tuple(each for each in extracted.values if each.is_grounded)
     if len(kept) == len(extracted.values):
         return extracted
-    held = list(_leaves(_closed_up(_tree(replace(extracted, values=kept))), ()))
-    values = [each.value for each in held]
-    found = {schema_path(each.path) for each in values}
+    left = keep_values(extracted, kept)
+    found = {schema_path(each.path) for each in left.values}
     lost = dict.fromkeys(schema_path(each.path) for each in extracted.values)
+    return replace(
+        left, missing=(*extracted.missing, *(path for path in lost if path not in found))
+    )
+
+
+def keep_values(extracted: ExtractedData, kept: Iterable[FieldValue]) -> ExtractedData:
+    """Return the data with these of its values alone; arrays close up where items are gone."""
+    left = replace(extracted, values=tuple(kept))
+    if len(left.values) == len(extracted.values):
+        return extracted
+    held = list(_leaves(_closed_up(_tree(left)), ()))
+    values = [each.value for each in held]
     nothing: Json = [] if isinstance(extracted.data, list) else {}
     return replace(
-        extracted,
+        left,
         data=build_data(values, nothing),
         values=tuple(values),
-        missing=(*extracted.missing, *(path for path in lost if path not in found)),
         conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
     )
 

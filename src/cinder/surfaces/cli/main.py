@@ -15,6 +15,7 @@ from cinder.surfaces.cli.cache import cache
 from cinder.surfaces.cli.crawl import crawl
 from cinder.surfaces.cli.doctor import doctor
 from cinder.surfaces.cli.export import export
+from cinder.surfaces.cli.extract import extract
 from cinder.surfaces.cli.mcp import mcp
 from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.scrape import scrape
@@ -31,7 +32,9 @@ cli = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (scrape, search, batch, crawl, export, serve, worker, mcp, open_browser, doctor):
+for command in (
+    *(scrape, search, extract, batch, crawl, export, serve, worker, mcp, open_browser, doctor),
+):
     cli.command()(command)
 cli.add_typer(cache, name="cache")
 cli.add_typer(token, name="token")

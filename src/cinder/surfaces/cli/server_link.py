@@ -24,14 +24,18 @@ class ServerLink:
     port: int
     token: str | None
 
-    async def ask(self, method: str, path: str, body: object = None) -> Any:
+    async def ask(
+        self, method: str, path: str, body: object = None, *, seconds: float = ANSWER_SECONDS
+    ) -> Any:
         """Return what the server answers; Any, since that is JSON.
 
         Raises:
             CinderError: the server answered with an error, which this is, or not at all.
         """
         try:
-            status, answer = await asyncio.to_thread(self._exchange, method, path, body)
+            status, answer = await asyncio.to_thread(
+                exchange, self, method, path, body, timeout_seconds=seconds
+            )
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise Overloaded(
                 f"The server on {self.host}:{self.port} does not answer: {error}. What was started "
@@ -40,9 +44,6 @@ class ServerLink:
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise _error_of(answer)
         return answer
-
-    def _exchange(self, method: str, path: str, body: object) -> tuple[int, Any]:
-        return exchange(self, method, path, body, timeout_seconds=ANSWER_SECONDS)
 
 
 def exchange(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cinder.model.extract import ExtractRequest
 from cinder.model.request import ScrapeRequest
 
 SCRAPE_TIMEOUT_MS = 50_000
@@ -13,4 +14,9 @@ CALL_SECONDS = 54
 
 def bound_timeout(request: ScrapeRequest) -> ScrapeRequest:
     """Return the request with a timeout that a client will wait for."""
+    return replace(request, timeout_ms=min(request.timeout_ms, SCRAPE_TIMEOUT_MS))
+
+
+def bound_extract(request: ExtractRequest) -> ExtractRequest:
+    """Return the request with a time that a client will wait for."""
     return replace(request, timeout_ms=min(request.timeout_ms, SCRAPE_TIMEOUT_MS))

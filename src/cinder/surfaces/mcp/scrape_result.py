@@ -24,6 +24,7 @@ from cinder.surfaces.scrape_answer import MARKDOWN, answer_outcome
 
 _FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
 _LISTS = (Format.LINKS, Format.IMAGES)
+_OBJECTS = ("extracted", "branding")
 _ACTION_TEXTS = ("markdown", "html", "result")
 
 
@@ -118,8 +119,11 @@ def _further_texts(data: dict[str, Json]) -> list[str]:
         for name in _LISTS
         if isinstance(urls := data.get(name), list)
     ]
-    if "branding" in data:
-        lists.append(f"branding:\n{json.dumps(data['branding'], ensure_ascii=False)}")
+    lists += [
+        f"{name}:\n{json.dumps(data[name], ensure_ascii=False)}"
+        for name in _OBJECTS
+        if name in data
+    ]
     return texts + lists + _told_change(data) + _actions(data)
 
 

@@ -15,9 +15,9 @@ from cinder.surfaces.mcp.tool_calls import ToolCalls
 
 INSTRUCTIONS = (
     "Cinder reads the web. Start with cinder_scrape for a known page; scrape has every option and "
-    "hands files through; cinder_crawl explores a site in the background. Each answer carries a "
-    "verdict: anything but ok means that the content is not the page you asked for. Saved pages "
-    "stay readable as scrape:// resources."
+    "hands files through; cinder_extract takes data out of pages; cinder_crawl explores a site in "
+    "the background. Each answer carries a verdict: anything but ok means that the content is not "
+    "the page you asked for. Saved pages stay readable as scrape:// resources."
 )
 
 _HOUR_MS = 3_600_000

@@ -42,7 +42,7 @@ def shared_window(
     texts = _TEXTS.intersection(formats)
     if window.is_narrowed:
         texts -= _LEFT_OUT_OF_PARTS
-    shares = len(texts) + texts_of_actions or 1
+    shares = len(texts) + texts_of_actions + (arguments.extract is not None) or 1
     return replace(window, max_chars=max(1, window.max_chars // shares))
 
 

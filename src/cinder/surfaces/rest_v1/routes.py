@@ -1,4 +1,4 @@
-"""POST /v1/scrape: a page and what it says of itself; the routes of searches and jobs beside it."""
+"""POST /v1/scrape: a page and what it says of itself; the routes of the other uses beside it."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,7 @@ from cinder.surfaces.errors import describe_error
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
-from cinder.surfaces.rest_v1 import jobs, search
+from cinder.surfaces.rest_v1 import extract, jobs, search
 
 OPERATIONS = {
     "/v1/scrape": Operation(
@@ -25,6 +25,7 @@ OPERATIONS = {
         {"url": "https://example.com/"},
     ),
     **search.OPERATIONS,
+    **extract.OPERATIONS,
     **jobs.OPERATIONS,
 }
 LOOKUPS = jobs.LOOKUPS
@@ -50,6 +51,7 @@ def build_routes(app: App) -> list[Route]:
     return [
         Route("/v1/scrape", scrape, methods=["POST"]),
         *search.build_search_routes(app),
+        *extract.build_extract_routes(app),
         *jobs.build_job_routes(app),
     ]
 

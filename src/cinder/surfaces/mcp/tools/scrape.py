@@ -67,6 +67,7 @@ class ScrapeOutput(Output):
     images: list[str] | None = None
     branding: dict[str, Any] | None = None
     change_tracking: dict[str, Any] | None = None
+    extracted: dict[str, Any] | None = None
     summary: str | None = None
     actions: list[ActionOutput] | None = None
     size: int | None = None
@@ -87,8 +88,6 @@ class ScrapeOutput(Output):
     next_offset: int | None = None
 
 
-# What this version serves. The arguments that need a model are accepted and answered with
-# UNSUPPORTED; to offer one, give it a line here.
 PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
     "urls": Parameter(description="Instead of url: a batch in the background"),
@@ -118,6 +117,7 @@ PARAMETERS = {
     "startIndex": Parameter(description="Where to go on when cut"),
     "section": Parameter(description="Outline id or title, to read it alone"),
     "query": Parameter(description="Only matching passages"),
+    "extract": Parameter(description="Data wanted: the author name"),
     "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
     "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
     "forceRescrape": Parameter(description="Skip the cache"),

@@ -1,0 +1,48 @@
+"""Extraction, built of the sandbox, the language model if there is one, and scraping."""
+
+from cinder.app.llm import ConfiguredModel
+from cinder.config import ExtractSettings
+from cinder.services.extraction.asking import ModelAsker
+from cinder.services.extraction.extractor import AskedModel, Extractor
+from cinder.services.extraction.hand_off import HandOffMaker
+from cinder.services.extraction.memory import FindingsMemory
+from cinder.services.extraction.model_stage import ModelStage
+from cinder.services.extraction.page_reading import PageReader
+from cinder.services.extraction.rules_stage import RulesStage
+from cinder.services.extraction.service import ExtractLimits, ExtractService
+from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.scrape import ScrapeService
+
+
+def make_extractor(
+    settings: ExtractSettings, sandbox: ExtractionSandbox, configured: ConfiguredModel | None
+) -> Extractor:
+    """Return what finds values on pages; its stages stand in the order in which they are tried."""
+    return Extractor(
+        stages=[RulesStage(sandbox)],
+        model=_asked_model(sandbox, configured) if configured else None,
+        memory=FindingsMemory(settings.held_values),
+    )
+
+
+def make_extract_service(
+    settings: ExtractSettings,
+    extractor: Extractor,
+    sandbox: ExtractionSandbox,
+    scrape: ScrapeService,
+) -> ExtractService:
+    """Return the service that answers what callers want to know of pages."""
+    return ExtractService(
+        reader=PageReader(scrape, at_once=settings.max_concurrency),
+        extractor=extractor,
+        hand_offs=HandOffMaker(sandbox),
+        limits=ExtractLimits(max_urls=settings.max_urls, max_bytes=settings.max_output_bytes),
+    )
+
+
+def _asked_model(sandbox: ExtractionSandbox, configured: ConfiguredModel) -> AskedModel:
+    return AskedModel(
+        name=configured.model.name,
+        stage=ModelStage(ModelAsker(configured.model, sandbox, configured.chunk_tokens)),
+        limits=configured.limits,
+    )

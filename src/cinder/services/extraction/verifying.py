@@ -1,0 +1,117 @@
+"""Verifies what a caller found: each value is looked up in the saved page by its quote."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cinder.extract.fields.claims import ClaimProver, normalise_claim
+from cinder.extract.fields.extraction import build_data
+from cinder.extract.fields.wanted import Wanted, read_schema, schema_path
+from cinder.model.document import Json
+from cinder.model.extract import Claim
+from cinder.model.extracted_data import Evidence, ExtractedData, FieldValue, Grounding, Method
+from cinder.services.extraction.stages import ReadPage, Wish
+from cinder.services.off_loop import off_loop
+
+_MAX_VALUES = 5_000
+_UNKNOWN = "{path} is not a field of the schema, so that it was left out."
+_KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
+
+
+async def verify_claims(
+    claims: Sequence[Claim], pages: Mapping[str, ReadPage], wish: Wish
+) -> ExtractedData:
+    """Return the claimed values with what the pages say of them; pages are by their urls."""
+    chars = sum(len(page.markdown or "") for page in pages.values())
+    return await off_loop(chars, _verify, claims, pages, wish)
+
+
+def schema_of_claims(claims: Sequence[Claim]) -> dict[str, Json]:
+    """Return a schema that the claimed values match, for callers who have none."""
+    root: dict[str, Json] = {}
+    for claim in _values_of(claims):
+        node = root
+        for part in claim.path:
+            node = _step(node, part)
+        if not node:
+            node["type"] = _KINDS.get(type(claim.value), "string")
+    return root or {"type": "object"}
+
+
+def _step(node: dict[str, Json], part: str | int) -> dict[str, Json]:
+    """Return what the schema says beneath a node, made where there is nothing yet."""
+    if isinstance(part, int):
+        node["type"] = "array"
+        inner = node.setdefault("items", {})
+    else:
+        node["type"] = "object"
+        properties = node.setdefault("properties", {})
+        inner = properties.setdefault(part, {}) if isinstance(properties, dict) else {}
+    return inner if isinstance(inner, dict) else {}
+
+
+def _verify(claims: Sequence[Claim], pages: Mapping[str, ReadPage], wish: Wish) -> ExtractedData:
+    provers = {url: ClaimProver(page.markdown or "", page.url) for url, page in pages.items()}
+    fields = dict(_scalars(read_schema(wish.schema)[0]))
+    values: dict[tuple[str | int, ...], FieldValue] = {}
+    unknown: dict[str, None] = {}
+    for claim in _values_of(claims):
+        field = fields.get(schema_path(claim.path))
+        if field is None:
+            unknown[schema_path(claim.path)] = None
+            continue
+        asked = [provers[url] for url in provers if claim.url in (None, url)]
+        values[claim.path] = _check(claim, field, asked)
+    kept = tuple(values.values())
+    return ExtractedData(
+        data=build_data(kept, {}),
+        values=kept,
+        warnings=tuple(_UNKNOWN.format(path=path) for path in list(unknown)[:10]),
+    )
+
+
+def _check(claim: Claim, field: Wanted, provers: Sequence[ClaimProver]) -> FieldValue:
+    normalised = normalise_claim(field, claim.value)
+    value = claim.value if normalised is None else normalised
+    evidence = [_prove(prover, field, value, claim.quote) for prover in provers]
+    evidence.sort(key=lambda each: each.grounding is Grounding.UNVERIFIED)
+    shown = evidence[:1] or [
+        Evidence(method=Method.CALLER, quote=claim.quote, grounding=Grounding.UNVERIFIED)
+    ]
+    return FieldValue(path=claim.path, value=value, evidence=tuple(shown))
+
+
+def _prove(prover: ClaimProver, field: Wanted, value: Json, quote: str) -> Evidence:
+    shown = prover.prove(field, value, quote)
+    rule = shown.normalization.replace("the model", "the caller")
+    return replace(shown, method=Method.CALLER, normalization=rule)
+
+
+def _values_of(claims: Sequence[Claim]) -> Iterator[Claim]:
+    """Yield the claims of single values that claims of objects and arrays consist of."""
+    waiting = list(reversed(claims))
+    for _ in range(_MAX_VALUES):
+        if not waiting:
+            return
+        claim = waiting.pop()
+        inner = _parts_of(claim.value)
+        if inner is None:
+            yield claim
+        else:
+            waiting += [
+                replace(claim, path=(*claim.path, key), value=value)
+                for key, value in reversed(inner)
+                if value is not None
+            ]
+
+
+def _parts_of(value: Json) -> list[tuple[str | int, Json]] | None:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, list) else None
+
+
+def _scalars(wanted: Wanted) -> Iterator[tuple[str, Wanted]]:
+    if wanted.is_scalar:
+        yield wanted.path, wanted
+    for child in wanted.children:
+        yield from _scalars(child)

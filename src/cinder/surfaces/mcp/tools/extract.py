@@ -1,0 +1,67 @@
+"""The tool `cinder_extract`: data from pages, by a prompt or a schema, with proof."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types as types
+
+from cinder.app import App
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.model.caller import Caller, Scope
+from cinder.surfaces.extract_answer import describe_extract
+from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
+from cinder.surfaces.mcp.content import json_result
+from cinder.surfaces.mcp.deadline import bound_extract
+from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.output import Output
+from cinder.surfaces.mcp.size_limit import body_chars
+from cinder.surfaces.mcp.tool import Tool
+
+
+class ExtractOutput(Output):
+    """Data with its proof, and what is still open; what else there is comes with it."""
+
+    data: dict[str, Any]
+    proof: list[dict[str, Any]]
+    missing: list[str]
+    sources: list[dict[str, Any]]
+    engine: str
+    warnings: list[str] | None = None
+    hand_off: dict[str, Any] | None = None
+
+
+async def run(app: App, arguments: ExtractArguments, caller: Caller) -> types.CallToolResult:
+    """Extract."""
+    request = bound_extract(arguments.to_request(caller=caller.id))
+    answer = await app.extract.extract(request)
+    if not isinstance(answer.extracted.data, Mapping):
+        # Structured content can be described as one kind of thing only.
+        message = "Here it must want an object: let the rest stand in a property of it"
+        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+    return json_result(describe_extract(answer, body_chars(app.settings.server)))
+
+
+EXTRACT = Tool(
+    name="cinder_extract",
+    title="Extract data",
+    description=(
+        "Data from known URLs, each value with its quote, verified, normalized or unverified. "
+        "handOff: find the rest yourself and send it as verify."
+    ),
+    arguments=ExtractArguments,
+    parameters={
+        "urls": Parameter(description="At most 10"),
+        "prompt": Parameter(),
+        "schema": Parameter(description="JSON Schema"),
+        "mode": Parameter(),
+        "strictGrounding": Parameter(description="Drop unverified"),
+        "verify": Parameter(description="[{path, value, quote, passage}]"),
+    },
+    output=ExtractOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    ),
+    scope=Scope.SCRAPE,
+    run=run,
+    checks=EXTRACT_CHECKS,
+)

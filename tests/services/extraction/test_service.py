@@ -1,0 +1,294 @@
+"""Extraction end to end: real pages, real parsing, and models on loopback that say what they do."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from cinder.app import App, open_app
+from cinder.config import Settings
+from cinder.errors import ErrorCode, ExtractionFailed, InvalidRequest
+from cinder.model.extract import Claim, Engine, ExtractRequest
+from cinder.model.extracted_data import Grounding, Method
+from cinder.model.request import OWNER
+from tests.conftest import TableResolver
+from tests.llm.servers import OpenAiServer
+from tests.llm.small_model import needs_model, running_model
+from tests.search_servers.serving import serving
+from tests.services.extraction.wares import (
+    ALL,
+    asking_for,
+    check_proof,
+    open_with_model,
+    urls_of,
+)
+from tests.site import Site
+from tests.site.shop import HIDDEN
+from tests.surfaces.cli.commands import free_port
+
+KETTLE = {"name": "Iron Kettle", "price": 49.5, "uses": ["Tea", "Soup"]}
+
+
+async def test_three_pages_are_joined_each_value_with_proof(app: App, site: Site) -> None:
+    answer = await app.extract.extract(asking_for(site, *ALL))
+    found = answer.extracted
+    assert found.data == {
+        "name": "Iron Kettle",
+        "price": 49.5,
+        "uses": ["Tea", "Soup", "Light", "Raking"],
+    }
+    assert found.missing == ("smith",)
+    assert [each.url for each in answer.sources] == list(urls_of(site, *ALL))
+    assert {str(each.other.value) for each in found.conflicts} >= {"Storm Lantern", "18.25"}
+    assert await check_proof(app, answer) == 6
+    soup = next(each for each in found.values if each.value == "Soup")
+    assert [each.url for each in soup.evidence] == list(urls_of(site, "kettle", "lantern"))
+    assert answer.engines == (Engine.RULES,)
+    assert answer.usage is None
+
+
+async def test_without_a_model_what_is_missing_is_handed_off(app: App, site: Site) -> None:
+    answer = await app.extract.extract(asking_for(site, "kettle"))
+    assert answer.hand_off is not None
+    assert answer.hand_off.fields == ("smith",)
+    assert "Tobias Flint" in answer.hand_off.passages[0].text
+    assert not any(HIDDEN in each.text for each in answer.hand_off.passages)
+    assert "verify" in answer.hand_off.instruction
+    assert any("No language model is configured" in each for each in answer.extracted.warnings)
+
+
+async def test_one_url_that_fails_does_not_fail_the_rest(app: App, site: Site) -> None:
+    request = asking_for(site, "kettle")
+    request = replace(request, urls=(site.url("/status?code=503"), *request.urls))
+    answer = await app.extract.extract(request)
+    assert answer.extracted.data == KETTLE
+    broken, whole = answer.sources
+    assert (broken.error or "").startswith("SCRAPE_FAILED")
+    assert (whole.error, whole.title) == (None, "Iron Kettle")
+
+
+async def test_what_is_not_the_page_asked_for_gives_no_values(app: App, site: Site) -> None:
+    request = asking_for(site, "kettle")
+    answer = await app.extract.extract(replace(request, urls=(*request.urls, site.url("/image"))))
+    assert answer.extracted.data == KETTLE
+    assert "image/png" in (answer.sources[1].error or "")
+
+
+async def test_nothing_to_read_at_all_is_a_failure_that_says_what_was_tried(
+    app: App, site: Site
+) -> None:
+    urls = (site.url("/status?code=500"), site.url("/image"))
+    with pytest.raises(ExtractionFailed) as caught:
+        await app.extract.extract(ExtractRequest(urls=urls, caller=OWNER, prompt="name"))
+    assert caught.value.code is ErrorCode.EXTRACTION_FAILED
+    assert all(url in caught.value.message for url in urls)
+
+
+async def test_a_schema_that_is_none_is_refused_by_its_place(app: App, site: Site) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "text"}}}
+    with pytest.raises(InvalidRequest) as caught:
+        await app.extract.extract(asking_for(site, "kettle", schema=schema))
+    assert caught.value.problems[0].field == "schema.properties.name.type"
+    assert site.hits("/ware") == 0
+
+
+async def test_more_urls_than_the_owner_allows_are_refused(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    extract = settings.extract.model_copy(update={"max_urls": 2})
+    settings = settings.model_copy(update={"extract": extract})
+    async with open_app(settings, resolver=resolver) as app:
+        with pytest.raises(InvalidRequest) as caught:
+            await app.extract.extract(asking_for(site, *ALL))
+    assert caught.value.problems[0].field == "urls"
+
+
+async def test_a_value_that_the_schema_refuses_is_left_out_and_said(app: App, site: Site) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "price": {"type": "number", "maximum": 10}},
+    }
+    answer = await app.extract.extract(asking_for(site, "kettle", schema=schema))
+    assert answer.extracted.data == {"name": "Iron Kettle"}
+    assert answer.extracted.missing == ("price",)
+    assert answer.schema_problems == ()
+    assert any("maximum of 10" in each for each in answer.extracted.warnings)
+
+
+async def test_a_prompt_alone_is_read_for_the_fields_that_it_lists(app: App, site: Site) -> None:
+    request = asking_for(site, "kettle", prompt="Extract product name and price", schema=None)
+    answer = await app.extract.extract(request)
+    assert answer.extracted.data == {"productName": "Iron Kettle", "price": 49.5}
+    assert answer.hand_off is None
+
+
+async def test_a_prompt_that_lists_nothing_is_handed_off_without_a_model(
+    app: App, site: Site
+) -> None:
+    request = asking_for(site, "kettle", prompt="Summarise what is special here", schema=None)
+    answer = await app.extract.extract(request)
+    assert answer.extracted.data == {}
+    assert answer.hand_off is not None
+    assert answer.hand_off.passages
+
+
+async def test_a_model_fills_what_rules_miss_and_is_asked_for_nothing_else(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    said = {"smith": {"value": "Tobias Flint", "quote": "the forge of old Tobias Flint"}}
+    async with (
+        serving(OpenAiServer(json.dumps(said))) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        answer = await app.extract.extract(asking_for(site, "kettle"))
+        assert answer.extracted.data == {**KETTLE, "smith": "Tobias Flint"}
+        assert await check_proof(app, answer) == 5
+    smith = next(each for each in answer.extracted.values if each.path == ("smith",))
+    assert (smith.evidence[0].method, smith.evidence[0].grounding) == (
+        Method.MODEL,
+        Grounding.VERIFIED,
+    )
+    assert answer.engines == (Engine.RULES, Engine.MODEL)
+    assert answer.usage is not None
+    assert answer.usage.calls >= 1
+    assert answer.hand_off is None
+    (body,) = server.bodies
+    wanted = body["response_format"]["json_schema"]["schema"]["properties"]
+    assert list(wanted) == ["smith"]
+
+
+async def test_hidden_text_never_reaches_the_model(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    async with (
+        serving(OpenAiServer('{"smith": {"value": null, "quote": null}}')) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        await app.extract.extract(asking_for(site, "kettle"))
+    sent = "".join(asked.body.decode() for asked in server.asked)
+    assert "Tobias Flint" in sent
+    assert HIDDEN not in sent
+    assert "one cent" not in sent
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_a_value_that_is_not_on_the_page_is_unverified_or_dropped(
+    settings: Settings, resolver: TableResolver, site: Site, strict: bool
+) -> None:
+    said = {"smith": {"value": "Wayland the Great", "quote": "forged by Wayland the Great"}}
+    async with (
+        serving(OpenAiServer(json.dumps(said))) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        answer = await app.extract.extract(asking_for(site, "kettle", strict_grounding=strict))
+    smiths = [each for each in answer.extracted.values if each.path == ("smith",)]
+    if strict:
+        assert (smiths, answer.extracted.missing) == ([], ("smith",))
+        assert answer.hand_off is not None
+    else:
+        assert [each.evidence[0].grounding for each in smiths] == [Grounding.UNVERIFIED]
+        assert answer.extracted.missing == ()
+
+
+async def test_a_dead_model_leaves_what_rules_found_and_a_plain_sentence(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    async with open_with_model(settings, resolver, f"http://127.0.0.1:{free_port()}/v1") as app:
+        answer = await app.extract.extract(asking_for(site, *ALL))
+    assert answer.extracted.missing == ("smith",)
+    assert answer.engines == (Engine.RULES,)
+    (sentence,) = [each for each in answer.extracted.warnings if "language model" in each]
+    assert sentence.endswith("What was found without it is here.")
+    assert answer.hand_off is not None
+
+
+async def test_without_a_schema_the_model_says_which_fields_there_are(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    item = {"name": "forge", "value": "Tobias Flint", "quote": "the forge of old Tobias Flint"}
+    lines = [json.dumps({"found": [item]}), json.dumps({"found": []})]
+    async with (
+        serving(OpenAiServer(*lines)) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        request = asking_for(site, "kettle", prompt="Whose work is it?", schema=None)
+        answer = await app.extract.extract(request)
+    assert answer.extracted.data == {"forge": "Tobias Flint"}
+    assert answer.engines == (Engine.MODEL,)
+
+
+async def test_what_was_found_is_not_asked_again_of_the_same_content(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    said = {"smith": {"value": "Tobias Flint", "quote": "old Tobias Flint"}}
+    async with (
+        serving(OpenAiServer(json.dumps(said))) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        first = await app.extract.extract(asking_for(site, "kettle"))
+        again = await app.extract.extract(asking_for(site, "kettle"))
+        other = await app.extract.extract(asking_for(site, "kettle", prompt="Who made it?"))
+    assert again.extracted.data == first.extracted.data
+    assert again.usage is not None
+    assert again.usage.calls == 0
+    assert other.usage is not None
+    assert other.usage.calls >= 1
+
+
+async def test_a_model_is_asked_of_later_pages_only_for_what_no_page_has(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    said = {"smith": {"value": "Tobias Flint", "quote": "old Tobias Flint"}}
+    async with (
+        serving(OpenAiServer(json.dumps(said))) as server,
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        answer = await app.extract.extract(asking_for(site, *ALL))
+    assert len(server.bodies) == 1
+    assert answer.extracted.missing == ()
+
+
+async def test_what_the_caller_found_is_checked_against_the_page(app: App, site: Site) -> None:
+    (url,) = urls_of(site, "kettle")
+    claims = (
+        Claim(path=("smith",), value="Tobias Flint", quote="old Tobias Flint", url=url),
+        Claim(path=("price",), value=1, quote="one cent"),
+    )
+    answer = await app.extract.extract(asking_for(site, "kettle", claims=claims))
+    assert answer.extracted.data == {**KETTLE, "smith": "Tobias Flint"}
+    proved = {each.path: each.evidence[0] for each in answer.extracted.values}
+    assert proved[("smith",)].method is Method.CALLER
+    assert proved[("smith",)].grounding is Grounding.VERIFIED
+    assert [each.other.value for each in answer.extracted.conflicts] == [1]
+    assert await check_proof(app, answer) == 5
+    assert Engine.CALLER in answer.engines
+    assert answer.hand_off is None
+
+
+async def test_claims_without_a_schema_are_checked_by_their_own_shape(app: App, site: Site) -> None:
+    claims = (
+        Claim(path=("makers",), value=[{"name": "Tobias Flint"}], quote="old Tobias Flint"),
+        Claim(path=("invented",), value="Wayland", quote="Wayland"),
+    )
+    request = asking_for(site, "kettle", prompt="", schema=None, claims=claims)
+    answer = await app.extract.extract(replace(request, strict_grounding=True))
+    assert answer.extracted.data == {"makers": [{"name": "Tobias Flint"}]}
+    assert answer.extracted.missing == ("invented",)
+
+
+@needs_model
+async def test_a_real_small_model_answers_within_the_schema(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    with running_model() as address:
+        options = {"max_calls": 6, "max_output_tokens": 200, "chunk_tokens": 400}
+        async with open_with_model(settings, resolver, f"{address}/v1", **options) as app:
+            answer = await app.extract.extract(asking_for(site, "kettle"))
+            await check_proof(app, answer)
+    assert answer.schema_problems == ()
+    assert answer.usage is not None
+    assert answer.usage.calls >= 1
+    assert answer.usage.tokens > 0
+    data = answer.extracted.data
+    assert isinstance(data, dict)
+    assert {**data, **KETTLE} == data
