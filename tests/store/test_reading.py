@@ -25,7 +25,7 @@ async def test_every_body_is_read_with_its_type(store: Store) -> None:
     } == {
         SavedKind.RAW: ("text/html", content.text),
         SavedKind.CLEANED: ("text/markdown", content.markdown),
-        SavedKind.EXTRACTED: ("text/plain", saved.document.extracted),
+        SavedKind.EXTRACTED: ("application/json", saved.document.extracted),
         SavedKind.SCREENSHOT: ("image/png", screenshot.data),
     }
 

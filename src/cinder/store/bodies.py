@@ -74,6 +74,8 @@ def text_mime(kind: SavedKind, content_type: str) -> str:
     """Return the MIME type of a body that is text."""
     if kind is SavedKind.CLEANED:
         return "text/markdown"
+    if kind is SavedKind.EXTRACTED:
+        return "application/json"
     # A text made of something that is none, such as a PDF's, is not of that type any more.
     is_text = kind is SavedKind.RAW and _TEXT_TYPES.match(content_type)
     return content_type if is_text else "text/plain"

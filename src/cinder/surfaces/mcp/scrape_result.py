@@ -51,12 +51,13 @@ async def scrape_result(
 def _link_saved(
     outcome: ScrapeOutcome, saved: SavedDocument, data: dict[str, Json]
 ) -> types.ResourceLink:
-    is_markdown = outcome.document.content.markdown is not None
+    document = outcome.document
+    mime = "text/markdown" if document.content.markdown is not None else document.content_type
     return types.ResourceLink(
         uri=saved.primary_uri,
         name=page_name(outcome),
         description=page_header(outcome, warning_line(data)),
-        mime_type="text/markdown" if is_markdown else outcome.document.content_type,
+        mime_type=mime if document.extracted is None else "application/json",
         annotations=note_annotations(outcome.document.scraped_at),
     )
 
