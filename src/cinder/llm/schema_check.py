@@ -53,12 +53,14 @@ class SchemaCheck:
         """Return what is wrong with a value, up to ten sentences; nothing where it is valid."""
         return tuple(f"{_join('', place)}: {message}" for place, message in self.violations(value))
 
-    def violations(self, value: Json) -> tuple[tuple[tuple[str | int, ...], str], ...]:
-        """Return the same, each sentence with the place in the value that it is about."""
+    def violations(
+        self, value: Json, most: int = _MAX_PROBLEMS
+    ) -> tuple[tuple[tuple[str | int, ...], str], ...]:
+        """Return what is wrong, each sentence with the place in the value that it is about."""
         if _is_deeper(value, MAX_VALUE_DEPTH):
             return (((), f"It is nested more than {MAX_VALUE_DEPTH} levels deep"),)
         try:
-            errors = list(islice(self._validator.iter_errors(value), _MAX_PROBLEMS))
+            errors = list(islice(self._validator.iter_errors(value), most))
         except ValueError as error:
             # Half of a surrogate pair, or a number beyond all measure.
             return (((), _cut(str(error))),)

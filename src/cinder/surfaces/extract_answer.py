@@ -6,13 +6,21 @@ from cinder.model.document import Json, VerdictKind
 from cinder.model.extract import ExtractAnswer, HandOff, PageSource
 from cinder.services.extraction.data_json import describe_conflict, describe_proof, describe_way
 from cinder.services.fitting import fit_items, fit_members, json_chars
+from cinder.services.off_loop import off_loop
 from cinder.surfaces.verdict_advice import NEXT_STEP
 
 # What an answer says besides its lists takes about so much.
 _FRAME_CHARS = 500
+_CHARS_PER_VALUE = 300
 _HAND_OFF_CHARS = 8_000
 _MAX_TITLE_CHARS = 200
 _MAX_WARNING_CHARS = 2_000
+
+
+async def answer_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
+    """Describe an answer without holding others up."""
+    chars = len(answer.extracted.values) * _CHARS_PER_VALUE
+    return await off_loop(chars, describe_extract, answer, max_chars)
 
 
 def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from cinder.model.request import OWNER
 from tests.conftest import TableResolver
 from tests.llm.servers import OpenAiServer
 from tests.llm.small_model import needs_model, running_model
-from tests.search_servers.serving import serving
+from tests.search_servers.serving import Reply, serving
 from tests.services.extraction.wares import (
     ALL,
     asking_for,
@@ -200,6 +200,25 @@ async def test_a_dead_model_leaves_what_rules_found_and_a_plain_sentence(
     (sentence,) = [each for each in answer.extracted.warnings if "language model" in each]
     assert sentence.endswith("What was found without it is here.")
     assert answer.hand_off is not None
+
+
+async def test_a_model_that_was_down_is_asked_again_of_every_page(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    nothing = {"smith": {"value": None, "quote": None}}
+    berta = {"smith": {"value": "Berta Wick", "quote": "the forge of old Berta Wick"}}
+    server = OpenAiServer(json.dumps(nothing), json.dumps(berta))
+    server.fail_with(Reply(b"down", status=503))
+    async with (
+        serving(server),
+        open_with_model(settings, resolver, f"{server.url}/v1") as app,
+    ):
+        request = asking_for(site, "kettle", "lantern")
+        down = await app.extract.extract(request)
+        assert down.extracted.missing == ("smith",)
+        answer = await app.extract.extract(request)
+    assert isinstance(answer.extracted.data, dict)
+    assert answer.extracted.data["smith"] == "Berta Wick"
 
 
 async def test_without_a_schema_the_model_says_which_fields_there_are(

@@ -1,5 +1,6 @@
 """What a caller found is looked up in the pages."""
 
+from cinder.model.document import Json
 from cinder.model.extract import Claim
 from cinder.model.extracted_data import Grounding
 from cinder.services.extraction.stages import ReadPage, make_wish
@@ -56,6 +57,27 @@ async def test_objects_and_arrays_are_checked_value_by_value() -> None:
     claim = Claim(path=("wares",), value=wares, quote="# Kettle")
     found = await verify_claims([claim], PAGES, WISH)
     assert found.data == {"wares": wares}
+    assert [each.is_grounded for each in found.values] == [True, False]
+
+
+async def test_arrays_close_up_where_places_were_left_out() -> None:
+    claims = [
+        Claim(path=("wares", place, "name"), value=name, quote=name)
+        for place, name in ((4, "Lantern"), (1, "Kettle"))
+    ]
+    found = await verify_claims(claims, PAGES, WISH)
+    assert found.data == {"wares": [{"name": "Kettle"}, {"name": "Lantern"}]}
+    assert {each.path: each.value for each in found.values} == {
+        ("wares", 0, "name"): "Kettle",
+        ("wares", 1, "name"): "Lantern",
+    }
+
+
+async def test_the_whole_may_be_claimed_at_once() -> None:
+    data: dict[str, Json] = {"smith": "Tobias Flint", "wares": [{"name": "Kettle"}]}
+    claim = Claim(path=(), value=data, quote="Forged by old Tobias Flint")
+    found = await verify_claims([claim], PAGES, WISH)
+    assert found.data == data
     assert [each.is_grounded for each in found.values] == [True, False]
 
 

@@ -7,6 +7,7 @@ import httpx2
 
 from tests.services.extraction.wares import urls_of
 from tests.site import Site
+from tests.surfaces.working import is_over, until
 
 
 async def scrape(client: httpx2.AsyncClient, **body: Any) -> dict[str, Any]:
@@ -63,3 +64,17 @@ async def test_of_a_file_nothing_is_extracted_and_that_is_said(
 ) -> None:
     data = await scrape(client, url=site.url("/image"), extract="the price")
     assert "without text" in data["warning"]
+
+
+async def test_every_page_of_a_batch_is_extracted_from(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    urls = list(urls_of(site, "kettle", "poker"))
+    started = await scrape(working, urls=urls, extract="the price")
+
+    async def look() -> dict[str, Any]:
+        return await scrape(working, command="status", jobId=started["jobId"], includeContent=True)
+
+    status = await until(look, is_over)
+    found = [json.loads(page["content"])["data"] for page in status["pages"]]
+    assert sorted(each["price"] for each in found) == [18.25, 49.5]

@@ -30,10 +30,12 @@ def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
 
     Equal values keep the evidence of all their pages; where they differ, the others are conflicts.
     """
-    merged: Node = {}
-    for page in pages:
-        merged = _merged(merged, _tree(page))
-    held = list(_leaves(merged, ()))
+    trees = [_tree(page) for page in pages]
+    # By twos: one after the other, the first pages would be gone through with each that follows.
+    while len(trees) > 1:
+        pairs = [trees[place : place + 2] for place in range(0, len(trees), 2)]
+        trees = [_merged(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    held = list(_leaves(_closed_up(trees[0]), ())) if trees else []
     values = [each.value for each in held]
     nothing = next((page.data for page in pages if page.data in ({}, [])), None)
     return ExtractedData(

@@ -22,9 +22,11 @@ from cinder.services.extraction.open_fields import open_fields
 from cinder.services.extraction.prompt_fields import read_prompt_fields
 from cinder.services.extraction.schema_fit import drop_refused
 from cinder.services.extraction.stages import ReadPage, Run, Stage, Wish, make_wish
+from cinder.services.off_loop import off_loop
 
 # Of a request's time, what is kept for joining and checking what the model said.
 _ANSWERING_SECONDS = 2.0
+_CHARS_PER_VALUE = 100
 
 log = structlog.get_logger()
 
@@ -83,7 +85,7 @@ class Extractor:
         Without a schema it is the model that says which fields there are. Where there is none, the
         fields are those that the prompt lists.
         """
-        if wish is None and self._model is not None and run.budget is not None:
+        if wish is None and self._model is not None and run.may_ask:
             found = await self._answer_freely(self._model.stage, pages, prompt, run)
             if found.values:
                 return Findings(found)
@@ -97,7 +99,8 @@ class Extractor:
         self, stage: ModelStage, pages: Sequence[ReadPage], prompt: str, run: Run
     ) -> ExtractedData:
         # One after the other: each takes of the same budget.
-        joined = join_pages([await self._remember(stage, page, prompt, run) for page in pages])
+        found = [await self._remember(stage, page, prompt, run) for page in pages if run.may_ask]
+        joined = await _join(found)
         if joined.values:
             run.note_engine(stage.engine)
         return joined
@@ -120,11 +123,13 @@ class Extractor:
             reading = [tasks.create_task(self._find_by_stages(page, wish, run)) for page in pages]
         found = [task.result() for task in reading]
         for place, page in enumerate(pages):
-            wanted = _worth_asking(wish, found[place], join_pages(found))
-            if wanted and self._model is not None and run.budget is not None:
+            if self._model is None or not run.may_ask:
+                break
+            wanted = _worth_asking(wish, found[place], await _join(found))
+            if wanted:
                 asked = await self._find(self._model.stage, page, wish, wanted, run)
-                found[place] = drop_refused(join_stages(found[place], asked), wish.check)
-        joined = order_by_schema(join_pages(found), wish.fields)
+                found[place] = await _add(found[place], asked, wish)
+        joined = order_by_schema(await _join(found), wish.fields)
         # What a prompt calls a thing is a guess: one that fits only so far is none to answer with.
         return joined if wish.is_schema_given else keep_firm(joined)
 
@@ -135,7 +140,7 @@ class Extractor:
             if not wanted:
                 break
             more = await self._find(stage, page, wish, wanted, run)
-            found = drop_refused(join_stages(found, more), wish.check)
+            found = await _add(found, more, wish)
         return found
 
     async def _find(
@@ -166,6 +171,24 @@ async def _try(
         log.warning("a stage failed", stage=stage.engine, url=page.url, reason=error.message)
         run.warnings.append(error.message)
         return ExtractedData(data={}, missing=fields)
+
+
+async def _add(found: ExtractedData, more: ExtractedData, wish: Wish) -> ExtractedData:
+    """Return findings with what a later stage adds to them, as far as the schema takes it."""
+
+    def add() -> ExtractedData:
+        return drop_refused(join_stages(found, more), wish.check)
+
+    return await off_loop(_weigh((found, more)), add)
+
+
+async def _join(pages: Sequence[ExtractedData]) -> ExtractedData:
+    return await off_loop(_weigh(pages), join_pages, pages)
+
+
+def _weigh(findings: Sequence[ExtractedData]) -> int:
+    """Return how long a text is that would take about as long."""
+    return sum(len(each.values) for each in findings) * _CHARS_PER_VALUE
 
 
 def _worth_asking(wish: Wish, of_page: ExtractedData, of_all: ExtractedData) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class ModelStage:
     async def find(
         self, page: ReadPage, wish: Wish, fields: tuple[str, ...], run: Run
     ) -> ExtractedData:
-        """Return what the model says, looked up in the page; nothing once it has failed."""
+        """Return what the model says, looked up in the page."""
         return await self._ask(page, wish.prompt, wish.schema, fields, run)
 
     async def find_freely(self, page: ReadPage, prompt: str, run: Run) -> ExtractedData:
@@ -41,7 +41,7 @@ class ModelStage:
         fields: tuple[str, ...],
         run: Run,
     ) -> ExtractedData:
-        if run.budget is None or run.is_model_down:
+        if run.budget is None:
             return ExtractedData(data={}, missing=fields)
         question = ModelQuestion(
             markdown=page.markdown or "", url=page.url, prompt=prompt, schema=schema, fields=fields

@@ -17,9 +17,12 @@ from cinder.services.extraction.page_reading import PageReader, SourcePage, desc
 from cinder.services.extraction.schema_fit import drop_refused, find_problems
 from cinder.services.extraction.stages import ReadPage, Run, Wish, make_wish
 from cinder.services.extraction.verifying import schema_of_claims, verify_claims
+from cinder.services.off_loop import off_loop
 
 # Of a request's time, what fetching may take, so that some is left for reading.
 _FETCHING_PART = 0.7
+# Work on a value takes about as long as on a text of so many characters.
+_CHARS_PER_VALUE = 100
 _NO_MODEL = (
     "No language model is configured, so that values were looked for by rules alone: see "
     "docs/language-models.md."
@@ -104,9 +107,7 @@ class ExtractService:
         run: Run,
     ) -> ExtractAnswer:
         found, wish = findings.extracted, findings.wish
-        if request.strict_grounding:
-            found = only_grounded(found)
-        found = cut_to_size(found, self._limits.max_bytes)
+        found = await off_loop(len(found.values) * _CHARS_PER_VALUE, self._bound, found, request)
         hand_off = await self._hand_off(request, sources, found, wish)
         warnings = [*run.warnings, *found.warnings]
         if hand_off is not None and run.budget is None and not request.claims:
@@ -119,6 +120,11 @@ class ExtractService:
             usage=self._extractor.usage_of(run),
             hand_off=hand_off,
         )
+
+    def _bound(self, found: ExtractedData, request: ExtractRequest) -> ExtractedData:
+        """Return what the caller wants to have, and as much of it as is returned at all."""
+        kept = only_grounded(found) if request.strict_grounding else found
+        return cut_to_size(kept, self._limits.max_bytes)
 
     async def _hand_off(
         self,

@@ -73,6 +73,11 @@ class Run:
     is_model_down: bool = False
     """Whether the model failed, so that it is asked no more."""
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether there is a model that is to be asked."""
+        return self.budget is not None and not self.is_model_down
+
     def note_engine(self, engine: Engine) -> None:
         """Remember what values came from."""
         if engine not in self.engines:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cinder.extract.fields.claims import ClaimProver, normalise_claim
-from cinder.extract.fields.extraction import build_data
+from cinder.extract.fields.merging import merge_data
 from cinder.extract.fields.wanted import Wanted, read_schema, schema_path
 from cinder.model.document import Json
 from cinder.model.extract import Claim
@@ -13,6 +13,7 @@ from cinder.services.extraction.stages import ReadPage, Wish
 from cinder.services.off_loop import off_loop
 
 _MAX_VALUES = 5_000
+_MAX_TOLD = 10
 _UNKNOWN = "{path} is not a field of the schema, so that it was left out."
 _KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 
@@ -61,12 +62,11 @@ def _verify(claims: Sequence[Claim], pages: Mapping[str, ReadPage], wish: Wish) 
             continue
         asked = [provers[url] for url in provers if claim.url in (None, url)]
         values[claim.path] = _check(claim, field, asked)
+    warnings = tuple(_UNKNOWN.format(path=path) for path in list(unknown)[:_MAX_TOLD])
     kept = tuple(values.values())
-    return ExtractedData(
-        data=build_data(kept, {}),
-        values=kept,
-        warnings=tuple(_UNKNOWN.format(path=path) for path in list(unknown)[:10]),
-    )
+    claimed = ExtractedData(data=wish.fields.nothing, values=kept, warnings=warnings)
+    # Closes up arrays of which not every place was claimed.
+    return merge_data([claimed])
 
 
 def _check(claim: Claim, field: Wanted, provers: Sequence[ClaimProver]) -> FieldValue:

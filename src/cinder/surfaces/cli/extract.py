@@ -97,7 +97,7 @@ async def _extract(given: Mapping[str, Json]) -> Answer:
     from cinder.app import open_app
     from cinder.config import read_settings
     from cinder.surfaces.arguments import read_arguments
-    from cinder.surfaces.extract_answer import describe_extract
+    from cinder.surfaces.extract_answer import answer_extract
     from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
     from cinder.surfaces.logs import set_up_logs
 
@@ -109,4 +109,4 @@ async def _extract(given: Mapping[str, Json]) -> Answer:
         return dict(await link.ask("POST", "/v1/extract", given, seconds=_SECONDS))
     async with open_app(settings) as app:
         answer = await app.extract.extract(arguments.to_request(caller=OWNER))
-    return describe_extract(answer, settings.server.result_max_chars_ceiling)
+    return await answer_extract(answer, settings.server.result_max_chars_ceiling)

@@ -13,7 +13,7 @@ from cinder.surfaces.arguments import read_arguments
 from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import describe_error
-from cinder.surfaces.extract_answer import describe_extract
+from cinder.surfaces.extract_answer import answer_extract
 from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
 from cinder.surfaces.openapi import Operation
 
@@ -61,4 +61,4 @@ async def _extract(app: App, given: object, caller: str) -> dict[str, Json]:
     arguments = read_arguments(ExtractArguments, given, *EXTRACT_CHECKS)
     answer = await app.extract.extract(arguments.to_request(caller=caller))
     # Data is of no use in parts, so that it has the room that a page may ask for.
-    return describe_extract(answer, app.settings.server.result_max_chars_ceiling)
+    return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)

@@ -8,7 +8,7 @@ import mcp_types as types
 from cinder.app import App
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.model.caller import Caller, Scope
-from cinder.surfaces.extract_answer import describe_extract
+from cinder.surfaces.extract_answer import answer_extract
 from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
 from cinder.surfaces.mcp.content import json_result
 from cinder.surfaces.mcp.deadline import bound_extract
@@ -38,7 +38,7 @@ async def run(app: App, arguments: ExtractArguments, caller: Caller) -> types.Ca
         # Structured content can be described as one kind of thing only.
         message = "Here it must want an object: let the rest stand in a property of it"
         raise InvalidRequest(problems=(FieldProblem("schema", message),))
-    return json_result(describe_extract(answer, body_chars(app.settings.server)))
+    return json_result(await answer_extract(answer, body_chars(app.settings.server)))
 
 
 EXTRACT = Tool(
