@@ -104,8 +104,8 @@ class ScalarSearch:
 
     @property
     def wire(self) -> dict[str, Json]:
-        """A quote and its value; who has quoted first reads the value off it."""
-        return _object({"quote": _QUOTE, "value": _scalar(self.wanted)})
+        """A value and its quote."""
+        return _object({"value": _scalar(self.wanted), "quote": _QUOTE})
 
     @property
     def values(self) -> tuple[FieldValue, ...]:
@@ -146,7 +146,7 @@ class ListSearch:
     def wire(self) -> dict[str, Json]:
         """Items, each with one quote."""
         columns = {key: _scalar(column) for key, (column, _) in self.columns.items()}
-        return {"type": "array", "items": _object({"quote": _QUOTE, **columns})}
+        return {"type": "array", "items": _object({**columns, "quote": _QUOTE})}
 
     @property
     def values(self) -> tuple[FieldValue, ...]:
@@ -199,7 +199,7 @@ class FreeSearch:
     def wire(self) -> dict[str, Json]:
         """Names, values and quotes."""
         value: dict[str, Json] = {"type": ["string", "number", "boolean"]}
-        item = _object({"quote": _QUOTE, "name": {"type": "string"}, "value": value})
+        item = _object({"name": {"type": "string"}, "value": value, "quote": _QUOTE})
         return {"type": "array", "items": item}
 
     @property
