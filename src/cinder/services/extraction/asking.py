@@ -9,7 +9,12 @@ from cinder.extract.fields.claims import ClaimProver
 from cinder.extract.passages.query import query_for
 from cinder.llm.base import LanguageModel
 from cinder.llm.budget import Budget
-from cinder.llm.failures import ContextTooLong, ModelAnswerInvalid, ModelLengthExceeded
+from cinder.llm.failures import (
+    ContextTooLong,
+    ModelAnswerInvalid,
+    ModelFailed,
+    ModelLengthExceeded,
+)
 from cinder.model.document import Json
 from cinder.model.extracted_data import FieldValue
 from cinder.model.passage import Passage, PassageQuery
@@ -158,7 +163,8 @@ class _Asking:
         try:
             await self._ask_all()
         except CinderError as error:
-            self.is_over = True
+            # What the page alone is to blame for does not concern the next one.
+            self.is_over = isinstance(error, ModelFailed)
             self._note(error)
 
     async def _ask_all(self) -> None:
