@@ -114,6 +114,13 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.model_stand_ins = Counter(
+            "cinder_model_stand_ins",
+            "Answers made without the language model because it failed, by use (summary).",
+            ["use"],
+            registry=self.registry,
+        )
+
     def observe_model(self, outcome: str, seconds: float) -> None:
         """Record the time of one call to the language model."""
         self.model_seconds.labels(outcome).observe(seconds)
@@ -130,6 +137,10 @@ class Metrics:
     def count_model_fallback(self, rung: str) -> None:
         """Count a way of asking for JSON that did not serve."""
         self.model_fallbacks.labels(rung).inc()
+
+    def count_model_stand_in(self, use: str) -> None:
+        """Count an answer that was to come from the language model and did not."""
+        self.model_stand_ins.labels(use).inc()
 
     def observe_search(self, mode: str, outcome: str, seconds: float) -> None:
         """Record the time of one search."""

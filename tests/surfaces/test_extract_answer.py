@@ -43,6 +43,12 @@ def test_nothing_is_shown_that_is_not_there() -> None:
     }
 
 
+def test_a_value_that_fits_only_so_far_says_so() -> None:
+    found = findings(value(("name",), "Kettle"), value(("smith",), "Kettle", score=0.66))
+    shown: dict[str, Any] = describe_extract(answer_of(found), 10_000)
+    assert [each.get("fit") for each in shown["proof"]] == [None, 0.66]
+
+
 def test_what_the_model_took_is_told() -> None:
     usage = ModelUsage(model="ember-1", calls=2, tokens=36)
     engines = (Engine.RULES, Engine.MODEL)

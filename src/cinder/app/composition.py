@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.extracting import make_extract_service, make_extractor
 from cinder.app.jobs import Net, open_jobs
-from cinder.app.llm import ConfiguredModel, open_language_model
+from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
 from cinder.app.search import SearchProviders, open_search_providers
 from cinder.app.searching import SearchBasis, make_search, order_providers
 from cinder.app.values import reading_settings
@@ -128,6 +128,7 @@ async def open_app(
             make_extractor(settings.extract, pages, language_model)
             for pages in (sandbox, job_sandbox)
         ]
+        summarizer = make_summarizer(language_model, metrics) if language_model else None
         scrape, job_scrape = [
             await parts.enter_async_context(
                 ScrapeService(
@@ -137,12 +138,17 @@ async def open_app(
                     makers=ContentMakers(
                         sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
                         extraction=DocumentExtraction(finds, settings.extract.max_output_bytes),
+                        summarizer=writes,
                     ),
                     metrics=metrics,
                     defaults=_content_defaults(settings),
                 )
             )
-            for pages, finds in ((sandbox, extractor), (job_sandbox, job_extractor))
+            for pages, finds, writes in (
+                (sandbox, extractor, summarizer),
+                # A job of many pages would be as many requests to the model.
+                (job_sandbox, job_extractor, None),
+            )
         ]
         jobs = await parts.enter_async_context(
             open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)

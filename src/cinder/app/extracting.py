@@ -7,9 +7,9 @@ from cinder.services.extraction.extractor import AskedModel, Extractor
 from cinder.services.extraction.hand_off import HandOffMaker
 from cinder.services.extraction.memory import FindingsMemory
 from cinder.services.extraction.model_stage import ModelStage
-from cinder.services.extraction.page_reading import PageReader
 from cinder.services.extraction.rules_stage import RulesStage
 from cinder.services.extraction.service import ExtractLimits, ExtractService
+from cinder.services.page_scraping import PageScraper
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.scrape import ScrapeService
 
@@ -33,7 +33,7 @@ def make_extract_service(
 ) -> ExtractService:
     """Return the service that answers what callers want to know of pages."""
     return ExtractService(
-        reader=PageReader(scrape, at_once=settings.max_concurrency),
+        reader=PageScraper(scrape, at_once=settings.max_concurrency),
         extractor=extractor,
         hand_offs=HandOffMaker(sandbox),
         limits=ExtractLimits(max_urls=settings.max_urls, max_bytes=settings.max_output_bytes),

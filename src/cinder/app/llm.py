@@ -19,6 +19,8 @@ from cinder.metrics import Metrics
 from cinder.model.headers import is_sendable
 from cinder.model.url import origin_of
 from cinder.services.health import Check
+from cinder.services.summarizing import Summarizer
+from cinder.services.summary_writing import SummaryWriter
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _FORMATS: dict[str, type[OpenAiFormat] | type[AnthropicFormat]] = {
@@ -73,6 +75,12 @@ async def open_language_model(
         model = _make_model(llm, base_url, client, metrics)
     async with client:
         yield ConfiguredModel(model=model, limits=_limits(llm), chunk_tokens=llm.chunk_tokens)
+
+
+def make_summarizer(configured: ConfiguredModel, metrics: Metrics) -> Summarizer:
+    """Return what has the model write summaries."""
+    writer = SummaryWriter(configured.model, configured.limits, configured.chunk_tokens)
+    return Summarizer(writer, configured.new_budget, metrics)
 
 
 def _make_model(

@@ -47,6 +47,7 @@ from cinder.services.pdf_documents import (
 )
 from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
+from cinder.services.summarizing import PageSummary, Summarizer
 from cinder.store.base import EntryKey, Store
 from cinder.store.ledger_base import Settlement
 
@@ -87,12 +88,15 @@ class ScrapeOutcome:
     """What has become of the page since it was last saved, where that was asked."""
     is_settled: bool = False
     """Whether what was to be written with it has been."""
+    summary: PageSummary | None = None
+    """None where none was asked for, or there is no language model to write it."""
 
     @property
     def warning(self) -> str | None:
         """What the reader should know before trusting the content."""
         of_change = (self.change.warning,) if self.change and self.change.warning else ()
-        return " ".join((*self.document.content.warnings, *of_change)) or None
+        of_summary = (self.summary.warning,) if self.summary and self.summary.warning else ()
+        return " ".join((*self.document.content.warnings, *of_change, *of_summary)) or None
 
     @property
     def is_removed(self) -> bool:
@@ -114,10 +118,12 @@ class PageExtraction(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentMakers:
-    """What makes content of fetched pages: parses them, and extracts data where that is wanted."""
+    """What makes content of fetched pages: parses them, and, where wanted, extracts and sums up."""
 
     sandboxes: Sandboxes
     extraction: PageExtraction
+    summarizer: Summarizer | None = None
+    """None where summaries are made of a page's own sentences."""
 
 
 class ScrapeService:
@@ -143,6 +149,7 @@ class ScrapeService:
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._extraction = makers.extraction
+        self._summarizer = makers.summarizer
         self._defaults = defaults
         self._defaults_described = defaults.describe()
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
@@ -162,6 +169,15 @@ class ScrapeService:
         Raises:
             CinderError: it could not be had; with diagnostics where anything was tried.
         """
+        started = time.monotonic()
+        outcome = await self._scrape(request)
+        if self._summarizer is None or not _wants_summary(outcome, request):
+            return outcome
+        seconds = request.timeout_ms / 1000 - (time.monotonic() - started)
+        summary = await self._summarizer.summarize(outcome.document, seconds)
+        return replace(outcome, summary=summary)
+
+    async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
         require_supported(request)
         visit = _Visit(await self._callers.permit(request))
         key = cache_key(request, self._defaults_described)
@@ -454,6 +470,11 @@ def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:
 
 def _is_failure(document: Document, request: ScrapeRequest) -> bool:
     return _describe_failure(document.verdict, request) is not None
+
+
+def _wants_summary(outcome: ScrapeOutcome, request: ScrapeRequest) -> bool:
+    is_shown = request.result_handling is not ResultHandling.SAVE_ONLY or outcome.saved is None
+    return Format.SUMMARY in request.formats and is_shown and outcome.document.media is None
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:

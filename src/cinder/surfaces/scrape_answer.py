@@ -13,6 +13,7 @@ from cinder.services.fitting import fit_lists, fit_members
 from cinder.services.off_loop import off_loop
 from cinder.services.reading import Reading
 from cinder.services.scrape import ScrapeOutcome
+from cinder.services.summarizing import SENTENCES_COST
 from cinder.surfaces.action_answer import describe_actions
 from cinder.surfaces.change_answer import describe_change
 from cinder.surfaces.reading_answer import (
@@ -30,8 +31,6 @@ HTML = "text/html"
 
 _LIST_FORMATS = (Format.LINKS, Format.IMAGES)
 _EXTRACTED_CUT = "Not all that was extracted is shown: savedUris.extracted has it whole."
-# A summary takes about as long as reading a text so many times as long.
-_SUMMARY_COST = 10
 
 
 async def answer_outcome(
@@ -46,8 +45,8 @@ async def answer_outcome(
         InvalidRequest: see `describe_outcome`.
     """
     chars = len(outcome.document.content.markdown or "")
-    if Format.SUMMARY in request.formats:
-        chars *= _SUMMARY_COST
+    if Format.SUMMARY in request.formats and outcome.summary is None:
+        chars *= SENTENCES_COST
     return await off_loop(chars, describe_outcome, outcome, request, window, tell)
 
 
@@ -127,6 +126,7 @@ def _contents(
             "metadata": _metadata(document) | {"rawLength": len(document.media.data)},
         }
     texts = _read_texts(document, request, window)
+    _add_summary(texts, outcome, request)
     data: dict[str, Json] = texts.data | _lists(document, request)
     cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
     if Format.BRANDING in request.formats:
@@ -182,12 +182,18 @@ def _read_texts(document: Document, request: ScrapeRequest, window: Window) -> _
         else:
             texts.excerpts.append(take_excerpt(text, window))
             texts.data[wanted] = texts.excerpts[-1].text
-    if summary := wanted_summary(document, request):
-        texts.data[Format.SUMMARY] = summary.text
-        texts.about = describe_summary(summary)
-    elif Format.SUMMARY in request.formats:
-        texts.notices.append(NO_SUMMARY)
     return texts
+
+
+def _add_summary(texts: _Texts, outcome: ScrapeOutcome, request: ScrapeRequest) -> None:
+    told = wanted_summary(outcome, request)
+    if told is None:
+        return
+    if told.summary is None:
+        texts.notices.append(NO_SUMMARY)
+    else:
+        texts.data[Format.SUMMARY] = told.summary.text
+    texts.about = describe_summary(told)
 
 
 def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format | None) -> None:

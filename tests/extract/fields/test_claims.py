@@ -102,3 +102,20 @@ def test_a_quote_in_other_words_is_found_in_the_line_that_says_the_value() -> No
     unread = prove(12, quote, type="integer")
     other = prove(13, quote, (0, len(PAGE)), type="integer")
     assert {unread.grounding, other.grounding} == {Grounding.UNVERIFIED}
+
+
+def test_a_sign_belongs_to_its_figure_and_a_range_has_none() -> None:
+    page = "At night it has -5 degrees, by day 3-8."
+    prover = ClaimProver(page, URL)
+    number = wanted(type="integer")
+    assert prover.prove(number, 5, "-5 degrees").grounding is Grounding.UNVERIFIED
+    assert prover.prove(number, -5, "it has -5 degrees").grounding is not Grounding.UNVERIFIED
+    assert prover.prove(number, 8, "by day 3-8").grounding is Grounding.VERIFIED
+
+
+def test_what_was_read_from_the_middle_of_a_number_on_proves_nothing() -> None:
+    middle = PAGE.index("112 parts") + 1
+    shown = prove(12, "12 parts", (middle, len(PAGE)), type="integer")
+    assert shown.grounding is Grounding.UNVERIFIED
+    shown = prove(12, "It has some 12 parts Code again", (middle, len(PAGE)), type="integer")
+    assert shown.grounding is Grounding.UNVERIFIED

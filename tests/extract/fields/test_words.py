@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.extract.fields.words import agreement, described, words_of
+from cinder.extract.fields.words import agreement, described, synonyms_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,9 @@ def test_a_description_tells_what_a_name_does_not() -> None:
     assert described(description, words_of("Noise")) > 0.6
     assert described(description, words_of("Load")) < 0.6
     assert described(description, words_of("Noise colour")) == 0.0
+
+
+def test_a_name_has_the_words_of_all_that_means_the_same() -> None:
+    assert {"cost", "fee"} <= set(synonyms_of("price"))
+    assert {"guarante", "garanti"} <= set(synonyms_of("warrantyMonths"))
+    assert synonyms_of("zyx") == ()

@@ -1,5 +1,5 @@
 from cinder.model.passage import Passage
-from cinder.services.extraction.chunks import Chunk, estimate_tokens, pack
+from cinder.services.extraction.chunks import Chunk, PromptLimit, estimate_tokens, pack
 from cinder.services.extraction.searches import FreeSearch
 
 
@@ -41,3 +41,21 @@ def test_what_is_short_and_asks_one_thing_has_no_halves() -> None:
     assert chunk.halve_text() == chunk.halve_searches() == ()
     two = Chunk((passage("short"),), (FreeSearch(), FreeSearch()))
     assert [len(each.searches) for each in two.halve_searches()] == [1, 1]
+
+
+def test_what_a_model_refused_halves_the_next_and_what_it_read_raises_it_again() -> None:
+    limit = PromptLimit()
+    assert limit.room_for(6_000, 500) == 6_000
+    limit.note_refused(4_000)
+    assert limit.room_for(6_000, 500) == 1_500
+    limit.note_read(3_000)
+    assert limit.room_for(6_000, 500) == 2_500
+    limit.note_read(5_000)
+    assert limit.room_for(6_000, 500) == 3_499
+
+
+def test_a_long_question_leaves_little_room_for_itself_alone() -> None:
+    limit = PromptLimit()
+    limit.note_refused(4_000)
+    assert limit.room_for(6_000, 1_990) == 150
+    assert limit.room_for(6_000, 200) == 1_800

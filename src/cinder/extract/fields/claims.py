@@ -26,6 +26,7 @@ _UNMARKED = "text without markup"
 _REWORDED = "words of the quote"
 _JUDGED = "as the model reads the quote"
 _SAME_NUMBER = "number"
+_MINUS = ("-", "\u2212", "\u2013")
 _NEARLY_QUOTED = "quoted in other words"
 # How many words make a quote that can be told in other words, and what part of them must be there.
 _MIN_QUOTE_WORDS = 3
@@ -80,9 +81,8 @@ class ClaimProver:
         if not quote:
             return
         for start, end in within:
-            place = SearchedText(self._text.text[start:end]).find(quote, ())
-            if place >= 0:
-                yield start + place, start + place + len(quote)
+            if (place := self._text.find_between(quote, start, end)) >= 0:
+                yield place, place + len(quote)
         if (place := self._text.find(quote, ())) >= 0:
             yield place, place + len(quote)
         elif _is_telling(quote) and (marked := self._text.find_marked(quote)):
@@ -109,9 +109,10 @@ class ClaimProver:
         quote = self._text.text[start:end]
         if field.kind is FieldKind.BOOLEAN or field.choices:
             return _judged(value, quote, start)
-        if _is_number(value):
-            return _read_figure(field, value, quote, start)
-        return _read_text(field, str(value), quote, start)
+        read = _read_figure if _is_number(value) else _read_text
+        said = read(field, value, quote, start)
+        # Where a quote was cut, it may begin or end within a word or a number.
+        return said if said and self._text.is_whole(said.start, said.end) else None
 
     def _evidence(self, place: _Place) -> Evidence:
         return Evidence(
@@ -152,10 +153,12 @@ def _judged(value: Json, quote: str, start: int) -> _Place:
 
 
 def _read_figure(field: Wanted, value: Json, quote: str, start: int) -> _Place | None:
-    for figure in islice(_FIGURES.finditer(quote), _MAX_FIGURES):
+    found = islice(_FIGURES.finditer(quote), _MAX_FIGURES)
+    figures = [figure for figure in found if not _is_negative(quote, figure.start())]
+    for figure in figures:
         if _as_number(figure[0]) == value:
             return _Place(start + figure.start(), start + figure.end())
-    for text in (quote, *(f[0] for f in islice(_FIGURES.finditer(quote), _MAX_FIGURES))):
+    for text in (quote, *(figure[0] for figure in figures)):
         reading = read_value(field, text, None)
         if reading is not None and reading.value == value:
             place = max(0, quote.find(reading.quote))
@@ -164,7 +167,13 @@ def _read_figure(field: Wanted, value: Json, quote: str, start: int) -> _Place |
     return None
 
 
-def _read_text(field: Wanted, value: str, quote: str, start: int) -> _Place | None:
+def _is_negative(quote: str, start: int) -> bool:
+    """Whether a sign stands before a figure; between two of them it is a range."""
+    return quote[start - 1 : start] in _MINUS and not quote[max(0, start - 2) : start - 1].isalnum()
+
+
+def _read_text(field: Wanted, said: Json, quote: str, start: int) -> _Place | None:
+    value = str(said)
     place = SearchedText(quote).find(value, ()) if value else -1
     if place >= 0:
         return _Place(start + place, start + place + len(value))

@@ -38,6 +38,15 @@ class SearchedText:
                 start = found
         return start
 
+    def find_between(self, quote: str, start: int, end: int) -> int:
+        """Return where a quote stands as a whole between two places; -1 if nowhere."""
+        found = self.text.find(quote, start, end)
+        for _ in range(_MAX_TRIES):
+            if found < 0 or self.is_whole(found, found + len(quote)):
+                return found
+            found = self.text.find(quote, found + 1, end)
+        return -1
+
     def find_marked(self, quote: str) -> tuple[int, int] | None:
         """Return where a quote stands if white space and marks of emphasis do not count."""
         condensed, places = self._condensed
@@ -47,7 +56,7 @@ class SearchedText:
             if found < 0:
                 break
             start, end = places[found], places[found + len(wanted) - 1] + 1
-            if self._is_whole(start, end):
+            if self.is_whole(start, end):
                 return start, end
             found = condensed.find(wanted, found + 1)
         return None
@@ -79,14 +88,9 @@ class SearchedText:
         return None
 
     def _find_whole(self, quote: str, start: int) -> int:
-        found = self.text.find(quote, start)
-        for _ in range(_MAX_TRIES):
-            if found < 0 or self._is_whole(found, found + len(quote)):
-                return found
-            found = self.text.find(quote, found + 1)
-        return -1
+        return self.find_between(quote, start, len(self.text))
 
-    def _is_whole(self, start: int, end: int) -> bool:
+    def is_whole(self, start: int, end: int) -> bool:
         """Whether what stands there is no part of a longer word or number."""
         text = self.text
         before = text[start - 1 : start]

@@ -1,5 +1,6 @@
 """Asks a language model for fields that rules did not find, and looks up whatever it says."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,7 +8,7 @@ from typing import Protocol
 from cinder.errors import CinderError
 from cinder.extract.fields.claims import ClaimProver
 from cinder.extract.passages.query import query_for
-from cinder.llm.base import LanguageModel
+from cinder.llm.base import LanguageModel, ModelRequest
 from cinder.llm.budget import Budget
 from cinder.llm.failures import (
     ContextTooLong,
@@ -18,7 +19,13 @@ from cinder.llm.failures import (
 from cinder.model.document import Json
 from cinder.model.extracted_data import FieldValue
 from cinder.model.passage import Passage, PassageQuery
-from cinder.services.extraction.chunks import Chunk, pack, spans_of
+from cinder.services.extraction.chunks import (
+    Chunk,
+    PromptLimit,
+    estimate_tokens,
+    pack,
+    spans_of,
+)
 from cinder.services.extraction.planning import plan_searches
 from cinder.services.extraction.prompts import make_prompt
 from cinder.services.extraction.searches import FreeSearch, Reading, Search
@@ -27,7 +34,6 @@ from cinder.services.off_loop import off_loop
 # About 20,000 characters of English.
 DEFAULT_CHUNK_TOKENS = 6_000
 
-_LEAST_CHUNK_TOKENS = 150
 _RANKED_PASSAGES = 400
 # Fields that one call asks for: small models lose sight of more.
 _FIELDS_AT_ONCE = 20
@@ -83,6 +89,7 @@ class ModelAsker:
         self._model = model
         self._ranker = ranker
         self._chunk_tokens = chunk_tokens
+        self._limit = PromptLimit()
 
     @property
     def model_name(self) -> str:
@@ -122,17 +129,24 @@ class ModelAsker:
             ModelFailed: it says nothing; its subclasses tell why.
         """
         prompt = make_prompt(question.prompt, chunk.searches, chunk.passages)
-        answer = await self._model.complete(prompt, budget)
+        tokens = _tokens_of(prompt)
+        try:
+            answer = await self._model.complete(prompt, budget)
+        except ContextTooLong:
+            self._limit.note_refused(tokens)
+            raise
+        self._limit.note_read(tokens)
         return answer.value
 
-    @property
-    def chunk_tokens(self) -> int:
-        """About how many tokens of a page one call carries."""
-        return self._chunk_tokens
+    def room_for_passages(self, question: ModelQuestion, searches: Sequence[Search]) -> int:
+        """Return about how many tokens of a page one call carries."""
+        bare = make_prompt(question.prompt, searches[:_FIELDS_AT_ONCE], ())
+        return self._limit.room_for(self._chunk_tokens, _tokens_of(bare))
 
-    def note_too_long(self, chunk: Chunk) -> None:
-        """Remember that the model cannot read so much at once."""
-        self._chunk_tokens = max(_LEAST_CHUNK_TOKENS, min(self._chunk_tokens, chunk.tokens) // 2)
+
+def _tokens_of(prompt: ModelRequest) -> int:
+    schema = json.dumps(prompt.schema) if prompt.schema is not None else ""
+    return estimate_tokens(f"{prompt.system}{prompt.user}{schema}")
 
 
 def _plan(question: ModelQuestion) -> tuple[list[Search], tuple[str, ...]]:
@@ -190,7 +204,8 @@ class _Asking:
             self._ranked = await self._asker.rank(self._question, self._open)
             self._ranked_for = keys
         unread = (each for each in self._ranked if each.id not in self.read_ids)
-        passages = pack(unread, self._asker.chunk_tokens)
+        room = self._asker.room_for_passages(self._question, self._open)
+        passages = pack(unread, room)
         self.read_ids.update(each.id for each in passages)
         return passages
 
@@ -220,8 +235,6 @@ class _Asking:
         if isinstance(error, ModelAnswerInvalid):
             parts = chunk.halve_searches()
         else:
-            if isinstance(error, ContextTooLong):
-                self._asker.note_too_long(chunk)
             parts = chunk.halve_text() or chunk.halve_searches()
         if not parts:
             self._note(error)

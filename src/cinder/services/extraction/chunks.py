@@ -10,11 +10,35 @@ from cinder.services.extraction.searches import Search
 # Tokens are counted by the bytes of their text, so that scripts of many bytes count for more.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_CHARS = 200
+_LEAST_TOKENS = 150
 
 
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens a text is, rather too many."""
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+
+
+class PromptLimit:
+    """How many tokens a model reads at once, as its answers and refusals have shown."""
+
+    def __init__(self) -> None:
+        self._refused: int | None = None
+        self._read = 0
+
+    def note_read(self, tokens: int) -> None:
+        """Remember that a prompt of so many tokens was read."""
+        self._read = max(self._read, tokens)
+
+    def note_refused(self, tokens: int) -> None:
+        """Remember that a prompt of so many tokens was too long."""
+        self._refused = min(tokens, self._refused or tokens)
+
+    def room_for(self, wanted: int, beside: int) -> int:
+        """Return how many of so many tokens to send, beside those that a prompt has anyway."""
+        if self._refused is None:
+            return wanted
+        likely = max(self._refused // 2, min(self._read, self._refused - 1))
+        return max(_LEAST_TOKENS, min(wanted, likely - beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +47,6 @@ class Chunk:
 
     passages: tuple[Passage, ...]
     searches: tuple[Search, ...]
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens its text is."""
-        return sum(_tokens_of(each) for each in self.passages)
 
     def halve_text(self) -> "tuple[Chunk, ...]":
         """Return the better half of its text and the other; nothing if it is too short."""

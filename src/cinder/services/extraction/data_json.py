@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from cinder.model.document import Json
 from cinder.model.extract import Engine, ModelUsage
 from cinder.model.extracted_data import Conflict, Evidence, ExtractedData, Path
+from cinder.services.extraction.open_fields import WEAK_SCORE
 
 
 def describe_proof(extracted: ExtractedData) -> Iterator[dict[str, Json]]:
@@ -13,8 +14,9 @@ def describe_proof(extracted: ExtractedData) -> Iterator[dict[str, Json]]:
         pages: dict[str, Evidence] = {}
         for evidence in value.evidence:
             pages.setdefault(evidence.url, evidence)
+        fit: dict[str, Json] = {} if value.score >= WEAK_SCORE else {"fit": value.score}
         for evidence in pages.values():
-            yield {"path": tell_path(value.path), **_describe_evidence(evidence)}
+            yield {"path": tell_path(value.path), **_describe_evidence(evidence), **fit}
 
 
 def describe_conflict(conflict: Conflict) -> dict[str, Json]:

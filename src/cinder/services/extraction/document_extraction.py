@@ -8,7 +8,7 @@ from cinder.model.extracted_data import ExtractedData
 from cinder.services.extraction.data_json import describe_conflict, describe_proof, describe_way
 from cinder.services.extraction.extractor import Extractor
 from cinder.services.extraction.output_limit import cut_to_size
-from cinder.services.extraction.page_reading import page_of
+from cinder.services.extraction.source_pages import page_of
 from cinder.services.extraction.stages import Run
 
 _NOTHING = (

@@ -13,8 +13,8 @@ from cinder.services.extraction.extractor import Extractor, Findings
 from cinder.services.extraction.hand_off import HandOffMaker
 from cinder.services.extraction.joining import join_stages, order_by_schema
 from cinder.services.extraction.output_limit import cut_to_size
-from cinder.services.extraction.page_reading import PageReader, SourcePage, describe_failures
 from cinder.services.extraction.schema_fit import drop_refused, find_problems
+from cinder.services.extraction.source_pages import PageReader, SourcePage, describe_failures
 from cinder.services.extraction.stages import ReadPage, Run, Wish, make_wish
 from cinder.services.extraction.verifying import schema_of_claims, verify_claims
 from cinder.services.off_loop import off_loop

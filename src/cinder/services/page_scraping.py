@@ -1,8 +1,6 @@
-"""Reads the pages of an extraction: scrapes them, saved as any scrape is, and says what was got."""
+"""Scrapes the pages of an extraction, saved as any scrape is, and says what was really got."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from cinder.errors import CinderError, ScrapeTimeout
@@ -10,7 +8,7 @@ from cinder.model.document import Document, Verdict, VerdictKind
 from cinder.model.extract import ExtractRequest, PageSource
 from cinder.model.request import ContentOptions, Format, PdfParser, RenderOptions, ScrapeRequest
 from cinder.model.saved import SavedKind
-from cinder.services.extraction.stages import ReadPage
+from cinder.services.extraction.source_pages import SourcePage, page_of
 from cinder.services.scrape import ScrapeOutcome
 
 # What such a page holds is not of what was asked for.
@@ -27,15 +25,7 @@ class Scraper(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePage:
-    """A URL, what came of it, and the page where there is one to read."""
-
-    source: PageSource
-    page: ReadPage | None = None
-
-
-class PageReader:
+class PageScraper:
     """Scrapes the pages of extractions, so many at once for all of them together."""
 
     def __init__(self, scraper: Scraper, at_once: int) -> None:
@@ -101,17 +91,6 @@ def _describe(url: str, outcome: ScrapeOutcome) -> SourcePage:
     return SourcePage(source, None if refusal else page_of(document))
 
 
-def page_of(document: Document) -> ReadPage:
-    """Return a document as stages read it."""
-    return ReadPage(
-        url=document.final_url,
-        markdown=document.content.markdown,
-        # Of a PDF it is the file that came, and its text is the markdown.
-        text=None if document.original is not None else document.content.text,
-        content_type=document.content_type,
-    )
-
-
 def _refuse(document: Document) -> str | None:
     """Return why nothing is taken from a document; None where it is a page with content."""
     verdict = document.verdict
@@ -120,8 +99,3 @@ def _refuse(document: Document) -> str | None:
     if verdict.kind in _OTHER_PAGES:
         return f"It is not the page that was asked for: {verdict.kind} ({verdict.evidence})."
     return None
-
-
-def describe_failures(pages: Sequence[SourcePage]) -> str:
-    """Return what was tried and came to nothing."""
-    return " ".join(f"{each.source.url}: {each.source.error}" for each in pages)
