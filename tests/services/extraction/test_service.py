@@ -9,7 +9,7 @@ from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.errors import ErrorCode, ExtractionFailed, InvalidRequest
 from cinder.model.extract import Claim, Engine, ExtractRequest
-from cinder.model.extracted_data import Grounding, Method
+from cinder.model.extracted_data import Grounding, Method, QuotedText
 from cinder.model.request import OWNER
 from tests.conftest import TableResolver
 from tests.llm.servers import OpenAiServer
@@ -55,6 +55,28 @@ async def test_without_a_model_what_is_missing_is_handed_off(app: App, site: Sit
     assert not any(HIDDEN in each.text for each in answer.hand_off.passages)
     assert "verify" in answer.hand_off.instruction
     assert any("No language model is configured" in each for each in answer.extracted.warnings)
+
+
+async def test_what_only_the_markup_says_is_proved_by_the_page_as_it_came(
+    app: App, site: Site
+) -> None:
+    schema = {"type": "object", "properties": {"author": {"type": "string"}}}
+    request = ExtractRequest(urls=(site.url("/article"),), caller=OWNER, schema=schema)
+    answer = await app.extract.extract(request)
+    (author,) = answer.extracted.values
+    assert (author.value, author.evidence[0].text) == ("Ada Stoker", QuotedText.PAGE)
+    assert await check_proof(app, answer) == 1
+
+
+async def test_a_pdf_is_read_by_its_text(app: App, site: Site) -> None:
+    properties = {"wood": {"type": "string"}, "hours": {"type": "integer"}}
+    rows = {"type": "array", "items": {"type": "object", "properties": properties}}
+    schema = {"type": "object", "properties": {"woods": rows}}
+    url = site.url("/document?name=leaflet.pdf")
+    answer = await app.extract.extract(ExtractRequest(urls=(url,), caller=OWNER, schema=schema))
+    assert isinstance(answer.extracted.data, dict)
+    assert {"wood": "Oak", "hours": 9} in answer.extracted.data["woods"]
+    assert await check_proof(app, answer) == len(answer.extracted.values)
 
 
 async def test_one_url_that_fails_does_not_fail_the_rest(app: App, site: Site) -> None:

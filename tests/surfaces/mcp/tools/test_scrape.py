@@ -183,9 +183,12 @@ async def test_missing_url_is_named(call: Call) -> None:
     assert "- url: Required" in error_of(await call("scrape"))
 
 
-async def test_what_cannot_be_served_yet_is_understood_and_declined(call: Call) -> None:
-    result = await call("scrape", url="https://example.com", extract="the title")
-    assert error_of(result).startswith("UNSUPPORTED: ")
+async def test_data_is_extracted_beside_the_page(call: Call, site: Site) -> None:
+    result = await call("scrape", url=site.url("/ware?name=kettle"), extract="the price")
+    data = dict(result.structured_content or {})
+    assert data["extracted"]["data"] == {"price": 49.5}
+    told = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    assert any(text.startswith("extracted:\n{") for text in told)
 
 
 async def test_batches_and_single_pages_are_kept_apart(call: Call) -> None:
