@@ -8,6 +8,7 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.errors import ErrorCode, ExtractionFailed, InvalidRequest
+from cinder.model.document import Json
 from cinder.model.extract import Claim, Engine, ExtractRequest
 from cinder.model.extracted_data import Grounding, Method, QuotedText
 from cinder.model.request import OWNER
@@ -60,7 +61,7 @@ async def test_without_a_model_what_is_missing_is_handed_off(app: App, site: Sit
 async def test_what_only_the_markup_says_is_proved_by_the_page_as_it_came(
     app: App, site: Site
 ) -> None:
-    schema = {"type": "object", "properties": {"author": {"type": "string"}}}
+    schema: dict[str, Json] = {"type": "object", "properties": {"author": {"type": "string"}}}
     request = ExtractRequest(urls=(site.url("/article"),), caller=OWNER, schema=schema)
     answer = await app.extract.extract(request)
     (author,) = answer.extracted.values
@@ -69,13 +70,13 @@ async def test_what_only_the_markup_says_is_proved_by_the_page_as_it_came(
 
 
 async def test_a_pdf_is_read_by_its_text(app: App, site: Site) -> None:
-    properties = {"wood": {"type": "string"}, "hours": {"type": "integer"}}
-    rows = {"type": "array", "items": {"type": "object", "properties": properties}}
-    schema = {"type": "object", "properties": {"woods": rows}}
+    properties: Json = {"wood": {"type": "string"}, "hours": {"type": "integer"}}
+    rows: Json = {"type": "array", "items": {"type": "object", "properties": properties}}
+    schema: dict[str, Json] = {"type": "object", "properties": {"woods": rows}}
     url = site.url("/document?name=leaflet.pdf")
     answer = await app.extract.extract(ExtractRequest(urls=(url,), caller=OWNER, schema=schema))
-    assert isinstance(answer.extracted.data, dict)
-    assert {"wood": "Oak", "hours": 9} in answer.extracted.data["woods"]
+    woods: list[Json] = [{"wood": "Oak", "hours": 9}, {"wood": "Pine", "hours": 3}]
+    assert answer.extracted.data == {"woods": woods}
     assert await check_proof(app, answer) == len(answer.extracted.values)
 
 
