@@ -48,7 +48,8 @@ def test_what_goes_with_the_data_is_told_as_lines() -> None:
 async def test_data_is_printed_and_the_rest_is_told_beside_it(
     commands: Commands, site: Site, schema: str
 ) -> None:
-    done = await commands.run("extract", *urls_of(site, *ALL), "--schema", schema)
+    wanted = ("--prompt", "name, price, uses and smith", "--schema", schema)
+    done = await commands.run("extract", *urls_of(site, *ALL), *wanted)
     assert done.code == 0, done.err
     assert json.loads(done.out)["uses"] == ["Tea", "Soup", "Light", "Raking"]
     assert "Missing: smith" in done.err
