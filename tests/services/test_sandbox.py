@@ -24,7 +24,9 @@ from cinder.extract.inspection import inspect_html
 from cinder.extract.options import ExtractOptions
 from cinder.extract.pdf.document import extract_pdf
 from cinder.model.document import FetchedPage, Json, Source
+from cinder.model.extracted_data import Evidence, FieldValue, Grounding, Method, QuotedText
 from cinder.model.passage import PassageQuery
+from cinder.model.recipe import Trial
 from cinder.model.request import ContentOptions, Format
 from cinder.services.extraction_worker import LOW_PRIORITY
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, SlowLane
@@ -397,6 +399,34 @@ async def test_passages_are_ranked(sandbox: ExtractionSandbox) -> None:
     query = PassageQuery(prompt="What does the lamp cost?")
     found = await sandbox.rank_passages("# Lamp\n\nIts cost: $12", query, limit=3)
     assert [(each.heading, each.text) for each in found] == [("Lamp", "# Lamp\n\nIts cost: $12")]
+
+
+async def test_a_recipe_is_learned_and_tried(sandbox: ExtractionSandbox) -> None:
+    url, page = "https://example.com/", "<h1>{}</h1><p class='depot'>{}</p>"
+    schema: dict[str, Json] = {"properties": {"name": {"type": "string"}, "zq": {"type": "string"}}}
+    evidence = Evidence(
+        method=Method.MODEL, quote="North", grounding=Grounding.VERIFIED, text=QuotedText.MARKDOWN
+    )
+    recipe = await sandbox.learn_recipe(
+        page.format("Lamp", "North"),
+        "# Lamp\n\nNorth",
+        content_type="text/html",
+        url=url,
+        schema=schema,
+        values=[FieldValue(path=("zq",), value="North", evidence=(evidence,))],
+    )
+    tried = await sandbox.try_recipes(
+        page.format("Desk", "South"),
+        "# Desk\n\nSouth",
+        content_type="text/html",
+        url=url,
+        schema=schema,
+        recipes=[recipe],
+    )
+    assert (tried.trials, tried.extracted.data) == (
+        (Trial.HELD,),
+        {"name": "Desk", "zq": "South"},
+    )
 
 
 async def test_two_texts_are_compared(sandbox: ExtractionSandbox) -> None:

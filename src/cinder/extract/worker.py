@@ -155,6 +155,11 @@ def _run_rare(job: Message) -> Message:
         from cinder.extract.passages.wire import answer_passages  # noqa: PLC0415
 
         return answer_passages(job)
+    if job.kind in ("try-recipes", "learn-recipe"):
+        from cinder.extract.recipes import answering as recipes  # noqa: PLC0415
+
+        is_try = job.kind == "try-recipes"
+        return (recipes.answer_try_recipes if is_try else recipes.answer_learn_recipe)(job)
     from cinder.extract.branding import wire  # noqa: PLC0415
 
     answers = {wire.STYLESHEETS: wire.answer_stylesheets, wire.BRANDING: wire.answer_branding}

@@ -24,6 +24,7 @@ class Method(StrEnum):
     MODEL = "model"
     CALLER = "caller"
     """The caller says so."""
+    RECIPE = "recipe"
 
 
 class Grounding(StrEnum):

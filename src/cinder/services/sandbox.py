@@ -23,6 +23,13 @@ from cinder.extract.facts import HtmlFacts
 from cinder.extract.fields.wire import fields_job, read_fields
 from cinder.extract.options import ExtractOptions
 from cinder.extract.passages.wire import passages_job, read_passages
+from cinder.extract.recipes.tried import TriedRecipes
+from cinder.extract.recipes.wire import (
+    learn_recipe_job,
+    read_recipe,
+    read_tried,
+    try_recipes_job,
+)
 from cinder.extract.wire import (
     Message,
     extract_job,
@@ -36,8 +43,9 @@ from cinder.extract.wire import (
 )
 from cinder.model.change import Comparison
 from cinder.model.document import Extraction, FetchedPage, Json
-from cinder.model.extracted_data import ExtractedData
+from cinder.model.extracted_data import ExtractedData, FieldValue
 from cinder.model.passage import Passage, PassageQuery
+from cinder.model.recipe import Recipe
 from cinder.model.url import host_and_port
 from cinder.services.extraction_worker import WORKER_FAILURES, ExtractionWorker
 from cinder.services.lanes import Lane, LaneLimits, Lanes, Place
@@ -284,6 +292,48 @@ class ExtractionSandbox:
         """
         job = passages_job(markdown, query, limit)
         return await self._ask_or_limit(job, read_passages, None)
+
+    async def try_recipes(
+        self,
+        text: str,
+        markdown: str | None,
+        *,
+        content_type: str,
+        url: str,
+        schema: Mapping[str, Json],
+        recipes: Sequence[Recipe],
+    ) -> TriedRecipes:
+        """Return what `extract_fields` does, by the first recipe that holds where it can be.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
+        """
+        job = try_recipes_job(
+            text, markdown, content_type=content_type, url=url, schema=schema, recipes=recipes
+        )
+        return await self._ask_or_limit(job, read_tried, url)
+
+    async def learn_recipe(
+        self,
+        text: str,
+        markdown: str | None,
+        *,
+        content_type: str,
+        url: str,
+        schema: Mapping[str, Json],
+        values: Sequence[FieldValue],
+    ) -> Recipe:
+        """Return the rules by which a saved page gives the proved ones of some values again.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
+        """
+        job = learn_recipe_job(
+            text, markdown, content_type=content_type, url=url, schema=schema, values=values
+        )
+        return await self._ask_or_limit(job, read_recipe, url)
 
     async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
         """Return the answer to a job of which there is no less to be had when it fails."""

@@ -22,6 +22,7 @@ WEIGHTS = {
     Method.HEADING: 0.92,
     Method.NAMED_ELEMENT: 0.88,
     Method.TYPED: 0.7,
+    Method.RECIPE: 1.0,
 }
 
 

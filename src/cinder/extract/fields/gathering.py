@@ -73,7 +73,7 @@ def gather_page(html: str, url: str) -> GatheredPage:
     objects = [each for each in metadata.json_ld if isinstance(each, dict)]
     items = [*JsonLdReader(objects).read(), *read_microdata(tree)]
     items = [item for item in items if not item.is_part_of_site]
-    page = _flatten(tree)
+    page = flatten_page(tree)
     finds, table_rows = _find_all(page)
     groups = find_groups(page, finds, table_rows)
     declared = read_declared_values(
@@ -113,7 +113,8 @@ def _as_written(html: str, page: FlatPage, value: str) -> str | None:
     return None
 
 
-def _flatten(tree: LexborHTMLParser) -> FlatPage:
+def flatten_page(tree: LexborHTMLParser) -> FlatPage:
+    """Return the elements of a page that visitors see; the rest is taken out of the tree."""
     body = content_root(tree)
     if body is None:
         body = parse_html("").body

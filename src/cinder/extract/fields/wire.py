@@ -53,13 +53,22 @@ def read_fields(message: Message) -> ExtractedData:
         said = _table(json.loads(message.parts[0]))
         return ExtractedData(
             data=said["data"],
-            values=tuple(_read_value(each) for each in _list(said["values"])),
+            values=read_values(said["values"]),
             missing=tuple(str(each) for each in _list(said["missing"])),
             conflicts=tuple(_read_conflict(each) for each in _list(said["conflicts"])),
             warnings=tuple(str(each) for each in _list(said["warnings"])),
         )
     except (IndexError, KeyError, TypeError, ValueError, RecursionError) as exc:
         raise MalformedMessage("The extracted data cannot be read") from exc
+
+
+def read_values(said: Json) -> tuple[FieldValue, ...]:
+    """Return the values that a message has as JSON.
+
+    Raises:
+        KeyError, TypeError, ValueError: they have not the shape of some.
+    """
+    return tuple(_read_value(each) for each in _list(said))
 
 
 def _read_conflict(said: Json) -> Conflict:

@@ -1,0 +1,1 @@
+"""Recipes: learned from the proved values of a page, and applied to other pages of its site."""
