@@ -106,7 +106,8 @@ class KeptRecipe:
     learned_from: str
     """The page it was last learned from."""
     created_at: datetime
-    used_at: datetime | None
+    used_at: datetime
+    """When it was last tried, or learned."""
     uses: int
     successes: int
     failures: int

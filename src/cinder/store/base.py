@@ -11,6 +11,7 @@ from cinder.store.count_base import SharedCounts
 from cinder.store.index_base import PageIndex
 from cinder.store.ledger_base import Ledger, Settlement
 from cinder.store.outbox_base import Outbox
+from cinder.store.recipe_base import RecipeBook
 from cinder.store.token_base import TokenStore
 
 # Called after each database operation with its name and the seconds it took.
@@ -87,6 +88,11 @@ class Store(Protocol):
     @property
     def index(self) -> PageIndex:
         """The pages in the same database, to be found by their words."""
+        ...
+
+    @property
+    def recipes(self) -> RecipeBook:
+        """What was learned of sites, in the same database."""
         ...
 
     @property

@@ -34,6 +34,7 @@ from cinder.store.ledger.job_outbox import JobOutbox
 from cinder.store.ledger_base import Settlement
 from cinder.store.migration import require_current
 from cinder.store.procedure import Procedure
+from cinder.store.recipes.recipe_book import StoredRecipeBook
 from cinder.store.tokens import StoredTokens
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class DocumentStore:
         self._ledger = JobLedger(database, observe=observe, clock=clock)
         self._outbox = JobOutbox(database, observe=observe, clock=clock)
         self._index = StoredPageIndex(database, observe=observe, clock=clock, embedder=embedder)
+        self._recipes = StoredRecipeBook(database, observe=observe, clock=clock)
         self._tokens = StoredTokens(database, observe=observe, clock=clock)
         self._counts = StoredCounts(database, observe=observe, clock=clock)
         self._access = AccessCounts()
@@ -133,6 +135,11 @@ class DocumentStore:
     def outbox(self) -> JobOutbox:
         """What webhooks are to be told of those jobs."""
         return self._outbox
+
+    @property
+    def recipes(self) -> StoredRecipeBook:
+        """What was learned of sites, in the same database."""
+        return self._recipes
 
     @property
     def index(self) -> StoredPageIndex:

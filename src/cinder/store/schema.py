@@ -53,6 +53,7 @@ def build_metadata(dialect: str) -> MetaData:
     pages = _indexed_pages(metadata, versions)
     if dialect == "postgresql":
         _page_words(metadata, pages)
+    _recipes(metadata)
     return metadata
 
 
@@ -381,4 +382,35 @@ def _page_words(metadata: MetaData, pages: Table) -> Table:
         Column("text", Text, nullable=False),
         Column("words", TSVECTOR, nullable=False),
         Index("idx_page_words_words", "words", postgresql_using="gin"),
+    )
+
+
+def _recipes(metadata: MetaData) -> Table:
+    """Where the pages of a site hold the values of a schema. Times are milliseconds.
+
+    A place is found by its hash: PostgreSQL's indexes refuse values as long as paths may be.
+    """
+    return Table(
+        "recipes",
+        metadata,
+        Column("id", _ID, primary_key=True),
+        # Of the site, the shape, the wish and the owner.
+        Column("place_hash", Text, nullable=False),
+        Column("site", Text, nullable=False),
+        Column("shape", Text, nullable=False),
+        Column("wish", Text, nullable=False),
+        Column("owner", Text),
+        Column("created_at", BigInteger, nullable=False),
+        Column("used_at", BigInteger, nullable=False),
+        _count("uses"),
+        _count("successes"),
+        _count("failures"),
+        Column("learned_from", Text, nullable=False),
+        Column("summary", Text, nullable=False),
+        Column("rules", _BODY, nullable=False),
+        UniqueConstraint("place_hash", name="recipes_place_hash_unique"),
+        Index("idx_recipes_wish_site", "wish", "site"),
+        Index("idx_recipes_used_at", "used_at"),
+        # An id is never given twice: it names the recipe to whoever deletes it.
+        sqlite_autoincrement=True,
     )
