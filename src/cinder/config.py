@@ -481,6 +481,14 @@ class ExtractSettings(Section):
     """Pages that all extractions together fetch at once; further ones wait."""
     held_values: int = Field(20_000, ge=0)
     """Values that the process keeps of what it found, lest the same is looked for again."""
+    recipes: bool = True
+    """Whether where a site's pages hold a schema's values is learned, and tried first next time."""
+    recipe_max_failures: int = Field(3, ge=1)
+    """Pages in a row on which a recipe may miss before it is dropped."""
+    max_recipes: int = Field(10_000, ge=1)
+    """Recipes that are kept; beyond, the longest unused go."""
+    recipe_days: int = Field(90, ge=1)
+    """Days after which a recipe goes that was not tried."""
 
 
 class LogSettings(Section):

@@ -121,6 +121,17 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.recipes = Counter(
+            "cinder_recipes",
+            "Learned recipes: tried on a page, hit (they held), learned or dropped.",
+            ["event"],
+            registry=self.registry,
+        )
+
+    def count_recipe(self, event: str) -> None:
+        """Count what was done with a recipe."""
+        self.recipes.labels(event).inc()
+
     def observe_model(self, outcome: str, seconds: float) -> None:
         """Record the time of one call to the language model."""
         self.model_seconds.labels(outcome).observe(seconds)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cinder.app.browser import make_upstream, open_browsers
-from cinder.app.extracting import make_extract_service, make_extractor
+from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
 from cinder.app.jobs import Net, open_jobs
 from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
 from cinder.app.search import SearchProviders, open_search_providers
@@ -43,6 +43,7 @@ from cinder.services.extraction.document_extraction import DocumentExtraction
 from cinder.services.extraction.service import ExtractService
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
+from cinder.services.learned_recipes import LearnedRecipes
 from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
 from cinder.services.scrape import ContentDefaults, ContentMakers, ScrapeService
 from cinder.services.search.search_and_scrape import SearchAndScrape
@@ -73,6 +74,7 @@ class App:
     search: SearchService
     search_and_scrape: SearchAndScrape
     extract: ExtractService
+    recipes: LearnedRecipes
     index: PageIndex
     text_tools: TextTools
     search_providers: SearchProviders
@@ -125,7 +127,9 @@ async def open_app(
             open_language_model(settings, proxy, metrics)
         )
         extractor, job_extractor = [
-            make_extractor(settings.extract, pages, language_model)
+            make_extractor(
+                settings.extract, pages, language_model, RecipeBasis(store.recipes, metrics)
+            )
             for pages in (sandbox, job_sandbox)
         ]
         summarizer = make_summarizer(language_model, metrics) if language_model else None
@@ -178,6 +182,7 @@ async def open_app(
             search=search,
             search_and_scrape=SearchAndScrape(search, scrape),
             extract=make_extract_service(settings.extract, extractor, sandbox, scrape),
+            recipes=LearnedRecipes(store.recipes),
             index=store.index,
             text_tools=text_tools,
             search_providers=search_providers,

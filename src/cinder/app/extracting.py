@@ -1,27 +1,68 @@
 """Extraction, built of the sandbox, the language model if there is one, and scraping."""
 
+from dataclasses import dataclass
+
 from cinder.app.llm import ConfiguredModel
 from cinder.config import ExtractSettings
+from cinder.metrics import Metrics
 from cinder.services.extraction.asking import ModelAsker
 from cinder.services.extraction.extractor import AskedModel, Extractor
 from cinder.services.extraction.hand_off import HandOffMaker
 from cinder.services.extraction.memory import FindingsMemory
 from cinder.services.extraction.model_stage import ModelStage
+from cinder.services.extraction.recipe_learning import RecipeLearner
+from cinder.services.extraction.recipe_stage import RecipeStage
 from cinder.services.extraction.rules_stage import RulesStage
 from cinder.services.extraction.service import ExtractLimits, ExtractService
 from cinder.services.page_scraping import PageScraper
 from cinder.services.sandbox import ExtractionSandbox
 from cinder.services.scrape import ScrapeService
+from cinder.store.recipe_base import RecipeBook, RecipeLimits
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeBasis:
+    """What recipes are kept in, and where it is counted what becomes of them."""
+
+    book: RecipeBook
+    metrics: Metrics
 
 
 def make_extractor(
-    settings: ExtractSettings, sandbox: ExtractionSandbox, configured: ConfiguredModel | None
+    settings: ExtractSettings,
+    sandbox: ExtractionSandbox,
+    configured: ConfiguredModel | None,
+    recipes: RecipeBasis,
 ) -> Extractor:
     """Return what finds values on pages; its stages stand in the order in which they are tried."""
+    rules = RulesStage(sandbox)
     return Extractor(
-        stages=[RulesStage(sandbox)],
+        stages=[_recipe_stage(settings, sandbox, recipes), rules] if settings.recipes else [rules],
         model=_asked_model(sandbox, configured) if configured else None,
         memory=FindingsMemory(settings.held_values),
+        learner=_learner(settings, sandbox, recipes) if settings.recipes else None,
+    )
+
+
+def _recipe_stage(
+    settings: ExtractSettings, sandbox: ExtractionSandbox, recipes: RecipeBasis
+) -> RecipeStage:
+    return RecipeStage(
+        sandbox,
+        recipes.book,
+        max_failures=settings.recipe_max_failures,
+        count=recipes.metrics.count_recipe,
+    )
+
+
+def _learner(
+    settings: ExtractSettings, sandbox: ExtractionSandbox, recipes: RecipeBasis
+) -> RecipeLearner:
+    return RecipeLearner(
+        sandbox,
+        recipes.book,
+        limits=RecipeLimits(most=settings.max_recipes, days=settings.recipe_days),
+        count=recipes.metrics.count_recipe,
     )
 
 

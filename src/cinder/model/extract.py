@@ -12,6 +12,8 @@ from cinder.model.request import CachePolicy, Mode
 class Engine(StrEnum):
     """What found the values of an answer."""
 
+    RECIPE = "recipe"
+    """What was learned of the site's pages."""
     RULES = "rules"
     MODEL = "model"
     CALLER = "caller"

@@ -3,11 +3,16 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
+
+from cinder.errors import CacheFailed
 from cinder.model.recipe import FieldRule, KeptRecipe, Locator, Recipe, RecipePlace
 from cinder.store import Store
 from cinder.store.codec import from_milliseconds, to_milliseconds
+from cinder.store.dialect import compress
 from cinder.store.recipe_base import NewRecipe, RecipeLimits
 from tests.store.samples import Clock
+from tests.store.test_migration import execute
 
 LIMITS = RecipeLimits(most=100, days=30)
 PLACE = RecipePlace(site="shop.example", shape="/lamps/*", wish="wish")
@@ -156,3 +161,16 @@ async def test_texts_that_a_database_cannot_hold_are_kept_all_the_same(store: St
     odd = RecipePlace(site="shop.example", shape="/\x00\ud800/*", wish="wish", owner="\x00")
     kept = await store.recipes.keep(replace(new(odd), summary="\x00"), LIMITS)
     assert [each.id for each in await found(store, odd)] == [kept.id]
+
+
+async def test_a_recipe_that_cannot_be_read_is_named_and_can_be_deleted(
+    store: Store, store_url: str
+) -> None:
+    kept = await store.recipes.keep(new(), LIMITS)
+    packed = compress(b"{}").hex()
+    rules = f"x'{packed}'" if store_url.startswith("sqlite") else "'{}'"
+    await execute(store_url, f"UPDATE webhook.recipes SET rules = {rules} RETURNING id")
+    with pytest.raises(CacheFailed, match=f"cinder recipe delete {kept.id}"):
+        await found(store)
+    assert await store.recipes.delete(kept.id)
+    assert await found(store) == []

@@ -8,13 +8,11 @@ from cinder.extract.fields.extraction import build_data, extract_fields
 from cinder.extract.fields.merging import MAX_EVIDENCE
 from cinder.extract.fields.wanted import Wanted, schema_path
 from cinder.extract.recipes.applying import Applied, RecipeReader, wanted_at
-from cinder.extract.recipes.judging import is_same, judge, under
-from cinder.extract.recipes.tried import TriedRecipes
+from cinder.extract.recipes.judging import is_same, is_sure, judge, under
+from cinder.extract.recipes.tried import MAX_RECIPES, TriedRecipes
 from cinder.model.document import Json
 from cinder.model.extracted_data import Conflict, ExtractedData, FieldValue, Path
 from cinder.model.recipe import FieldRule, ListRule, Recipe, Trial
-
-MAX_RECIPES = 3
 
 
 def extract_with_recipes(
@@ -89,9 +87,12 @@ def _by_record(values: Sequence[FieldValue], path: Path) -> dict[Path, dict[Path
 
 
 def _with_agreeing(value: FieldValue, other: FieldValue | None) -> FieldValue:
+    """Return a value with the evidence of both; what rules are sure of needs no recipe."""
     if other is None or not is_same(value.value, other.value):
         return value
-    return replace(value, evidence=(*value.evidence, *other.evidence)[:MAX_EVIDENCE])
+    both = (other, value) if is_sure(other) else (value, other)
+    evidence = [each for found in both for each in found.evidence]
+    return replace(value, evidence=tuple(evidence[:MAX_EVIDENCE]))
 
 
 def _missing(

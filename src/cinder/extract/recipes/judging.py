@@ -26,7 +26,7 @@ def is_contradicted(rule: FieldRule | ListRule, applied: Applied, found: Extract
     Of records, most must be among those that the rule gives, wherever they stand.
     """
     told = list(under(applied.values, rule.path))
-    sure = [each for each in under(found.values, rule.path) if _is_sure(each)]
+    sure = [each for each in under(found.values, rule.path) if is_sure(each)]
     if isinstance(rule, ListRule):
         names = {field.path for field in rule.fields}
         compared = [each for each in sure if each.path[len(rule.path) + 1 :] in names]
@@ -50,5 +50,6 @@ def _key(value: Json) -> tuple[bool, Json]:
     return isinstance(value, bool), collapse(value) if isinstance(value, str) else value
 
 
-def _is_sure(value: FieldValue) -> bool:
+def is_sure(value: FieldValue) -> bool:
+    """Whether the page proves a value, and what it is called fits beyond doubt."""
     return value.is_grounded and value.score >= SURE

@@ -16,6 +16,7 @@ from cinder.model.recipe import FieldRule, ListRule, Recipe
 
 MAX_FIELDS = 100
 MAX_LISTS = 10
+_FOUND_ONCE = frozenset((Method.MODEL, Method.CALLER, Method.RECIPE))
 # Found again wherever they stand, without a recipe.
 _DECLARED = frozenset((Method.JSON_LD, Method.MICRODATA, Method.META))
 
@@ -83,7 +84,7 @@ def _single_values(values: Sequence[FieldValue]) -> list[tuple[tuple[str, ...], 
     found = []
     for value in values:
         names = tuple(part for part in value.path if isinstance(part, str))
-        if len(names) == len(value.path) and _is_worth_learning(value):
+        if len(names) == len(value.path) and is_worth_learning(value):
             found.append((names, value))
     return found
 
@@ -100,7 +101,7 @@ def _records(values: Sequence[FieldValue]) -> dict[tuple[str, ...], Records | No
             continue
         names, place, below = split
         records = found.setdefault(names, {})
-        if below is None or not _is_worth_learning(value):
+        if below is None or not is_worth_learning(value):
             found[names] = None
         elif records is not None:
             records.setdefault(place, {})[below] = value
@@ -121,11 +122,11 @@ def _split_at_place(
     return None
 
 
-def _is_worth_learning(value: FieldValue) -> bool:
+def is_worth_learning(value: FieldValue) -> bool:
     """Whether a value is proved by its page, sure, and not found as easily without a recipe."""
     if not value.is_grounded or value.value is None:
         return False
     methods = {each.method for each in value.evidence}
-    if Method.MODEL in methods or Method.RECIPE in methods:
+    if not methods.isdisjoint(_FOUND_ONCE):
         return True
     return value.score >= SURE and methods.isdisjoint(_DECLARED)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from cinder.model.extracted_data import ExtractedData
 from cinder.model.recipe import Trial
 
+MAX_RECIPES = 3
+"""How many are tried on one page."""
+
 
 @dataclass(frozen=True, slots=True)
 class TriedRecipes:

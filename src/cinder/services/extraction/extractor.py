@@ -20,6 +20,7 @@ from cinder.services.extraction.memory import FindingsMemory, findings_key
 from cinder.services.extraction.model_stage import ModelStage
 from cinder.services.extraction.open_fields import open_fields
 from cinder.services.extraction.prompt_fields import read_prompt_fields
+from cinder.services.extraction.recipe_learning import RecipeLearner
 from cinder.services.extraction.schema_fit import drop_refused
 from cinder.services.extraction.stages import ReadPage, Run, Stage, Wish, make_wish
 from cinder.services.off_loop import off_loop
@@ -56,11 +57,16 @@ class Extractor:
     """
 
     def __init__(
-        self, stages: Sequence[Stage], model: AskedModel | None, memory: FindingsMemory
+        self,
+        stages: Sequence[Stage],
+        model: AskedModel | None,
+        memory: FindingsMemory,
+        learner: RecipeLearner | None = None,
     ) -> None:
         self._stages = stages
         self._model = model
         self._memory = memory
+        self._learner = learner
 
     def begin(self, until: float) -> Run:
         """Return what a request notes, which ends at a time of the loop's clock."""
@@ -129,9 +135,17 @@ class Extractor:
             if wanted:
                 asked = await self._find(self._model.stage, page, wish, wanted, run)
                 found[place] = await _add(found[place], asked, wish)
+        await self.learn(pages, wish, found, run)
         joined = order_by_schema(await _join(found), wish.fields)
         # What a prompt calls a thing is a guess: one that fits only so far is none to answer with.
         return joined if wish.is_schema_given else keep_firm(joined)
+
+    async def learn(
+        self, pages: Sequence[ReadPage], wish: Wish, found: Sequence[ExtractedData], run: Run
+    ) -> None:
+        """Learn from what was found on each page, for the next of their sites."""
+        if self._learner is not None:
+            await self._learner.learn(pages, wish, found, run)
 
     async def _find_by_stages(self, page: ReadPage, wish: Wish, run: Run) -> ExtractedData:
         found = ExtractedData(data=wish.fields.nothing, missing=wish.fields.names)

@@ -70,6 +70,7 @@ class ExtractService:
             raise ExtractionFailed(f"No page could be read. {describe_failures(sources)}")
         # Who comes with values of his own has a model, most likely a better one.
         run = Run() if request.claims else self._extractor.begin(until)
+        run.caller = request.caller
         if request.claims:
             findings = await self._verify(request, sources, wish, run)
         else:
@@ -97,6 +98,9 @@ class ExtractService:
         if wish.is_schema_given:
             known = await self._extractor.extract([*pages.values()], wish, run)
             found = join_stages(found, known)
+        if len(pages) == 1:
+            # Of several, the places in arrays are no longer those of one page.
+            await self._extractor.learn([*pages.values()], wish, [found], run)
         return Findings(order_by_schema(drop_refused(found, wish.check), wish.fields), wish)
 
     async def _answer(

@@ -23,6 +23,8 @@ class ReadPage:
     text: str | None
     """The page as it came, decoded; None for what is no text, such as a PDF."""
     content_type: str
+    owner: str | None = None
+    """The caller who alone may see it; None where no credentials were involved."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -66,6 +68,8 @@ def make_wish(prompt: str, schema: Mapping[str, Json], *, is_schema_given: bool 
 class Run:
     """What is noted while a request is under way."""
 
+    caller: str | None = None
+    """Who asks; None where nobody in particular does."""
     budget: Budget | None = None
     """What may be asked of the model; None where there is none."""
     engines: list[Engine] = field(default_factory=list)

@@ -2,7 +2,14 @@
 
 import json
 
-from cinder.model.recipe import KeptRecipe, RecipePlace, recipe_from_json, recipe_to_json
+from cinder.errors import CacheFailed
+from cinder.model.recipe import (
+    KeptRecipe,
+    Recipe,
+    RecipePlace,
+    recipe_from_json,
+    recipe_to_json,
+)
 from cinder.store.codec import from_milliseconds
 from cinder.store.dialect import Dialect, fingerprint, scrub
 from cinder.store.procedure import Procedure, Row, Statement
@@ -131,7 +138,7 @@ def _read_recipe(row: Row, dialect: Dialect) -> KeptRecipe:
             site=row["site"], shape=row["shape"], wish=row["wish"], owner=row["owner"]
         ),
         summary=row["summary"],
-        recipe=recipe_from_json(json.loads(dialect.unpack_text(row["rules"]))),
+        recipe=_read_rules(row, dialect),
         learned_from=row["learned_from"],
         created_at=from_milliseconds(row["created_at"]),
         used_at=from_milliseconds(row["used_at"]),
@@ -139,3 +146,13 @@ def _read_recipe(row: Row, dialect: Dialect) -> KeptRecipe:
         successes=row["successes"],
         failures=row["failures"],
     )
+
+
+def _read_rules(row: Row, dialect: Dialect) -> Recipe:
+    try:
+        return recipe_from_json(json.loads(dialect.unpack_text(row["rules"])))
+    except ValueError as exc:
+        raise CacheFailed(
+            f"Recipe {row['id']} of {row['site']} cannot be read, most likely because another "
+            f"version of cinder wrote it: delete it with `cinder recipe delete {row['id']}`"
+        ) from exc

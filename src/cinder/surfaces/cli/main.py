@@ -18,6 +18,7 @@ from cinder.surfaces.cli.export import export
 from cinder.surfaces.cli.extract import extract
 from cinder.surfaces.cli.mcp import mcp
 from cinder.surfaces.cli.open_browser import open_browser
+from cinder.surfaces.cli.recipe import recipe
 from cinder.surfaces.cli.scrape import scrape
 from cinder.surfaces.cli.search import search
 from cinder.surfaces.cli.serve import serve
@@ -38,6 +39,7 @@ for command in (
     cli.command()(command)
 cli.add_typer(cache, name="cache")
 cli.add_typer(token, name="token")
+cli.add_typer(recipe, name="recipe")
 
 
 def _show_version(value: bool) -> None:
