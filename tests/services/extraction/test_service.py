@@ -1,6 +1,7 @@
 """Extraction end to end: real pages, real parsing, and models on loopback that say what they do."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -138,8 +139,11 @@ async def test_a_value_that_the_schema_refuses_is_left_out_and_said(app: App, si
     assert any("maximum of 10" in each for each in answer.extracted.warnings)
 
 
-async def test_a_prompt_alone_is_read_for_the_fields_that_it_lists(app: App, site: Site) -> None:
-    request = asking_for(site, "kettle", prompt="Extract product name and price", schema=None)
+@pytest.mark.parametrize("schema", [None, {}, {"type": "object"}])
+async def test_a_prompt_alone_is_read_for_the_fields_that_it_lists(
+    app: App, site: Site, schema: Mapping[str, Json] | None
+) -> None:
+    request = asking_for(site, "kettle", prompt="Extract product name and price", schema=schema)
     answer = await app.extract.extract(request)
     assert answer.extracted.data == {"productName": "Iron Kettle", "price": 49.5}
     assert answer.hand_off is None

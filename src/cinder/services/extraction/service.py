@@ -61,7 +61,7 @@ class ExtractService:
             ExtractionFailed: not one of the pages could be read.
         """
         self._check(request)
-        wish = None if request.schema is None else make_wish(request.prompt, request.schema)
+        wish = _read_wish(request)
         until = asyncio.get_running_loop().time() + request.timeout_ms / 1000
         seconds = request.timeout_ms / 1000 * _FETCHING_PART
         sources = await self._reader.read(request, seconds)
@@ -144,3 +144,11 @@ class ExtractService:
         ]
         schema: Mapping[str, Json] | None = wish.schema if wish else None
         return await self._hand_offs.make(pages, request.prompt, schema, found.missing)
+
+
+def _read_wish(request: ExtractRequest) -> Wish | None:
+    """Return what the schema wants; None where that is nothing, and the prompt has to say it."""
+    if not request.schema:
+        return None
+    wish = make_wish(request.prompt, request.schema)
+    return None if request.prompt and not wish.fields.names else wish
