@@ -243,3 +243,31 @@ def test_the_number_of_a_name_is_no_price() -> None:
     data = extract(html, PRODUCT).data
     assert isinstance(data, dict)
     assert data["price"] == 554.99
+
+
+PAGE_OF_ONE = """<html><body><h1>Ember Kettle</h1><p>Price: $49.90</p>
+<dl><dt>Weight</dt><dd>1.2 kg</dd></dl></body></html>"""
+SUCH_THINGS: dict[str, Json] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+    },
+}
+
+
+@pytest.mark.parametrize("schema", [SUCH_THINGS, {"properties": {"products": SUCH_THINGS}}])
+def test_a_page_of_one_thing_is_the_one_record_of_a_list_of_such(schema: dict[str, Json]) -> None:
+    found = extract_fields(PAGE_OF_ONE, None, url="https://shop.test/1", schema=schema)
+
+    records = found.data["products"] if isinstance(found.data, dict) else found.data
+    assert records == [{"name": "Ember Kettle", "price": 49.9}]
+
+
+def test_a_page_of_one_thing_is_no_record_of_a_list_beside_other_fields() -> None:
+    schema: dict[str, Json] = {"properties": {"name": {"type": "string"}, "reviews": SUCH_THINGS}}
+
+    found = extract_fields(PAGE_OF_ONE, None, url="https://shop.test/1", schema=schema)
+
+    assert found.data == {"name": "Ember Kettle"}
+    assert found.missing == ("reviews",)

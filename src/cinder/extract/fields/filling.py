@@ -62,11 +62,13 @@ class Filler:
         self._matcher = Matcher(page.base)
         self._result = Filling()
         self._ratings_left = _MAX_RATINGS
+        self._sole_list: Wanted | None = None
         self._labels: dict[int, tuple[Thing, Labels[Candidate]]] = {}
         self._list_labels: dict[int, tuple[Thing, Labels[CandidateList]]] = {}
 
     def fill(self, root: Wanted) -> Filling:
         """Return what the page holds for a schema's fields."""
+        self._sole_list = _sole_list(root)
         if root.kind is FieldKind.ARRAY:
             self._fill_array(root, self._thing_for(()), ())
         elif root.kind is FieldKind.OBJECT:
@@ -168,6 +170,8 @@ class Filler:
 
     def _fill_records(self, wanted: Wanted, thing: Thing, path: Path) -> int:
         group = self._choose_group(wanted, thing.groups)
+        if group is None and wanted is self._sole_list:
+            group = self._page_as_group(wanted)
         if group is None:
             return 0
         slots = list(_slots(wanted.item, needs_context=False))
@@ -187,6 +191,15 @@ class Filler:
             slot.field.path for slot in slots if seen and slot.field.path not in found
         ]
         return len(seen)
+
+    def _page_as_group(self, wanted: Wanted) -> Group | None:
+        """Return the page as the one record of a list: some sites have a page for each."""
+        slots = list(_slots(wanted.item, needs_context=False))
+        page = self._thing_for(slots)
+        found = self._fill_from(slots, page)
+        told = sum(each.best.score for each in found.values())
+        is_such = _has_more_than_name(found) and told >= _LEAST_FILLED * len(slots)
+        return Group(records=(page,)) if is_such else None
 
     def _add_record(
         self, wanted: Wanted, record: Thing, chosen: dict[str, Chosen], path: Path
@@ -223,6 +236,13 @@ class Filler:
         if is_labelled and mean >= _LEAST_UNDER_LABEL and (has_more or len(slots) == 1):
             return mean + _LABEL_BONUS * label_fit
         return mean if has_more and len(group.records) > 1 and mean >= _LEAST_FILLED else 0.0
+
+
+def _sole_list(root: Wanted) -> Wanted | None:
+    """Return the list that is all a schema wants; None where it wants something else as well."""
+    while root.kind is FieldKind.OBJECT and len(root.children) == 1:
+        root = root.children[0]
+    return root if root.kind is FieldKind.ARRAY else None
 
 
 def _items_of(each: CandidateList) -> Sequence[Candidate]:
