@@ -13,7 +13,7 @@ from cinder.config import Settings
 from tests.conftest import TableResolver
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call, Connect
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 
@@ -49,20 +49,24 @@ async def test_a_batch_is_started_and_looked_after_by_commands(
         await client.list_tools()
         start = await client.call_tool("scrape", {"urls": urls})
         batch = data_of(start)
-        assert text_of(start).startswith("Batch scrape started for 3 URLs. Use jobId 'batch-")
+        assert text_of(unmarked(start)).startswith(
+            "Batch scrape started for 3 URLs. Use jobId 'batch-"
+        )
         assert (batch["status"], batch["urls"], batch["duplicates"]) == ("scraping", 3, 1)
         status = await finish(client, batch["jobId"])
         arguments = {"command": "errors", "jobId": batch["jobId"]}
         errors = await client.call_tool("scrape", arguments)
         arguments["command"] = "cancel"
         cancelled = await client.call_tool("scrape", arguments)
-    assert text_of(status).startswith("Batch scrape completed: 3/3 URLs completed (100%)\n{")
+    assert text_of(unmarked(status)).startswith(
+        "Batch scrape completed: 3/3 URLs completed (100%)\n{"
+    )
     pages = data_of(status)["pages"]
     assert [page["url"] for page in pages] == [site.url("/article")]
     assert pages[0]["savedUris"]["cleaned"] in text_of(status)
-    assert text_of(errors).startswith("Found 2 errors in batch scrape\n")
+    assert text_of(unmarked(errors)).startswith("Found 2 errors in batch scrape\n")
     assert "404" in str(data_of(errors)["errors"])
-    assert text_of(cancelled).startswith("Batch scrape was over before: completed")
+    assert text_of(unmarked(cancelled)).startswith("Batch scrape was over before: completed")
 
 
 async def test_a_batch_keeps_the_format_that_it_was_started_with(

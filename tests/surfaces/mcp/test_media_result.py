@@ -10,7 +10,7 @@ from cinder.surfaces.mcp.media_result import MAX_INLINE_BYTES, describe_media, m
 from tests.site import Site
 from tests.site.pages import PDF, PNG
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import kinds_of, text_of
+from tests.surfaces.mcp.reading import kinds_of, text_of, unmarked
 
 
 def outcome_of(media: Media) -> ScrapeOutcome:
@@ -29,7 +29,7 @@ def outcome_of(media: Media) -> ScrapeOutcome:
 
 
 async def test_image_is_shown_and_linked(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/image"))
+    result = unmarked(await call("scrape", url=site.url("/image")))
     image, link, _ = result.content
     assert isinstance(image, types.ImageContent)
     assert (image.mime_type, base64.b64decode(image.data)) == ("image/png", PNG)
@@ -46,7 +46,7 @@ async def test_bytes_are_not_in_the_structured_content(call: Call, site: Site) -
 
 
 async def test_other_file_is_embedded_as_a_blob(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/paper"))
+    result = unmarked(await call("scrape", url=site.url("/paper")))
     assert kinds_of(result) == ["resource", "resource_link", "text"]
     block = result.content[0]
     assert isinstance(block, types.EmbeddedResource)
@@ -57,13 +57,13 @@ async def test_other_file_is_embedded_as_a_blob(call: Call, site: Site) -> None:
 
 
 async def test_file_that_is_not_saved_has_no_link(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/image"), resultHandling="returnOnly")
+    result = unmarked(await call("scrape", url=site.url("/image"), resultHandling="returnOnly"))
     assert kinds_of(result) == ["image", "text"]
     assert "not saved" in result.structured_content["message"]
 
 
 async def test_file_can_be_saved_only(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/image"), resultHandling="saveOnly")
+    result = unmarked(await call("scrape", url=site.url("/image"), resultHandling="saveOnly"))
     (link,) = result.content
     assert isinstance(link, types.ResourceLink)
     assert link.mime_type == "image/png"

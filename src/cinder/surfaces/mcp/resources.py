@@ -14,8 +14,13 @@ from cinder.services.excerpt import Window, take_excerpt
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.content import note_annotations
+from cinder.surfaces.mcp.untrusted import META_KEY
 
 PAGE_SIZE = 100
+
+# A resource is what was saved, to the letter: clients store it, compare it and cite from it. So its
+# text has no marks in it, and is declared untrusted beside it.
+_UNTRUSTED: dict[str, object] = {META_KEY: True}
 
 TEMPLATE = types.ResourceTemplate(
     name="saved-page",
@@ -81,9 +86,13 @@ class Resources:
     def _contents(self, body: SavedBody) -> types.TextResourceContents | types.BlobResourceContents:
         if body.data is not None:
             blob = base64.b64encode(body.data).decode()
-            return types.BlobResourceContents(uri=body.uri, mime_type=body.mime, blob=blob)
+            return types.BlobResourceContents(
+                uri=body.uri, mime_type=body.mime, blob=blob, meta=_UNTRUSTED
+            )
         text = self._fit(body.text or "", body.url)
-        return types.TextResourceContents(uri=body.uri, mime_type=body.mime, text=text)
+        return types.TextResourceContents(
+            uri=body.uri, mime_type=body.mime, text=text, meta=_UNTRUSTED
+        )
 
     def _fit(self, text: str, url: str) -> str:
         excerpt = take_excerpt(text, Window(0, self._max_chars))

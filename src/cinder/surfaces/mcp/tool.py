@@ -12,6 +12,7 @@ from cinder.model.caller import THE_OWNER, Caller, Scope
 from cinder.surfaces.arguments import Arguments, CrossCheck, parse_json_strings, read_arguments
 from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
+from cinder.surfaces.mcp.untrusted import mark_untrusted
 
 A = TypeVar("A", bound=Arguments)
 
@@ -42,6 +43,8 @@ class Tool(Generic[A]):
     """What a call waits for before it is answered, telling how far that is."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
+    brings_page_text: bool = True
+    """Whether an answer holds what pages say, and is therefore marked as untrusted."""
 
     def describe(self) -> types.Tool:
         """Return the tool as `tools/list` shows it."""
@@ -70,4 +73,5 @@ class Tool(Generic[A]):
         arguments = read_arguments(self.arguments, unpacked, *self.checks)
         if self.wait is not None:
             await self.wait(app, arguments, caller, report)
-        return await self.run(app, arguments, caller)
+        result = await self.run(app, arguments, caller)
+        return mark_untrusted(result) if self.brings_page_text else result

@@ -3,7 +3,7 @@ import json
 from cinder.config import Settings
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 
 
 async def test_page_comes_with_its_metadata(call: Call, site: Site) -> None:
@@ -17,7 +17,7 @@ async def test_page_comes_with_its_metadata(call: Call, site: Site) -> None:
 
 
 async def test_text_says_what_the_structured_content_says(call: Call, site: Site) -> None:
-    result = await call("cinder_scrape", url=site.url("/article"))
+    result = unmarked(await call("cinder_scrape", url=site.url("/article")))
     data = result.structured_content
     header, body = text_of(result).split("\n\n", 1)
     assert body == data["content"]

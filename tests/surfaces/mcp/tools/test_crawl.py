@@ -15,7 +15,7 @@ from cinder.surfaces.mcp.tools.crawl import MAX_WAIT_SECONDS
 from tests.conftest import TableResolver
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call, Connect
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 
@@ -39,7 +39,7 @@ async def finish(client: Client, **arguments: Any) -> dict[str, Any]:
     await client.list_tools()
     crawl = data_of(await client.call_tool("cinder_crawl", arguments))
     looking = {"id": crawl["crawlId"], "waitSeconds": MAX_WAIT_SECONDS}
-    return data_of(await client.call_tool("cinder_get_crawl_status", looking))
+    return data_of(unmarked(await client.call_tool("cinder_get_crawl_status", looking)))
 
 
 @BOTH_ERAS
@@ -99,7 +99,7 @@ async def test_pages_are_read_in_parts(connect: Connect, site: Site) -> None:
         part: dict[str, Any] = {"nextOffset": 0}
         while "nextOffset" in part:
             arguments = {"id": crawl["crawlId"], "offset": part["nextOffset"], "limit": 3}
-            part = data_of(await client.call_tool("cinder_get_crawl_status", arguments))
+            part = data_of(unmarked(await client.call_tool("cinder_get_crawl_status", arguments)))
             urls += [page["url"] for page in part["pages"]]
     assert urls == [page["url"] for page in crawl["pages"]]
 
@@ -117,7 +117,7 @@ async def test_a_cancelled_crawl_says_so(app: App, connect: Connect, site: Site)
         job = (await app.jobs.list_jobs("owner"))[0]
         await app.jobs.cancel(job)
         looking = {"id": started["crawlId"], "waitSeconds": 50}
-        crawl = data_of(await client.call_tool("cinder_get_crawl_status", looking))
+        crawl = data_of(unmarked(await client.call_tool("cinder_get_crawl_status", looking)))
         site.release()
     assert crawl["status"] == "cancelled"
 

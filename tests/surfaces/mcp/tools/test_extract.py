@@ -11,7 +11,7 @@ from cinder.surfaces.mcp.server import build_server
 from tests.services.extraction.wares import ALL, PROMPT, SCHEMA, urls_of
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 
@@ -19,7 +19,7 @@ BOTH_ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 def data_of(result: types.CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
     data = dict(result.structured_content or {})
-    assert json.loads(text_of(result)) == data
+    assert json.loads(text_of(unmarked(result))) == data
     return data
 
 

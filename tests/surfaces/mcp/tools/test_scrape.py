@@ -7,7 +7,7 @@ import pytest
 from cinder.config import Settings
 from tests.site import Canary, Site
 from tests.surfaces.mcp.conftest import Call, Connect
-from tests.surfaces.mcp.reading import error_of, kinds_of, text_of
+from tests.surfaces.mcp.reading import error_of, kinds_of, text_of, unmarked
 
 
 def nulls_in(value: Any) -> bool:
@@ -21,7 +21,7 @@ def nulls_in(value: Any) -> bool:
 async def test_saved_page_is_embedded_under_its_uri_before_its_header(
     call: Call, site: Site
 ) -> None:
-    result = await call("scrape", url=site.url("/article"))
+    result = unmarked(await call("scrape", url=site.url("/article")))
     body, header = result.content
     uris = result.structured_content["savedUris"]
     assert isinstance(body, types.EmbeddedResource)
@@ -53,7 +53,7 @@ async def test_structured_content_is_complete_and_without_nulls(call: Call, site
 async def test_blocks_say_for_whom_how_important_and_how_old_they_are(
     call: Call, site: Site
 ) -> None:
-    result = await call("scrape", url=site.url("/article"))
+    result = unmarked(await call("scrape", url=site.url("/article")))
     body, header = (block.annotations for block in result.content)
     assert body is not None
     assert header is not None
@@ -63,7 +63,7 @@ async def test_blocks_say_for_whom_how_important_and_how_old_they_are(
 
 
 async def test_return_only_is_one_text_with_header_and_body(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/article"), resultHandling="returnOnly")
+    result = unmarked(await call("scrape", url=site.url("/article"), resultHandling="returnOnly"))
     assert kinds_of(result) == ["text"]
     header, body = text_of(result).split("\n\n", 1)
     assert "Verdict: ok" in header
@@ -72,7 +72,7 @@ async def test_return_only_is_one_text_with_header_and_body(call: Call, site: Si
 
 
 async def test_save_only_is_one_link(call: Call, site: Site) -> None:
-    result = await call("scrape", url=site.url("/article"), resultHandling="saveOnly")
+    result = unmarked(await call("scrape", url=site.url("/article"), resultHandling="saveOnly"))
     (link,) = result.content
     assert isinstance(link, types.ResourceLink)
     assert link.uri == result.structured_content["savedUris"]["cleaned"]
@@ -100,7 +100,7 @@ async def test_links_format_is_a_list(call: Call, site: Site) -> None:
 
 async def test_every_format_asked_for_stands_in_content_too(call: Call, site: Site) -> None:
     formats = ["markdown", "html", "rawHtml", "links", "images"]
-    result = await call("scrape", url=site.url("/article"), formats=formats)
+    result = unmarked(await call("scrape", url=site.url("/article"), formats=formats))
     data = result.structured_content
     assert kinds_of(result) == ["resource", "text", "text", "text", "text", "text"]
     for value in (data["content"], data["html"], data["rawHtml"], *data["links"], *data["images"]):

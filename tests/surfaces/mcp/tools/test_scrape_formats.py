@@ -7,7 +7,7 @@ import mcp_types as types
 from cinder.config import Settings
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import kinds_of, text_of
+from tests.surfaces.mcp.reading import kinds_of, text_of, unmarked
 
 
 async def test_every_format_answers_in_content_and_in_structured_content(
@@ -85,7 +85,7 @@ async def test_a_file_is_tracked_as_well(call: Call, site: Site) -> None:
 
 async def test_save_only_gives_a_link_and_the_change(call: Call, site: Site) -> None:
     arguments = {"url": site.url("/article"), "formats": ["markdown", "changeTracking"]}
-    result = await call("scrape", **arguments, resultHandling="saveOnly")
+    result = unmarked(await call("scrape", **arguments, resultHandling="saveOnly"))
     link, note = result.content
     assert isinstance(link, types.ResourceLink)
     assert isinstance(note, types.TextContent)

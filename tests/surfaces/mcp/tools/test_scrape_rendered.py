@@ -8,7 +8,7 @@ import mcp_types as types
 from cinder.surfaces.mcp.image_scaling import read_png
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call, Connect
-from tests.surfaces.mcp.reading import kinds_of, text_of
+from tests.surfaces.mcp.reading import kinds_of, text_of, unmarked
 
 
 async def test_full_page_screenshot_is_scaled_and_its_original_readable(
@@ -17,7 +17,7 @@ async def test_full_page_screenshot_is_scaled_and_its_original_readable(
     arguments = {"url": site.url("/form"), "format": "fullscreenshot"}
     async with connect() as client:
         await client.list_tools()
-        result = await client.call_tool("scrape", arguments)
+        result = unmarked(await client.call_tool("scrape", arguments))
         assert kinds_of(result) == ["text", "image", "resource_link"]
         _, image, link = result.content
         assert isinstance(image, types.ImageContent)
@@ -38,7 +38,7 @@ async def test_actions_come_as_text_and_images(call: Call, site: Site) -> None:
         {"type": "screenshot"},
         {"type": "executeJavascript", "script": "return [1, null]"},
     ]
-    result = await call("scrape", url=site.url("/form"), actions=actions)
+    result = unmarked(await call("scrape", url=site.url("/form"), actions=actions))
     assert kinds_of(result) == ["resource", "text", "text", "image"]
     assert "more came" in text_of(result)
     data = result.structured_content

@@ -14,7 +14,7 @@ from tests.conftest import TableResolver
 from tests.services.search.doubles import ListProvider, World, hit
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 from tests.surfaces.searching import open_searching, web_of
 from tests.surfaces.seed_schema import hold_against_seed
 
@@ -43,7 +43,7 @@ def data_of(result: types.CallToolResult) -> dict[str, Any]:
 @BOTH_ERAS
 @pytest.mark.parametrize("mode", ["fast", "balanced", "deep"])
 async def test_a_search_says_the_same_as_text_and_as_data(call: Call, mode: str) -> None:
-    result = await call("cinder_search", query="coals", mode=mode)
+    result = unmarked(await call("cinder_search", query="coals", mode=mode))
     data = data_of(result)
     assert json.loads(text_of(result)) == data
     assert len(data["results"]) >= 3

@@ -2,7 +2,7 @@ import json
 
 from cinder.config import read_settings
 from tests.surfaces.mcp.conftest import Call
-from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.reading import error_of, text_of, unmarked
 
 HTML = (
     "<html><head><title>Test</title><meta name='description' content='About'></head>"
@@ -29,7 +29,7 @@ async def test_extract_content_lists_what_html_holds(call: Call) -> None:
 
 
 async def test_extract_content_says_the_same_in_text(call: Call) -> None:
-    result = await call("scrape_extract_content", html=HTML)
+    result = unmarked(await call("scrape_extract_content", html=HTML))
     assert json.loads(text_of(result)) == result.structured_content
 
 

@@ -156,6 +156,7 @@ CRAWL = Tool(
     ),
     scope=Scope.CRAWL,
     run=start,
+    brings_page_text=False,
     checks=(check_patterns,),
 )
 

@@ -145,4 +145,5 @@ TEXT_SIMILARITY = Tool(
     scope=Scope.SCRAPE,
     run=text_similarity,
     fail=fail,
+    brings_page_text=False,
 )
