@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.extract.addresses import resolve_addresses
 from cinder.extract.bombs import find_bomb
+from cinder.extract.character_tricks import character_warnings
 from cinder.extract.charset import decode_body
 from cinder.extract.cleaning import (
     find_included,
@@ -114,6 +115,7 @@ def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Ext
         images=() if Format.IMAGES in options.formats else None,
         word_count=count_words(counted),
         token_count=_count_tokens(counted),
+        warnings=character_warnings(counted),
     )
 
 
@@ -185,6 +187,9 @@ class _Page:
         if content.include_tags and not included:
             selected.warnings = (NOTHING_INCLUDED,)
         self._clean(selected, rules)
+        # Before anything takes such characters out, and of the whole page.
+        shown = (root.text(separator="") for root in selected.roots)
+        selected.warnings += character_warnings("\n".join((*shown, metadata.title or "")))
         if not content.include_tags:
             # What a caller names is the content, whatever it looks like.
             self._narrow(selected, tree, metadata)

@@ -45,9 +45,14 @@ def only_visible_characters(text: str) -> str:
     """Return the text without characters that show nothing, its spaces as they are."""
     if text.isascii():
         return _without_bytes(text, _CONTROLS)
-    if _DOUBTFUL.search(_without_bytes(text, _USUAL)) is None:
+    if not holds_invisible_characters(text):
         return text
     return _DOUBTFUL_OR_KEPT.sub(_kept, text)
+
+
+def holds_invisible_characters(text: str) -> bool:
+    """Whether a text has any character beyond ASCII that shows nothing, needed or not."""
+    return not text.isascii() and _DOUBTFUL.search(_without_bytes(text, _USUAL)) is not None
 
 
 def _kept(found: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """What is said of a page that could not be parsed: its bare text, and that this is not all."""
 
 from cinder.extract.bare_text import bare_title, strip_tags
+from cinder.extract.character_tricks import character_warnings
 from cinder.extract.charset import decode_body
 from cinder.extract.content_kind import Shape, content_kind
 from cinder.extract.visible_text import count_words
@@ -35,7 +36,7 @@ def _extraction(source: str, text: str, wants_markdown: bool, reason: str) -> Ex
         word_count=count_words(text),
         token_count=-(-len(text) // _CHARS_PER_TOKEN),
         is_partial=True,
-        warnings=(_warning(reason),),
+        warnings=(_warning(reason), *character_warnings(text)),
     )
 
 

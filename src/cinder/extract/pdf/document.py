@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import can_ada
 
+from cinder.extract.character_tricks import character_warnings
 from cinder.extract.html_tree import parse_address
 from cinder.extract.links import web_address
 from cinder.extract.markdown.conversion import to_markdown
@@ -119,7 +120,7 @@ class _Rendering:
             token_count=-(-len(counted) // _CHARS_PER_TOKEN),
             empty_evidence=evidence,
             is_partial=self._read.is_full or any(page.is_cut for page in self._read.pages),
-            warnings=tuple(self._warnings(evidence)),
+            warnings=(*self._warnings(evidence), *character_warnings("\n".join(html))),
         )
 
     def _build(self, lines: list[PageLines]) -> list[PageBlocks]:

@@ -1,0 +1,111 @@
+"""Characters that hide text or change its order."""
+
+import time
+
+import pytest
+
+from cinder.extract.character_tricks import character_warnings
+from cinder.extract.content import extract_content
+from cinder.extract.options import ExtractOptions
+
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
+BYTES_AS_SELECTORS = "".join(chr(0xE0100 + number) for number in b"obey me")
+BITS = "".join("\u200b" if bit == "0" else "\u200c" for bit in f"{ord('o'):08b}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"Ember{TAGS} care", "7 tag characters"),
+        (f"🏴{TAGS}\U000e007f", "8 tag characters"),
+        ("invoice\u202efdp.exe", "1 bidi overrides"),
+        ("\u202dabc\u202c", "1 bidi overrides"),
+        ("if admin:\u2067 return \u2069", "1 bidi overrides"),
+        (f"Ember{BITS} care", "8 zero-width characters in runs"),
+        ("a\u200b\u200b\u200b\u200b\u200b\u200b\u200b\u200bb", "8 zero-width characters in runs"),
+        ("i\u200bg\u200bn\u200bo\u200bre", "4 zero-width characters in runs"),
+        (f"😀{BYTES_AS_SELECTORS}", "7 variation selectors without use"),
+        ("a\ufe01b\ufe02c", "2 variation selectors without use"),
+        ("x\U000e0101", "1 variation selectors without use"),
+    ],
+)
+def test_a_trick_is_told_with_its_count(text: str, told: str) -> None:
+    (warning,) = character_warnings(text)
+    assert f": {told}. " in warning
+
+
+def test_all_tricks_of_a_page_are_told_in_one_sentence() -> None:
+    (warning,) = character_warnings(f"{TAGS}\u202e{BITS}")
+    assert "7 tag characters, 1 bidi overrides, 8 zero-width characters in runs" in warning, warning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plain ASCII",
+        "naïve “text” 漢字",
+        "👩🏽\u200d🚀 👨\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈 ❤\ufe0f",
+        "1\ufe0f\u20e3 ☎\ufe0e ❤\ufe0f\ufe0f",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "\u0645\u06cc\u200c\u062e\u0648\u0647\u0645 \u0646\u0645\u06cc\u200c\u0634\u0648\u062f",
+        "क्\u200dष ශ්\u200dරී",
+        "\u200f\u05e9\u05dc\u05d5\u05dd\u200e (Hello)\u200f",
+        "\u202b\u0645\u0631\u062d\u0628\u0627\u202c \u2067\u05e9\u05dc\u05d5\u05dd\u2069 \u061c",
+        "Welcome to \u2068Firefox\u2069",
+        "Call \u202d+1 (555) 010-0000\u202c",
+        "Donau\u00addampf\u00adschiff\u00adfahrt",
+        "get\u200bElement\u200bBy\u200bId https://a/\u200bb/\u200bc",
+        "\ufeffWith a byte order mark\u200b\u200b",
+        "&zwnj; \u200c\u00a0\u200c\u00a0\u200c\u00a0\u200c\u00a0\u200c",
+        "葛\U000e0100城市 辻\U000e0101",
+        "ភាសា\u200bខ្មែរ\u200bគឺ\u200bជា",
+    ],
+)
+def test_ordinary_text_is_not_flagged(text: str) -> None:
+    assert character_warnings(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("text/html", "<title>x</title><p>Ember &#x202E;care</p>"),
+        ("text/html", "<title>Ember \u202e</title><p>care</p>"),
+        ("text/html", "<p>Ember <b>\u202e</b>care</p>"),
+        ("text/plain", "Ember \u202ecare"),
+        ("application/json", r'{"ember": "\u202ecare"}'),
+        ("text/html", f"{'<div>' * 60_000}Ember \u202ecare"),
+    ],
+)
+def test_pages_of_every_kind_are_looked_through(content_type: str, body: str) -> None:
+    made = extract_content(
+        body.encode(),
+        content_type=f"{content_type}; charset=utf-8",
+        url="https://example.com/",
+        options=ExtractOptions(),
+    )
+    assert any("1 bidi overrides" in warning for warning in made.warnings), made.warnings
+
+
+def test_a_script_with_such_characters_is_no_trick() -> None:
+    page = "<p>Ember</p><script>var marks = '\u202e\u202d'</script><style>a::after{}</style>"
+    made = extract_content(
+        page.encode(),
+        content_type="text/html; charset=utf-8",
+        url="https://example.com/",
+        options=ExtractOptions(),
+    )
+    assert made.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "part", ["\u200b", "a\u200b", "\u202d1", "🏴\U000e0061", "a\ufe01", "\u2067"]
+)
+def test_time_grows_with_the_text_and_no_faster(part: str) -> None:
+    def seconds(length: int) -> float:
+        text = part * length
+        began = time.process_time()
+        character_warnings(text)
+        return time.process_time() - began
+
+    short = min(seconds(50_000) for _ in range(3))
+    assert min(seconds(400_000) for _ in range(3)) < 8 * 5 * max(short, 0.002)
