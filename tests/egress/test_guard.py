@@ -109,8 +109,17 @@ async def test_every_decision_is_logged_without_addresses() -> None:
         await guard.pin("site.example", 80)
         with pytest.raises(EgressBlocked):
             await guard.pin("site.example", 80)
+        with pytest.raises(DnsFailed):
+            await guard.pin("nowhere.example", 443)
     about = {"event": "egress", "host": "site.example", "port": 80}
     assert logs == [
-        about | {"decision": "allowed", "log_level": "debug"},
+        about | {"decision": "allowed", "log_level": "info"},
         about | {"decision": "blocked", "log_level": "info"},
+        {
+            "event": "egress",
+            "host": "nowhere.example",
+            "port": 443,
+            "decision": "unresolved",
+            "log_level": "info",
+        },
     ]

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx2
 
@@ -39,9 +40,9 @@ class RunningServer:
 
 @asynccontextmanager
 async def run_server(
-    data_dir: Path, *, port: str = "0", **variables: str
+    data_dir: Path, *, port: str = "0", log: IO[bytes] | None = None, **variables: str
 ) -> AsyncIterator[RunningServer]:
-    """Run `cinder serve` on a port, any free one for 0, until the exit."""
+    """Run `cinder serve` on a port, any free one for 0, until the exit; `log` gets what it logs."""
     environment = {**os.environ, "CINDER_DATA_DIR": str(data_dir), **variables}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -53,6 +54,7 @@ async def run_server(
         env=environment,
         cwd=data_dir.parent,
         stdout=asyncio.subprocess.PIPE,
+        stderr=log,
     )
     assert process.stdout is not None
     try:

@@ -41,11 +41,15 @@ class Guard:
             DnsFailed: the name does not resolve, or to more addresses than any honest one.
         """
         target = Target(host.lower(), port)
-        addresses = await self.resolve(target.host)
+        try:
+            addresses = await self.resolve(target.host)
+        except DnsFailed:
+            _log.info("egress", host=target.host, port=port, decision="unresolved")
+            raise
         if not is_named and not self._is_allowed(target, addresses):
             _log.info("egress", host=target.host, port=port, decision="blocked")
             raise EgressBlocked(_explain_block(target))
-        _log.debug("egress", host=target.host, port=port, decision="allowed")
+        _log.info("egress", host=target.host, port=port, decision="allowed")
         return [unmapped(address) for address in addresses[: self._max_tried]]
 
     async def resolve(self, host: str) -> list[Address]:

@@ -200,6 +200,7 @@ class ForwardProxy:
     async def _reach(self, errand: "_Errand") -> ByteStream:
         target = errand.target
         if errand.holder.is_unwanted(target.host):
+            _log.info("egress", host=target.host, port=target.port, decision="unwanted")
             raise Refused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
         try:
             is_named = target in errand.holder.also_allowed

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cinder.model.document import Json
+from cinder.model.redaction import redact
 from cinder.model.request import Action, ScrapeRequest
 
 
@@ -16,6 +17,7 @@ def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None
     it is too old, is not part of it. A request with credentials has keys of its caller's own.
     """
     parts = describe_options(request)
+    parts["url"] = without_fragment(request.url)
     parts["defaults"] = dict(defaults or {})
     parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
     parts["actions"] = [_describe_action(action) for action in request.render.actions]
@@ -35,11 +37,12 @@ def content_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = No
 def describe_options(request: ScrapeRequest) -> dict[str, Json]:
     """Return a request's options as they may be kept and shown.
 
-    Of its headers, the names only; and not what its actions type and run, which may be secret.
+    Of its headers, the names only; its address without secrets; and not what its actions type and
+    run, which may be secret.
     """
     content, render = request.content, request.render
     return {
-        "url": without_fragment(request.url),
+        "url": redact(without_fragment(request.url)),
         "extract": request.extract,
         "cleanScrape": content.clean,
         "onlyMainContent": content.only_main_content,

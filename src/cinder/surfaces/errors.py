@@ -2,6 +2,7 @@
 
 from cinder.errors import CinderError, ErrorCode, InvalidRequest
 from cinder.model.document import Json, VerdictKind
+from cinder.model.redaction import redact
 from cinder.surfaces.verdict_advice import next_step_after
 
 HTTP_STATUS: dict[ErrorCode, int] = {
@@ -51,22 +52,25 @@ def advise(error: CinderError) -> str | None:
 
 def describe_error(error: CinderError) -> dict[str, Json]:
     """Return an error as REST answers show it."""
-    shown: dict[str, Json] = {"message": error.message, "code": error.code}
+    shown: dict[str, Json] = {"message": redact(error.message), "code": error.code}
     if error.url:
-        shown["url"] = error.url
+        shown["url"] = redact(error.url)
     if error.verdict:
         shown["verdict"] = error.verdict
         shown["nextStep"] = advise(error)
     if isinstance(error, InvalidRequest):
         shown["validationErrors"] = [
-            {"field": problem.field, "message": problem.message} for problem in error.problems
+            {"field": problem.field, "message": redact(problem.message)}
+            for problem in error.problems
         ]
     if error.diagnostics is not None and error.diagnostics.attempts:
         shown["diagnostics"] = {
             "attemptedStrategies": list(error.diagnostics.strategies),
-            "lastError": error.diagnostics.last_error or error.message,
+            "lastError": redact(error.diagnostics.last_error or error.message),
             "retryCount": error.diagnostics.retry_count,
-            "strategyErrors": dict(error.diagnostics.strategy_errors),
+            "strategyErrors": {
+                name: redact(text) for name, text in error.diagnostics.strategy_errors.items()
+            },
             "timing": dict(error.diagnostics.timing),
         }
     return shown

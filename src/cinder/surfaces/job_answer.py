@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cinder.errors import FieldProblem
 from cinder.model.document import Json
 from cinder.model.job import Fate, Job, JobKind, JobStatus, LedgerPage
+from cinder.model.redaction import redact
 from cinder.model.saved import format_timestamp, parse_saved_uri
 from cinder.services.archive import Archive
 from cinder.services.fitting import json_chars
@@ -233,7 +234,7 @@ def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Js
 
 def _invalid(problem: FieldProblem, urls: Sequence[str]) -> dict[str, Json]:
     place = int(problem.field.removeprefix("urls[").removesuffix("]"))
-    return {"url": urls[place][:2_000], "error": problem.message}
+    return {"url": urls[place][:2_000], "error": redact(problem.message)}
 
 
 def describe_batch_status(report: JobReport) -> dict[str, Json]:
@@ -316,9 +317,10 @@ def describe_page(page: LedgerPage) -> dict[str, Json]:
 def describe_error(page: LedgerPage) -> dict[str, Json]:
     """Return a URL that could not be had, and why."""
     shown = describe_page(page)
-    shown["error"] = _ROBOTS if page.fate is Fate.DISALLOWED else page.reason
-    if page.fate is Fate.DISALLOWED and page.reason:
-        shown["reason"] = page.reason
+    reason = redact(page.reason) if page.reason else page.reason
+    shown["error"] = _ROBOTS if page.fate is Fate.DISALLOWED else reason
+    if page.fate is Fate.DISALLOWED and reason:
+        shown["reason"] = reason
     return shown
 
 

@@ -5,10 +5,20 @@ import sys
 
 import structlog
 
+from cinder.model.redaction import redact_line
+
 # The local variables of a failing frame hold headers, cookies and passwords.
 _WITHOUT_LOCALS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
 )
+
+
+def _hide_secrets(
+    _logger: object, _method: str, line: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return redact_line(line)
+
+
 _COMMON: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
@@ -20,7 +30,7 @@ def set_up_logs(level: str) -> None:
     """Send cinder's logs, and the warnings of its libraries, to standard error."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[*_COMMON, _WITHOUT_LOCALS, structlog.processors.JSONRenderer()],
+        processors=[*_COMMON, _WITHOUT_LOCALS, _hide_secrets, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
@@ -31,6 +41,7 @@ def set_up_logs(level: str) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _WITHOUT_LOCALS,
+                _hide_secrets,
                 structlog.processors.JSONRenderer(),
             ],
         )

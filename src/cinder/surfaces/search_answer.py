@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from cinder.model.document import Json
+from cinder.model.redaction import redact
 from cinder.model.saved import format_timestamp
 from cinder.model.search import ProviderReport, SearchAnswer, SearchResult
 from cinder.services.excerpt import Window, take_excerpt
@@ -116,7 +117,7 @@ def _warn(data: dict[str, Json], warning: str) -> None:
 
 def _describe_page(page: ScrapedResult) -> dict[str, Json]:
     if page.error is not None:
-        return {"error": f"{page.error.code}: {cut_words(page.error.message, 300)}"}
+        return {"error": f"{page.error.code}: {cut_words(redact(page.error.message), 300)}"}
     if page.outcome is None:
         return {}
     document = page.outcome.document

@@ -222,7 +222,7 @@ class EgressLog:
         return {
             port
             for port, decided in self.decisions.items()
-            if any(decision != "blocked" for _, decision in decided)
+            if any(decision == "allowed" for _, decision in decided)
         }
 
     def blocked(self, ports: dict[str, int]) -> set[str]:

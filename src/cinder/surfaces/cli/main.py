@@ -84,9 +84,11 @@ def main() -> None:
 
 
 def _one_line(error: CinderError) -> str:
-    if isinstance(error, InvalidRequest):
-        return error.message
-    return f"{error.message} [{error.code}]"
+    # Not before something failed: loading it takes time.
+    from cinder.model.redaction import redact
+
+    message = redact(error.message)
+    return message if isinstance(error, InvalidRequest) else f"{message} [{error.code}]"
 
 
 def _is_settings_error(error: ValueError) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from cinder.errors import CinderError, Diagnostics, ErrorCode, FieldProblem, InvalidRequest
 from cinder.model.document import VerdictKind
+from cinder.model.redaction import redact
 from cinder.surfaces.errors import advise
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
 
@@ -40,8 +41,8 @@ _NEXT_STEP = {
 def describe_failure(error: CinderError) -> str:
     """Return an error as a model reads it."""
     if isinstance(error, InvalidRequest) and error.problems:
-        return _describe_problems(error.problems)
-    lines = [f"{error.code}: {_cut(error.message, _MESSAGE_CHARS)}"]
+        return redact(_describe_problems(error.problems))
+    lines = [f"{error.code}: {_cut(redact(error.message), _MESSAGE_CHARS)}"]
     is_blocked = error.verdict == VerdictKind.BLOCKED
     if next_step := advise(error) if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
@@ -76,7 +77,7 @@ def _describe_problems(problems: tuple[FieldProblem, ...]) -> str:
 
 def _describe_diagnostics(diagnostics: Diagnostics) -> str:
     errors = {
-        strategy: _cut(error, _STRATEGY_ERROR_CHARS)
+        strategy: _cut(redact(error), _STRATEGY_ERROR_CHARS)
         for strategy, error in diagnostics.strategy_errors.items()
     }
     shown = {
