@@ -8,8 +8,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import httpx2
 import pytest
 
 from tests.site import Site
@@ -19,6 +23,7 @@ from tests.surfaces.cli.commands import Commands, free_port
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = (ROOT / "compose.yaml").read_text()
+_NOBODY = 65_534
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
 
 
@@ -83,6 +88,84 @@ def test_every_setting_that_the_compose_file_names_exists() -> None:
     assert len(variables) >= 4
     for variable in variables:
         assert f"`{variable}`" in SETTINGS_PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Unprivileged:
+    """A user who may do little, his home, and the Python that he may run."""
+
+    home: Path
+    python: Path
+    identity: dict[str, Any]  # Any: as the start of a process takes it
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Unprivileged]:
+    """Whoever runs the tests; where that is root, nobody, with a Python that he can read."""
+    with TemporaryDirectory() as made:
+        home = Path(made)
+        if os.geteuid() != 0:
+            yield Unprivileged(home, Path(sys.executable), {})
+            return
+        # What pytest makes is for its own user's eyes alone.
+        home.chmod(0o777)
+        python = _make_environment(home / "environment")
+        identity = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+        yield Unprivileged(home, python, identity)
+
+
+def _make_environment(environment: Path) -> Path:
+    version = f"python3.{sys.version_info.minor}"
+    base = Path("/usr/bin") / version
+    if not base.exists():
+        pytest.skip(f"Nobody but root may run the Python of these tests, and there is no {base}")
+    packages = environment / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    (environment / "bin").mkdir()
+    (environment / "bin" / "python").symlink_to(base)
+    (environment / "pyvenv.cfg").write_text(f"home = {base.parent}\n")
+    paths = [str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))]
+    (packages / "cinder.pth").write_text("\n".join(paths))
+    return environment / "bin" / "python"
+
+
+async def test_a_user_without_rights_renders_with_the_sandbox_of_the_browser(
+    unprivileged: Unprivileged, site: Site
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        unprivileged.python,
+        *("-m", "cinder", "serve", "--port", "0"),
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(unprivileged.home),
+            "CINDER_DATA_DIR": str(unprivileged.home / "data"),
+            "CINDER_SERVER__API_TOKEN": "a-token",
+            "CINDER_EGRESS__ALLOW": site.address,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        cwd=unprivileged.home,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        **unprivileged.identity,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            url = (await process.stdout.readline()).decode().rstrip().rpartition(" ")[2]
+        answer = await _render(url, site.url("/form"))
+    finally:
+        process.terminate()
+        _, log = await process.communicate()
+    assert answer["success"], (answer, log.decode())
+    assert "browser started" in log.decode()
+    assert "browser without sandbox" not in log.decode()
+
+
+async def _render(server: str, url: str) -> dict[str, Any]:
+    headers = {"Authorization": "Bearer a-token"}
+    async with httpx2.AsyncClient(base_url=server, headers=headers, timeout=60) as client:
+        answer = await client.post("/api/v2/scrape", json={"url": url, "mode": "dynamic"})
+    return dict(answer.json())
 
 
 async def test_a_server_and_workers_share_a_crawl_as_the_compose_file_starts_them(
