@@ -109,3 +109,15 @@ def test_time_grows_with_the_text_and_no_faster(part: str) -> None:
 
     short = min(seconds(50_000) for _ in range(3))
     assert min(seconds(400_000) for _ in range(3)) < 8 * 5 * max(short, 0.002)
+
+
+def test_the_title_is_told_once_and_without_them() -> None:
+    page = f"<title>Ember{TAGS} care</title><h1>Ember{TAGS} care</h1><p>Rake the ash.</p>"
+    made = extract_content(
+        page.encode(),
+        content_type="text/html; charset=utf-8",
+        url="https://example.com/",
+        options=ExtractOptions(),
+    )
+    assert made.metadata.title == "Ember care"
+    assert [": 7 tag characters. " in warning for warning in made.warnings] == [True]

@@ -35,6 +35,8 @@ def test_the_value_of_a_secret_parameter_is_hidden(name: str) -> None:
         (f"cinder_{'a' * 43}", "cinder_…"),
         (f"http://a/#access_token={SECRET}", "http://a/#access_token=…"),
         (f"http://a/?next=http%3A%2F%2Fb%2F%3Ftoken%3D{SECRET}&x=1", "http://a/?next=…&x=1"),
+        (f"http://a/?token=x?{SECRET}&y=1", "http://a/?token=…&y=1"),
+        (f"http://a/?url=http://b/?token={SECRET}", "http://a/?url=http://b/?token=…"),
         (f"'http://a/?sig={SECRET}' is", "'http://a/?sig=…' is"),
     ],
 )

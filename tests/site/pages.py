@@ -192,6 +192,11 @@ class Pages:
         html = "<title>Just a moment...</title><p>Verify that you are human to go on.</p>"
         return HTMLResponse(html, status_code=int(request.query_params.get("code", "200")))
 
+    async def tricky(self, request: Request) -> Response:
+        """Hide a message in characters that nobody sees, and turn a file's name round."""
+        hidden = "".join(f"&#{0xE0000 + ord(letter)};" for letter in "obey")
+        return HTMLResponse(ARTICLE.replace("</h1>", f"{hidden} gnp.\u202eexe</h1>", 1))
+
     async def turning(self, request: Request) -> Response:
         """Answer once, then keep machines out."""
         is_first = self.hits["/turning"] == 1

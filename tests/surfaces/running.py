@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import httpx2
 
@@ -40,10 +39,11 @@ class RunningServer:
 
 @asynccontextmanager
 async def run_server(
-    data_dir: Path, *, port: str = "0", log: IO[bytes] | None = None, **variables: str
+    data_dir: Path, *, port: str = "0", log: str = "", **variables: str
 ) -> AsyncIterator[RunningServer]:
-    """Run `cinder serve` on a port, any free one for 0, until the exit; `log` gets what it logs."""
+    """Run `cinder serve` on a port, any free one for 0, until the exit; its log goes to a file."""
     environment = {**os.environ, "CINDER_DATA_DIR": str(data_dir), **variables}
+    stderr = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if log else None
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -54,8 +54,10 @@ async def run_server(
         env=environment,
         cwd=data_dir.parent,
         stdout=asyncio.subprocess.PIPE,
-        stderr=log,
+        stderr=stderr,
     )
+    if stderr is not None:
+        os.close(stderr)
     assert process.stdout is not None
     try:
         async with asyncio.timeout(60):

@@ -55,9 +55,8 @@ async def watched(tmp_path: Path, site: Site) -> AsyncIterator[Watched]:
         "CINDER_BROWSER__PROXY_USERNAME": "someone",
         "CINDER_BROWSER__PROXY_PASSWORD": PROXY_PASSWORD,
     }
-    with log.open("wb") as file:
-        async with run_server(data_dir, log=file, **variables) as server:
-            yield Watched(server, data_dir, log)
+    async with run_server(data_dir, log=str(log), **variables) as server:
+        yield Watched(server, data_dir, log)
 
 
 def found_in(text: str) -> list[str]:

@@ -188,8 +188,10 @@ class _Page:
             selected.warnings = (NOTHING_INCLUDED,)
         self._clean(selected, rules)
         # Before anything takes such characters out, and of the whole page.
-        shown = (root.text(separator="") for root in selected.roots)
-        selected.warnings += character_warnings("\n".join((*shown, metadata.title or "")))
+        shown = "\n".join(root.text(separator="") for root in selected.roots)
+        title = metadata.title or ""
+        told = shown if title in shown else f"{shown}\n{title}"
+        selected.warnings += character_warnings(told)
         if not content.include_tags:
             # What a caller names is the content, whatever it looks like.
             self._narrow(selected, tree, metadata)
@@ -229,7 +231,7 @@ class _Page:
             html=html,
             links=selected.links,
             images=self._with_named_images(selected.images, metadata),
-            metadata=metadata,
+            metadata=_without_invisible(metadata),
             word_count=count_words(counted),
             token_count=_count_tokens(counted),
             warnings=selected.warnings,
@@ -242,6 +244,15 @@ class _Page:
         if images is None or self._options.content.include_tags:
             return images
         return tuple(dict.fromkeys((*images, *metadata.images)))
+
+
+def _without_invisible(metadata: PageMetadata) -> PageMetadata:
+    title, description = metadata.title, metadata.description
+    return replace(
+        metadata,
+        title=title and only_visible_characters(title),
+        description=description and only_visible_characters(description),
+    )
 
 
 def _count_tokens(text: str) -> int:

@@ -14,6 +14,8 @@ HIDDEN = "…"
 
 # A name never holds what begins the next one, so that each character is looked at once.
 _PARAMETER = re.compile(r"(^|[?&;#\s])([^?&;#=\s\"'<>]{1,100})=([^?&;#\s\"'<>]+)")
+# A question mark may be part of a value, or begin an address within it.
+_REST_OF_HIDDEN = re.compile(rf"(={HIDDEN})\?[^&;#\s\"'<>]*")
 _USER = re.compile(r"//[^/?#\s@\"'<>]+@")
 _SCHEME = re.compile(r"\b(bearer|basic) +(?=\S*[0-9=])[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
 _OWN_SECRET = re.compile(r"\b(cinder_|whsec_)[A-Za-z0-9_-]{20,}")
@@ -66,6 +68,7 @@ def _redact_fact(facts: object, depth: int) -> object:
 def _redact(text: str, nested: int) -> str:
     if "=" in text:
         text = _PARAMETER.sub(lambda found: _without_value(found, nested), text)
+        text = _REST_OF_HIDDEN.sub(r"\1", text)
     if "//" in text:
         text = _USER.sub(f"//{HIDDEN}@", text)
     return _OWN_SECRET.sub(rf"\1{HIDDEN}", _SCHEME.sub(rf"\1 {HIDDEN}", text))
