@@ -26,7 +26,7 @@ def kinds_of(result: types.CallToolResult) -> list[str]:
 
 
 def unmarked(result: types.CallToolResult) -> types.CallToolResult:
-    """Return a result without the marks of untrusted content, having checked them."""
+    """Return a result without the boundary of untrusted content, having checked it."""
     blocks = list(result.content)
     first, last = blocks[0], blocks[-1]
     assert isinstance(first, types.TextContent)

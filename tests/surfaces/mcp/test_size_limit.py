@@ -3,12 +3,12 @@ from cinder.model.request import ActionType, Format
 from cinder.services.excerpt import Window
 from cinder.surfaces.action_arguments import ActionArguments
 from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
-from cinder.surfaces.mcp.untrusted import MARK_CHARS
+from cinder.surfaces.mcp.untrusted import BOUNDARY_CHARS
 from cinder.surfaces.scrape_arguments import ScrapeArguments
 from tests.surfaces.documents import a_page
 
 SERVER = ServerSettings(mcp_result_max_chars=10_000, result_max_chars_ceiling=50_000)
-ROOM = 9_000 - MARK_CHARS
+ROOM = 9_000 - BOUNDARY_CHARS
 
 
 def test_default_leaves_room_for_the_header() -> None:

@@ -9,7 +9,7 @@ from cinder.model.request import Format
 from cinder.services.excerpt import Window
 from cinder.surfaces.action_answer import count_texts
 from cinder.surfaces.mcp.outline_lines import OUTLINE_CHARS
-from cinder.surfaces.mcp.untrusted import MARK_CHARS
+from cinder.surfaces.mcp.untrusted import BOUNDARY_CHARS
 from cinder.surfaces.scrape_arguments import ScrapeArguments
 
 # What a result without an explicit maxChars keeps free for the header above its text.
@@ -25,9 +25,9 @@ _LEFT_OUT_OF_PARTS = {Format.HTML, Format.RAW_HTML}
 
 
 def body_chars(server: ServerSettings) -> int:
-    """Return how many characters the text of a result may have besides its header and marks."""
+    """Return how many characters the text of a result may have besides its header and boundary."""
     whole = server.mcp_result_max_chars
-    return max(whole - HEADER_CHARS - MARK_CHARS, whole // 2)
+    return max(whole - HEADER_CHARS - BOUNDARY_CHARS, whole // 2)
 
 
 def shared_window(
