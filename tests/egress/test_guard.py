@@ -90,11 +90,27 @@ async def test_of_many_answers_all_are_judged_and_few_are_tried() -> None:
         await guard.pin("mixed.example", 80)
 
 
-async def test_a_name_with_thousands_of_answers_is_not_a_usable_one() -> None:
+async def test_a_name_with_more_answers_than_are_judged_is_blocked() -> None:
     flood = [str(ip_address(PUBLIC) + i) for i in range(4096)]
     guard, _ = make_guard(answers={"flood.example": [flood]})
-    with pytest.raises(DnsFailed):
+    with pytest.raises(EgressBlocked):
         await guard.pin("flood.example", 80)
+
+
+async def test_a_name_is_not_looked_up_for_a_port_that_is_never_allowed() -> None:
+    guard, resolver = make_guard(answers={"site.example": [[PUBLIC]]})
+    with pytest.raises(EgressBlocked):
+        await guard.pin("site.example", 25)
+    assert resolver.lookups == []
+
+
+async def test_an_allowed_network_has_every_port_so_that_names_are_looked_up() -> None:
+    guard, _ = make_guard(
+        "10.0.0.0/8", answers={"db.corp": [[PRIVATE]], "site.example": [[PUBLIC]]}
+    )
+    assert await guard.pin("db.corp", 25) == [ip_address(PRIVATE)]
+    with pytest.raises(EgressBlocked):
+        await guard.pin("site.example", 25)
 
 
 async def test_a_name_that_does_not_resolve_is_a_dns_failure() -> None:

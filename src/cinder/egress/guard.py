@@ -38,17 +38,20 @@ class Guard:
 
         Raises:
             EgressBlocked: the policy refuses the host or port.
-            DnsFailed: the name does not resolve, or to more addresses than any honest one.
+            DnsFailed: the name does not resolve.
         """
         target = Target(host.lower(), port)
+        needs_judging = not is_named and not self._policy.names(target)
+        # Whoever answers for a name is not asked for a port that no answer could open.
+        if needs_judging and not self._policy.may_permit(port):
+            raise _blocked(target)
         try:
             addresses = await self.resolve(target.host)
         except DnsFailed:
             _log.info("egress", host=target.host, port=port, decision="unresolved")
             raise
-        if not is_named and not self._is_allowed(target, addresses):
-            _log.info("egress", host=target.host, port=port, decision="blocked")
-            raise EgressBlocked(_explain_block(target))
+        if needs_judging and not self._are_permitted(addresses, port):
+            raise _blocked(target)
         _log.info("egress", host=target.host, port=port, decision="allowed")
         return [unmapped(address) for address in addresses[: self._max_tried]]
 
@@ -56,21 +59,23 @@ class Guard:
         """Return a host's addresses unjudged: as they are, only for a host from the settings.
 
         Raises:
-            DnsFailed: the name does not resolve, or to more addresses than any honest one.
+            DnsFailed: the name does not resolve.
         """
         try:
             return [ip_address(host)]
         except ValueError:
-            addresses = await self._resolver.resolve(host)
-        # A hostile name has thousands, and judging them all would hold everyone else up.
-        if len(addresses) > self._max_answers:
-            raise DnsFailed(f"The host name {host!r} has too many addresses")
-        return addresses
+            return await self._resolver.resolve(host)
 
-    def _is_allowed(self, target: Target, addresses: list[Address]) -> bool:
-        if self._policy.names(target):
-            return True
-        return all(self._policy.permits(address, target.port) for address in addresses)
+    def _are_permitted(self, addresses: list[Address], port: int) -> bool:
+        # A hostile name has thousands, and judging them all would hold everyone else up.
+        return len(addresses) <= self._max_answers and all(
+            self._policy.permits(address, port) for address in addresses
+        )
+
+
+def _blocked(target: Target) -> EgressBlocked:
+    _log.info("egress", host=target.host, port=target.port, decision="blocked")
+    return EgressBlocked(_explain_block(target))
 
 
 def _explain_block(target: Target) -> str:

@@ -75,6 +75,10 @@ class AddressPolicy:
         """Whether a pair rule allows this target, so that its addresses need no judging."""
         return target in self.pairs
 
+    def may_permit(self, port: int) -> bool:
+        """Whether there is any address that this port of may be connected to."""
+        return bool(self.networks) or any(port in allowed for allowed in self.ports)
+
     def permits(self, address: Address, port: int) -> bool:
         """Whether a connection to this address and port is allowed."""
         address = unmapped(address)

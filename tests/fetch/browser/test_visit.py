@@ -108,6 +108,14 @@ async def test_the_address_is_the_one_that_a_script_gave_the_page(visitor: Visit
     assert page.final_url == visitor.site.url("/pushed")
 
 
+async def test_an_address_that_a_script_made_too_long_is_not_taken_over(visitor: Visitor) -> None:
+    script = "history.pushState({}, '', '/' + 'a'.repeat(100000))"
+    page = await visitor.visit(
+        "/article", actions=(Action(type=ActionType.EXECUTE_JAVASCRIPT, script=script),)
+    )
+    assert page.final_url == visitor.site.url("/article")
+
+
 async def test_a_page_that_turns_into_none_is_refused(visitor: Visitor) -> None:
     with pytest.raises(EgressBlocked):
         await visitor.visit("/turns-blank")

@@ -23,10 +23,11 @@ from cinder.fetch.media import media_type
 from cinder.model.brand_roles import BRAND_ROLES, BRAND_STYLES, BUTTON, BUTTONS, MAX_BUTTONS
 from cinder.model.document import FetchedPage, Json, Media, Source
 from cinder.model.request import Format
-from cinder.model.url import host_and_port, origin_of, parse_web_url
+from cinder.model.url import MAX_URL_LENGTH, host_and_port, origin_of, parse_web_url
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _READ_TRIES = 3
+_ADDRESS = f"location.href.slice(0, {MAX_URL_LENGTH + 1})"
 # What Chromium shows of a page that is not HTML is its own viewer; the text is the answer's.
 _BUFFER = {"maxTotalBufferSize": 64 * 1024 * 1024}
 
@@ -228,7 +229,10 @@ class Visit:
         Raises:
             EgressBlocked: the page has left the web.
         """
-        url = str(await self._evaluate("location.href"))
+        url = str(await self._evaluate(_ADDRESS))
+        if len(url) > MAX_URL_LENGTH and url.startswith(("http://", "https://")):
+            # A script may write megabytes behind its origin without going anywhere.
+            url = self._tab.answer.url if self._tab.answer else self._task.url
         try:
             return parse_web_url(url)
         except ValueError:

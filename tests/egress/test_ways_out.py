@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+import cinder
+from tests.egress.ways_out import WayOut, find_names, find_ways_out
+
+_PACKAGE = Path(cinder.__file__).parent
+
+# Every way out there is, and why it may be there. Whoever adds one says here why it cannot reach
+# what the address policy refuses; pages, robots, sitemaps, pictures, webhooks and searches go
+# through fetch/client.py or fetch/static.py, and with them through the egress proxy.
+_ALLOWED = {
+    WayOut("app/composition.py", "open_connection"): "knocks on the proxy of the settings",
+    WayOut("egress/dial.py", "open_connection"): "dials the addresses that the guard has pinned",
+    WayOut("egress/resolver.py", "getaddrinfo"): "answers the guard, which judges what comes",
+    WayOut("egress/resolver.py", "socket"): "for getaddrinfo",
+    WayOut("fetch/browser/process.py", "posix_spawn"): "the browser, told to use the egress proxy",
+    WayOut("fetch/browser/profile_lock.py", "socket"): "for this machine's name",
+    WayOut("fetch/client.py", "curl_cffi"): "the client that knows no way but the egress proxy",
+    WayOut("fetch/curl_errors.py", "curl_cffi"): "names of errors",
+    WayOut("fetch/static.py", "curl_cffi"): "fetches pages through the egress proxy",
+    WayOut("fetch/tunnel_options.py", "curl_cffi"): "names of options",
+    WayOut("jobs/fleet.py", "asyncpg"): "the database of the settings",
+    WayOut("jobs/fleet.py", "import_module"): "loads a module by a name in the source",
+    WayOut("jobs/messages.py", "pgqueuer"): "the database of the settings",
+    WayOut("jobs/shift.py", "asyncpg"): "the database of the settings",
+    WayOut("jobs/shift.py", "pgqueuer"): "the database of the settings",
+    WayOut("services/extraction_worker.py", "create_subprocess_exec"): "cinder's own parser",
+    WayOut("store/postgres.py", "asyncpg"): "the database of the settings",
+    WayOut("surfaces/bounded_heads.py", "uvicorn"): "serves, and asks nobody",
+    WayOut("surfaces/cli/doctor.py", "http.client"): "the server of the settings",
+    WayOut("surfaces/cli/serve.py", "uvicorn"): "serves, and asks nobody",
+    WayOut("surfaces/cli/server_link.py", "http.client"): "the server of the settings",
+}
+
+
+def test_nothing_leads_out_but_what_is_known_to() -> None:
+    assert find_ways_out(_PACKAGE) == set(_ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("import socket", "socket"),
+        ("import http.client as quiet", "http.client"),
+        ("from http import client", "http.client"),
+        ("from urllib.request import urlopen", "urlopen"),
+        ("from urllib import request", "urllib.request"),
+        ("import subprocess\nsubprocess.run(['curl', url])", "subprocess"),
+        ("from curl_cffi.requests import AsyncSession", "curl_cffi"),
+        ("import asyncio\nasyncio.open_connection('a', 1)", "open_connection"),
+        ("loop.create_datagram_endpoint(x)", "create_datagram_endpoint"),
+        ("from asyncio import open_connection as ask", "open_connection"),
+        ("def inner():\n    import httpx2", "httpx2"),
+        ("getattr(asyncio, 'open_connection')('a', 1)", "open_connection"),
+        ("import os\nos.system('curl a')", "system"),
+        ("__import__('soc' + 'ket')", "__import__"),
+        ("exec(text)", "exec"),
+    ],
+)
+def test_a_new_way_out_is_found_however_it_is_written(source: str, name: str) -> None:
+    assert name in set(find_names(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from http import HTTPStatus", "from urllib.parse import quote", "import re\nre.compile('a')"],
+)
+def test_what_leads_nowhere_is_not_taken_for_a_way_out(source: str) -> None:
+    assert set(find_names(source)) == set()
