@@ -346,10 +346,11 @@ async def test_a_scrape_of_what_is_not_there_fails(visitor: Visitor) -> None:
 
 async def test_a_scrape_of_too_much_fails(visitor: Visitor) -> None:
     parts = visitor.parts
-    small = replace(parts, visit=replace(parts.visit, max_body_bytes=50))
-    error = await refusal(replace(visitor, parts=small), "/form", scrape("#wood"))
+    small = replace(parts, visit=replace(parts.visit, max_body_bytes=10_000))
+    grow = run("document.getElementById('wood').title = 'x'.repeat(20000)")
+    error = await refusal(replace(visitor, parts=small), "/form", grow, scrape("#wood"))
     assert error.message.startswith(
-        "actions[0] (scrape '#wood') could not be done: its 89 characters are more"
+        "actions[1] (scrape '#wood') could not be done: its 20098 characters are more"
     )
 
 

@@ -111,7 +111,7 @@ async def test_the_address_is_the_one_that_a_script_gave_the_page(visitor: Visit
 async def test_an_address_that_a_script_made_too_long_is_not_taken_over(visitor: Visitor) -> None:
     script = "history.pushState({}, '', '/' + 'a'.repeat(100000))"
     page = await visitor.visit(
-        "/article", actions=(Action(type=ActionType.EXECUTE_JAVASCRIPT, script=script),)
+        "/article", actions=[Action(type=ActionType.EXECUTE_JAVASCRIPT, script=script)]
     )
     assert page.final_url == visitor.site.url("/article")
 
@@ -133,9 +133,24 @@ async def test_a_page_that_leads_to_a_refused_address_is_refused(visitor: Visito
         await visitor.visit("/article", actions=[go])
 
 
+async def test_a_page_that_breaks_off_fails_at_once(visitor: Visitor) -> None:
+    async with asyncio.timeout(20):
+        with pytest.raises(ScrapeFailed):
+            await visitor.visit("/breaking?times=9")
+
+
 async def test_a_page_over_the_size_limit_is_refused(visitor: Visitor) -> None:
     with pytest.raises(ContentTooLarge):
         await with_settings(visitor, max_body_bytes=500).visit("/article")
+
+
+async def test_a_page_that_a_script_makes_too_large_is_refused(visitor: Visitor) -> None:
+    grow = Action(
+        type=ActionType.EXECUTE_JAVASCRIPT,
+        script="document.body.append('a'.repeat(100000))",
+    )
+    with pytest.raises(ContentTooLarge):
+        await with_settings(visitor, max_body_bytes=50_000).visit("/article", actions=[grow])
 
 
 async def test_text_over_the_size_limit_is_refused(visitor: Visitor) -> None:

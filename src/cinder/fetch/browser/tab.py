@@ -160,6 +160,7 @@ class Tab:
         if event.get("type") == "Document":
             self._load_errors = dict(list(self._load_errors.items())[-_MAX_LOADS_KEPT:])
             self._load_errors[event["requestId"]] = event["errorText"]
+            self._tell_change()
 
     def _note_window(self, event: Message) -> None:
         if event.get("userGesture") and len(self.opened_windows) < _MAX_LOADS_KEPT:

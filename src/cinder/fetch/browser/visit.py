@@ -146,6 +146,9 @@ class Visit:
         answer = self._tab.answer
         if answer is not None and _is_media(answer):
             raise await self._file(answer.url)
+        announced = answer.headers.get("content-length", "") if answer else ""
+        if announced.isdecimal() and int(announced[:20]) > self._settings.max_body_bytes:
+            raise _too_large(self._settings.max_body_bytes)
 
     def _check_refusal(self) -> None:
         """Return unless the page that the tab shows is the egress proxy's word."""
@@ -244,9 +247,7 @@ class Visit:
         html = taken.get("html")
         body = None if html is None else str(html).encode(errors="replace")
         if body is None or len(body) > limit:
-            raise ContentTooLarge(
-                f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
-            )
+            raise _too_large(limit)
         return body
 
     async def _evaluate(self, script: str) -> Any:
@@ -303,6 +304,12 @@ class Visit:
                 "browser.screenshot-max-height)."
             )
         return shot.media
+
+
+def _too_large(limit: int) -> ContentTooLarge:
+    return ContentTooLarge(
+        f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+    )
 
 
 def _is_media(answer: Answer) -> bool:

@@ -74,9 +74,14 @@ async def wait_for_load(tab: Tab, policy: WaitPolicy) -> bool:
     """Wait until the page and all it names have loaded; return whether they did in time."""
     with suppress(TimeoutError):
         async with asyncio.timeout(policy.navigate_timeout_seconds):
-            await tab.wait_until(lambda: tab.has_reached("load") and not tab.is_leaving)
+            await tab.wait_until(lambda: _has_loaded(tab) and not tab.is_leaving)
             return True
     return False
+
+
+def _has_loaded(tab: Tab) -> bool:
+    # A page that broke off in the middle never comes to that moment.
+    return tab.has_reached("load") or tab.load_error is not None
 
 
 async def wait_until_whole(tab: Tab, policy: WaitPolicy) -> None:
