@@ -35,7 +35,7 @@ check: setup-dev ## Check format, lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: setup-dev ## Render 500 pages, crawl 1,000 while processes are killed, and 10,000 while searching
+soak: setup-dev ## Render 500 pages, crawl 1,000 while processes are killed, and 10,000 while searching; run every hostile input
 	$(BIN)/python -m tests.soak
 
 train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA

@@ -1,4 +1,4 @@
-"""`python -m tests.soak`: renders, crawls while much goes wrong, searches; exits 1 on a failure."""
+"""`python -m tests.soak`: renders, crawls, searches, hostile inputs; exits 1 on a failure."""
 
 import argparse
 import asyncio
@@ -13,6 +13,7 @@ from cinder.surfaces.logs import set_up_logs
 from tests.site import serve_site
 from tests.soak.crawls import soak_crawls
 from tests.soak.footprint import Footprint, take_footprint
+from tests.soak.hostile import soak_hostile_inputs
 from tests.soak.renders import MEBIBYTE, Renders, Soak
 from tests.soak.searches import soak_searches
 
@@ -27,12 +28,16 @@ def main() -> None:
     parser.add_argument(
         "--indexed", type=int, default=10_000, help="pages to crawl while searching"
     )
+    parser.add_argument(
+        "--hostile", type=int, choices=(0, 1), default=1, help="whether to run the hostile inputs"
+    )
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
     problems = asyncio.run(_soak(arguments.pages)) if arguments.pages else []
     problems += soak_crawls(arguments.kills, _say) if arguments.kills else []
     problems += soak_searches(arguments.indexed, _say) if arguments.indexed else []
+    problems += soak_hostile_inputs(_say) if arguments.hostile else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)
