@@ -45,6 +45,8 @@ MODE_TIMES = {
 class Timing:
     """Until when the parts of one search may take, by the loop's clock."""
 
+    begun_by: float
+    """Whoever waits for his turn for longer has too little left to be answered in."""
     asked_by: float
     expanded_by: float
     read_by: float
@@ -59,7 +61,10 @@ class Timing:
         """Return the times of a search that begins now."""
         now = asyncio.get_running_loop().time()
         return cls(
-            asked_by=now + times.ask, expanded_by=now + times.expand, read_by=now + times.read
+            begun_by=now + times.ask / 2,
+            asked_by=now + times.ask,
+            expanded_by=now + times.expand,
+            read_by=now + times.read,
         )
 
 

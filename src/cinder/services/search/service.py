@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from cinder.errors import FieldProblem, InvalidRequest, Overloaded, SearchFailed
+from cinder.errors import CinderError, FieldProblem, InvalidRequest, Overloaded, SearchFailed
 from cinder.metrics import Metrics
 from cinder.model.search import SearchAnswer, SearchMode, SearchRequest
 from cinder.search.base import Provider, ProviderQuery
@@ -23,6 +23,7 @@ _FRESH_SECONDS = 10.0
 _LEAST_PAGE, _MOST_PAGE = 20, 50
 # How many pages of a provider one request may ask for, one after the other.
 _MAX_ROUNDS = 20
+_TOO_MANY = "Too many searches are under way. Try again soon."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,10 +198,10 @@ class SearchService:
                 # Whoever began at the same moment may end a moment later.
                 async with asyncio.timeout_at(timing.read_by + 1):
                     await held.enter_async_context(ranked.lock)
-                async with asyncio.timeout_at(timing.latest_start):
+                async with asyncio.timeout_at(timing.begun_by):
                     await held.enter_async_context(self._slots)
             except TimeoutError:
-                raise Overloaded("Too many searches are under way. Try again soon.") from None
+                raise Overloaded(_TOO_MANY) from None
             yield
 
 
@@ -209,6 +210,8 @@ def _key_of(request: SearchRequest, chosen: Sequence[Provider]) -> Hashable:
     return (request.caller, request.query, request.mode, request.filters, names)
 
 
-def _nobody_answered(ranked: RankedList) -> SearchFailed:
+def _nobody_answered(ranked: RankedList) -> CinderError:
+    if not ranked.reports:
+        return Overloaded(_TOO_MANY)  # nobody was even asked before the time was up
     told = "; ".join(f"{report.name}: {report.error}" for report in ranked.reports.values())
     return SearchFailed(f"No search provider gave an answer. {told}")
