@@ -100,8 +100,9 @@ class BrowserWorker:
             async with asyncio.timeout(limits.start_timeout_seconds):
                 await worker._greet()
         except (ConnectionClosed, CommandFailed, TimeoutError) as error:
+            not_started = _not_started(launch.executable, log)  # before "Killed" is its last word
             await worker.kill()
-            raise _not_started(launch.executable, log) from error
+            raise not_started from error
         except BaseException:
             await worker.kill()
             raise
