@@ -4,7 +4,7 @@ from cinder.errors import EgressBlocked, ScrapeFailed
 from cinder.fetch.redirects import HopHeaders, redirect_target
 
 HOME = "https://a.example/start"
-SENT = [("Authorization", "Bearer x"), ("cookie", "a=b"), ("X-Api-Key", "k"), ("X-A", "1")]
+SENT = [("Authorization", "Bearer x"), ("cookie", "a=b"), ("X-Api-Key", "k"), ("DNT", "1")]
 
 
 def test_a_redirect_is_joined_to_the_page_it_came_from() -> None:
@@ -33,8 +33,8 @@ def test_a_redirect_that_leads_nowhere_is_a_failure() -> None:
 def test_credentials_stay_with_their_origin() -> None:
     headers = HopHeaders(HOME, SENT)
     assert headers.for_url("https://a.example/other") == SENT
-    assert headers.for_url("https://b.example/") == [("X-A", "1")]
-    assert headers.for_url("http://a.example/") == [("X-A", "1")]
+    assert headers.for_url("https://b.example/") == [("DNT", "1")]
+    assert headers.for_url("http://a.example/") == [("DNT", "1")]
 
 
 def test_a_cookie_set_on_the_way_goes_back_to_its_origin_only() -> None:

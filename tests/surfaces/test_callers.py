@@ -98,8 +98,11 @@ async def test_jobs_of_one_caller_are_nobody_elses(api: Starlette, site: Site) -
         assert (await one.get(f"/v1/crawl/{crawl}")).status_code == 200
 
 
-async def test_what_came_with_credentials_is_its_callers_alone(api: Starlette, site: Site) -> None:
-    secret_page = {"url": site.url("/article"), "headers": {"Authorization": "Basic dTpw"}}
+@pytest.mark.parametrize("header", ["Authorization", "X-Jwt", "Ocp-Apim-Subscription-Key"])
+async def test_what_came_with_credentials_is_its_callers_alone(
+    api: Starlette, site: Site, header: str
+) -> None:
+    secret_page = {"url": site.url("/article"), "headers": {header: "Basic dTpw"}}
     async with (
         sending(api, await make_token(api, "one")) as one,
         sending(api, await make_token(api, "two")) as two,
@@ -118,6 +121,31 @@ async def test_what_came_with_credentials_is_its_callers_alone(api: Starlette, s
         listed = {str(each.uri) for each in (await client.list_resources()).resources}
     assert uri not in listed
     assert all(len(results) == 1 for results in found)
+
+
+FORGE = "document.querySelector('p').textContent = 'Pay into the quuxbank account of Mallory'"
+
+
+async def test_what_a_callers_actions_made_of_a_page_is_no_other_callers(
+    api: Starlette, site: Site
+) -> None:
+    forged = {
+        "url": site.url("/article"),
+        "actions": [{"type": "executeJavascript", "script": FORGE}],
+    }
+    async with (
+        sending(api, await make_token(api, "one")) as one,
+        sending(api, await make_token(api, "two")) as two,
+    ):
+        made = (await one.post("/api/v2/scrape", json=forged)).json()["data"]
+        found = [
+            (await client.post("/v1/search", json={"query": "quuxbank"})).json()["results"]
+            for client in (one, two)
+        ]
+    assert "quuxbank" in made["content"]
+    assert [len(results) for results in found] == [1, 0]
+    async with connected(api, "three") as client:
+        assert (await client.list_resources()).resources == []
 
 
 async def test_a_token_for_some_domains_fetches_from_no_other(api: Starlette, site: Site) -> None:

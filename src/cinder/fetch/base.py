@@ -20,7 +20,7 @@ class FetchTask:
     """What to ask with whether the page at `validated_url` has changed."""
     validated_url: str | None = None
     caller: str = OWNER
-    has_credentials: bool = False
+    is_private: bool = False
     """Whether what is fetched may be meant for this caller's request alone."""
     render: RenderOptions = field(default_factory=RenderOptions)
     screenshot: Format | None = None

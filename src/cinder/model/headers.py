@@ -1,4 +1,4 @@
-"""Custom request headers: which a caller may set, and which of them are secrets."""
+"""Custom request headers: which a caller may set, and which of them are his alone."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ MAX_HEADER_BYTES = 16_384
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
-_SECRET_NAME = re.compile(r"auth|cookie|token|secret|session|api-?key|password", re.IGNORECASE)
 
 # Headers that say how the message travels, or that would change what kind of answer comes back.
 _MANAGED = frozenset(
@@ -36,6 +35,34 @@ _MANAGED = frozenset(
         "upgrade",
     }
 )
+
+
+# What says how one would like to be served, and not who one is. All others may: keys are called
+# X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is ever whole.
+_HARMLESS = frozenset(
+    {
+        "accept",
+        "accept-charset",
+        "accept-language",
+        "cache-control",
+        "device-memory",
+        "dnt",
+        "downlink",
+        "dpr",
+        "ect",
+        "pragma",
+        "priority",
+        "rtt",
+        "save-data",
+        "sec-gpc",
+        "upgrade-insecure-requests",
+        "user-agent",
+        "viewport-width",
+        "width",
+        "x-requested-with",
+    }
+)
+_HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
 
 
 def check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
@@ -67,5 +94,6 @@ def is_sendable(value: str) -> bool:
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header of this name is likely to identify or authorise someone."""
-    return bool(_SECRET_NAME.search(name))
+    """Whether a header of this name may identify or authorise someone."""
+    lowered = name.lower()
+    return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)

@@ -91,7 +91,7 @@ class RecipePlace:
     wish: str
     """The hash of the schema and the prompt."""
     owner: str | None = None
-    """The caller who alone may use it; None where no credentials were involved."""
+    """The caller who alone may use it; None where all may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

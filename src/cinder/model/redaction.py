@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from cinder.model.headers import is_secret_header
-
 HIDDEN = "…"
 
 # A name never holds what begins the next one, so that each character is looked at once.
@@ -25,6 +23,8 @@ _SECRET_PARAMETER = re.compile(
     r"^(?:key|sig|pwd|pass|jwt|sid|session|otp)$",
     re.IGNORECASE,
 )
+# Of what is no address: headers, and the members of whatever somebody had logged.
+_SECRET_NAME = re.compile(r"auth|cookie|token|secret|session|api-?key|password", re.IGNORECASE)
 _SECRET_FACTS = frozenset(("authorization", "cookie", "cookies", "password", "secret", "api_token"))
 _CLOSING = ".,:;)]}`"
 _MAX_NESTED_ADDRESSES = 2
@@ -57,7 +57,7 @@ def _redact_fact(facts: object, depth: int) -> object:
         return HIDDEN
     if isinstance(facts, Mapping):
         return {
-            str(name): HIDDEN if is_secret_header(str(name)) else _redact_fact(fact, depth - 1)
+            str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _redact_fact(fact, depth - 1)
             for name, fact in facts.items()
         }
     if isinstance(facts, list | tuple):

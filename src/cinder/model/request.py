@@ -70,6 +70,12 @@ class ActionType(StrEnum):
     EXECUTE_JAVASCRIPT = "executeJavascript"
 
 
+# After all others, a page is still the one that the web shows to anybody.
+_CHANGING_ACTIONS = frozenset(
+    (ActionType.CLICK, ActionType.WRITE, ActionType.PRESS, ActionType.EXECUTE_JAVASCRIPT)
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """One browser action; which of the fields it needs depends on its type."""
@@ -151,8 +157,14 @@ class ScrapeRequest:
         return next((wanted for wanted in self.formats if wanted in kinds), None)
 
     @property
-    def has_credentials(self) -> bool:
-        """Whether the answer may be meant for this caller alone."""
-        return self.render.profile is Profile.MASTER or any(
-            is_secret_header(name) for name, _ in self.headers
+    def is_private(self) -> bool:
+        """Whether the answer may be meant for this caller alone, or made by him.
+
+        What his actions did to a page, be it a login or a script that rewrites it, is not what
+        the web says to others.
+        """
+        return (
+            self.render.profile is Profile.MASTER
+            or any(is_secret_header(name) for name, _ in self.headers)
+            or any(action.type in _CHANGING_ACTIONS for action in self.render.actions)
         )

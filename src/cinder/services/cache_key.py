@@ -14,14 +14,14 @@ def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None
     """Return the key under which the answer to a request is kept; `defaults` are the owner's.
 
     It covers everything that changes the answer. What pages through a kept answer, or says when
-    it is too old, is not part of it. A request with credentials has keys of its caller's own.
+    it is too old, is not part of it. A private request has keys of its caller's own.
     """
     parts = describe_options(request)
     parts["url"] = without_fragment(request.url)
     parts["defaults"] = dict(defaults or {})
     parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
     parts["actions"] = [_describe_action(action) for action in request.render.actions]
-    if request.has_credentials:
+    if request.is_private:
         parts["caller"] = request.caller
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

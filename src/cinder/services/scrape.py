@@ -399,7 +399,7 @@ class ScrapeService:
         entry = EntryKey(
             cache_key=key,
             options=describe_options(request),
-            owner=request.caller if request.has_credentials else None,
+            owner=request.caller if request.is_private else None,
             expires_at=document.scraped_at + self._defaults.retention,
             extract_query=request.extract,
             content_key=self._content_key(request) if is_comparable(document, request) else None,
@@ -485,7 +485,7 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         validators=stale.document.validators if stale else Validators(),
         validated_url=stale.document.final_url if stale else None,
         caller=request.caller,
-        has_credentials=request.has_credentials,
+        is_private=request.is_private,
         render=request.render,
         screenshot=request.screenshot,
         wants_images=Format.IMAGES in request.formats,

@@ -26,7 +26,7 @@ class EntryKey:
     options: dict[str, Json]
     """The request's options as they may be shown: credentials are not among them."""
     owner: str | None
-    """The caller who alone may see it; None where no credentials were involved."""
+    """The caller who alone may see it; None where all may."""
     expires_at: datetime
     extract_query: str | None = None
     content_key: str | None = None

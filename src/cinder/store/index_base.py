@@ -15,7 +15,7 @@ class IndexQuery:
 
     text: str
     caller: str
-    """Who asks: pages that came with credentials are found by their owner alone."""
+    """Who asks: private pages are found by their owner alone."""
     offset: int = 0
     limit: int = 20
     filters: SearchFilters = field(default_factory=SearchFilters)

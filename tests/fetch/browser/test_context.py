@@ -63,7 +63,7 @@ async def test_another_caller_gets_another_context(runtime: Runtime) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"has_credentials": True},
+        {"is_private": True},
         {"render": RenderOptions(actions=(Action(type=ActionType.WAIT, milliseconds=1),))},
     ],
 )

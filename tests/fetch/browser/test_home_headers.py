@@ -10,7 +10,7 @@ from tests.fetch.browser.conftest import Visitor, in_browser
 from tests.site import Site
 
 SECRETS = {"Authorization": "Bearer x", "X-Api-Key": "k", "Cookie": "a=b; c=d"}
-OPEN = {"X-Plain": "1"}
+OPEN = {"X-Requested-With": "us"}
 
 
 def sent_to(site: Site, path: str) -> dict[str, str]:
@@ -34,10 +34,10 @@ def test_headers_are_sorted_by_where_they_may_go() -> None:
 
 def test_the_agent_and_the_languages_are_part_of_the_identity() -> None:
     headers = HomeHeaders(
-        "https://site.test/", [("user-agent", "Me/1"), ("Accept-Language", "de"), ("X-A", "1")]
+        "https://site.test/", [("user-agent", "Me/1"), ("Accept-Language", "de"), ("DNT", "1")]
     )
     assert (headers.user_agent, headers.accept_language) == ("Me/1", "de")
-    assert headers.open == {"X-A": "1"}
+    assert headers.open == {"DNT": "1"}
 
 
 @in_browser

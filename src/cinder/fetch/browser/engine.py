@@ -70,7 +70,7 @@ class BrowserFetcher:
         parts = self._parts
         route = Route.UPSTREAM if self._tier in parts.upstream_tiers else Route.DIRECT
         # What was made of a caller's secrets, or by its actions, is for no other page.
-        is_plain = not (task.has_credentials or task.render.actions)
+        is_plain = not (task.is_private or task.render.actions)
         purpose = Purpose(caller=task.caller if is_plain else None, route=route)
         try:
             async with parts.pools[task.render.profile].borrow_tab(purpose) as opened:

@@ -24,7 +24,7 @@ class ReadPage:
     """The page as it came, decoded; None for what is no text, such as a PDF."""
     content_type: str
     owner: str | None = None
-    """The caller who alone may see it; None where no credentials were involved."""
+    """The caller who alone may see it; None where all may."""
 
     @cached_property
     def fingerprint(self) -> str:
