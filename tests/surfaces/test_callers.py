@@ -166,6 +166,42 @@ async def test_a_token_for_some_domains_fetches_from_no_other(api: Starlette, si
     assert site.hits("/article") == 1
 
 
+async def act(client: httpx2.AsyncClient, url: str, *scripts: str) -> httpx2.Response:
+    """Scrape a page after scripts, with time for where each of them leads."""
+    actions: list[Json] = []
+    for script in scripts:
+        actions.append({"type": "executeJavascript", "script": script})
+        actions.append({"type": "wait", "milliseconds": 300})
+        actions.append({"type": "scrape"})
+    return await client.post("/api/v2/scrape", json={"url": url, "actions": actions})
+
+
+async def test_a_browser_under_a_token_for_some_domains_goes_to_no_other(
+    api: Starlette, site: Site
+) -> None:
+    policy = CallerPolicy(domains=("site.test",))
+    here, away = f"http://site.test:{site.port}/article", site.url("/links")
+    async with sending(api, await make_token(api, "ci", policy=policy)) as client:
+        left = await act(client, here, f"location.href = '{away}'", f"location.href = '{here}'")
+        asked = await act(client, here, f"fetch('{away}', {{mode: 'no-cors'}}).catch(() => 0)")
+        good = await act(client, here, f"location.href = '{here}?again'")
+    assert left.status_code == 403
+    assert "only from site.test" in left.json()["error"]["message"]
+    assert [asked.status_code, good.status_code] == [200, 200]
+    assert site.hits("/links") == 0
+
+
+async def test_pages_that_actions_lead_on_to_are_pages_of_the_day(
+    api: Starlette, site: Site
+) -> None:
+    secret = await make_token(api, "ci", policy=CallerPolicy(pages_per_day=2))
+    on = f"location.href = '{site.url('/links')}'"
+    async with sending(api, secret) as client:
+        led_on = await act(client, site.url("/article"), on)
+        more = await client.post("/v1/scrape", json={"url": site.url("/links")})
+    assert [led_on.status_code, more.status_code] == [200, 429]
+
+
 async def test_a_spent_day_is_told_with_when_it_ends(api: Starlette, site: Site) -> None:
     secret = await make_token(api, "ci", policy=CallerPolicy(pages_per_day=1))
     async with sending(api, secret) as client:

@@ -29,7 +29,9 @@ class FetchTask:
     wants_styles: bool = False
     """Whether to sample how the page looks; only a browser can."""
     may_land: Callable[[str], bool] | None = None
-    """Whether a redirect to a URL may be followed; browsers follow all, and tell where they are."""
+    """Whether a redirect to a URL may be followed, or a browser's page be left for it."""
+    may_connect: Callable[[str], bool] | None = None
+    """Whether a browser may connect to a host at all; None for all that egress allows."""
 
 
 class RedirectRefused(CinderError):

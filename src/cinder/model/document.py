@@ -102,6 +102,8 @@ class FetchedPage:
     """How the page looks, by the styles that a browser computed, where that was asked for."""
     warnings: tuple[str, ...] = ()
     """What the reader should know about how the page was got."""
+    pages_taken: int = 1
+    """How many pages it took: in a browser, actions and scripts lead on to others."""
 
     @property
     def content_type(self) -> str:

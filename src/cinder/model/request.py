@@ -157,6 +157,11 @@ class ScrapeRequest:
         return next((wanted for wanted in self.formats if wanted in kinds), None)
 
     @property
+    def runs_script(self) -> bool:
+        """Whether a script of the caller's is to run in the page."""
+        return any(action.type is ActionType.EXECUTE_JAVASCRIPT for action in self.render.actions)
+
+    @property
     def is_private(self) -> bool:
         """Whether the answer may be meant for this caller alone, or made by him.
 

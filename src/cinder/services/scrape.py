@@ -13,13 +13,12 @@ from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
 from cinder.extract.options import ExtractOptions
-from cinder.fetch.base import FetchTask, RedirectRefused
+from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
 from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, media_type, safe_type
 from cinder.fetch.plan import Step, check_mode
 from cinder.fetch.verdicts.verdict import NOT_MODIFIED, judge
 from cinder.metrics import Metrics
-from cinder.model.caller import CallerPolicy
 from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import (
     Document,
@@ -37,8 +36,9 @@ from cinder.model.saved import SavedDocument
 from cinder.services.action_results import convert_scraped, unconverted_warnings
 from cinder.services.branding import BrandReader
 from cinder.services.cache_key import cache_key, content_key, describe_options
-from cinder.services.callers import Callers, may_fetch_from, require_domain
+from cinder.services.callers import Callers, require_domain
 from cinder.services.change_tracking import ChangeTracker, is_comparable
+from cinder.services.mandate import Mandate
 from cinder.services.pdf_documents import (
     is_pdf_to_parse,
     judge_pdf,
@@ -179,11 +179,11 @@ class ScrapeService:
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
         require_supported(request)
-        visit = _Visit(await self._callers.permit(request))
+        mandate = Mandate(await self._callers.permit(request))
         key = cache_key(request, self._defaults_described)
         flight = (
             *(key, request.result_handling, request.timeout_ms, request.cache),
-            visit.policy.domains,
+            mandate.policy.domains,
         )
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
         joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
@@ -195,9 +195,9 @@ class ScrapeService:
                 kept = await self._find(request, key)
                 if kept is not None and self._is_fresh(kept, request):
                     origin = "cache"
-                    return visit.check(self._answer_from_cache(kept, request))
-                work = partial(self._scrape_web, request, key, kept, log, visit)
-                return visit.check(_for_caller(await self._fly(flight, work), request))
+                    return _checked(self._answer_from_cache(kept, request), mandate)
+                work = partial(self._scrape_web, request, key, kept, log, mandate)
+                return _checked(_for_caller(await self._fly(flight, work), request), mandate)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
 
@@ -216,15 +216,15 @@ class ScrapeService:
             CinderError: it could not be had, and nothing was written down.
         """
         require_supported(request)
-        visit = _Visit(await self._callers.permit(request), settle, may_land)
+        mandate = Mandate(await self._callers.permit(request), may_land)
         key = cache_key(request, self._defaults_described)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
             kept = await self._find(request, key)
             if kept is not None and self._is_fresh(kept, request):
-                outcome = visit.check(self._answer_from_cache(kept, request))
+                outcome = _checked(self._answer_from_cache(kept, request), mandate)
             else:
-                found = await self._scrape_web(request, key, kept, log, visit)
+                found = await self._scrape_web(request, key, kept, log, mandate, settle)
                 outcome = _for_caller(found, request)
         if not outcome.is_settled:
             await self._store.ledger.settle(settle(outcome), outcome.saved)
@@ -275,20 +275,27 @@ class ScrapeService:
         key: str,
         stale: SavedDocument | None,
         log: AttemptLog,
-        visit: "_Visit",
+        mandate: Mandate,
+        settle: Settle | None = None,
     ) -> ScrapeOutcome:
-        with _explaining(request, log), visit.explaining_refusal():
-            await self._callers.spend_page(request.caller, visit.policy)
+        with _explaining(request, log), mandate.explaining_refusal():
+            await self._callers.spend_page(request.caller, mandate.policy)
             started = time.monotonic()
             stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
-            task = replace(_fetch_task(request, stale), may_land=visit.landing_check)
+            task = replace(
+                _fetch_task(request, stale),
+                may_land=mandate.landing_check,
+                may_connect=mandate.connection_check(request),
+            )
             page = await self._ladder.fetch(task, log)
+            for _ in range(page.pages_taken - 1 if request.render.actions else 0):
+                await self._callers.spend_page(request.caller, mandate.policy)
             if stale is not None and _is_confirmed(stale.document, page):
                 change = await self._track(stale.document, request)
                 answer = await self._answer_revalidated(stale, request, log)
                 return replace(answer, change=change)
-            # Redirects are judged on the way, but not those that a browser follows.
-            require_domain(visit.policy, page.final_url)
+            # A page may still call itself by another address than the one it was asked for by.
+            require_domain(mandate.policy, page.final_url)
             document = await self._make_document(page, request, started)
             if request.extract is not None and not _is_failure(document, request):
                 until = started + request.timeout_ms / 1000
@@ -297,7 +304,7 @@ class ScrapeService:
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
-            settlement = visit.settle(outcome) if visit.settle is not None else None
+            settlement = settle(outcome) if settle is not None else None
             document, saved = await self._keep(document, request, key, settlement)
             return replace(
                 outcome, document=document, saved=saved, is_settled=settlement is not None
@@ -425,42 +432,14 @@ def require_supported(request: ScrapeRequest) -> None:
     check_mode(request)
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    """On whose behalf a page is scraped: how far his token goes, and what his job wants."""
+def _checked(outcome: ScrapeOutcome, mandate: Mandate) -> ScrapeOutcome:
+    """Return an outcome, if the token goes as far as where the page came from.
 
-    policy: CallerPolicy
-    settle: Settle | None = None
-    may_land: Callable[[str], bool] | None = None
-
-    @property
-    def landing_check(self) -> Callable[[str], bool] | None:
-        """Tells where redirects may lead; None where they may lead anywhere."""
-        if not self.policy.domains:
-            return self.may_land
-        return self._may_land
-
-    def _may_land(self, url: str) -> bool:
-        is_wanted = self.may_land is None or self.may_land(url)
-        return is_wanted and may_fetch_from(self.policy, url)
-
-    def check(self, outcome: ScrapeOutcome) -> ScrapeOutcome:
-        """Return an outcome, if the token goes as far as where the page came from.
-
-        Raises:
-            Forbidden: it does not.
-        """
-        require_domain(self.policy, outcome.document.final_url)
-        return outcome
-
-    @contextmanager
-    def explaining_refusal(self) -> Iterator[None]:
-        """Say so where it was the token that a redirect was refused for."""
-        try:
-            yield
-        except RedirectRefused as refused:
-            require_domain(self.policy, refused.target)
-            raise
+    Raises:
+        Forbidden: it does not.
+    """
+    require_domain(mandate.policy, outcome.document.final_url)
+    return outcome
 
 
 def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:

@@ -82,7 +82,10 @@ class BrowserFetcher:
 
     async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
         unwanted = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
-        opened.proxy_pass.begin_anew(is_unwanted=unwanted)
+        if (may_connect := task.may_connect) is not None:
+            opened.proxy_pass.begin_anew(is_unwanted=lambda h: not may_connect(h) or unwanted(h))
+        else:
+            opened.proxy_pass.begin_anew(is_unwanted=unwanted)
         visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_pass)
         try:
             return await visit.run(self._outfit(opened, task), self.name)
@@ -108,7 +111,9 @@ class BrowserFetcher:
                 headers=identity.headers | headers.open,
             ),
             headers=headers,
-            interception=Interception(headers, blocks_pictures=not wants_pictures),
+            interception=Interception(
+                headers, blocks_pictures=not wants_pictures, may_land=task.may_land
+            ),
             blocked=self._parts.blocking.parameters(
                 task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
             ),

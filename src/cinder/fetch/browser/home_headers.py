@@ -21,6 +21,10 @@ class HomeHeaders:
         self._cookie = given.get("cookie", ("", ""))[1]
         self._others = [pair for name, pair in given.items() if name not in (*_AGENT, "cookie")]
 
+    def is_for(self, url: str) -> bool:
+        """Whether this is the page that they were given for."""
+        return url.partition("#")[0] == self._url.partition("#")[0]
+
     @property
     def open(self) -> dict[str, str]:
         """What may go along with every request of the page."""

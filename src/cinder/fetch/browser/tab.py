@@ -63,6 +63,8 @@ class Tab:
         self.frame_id = frame_id
         self.asked_url = ""
         """What the tab last asked for to show: after redirects, another than it was told to."""
+        self.pages_asked_for = 0
+        """How many pages the tab has gone to, however each was redirected."""
         self.origins: set[str] = set()
         """Where the pages that the tab showed came from."""
         self.has_foreign_frames = False
@@ -132,6 +134,7 @@ class Tab:
         is_main = event.get("frameId") == self.frame_id
         if is_main:
             self.asked_url = url
+            self.pages_asked_for += "redirectResponse" not in event
         with suppress(ValueError):  # a document that comes from no server has no storage
             self._note_origin(origin_of(url), is_main=is_main)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cinder.egress import ProxyPass
 from cinder.errors import ActionFailed, CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed
-from cinder.fetch.base import FetchTask, FileFound
+from cinder.fetch.base import FetchTask, FileFound, RedirectRefused
 from cinder.fetch.browser.actions import ActionLimits, ActionRunner
 from cinder.fetch.browser.connection import CommandFailed
 from cinder.fetch.browser.home_headers import HomeHeaders
@@ -72,6 +72,14 @@ class Visit:
             FileFound: it is a file.
             ConnectionClosed: the browser is gone.
         """
+        try:
+            return await self._run(outfit, strategy)
+        except CinderError as error:
+            if (target := outfit.interception.refused_landing) is not None:
+                raise RedirectRefused(self._task.url, target) from error
+            raise
+
+    async def _run(self, outfit: Outfit, strategy: str) -> FetchedPage:
         await self._dress(outfit)
         try:
             await self._arrive()
@@ -90,6 +98,8 @@ class Visit:
             raise self._refusal() or error from error
         # Not before: a caller's actions may be about the very pop-up.
         await self._clear_away_consent()
+        if (target := outfit.interception.refused_landing) is not None:
+            raise RedirectRefused(self._task.url, target)
         page = await self._read(strategy)
         screenshot = await self._photograph()
         return replace(
@@ -98,6 +108,7 @@ class Visit:
             screenshot=screenshot,
             style_samples=await self._sample_styles(),
             warnings=tuple(self._warnings),
+            pages_taken=self._tab.pages_asked_for,
         )
 
     async def _dress(self, outfit: Outfit) -> None:
@@ -113,7 +124,7 @@ class Visit:
         ]
         await asyncio.gather(*(self._tell(name, arguments) for name, arguments in commands))
         await outfit.headers.set_cookies(self._tab.session)
-        await outfit.interception.put_on(self._tab.session)
+        await outfit.interception.put_on(self._tab.session, self._tab.frame_id)
 
     async def _tell(self, command: str, arguments: dict[str, Any]) -> None:
         try:
