@@ -78,8 +78,12 @@ class ServerSettings(Section):
     while auth is off."""
     max_request_bytes: int = Field(4 * MEBIBYTE, ge=1024)
     """Largest request body accepted."""
+    max_connections: int = Field(1000, ge=10)
+    """Connections open at once; beyond them, requests are answered 503."""
     head_timeout_seconds: float = Field(30, gt=0)
     """How long a request's head may take to arrive."""
+    body_timeout_seconds: float = Field(60, gt=0)
+    """How long a request's body may take to arrive."""
     result_max_chars: int = Field(100_000, ge=100)
     """Characters of each text format in a REST answer, unless the request says otherwise."""
     mcp_result_max_chars: int = Field(20_000, ge=100)

@@ -1,3 +1,5 @@
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx2
@@ -20,6 +22,17 @@ PROTECTED = [
     ("GET", "/docs"),
     ("GET", "/openapi.json"),
     ("GET", "/nowhere"),
+]
+
+
+AUTHORIZED = {"Authorization": "Bearer test-token", "Content-Type": "application/json"}
+SENT_BY_PAGES = [
+    ({"Origin": "http://localhost:8000"}, 200),
+    ({"Sec-Fetch-Site": "same-origin"}, 200),
+    ({"Origin": "http://evil.example"}, 403),
+    ({"Origin": "http://localhost:9999"}, 403),
+    ({"Origin": "null"}, 403),
+    ({"Sec-Fetch-Site": "cross-site"}, 403),
 ]
 
 
@@ -101,6 +114,54 @@ async def test_a_wrong_token_does_not_log_in(stranger: httpx2.AsyncClient) -> No
     assert "Set-Cookie" not in response.headers
 
 
+@pytest.mark.parametrize("body", ["a=1&" * 100, "token=" + "x" * 10_000])
+async def test_what_no_login_page_sends_is_refused_unread(
+    stranger: httpx2.AsyncClient, body: str
+) -> None:
+    response = await stranger.post("/login", content=body)
+    assert response.status_code == 400
+    assert "Set-Cookie" not in response.headers
+
+
+@pytest.mark.parametrize("until", ["1", "9" * 11, "9" * 400, "-1", "\u0661", ""])
+async def test_a_session_that_ended_or_was_made_up_opens_nothing(
+    stranger: httpx2.AsyncClient, until: str
+) -> None:
+    made = await stranger.post("/login", data={"token": "test-token"})
+    stranger.cookies.clear()
+    own = made.headers["Set-Cookie"].partition(";")[0].partition(".")[2]
+    cookie = f"cinder_session={until}.{own}".encode()
+    assert (await stranger.get("/docs", headers={b"Cookie": cookie})).status_code == 401
+
+
+async def test_answers_are_taken_for_what_they_say_they_are(stranger: httpx2.AsyncClient) -> None:
+    for path in ("/healthz", "/login", "/nowhere"):
+        headers = (await stranger.get(path)).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["X-Frame-Options"] == "DENY"
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    settings: Settings, resolver: TableResolver
+) -> None:
+    server = settings.server.model_copy(update={"body_timeout_seconds": 0.2})
+    hasty = settings.model_copy(update={"server": server})
+    api = create_api(hasty, open_app(hasty, resolver=resolver))
+
+    async def dripping() -> AsyncIterator[bytes]:
+        yield b'{"url":'
+        await asyncio.Event().wait()
+
+    transport = httpx2.ASGITransport(app=api)
+    async with started(api), httpx2.AsyncClient(transport=transport) as client:
+        for path in ("/v1/scrape", "/login"):
+            response = await client.post(
+                f"http://127.0.0.1{path}", content=dripping(), headers=AUTHORIZED
+            )
+            assert response.status_code == 408, path
+            assert "server.body-timeout-seconds" in response.text
+
+
 async def test_the_api_describes_itself_without_outside_help(client: httpx2.AsyncClient) -> None:
     document = (await client.get("/openapi.json")).json()
     assert {"/api/v2/scrape", "/v1/scrape"} <= set(document["paths"])
@@ -153,8 +214,14 @@ async def test_without_a_token_only_our_own_names_are_answered(
         for host in ("127.0.0.1:8000", "localhost", "[::1]:8000", "cinder.example"):
             response = await client.get("http://127.0.0.1/metrics", headers={"Host": host})
             assert response.status_code == 200, host
-        response = await client.get("http://127.0.0.1/metrics", headers={"Host": "evil.example"})
-    assert (response.status_code, response.json()["error"]["code"]) == (403, "FORBIDDEN")
+        for host in ("evil.example", "localhost:8000@evil.example", "localhost:1:2", ""):
+            response = await client.get("http://127.0.0.1/metrics", headers={"Host": host})
+            assert response.status_code == 403, host
+            assert response.json()["error"]["code"] == "FORBIDDEN"
+        for sent, status in SENT_BY_PAGES:
+            headers = {"Host": "localhost:8000", **sent}
+            response = await client.get("http://127.0.0.1/metrics", headers=headers)
+            assert response.status_code == status, sent
 
 
 def test_a_blank_token_is_no_token() -> None:

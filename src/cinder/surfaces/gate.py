@@ -1,8 +1,10 @@
-"""The gate before every route: who may pass, and how large a request may be."""
+"""The gate before every route: who may pass, and how large and how slow a request may be."""
 
 import asyncio
 import hashlib
 import hmac
+import re
+import time
 from collections.abc import Iterable
 from urllib.parse import quote
 
@@ -11,22 +13,41 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cinder.errors import CinderError, ContentTooLarge, Forbidden, Overloaded, Unauthorized
+from cinder.errors import (
+    CinderError,
+    ContentTooLarge,
+    Forbidden,
+    Overloaded,
+    Unauthorized,
+)
 from cinder.model.caller import THE_OWNER, Caller
 from cinder.services.callers import Callers
 from cinder.services.rate_limits import Bucket, Standing, is_loopback, neighbourhood
 from cinder.surfaces.answers import error_response
+from cinder.surfaces.bounded_body import BodyLimits, BodyRefused, BoundedBody
 from cinder.surfaces.caller import put_caller
 
 SESSION_COOKIE = "cinder_session"
 POLICY_VIOLATION = 1008
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/healthz", "/login"})
+# Whoever watches over the server asks this often.
+_UNCOUNTED_PATH = "/healthz"
+_MCP_PATH = "/mcp"
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]+)(?::[0-9]{1,5})?")
+SESSION_SECONDS = 7 * 24 * 3600
+# For whatever a page may have written into an answer, and for what shows the owner's pages.
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+)
 
 # Pages for people: a browser's session opens these, and never the API.
 _PEOPLE_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
 
 
+_MAX_MOMENT_DIGITS = 12
 _NOBODY = Caller(id="", scopes=frozenset())
 
 
@@ -37,10 +58,13 @@ class Tokens:
         self.are_required = token is not None
         self._token = (token or "").encode()
 
-    @property
-    def session(self) -> str:
-        """What a logged-in browser holds instead of the token itself."""
-        return hmac.new(self._token, b"cinder browser session", hashlib.sha256).hexdigest()
+    def make_session(self) -> str:
+        """Return what a browser that logs in now holds instead of the token itself."""
+        return self._session_until(int(time.time()) + SESSION_SECONDS)
+
+    def _session_until(self, moment: int) -> str:
+        said = f"cinder browser session until {moment}".encode()
+        return f"{moment}.{hmac.new(self._token, said, hashlib.sha256).hexdigest()}"
 
     def matches(self, given: str) -> bool:
         """Whether this is the token."""
@@ -65,7 +89,11 @@ class Tokens:
         return THE_OWNER if self.matches(secret) else await callers.identify(secret)
 
     def _is_session(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.session.encode())
+        until = given.partition(".")[0]
+        if not (until.isascii() and until.isdecimal() and len(until) <= _MAX_MOMENT_DIGITS):
+            return False
+        is_ours = hmac.compare_digest(given.encode(), self._session_until(int(until)).encode())
+        return is_ours and time.time() < int(until)
 
 
 def is_for_people_path(path: str) -> bool:
@@ -82,12 +110,12 @@ class Gate:
         *,
         tokens: Tokens,
         host_names: Iterable[str],
-        max_request_bytes: int,
+        body_limits: BodyLimits,
     ) -> None:
         self._app = app
         self._host_names = frozenset({*LOOPBACK_NAMES, *host_names})
         self._tokens = tokens
-        self._max_request_bytes = max_request_bytes
+        self._body_limits = body_limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -97,7 +125,7 @@ class Gate:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": POLICY_VIOLATION})
             return
-        request = Request(scope)
+        request, send = Request(scope), _adding(_ALWAYS, send)
         try:
             caller = await self._identify(request)
             standing = await _take_share(request, caller)
@@ -108,10 +136,12 @@ class Gate:
             await error_response(error)(scope, receive, send)
             return
         put_caller(request, caller)
-        if _content_length(request.headers) > self._max_request_bytes:
-            await self._too_large()(scope, receive, send)
-        else:
-            await self._serve_bounded(scope, receive, _telling(standing, send))
+        try:
+            self._body_limits.require_size(_content_length(request.headers))
+        except ContentTooLarge as error:
+            await error_response(error)(scope, receive, send)
+            return
+        await self._serve_bounded(scope, receive, _telling(standing, send))
 
     async def _identify(self, request: Request) -> Caller:
         """Return who sends a request.
@@ -119,7 +149,9 @@ class Gate:
         Raises:
             CinderError: nobody who may.
         """
-        if not self._tokens.are_required and not self._is_addressed_by_us(request):
+        if not self._tokens.are_required and not (
+            self._is_addressed_by_us(request) and _is_from_us(request)
+        ):
             raise Forbidden
         limits, address = request.app.state.rate_limits, address_of(request)
         if not is_loopback(address) and request.scope["path"] not in OPEN_PATHS:
@@ -133,20 +165,11 @@ class Gate:
     def _is_addressed_by_us(self, request: Request) -> bool:
         """Whether the Host is ours: without a token, it is all that a rebound name lacks."""
         host = request.headers.get("host", "").lower()
-        name = host if host.endswith("]") else host.rpartition(":")[0] or host
-        return name in self._host_names or host in self._host_names
+        named = _HOST.fullmatch(host)
+        return named is not None and (named[1] in self._host_names or host in self._host_names)
 
     async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received = 0
         has_answered = False
-
-        async def bounded() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self._max_request_bytes:
-                raise _BodyTooLarge
-            return message
 
         async def noted(message: Message) -> None:
             nonlocal has_answered
@@ -154,20 +177,20 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, bounded, noted)
-        except _BodyTooLarge:
+            await self._app(scope, BoundedBody(receive, self._body_limits).receive, noted)
+        except BodyRefused as refused:
             if not has_answered:
-                await self._too_large()(scope, receive, send)
+                await _last_answer(refused.error)(scope, receive, send)
         except asyncio.CancelledError:
             # Only a server that stops cancels a request. Its task ends here; the caller is told.
             if has_answered:
                 raise
             await error_response(Overloaded(_STOPPING))(scope, receive, send)
 
-    def _too_large(self) -> Response:
-        limit = self._max_request_bytes
-        message = f"A request may have at most {limit} bytes (setting server.max-request-bytes)"
-        return error_response(ContentTooLarge(message))
+
+def _last_answer(error: CinderError) -> Response:
+    """Return the answer to a request of which nothing more is read."""
+    return error_response(error, headers={"Connection": "close"})
 
 
 async def _take_share(request: Request, caller: Caller) -> Standing | None:
@@ -177,11 +200,11 @@ async def _take_share(request: Request, caller: Caller) -> Standing | None:
         RateLimited: one of them has had its share.
     """
     limits, address = request.app.state.rate_limits, address_of(request)
-    if request.scope["path"] in OPEN_PATHS:
+    if request.scope["path"] == _UNCOUNTED_PATH:
         return None
     if not is_loopback(address):
         await limits.take(Bucket.ADDRESS, neighbourhood(address))
-    if caller.id == THE_OWNER.id:
+    if caller.id in (THE_OWNER.id, _NOBODY.id):
         return None
     standing: Standing | None = await limits.take(Bucket.TOKEN, caller.id)
     return standing
@@ -192,12 +215,25 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+def _is_from_us(request: Request) -> bool:
+    """Whether no other site's page sends a request; MCP has its own list of origins."""
+    if request.scope["path"] == _MCP_PATH:
+        return True
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    if origin is not None:
+        return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+    return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+
 def _telling(standing: Standing | None, send: Send) -> Send:
     """Return a `send` that adds to the answer what the caller has left."""
     if standing is None:
         return send
-    headers = [(name.lower().encode(), value.encode()) for name, value in standing.headers.items()]
+    facts = standing.headers.items()
+    return _adding([(name.lower().encode(), value.encode()) for name, value in facts], send)
 
+
+def _adding(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", ()), *headers]
@@ -207,10 +243,6 @@ def _telling(standing: Standing | None, send: Send) -> Send:
 
 
 _STOPPING = "The server is stopping. Send the request again in a moment."
-
-
-class _BodyTooLarge(Exception):
-    """More bytes arrived than a request may have."""
 
 
 def _content_length(headers: Headers) -> int:

@@ -12,7 +12,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
@@ -24,6 +24,7 @@ from cinder.model.caller import Scope
 from cinder.model.document import Json
 from cinder.surfaces import openapi
 from cinder.surfaces.answers import error_response, json_response
+from cinder.surfaces.bounded_body import BodyLimits
 from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
@@ -79,13 +80,17 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
         Gate,
         tokens=tokens,
         host_names=settings.server.allowed_hosts,
-        max_request_bytes=settings.server.max_request_bytes,
+        body_limits=BodyLimits(
+            max_bytes=settings.server.max_request_bytes,
+            timeout_seconds=settings.server.body_timeout_seconds,
+        ),
     )
     api = Starlette(
         lifespan=lifespan,
         middleware=[gate],
         exception_handlers={
             CallerGone: _answer_nobody,
+            ClientDisconnect: _answer_nobody,
             HTTPException: _answer_no_route,
             Exception: _answer_unexpected,
         },

@@ -8,8 +8,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cinder.errors import RateLimited
-from cinder.services.rate_limits import Bucket, neighbourhood
-from cinder.surfaces.gate import SESSION_COOKIE, Tokens, address_of, is_for_people_path
+from cinder.services.rate_limits import Bucket, is_loopback, neighbourhood
+from cinder.surfaces.gate import (
+    SESSION_COOKIE,
+    SESSION_SECONDS,
+    Tokens,
+    address_of,
+    is_for_people_path,
+)
+
+# A token, a path, and their names: whoever sends more is not logging in.
+_MAX_FORM_BYTES = 8 * 1024
+_MAX_FIELDS = 8
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>cinder: log in</title>
@@ -45,14 +55,25 @@ def login_routes(tokens: Tokens) -> list[Route]:
         return _page(request.query_params.get("next", "/docs"))
 
     async def log_in(request: Request) -> Response:
-        form = parse_qs((await request.body()).decode(errors="replace"))
-        target = _safe_target(form.get("next", [""])[0])
-        if not tokens.matches(form.get("token", [""])[0].strip()):
-            return await _refuse(request, target)
+        who = neighbourhood(address_of(request))
+        limits = request.app.state.rate_limits
+        try:
+            if not is_loopback(address_of(request)):
+                await limits.require_left(Bucket.FAILED_LOGIN, who)
+            form = await _read_form(request)
+            target = _safe_target(form.get("next", [""])[0])
+            if not tokens.matches(form.get("token", [""])[0].strip()):
+                await limits.take(Bucket.FAILED_LOGIN, who)
+                return _page(target, "That is not the token.", status=401)
+        except RateLimited as error:
+            return _page("", error.message, status=429)
+        except _NoForm:
+            return _page("", "That is not what this page sends.", status=400)
         response = RedirectResponse(target, status_code=303)
         response.set_cookie(
             SESSION_COOKIE,
-            tokens.session,
+            tokens.make_session(),
+            max_age=SESSION_SECONDS,
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
@@ -62,13 +83,20 @@ def login_routes(tokens: Tokens) -> list[Route]:
     return [Route("/login", show, methods=["GET"]), Route("/login", log_in, methods=["POST"])]
 
 
-async def _refuse(request: Request, target: str) -> Response:
+class _NoForm(Exception):
+    """The body is too large, or is no form."""
+
+
+async def _read_form(request: Request) -> dict[str, list[str]]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_FORM_BYTES:
+            raise _NoForm
     try:
-        who = neighbourhood(address_of(request))
-        await request.app.state.rate_limits.take(Bucket.FAILED_LOGIN, who)
-    except RateLimited as error:
-        return _page(target, error.message, status=429)
-    return _page(target, "That is not the token.", status=401)
+        return parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise _NoForm from None
 
 
 def _page(target: str, problem: str = "", status: int = 200) -> Response:

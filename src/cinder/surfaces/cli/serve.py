@@ -95,6 +95,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         host=settings.server.host,
         port=settings.server.port,
         http=protocol_with_bounded_heads(settings.server.head_timeout_seconds),
+        limit_concurrency=settings.server.max_connections,
         lifespan="on",
         proxy_headers=bool(settings.server.trusted_proxies),
         forwarded_allow_ips=list(settings.server.trusted_proxies),
