@@ -6,7 +6,9 @@ import pytest
 
 from cinder.config import Settings, read_settings
 from cinder.errors import BatchNotFound, CinderError, ErrorCode, InvalidRequest
+from cinder.surfaces.cli.doctor import _check_server
 from cinder.surfaces.cli.server_link import ServerLink, find_server
+from cinder.surfaces.server_mark import is_marked
 from tests.site import Site
 from tests.surfaces.cli.commands import free_port
 from tests.surfaces.running import run_server
@@ -31,6 +33,25 @@ def test_another_program_is_not_taken_for_cinder(tmp_path: Path, site: Site) -> 
         None,
         f"something other than cinder answers on 127.0.0.1:{site.port}",
     )
+
+
+def test_the_token_of_the_data_directory_is_told_to_no_other_program(
+    tmp_path: Path, site: Site
+) -> None:
+    own = read_settings(data_dir=tmp_path / "data", server={"port": site.port})
+    assert find_server(own) == (None, f"no server runs on 127.0.0.1:{site.port}")
+    assert _check_server(own).text.startswith("none runs on")
+    assert site.hits("/readyz") == 0
+
+
+async def test_a_server_has_its_mark_for_as_long_as_it_runs(tmp_path: Path) -> None:
+    port = free_port()
+    own = read_settings(data_dir=tmp_path / "data", server={"port": port})
+    async with run_server(tmp_path / "data", port=str(port)):
+        link, _ = find_server(own)
+        assert link is not None
+        assert not is_marked(tmp_path / "data", port + 1)
+    assert not is_marked(tmp_path / "data", port)
 
 
 async def test_a_server_that_listens_everywhere_is_reached_on_loopback(tmp_path: Path) -> None:

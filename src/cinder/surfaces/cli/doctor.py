@@ -110,9 +110,12 @@ def _describe(finding: "Finding") -> Line:
 
 def _check_server(settings: "Settings") -> Line:
     """Ask the configured server, with the token found as every command finds it."""
+    from cinder.surfaces.cli.server_link import may_be_told_token
     from cinder.surfaces.token import find_token
 
     address = f"{settings.server.host}:{settings.server.port}"
+    if not may_be_told_token(settings):
+        return Line("server", f"none runs on {address}; `cinder serve` starts one")
     try:
         token = find_token(settings)
         connection = http.client.HTTPConnection(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,7 +75,10 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
     import uvicorn
 
     from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
+    from cinder.surfaces.server_mark import marked
     from cinder.surfaces.token import find_token
+
+    mark = ExitStack()
 
     class AnnouncingServer(uvicorn.Server):
         """Says where it listens once it does."""
@@ -84,10 +87,12 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
             await super().startup(sockets)
             if self.started:
                 actual = self.servers[0].sockets[0].getsockname()[1]
+                mark.enter_context(marked(settings.data_dir, actual))
                 _announce(settings, actual, find_token(settings))
 
         async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
             api.state.stopping.set()
+            mark.close()
             await super().shutdown(sockets)
 
     config = uvicorn.Config(

@@ -72,6 +72,8 @@ def find_server(settings: "Settings") -> tuple[ServerLink | None, str]:
         return None, "server.port names no port to look for a server on"
     link = ServerLink(_reachable(server.host), server.port, find_token(settings))
     address = f"{link.host}:{link.port}"
+    if not may_be_told_token(settings):
+        return None, f"no server runs on {address}"
     try:
         status, answer = exchange(link, "GET", "/readyz", timeout_seconds=KNOCK_SECONDS)
     except ConnectionRefusedError:
@@ -83,6 +85,19 @@ def find_server(settings: "Settings") -> tuple[ServerLink | None, str]:
     if not isinstance(answer, dict) or "parts" not in answer:
         return None, f"something other than cinder answers on {address}"
     return link, ""
+
+
+def may_be_told_token(settings: "Settings") -> bool:
+    """Whether the configured address may be sent the token that a command finds.
+
+    One that the owner set is meant for the address that he set; the one in the data directory is
+    for that directory's own server.
+    """
+    from cinder.surfaces.server_mark import is_marked
+
+    server = settings.server
+    is_set = server.auth == "off" or server.api_token is not None
+    return is_set or is_marked(settings.data_dir, server.port)
 
 
 def _reachable(host: str) -> str:
