@@ -11,7 +11,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector lock
+.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -51,8 +51,11 @@ test-embeddings: $(EMBEDDINGS)/.venv/.installed ## Test the extra `embeddings`, 
 inspector: setup-dev tests/inspector/node_modules ## List and call the tools with the MCP inspector
 	$(BIN)/python -m tests.inspector
 
-tests/inspector/node_modules: tests/inspector/package.json
-	cd tests/inspector && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+conformance: setup-dev tests/conformance/node_modules ## Run the official MCP conformance suite
+	$(BIN)/python -m tests.conformance
+
+tests/inspector/node_modules tests/conformance/node_modules: %/node_modules: %/package.json
+	cd $* && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
 lock: setup-dev ## Pin the dependencies anew

@@ -2,7 +2,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cinder.model.saved import SavedKind, Version, format_timestamp, parse_saved_uri, place_of
+from cinder.model.saved import (
+    SavedKind,
+    Version,
+    format_timestamp,
+    parse_latest_uri,
+    parse_saved_uri,
+    place_of,
+)
 
 MOMENT = datetime(2025, 11, 15, 18, 30, 0, 123_000, tzinfo=UTC)
 
@@ -49,3 +56,23 @@ def test_a_timestamp_without_milliseconds_is_read_too() -> None:
 def test_what_is_no_saved_uri_is_refused_with_the_right_form(uri: str) -> None:
     with pytest.raises(ValueError, match="kind_timestamp"):
         parse_saved_uri(uri)
+
+
+def test_the_newest_version_has_a_uri_that_stays() -> None:
+    assert parse_latest_uri("scrape://example.com/a?b=c/d/raw_latest") == (
+        "example.com/a?b=c/d",
+        SavedKind.RAW,
+    )
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://example.com/raw_latest",
+        "scrape://raw_latest",
+        "scrape://example.com/baked_latest",
+        "scrape://example.com/raw_2025-11-15T18:30:00Z",
+    ],
+)
+def test_other_uris_do_not_name_the_newest_version(uri: str) -> None:
+    assert parse_latest_uri(uri) is None

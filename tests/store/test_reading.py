@@ -182,3 +182,26 @@ async def test_no_option_can_pass_for_a_content_key(store: Store) -> None:
     forged = replace(a_key(), options={"includeTags": ['"contentKey": "shared"']})
     await store.save(a_document(), forged)
     assert await store.find_comparable(URL, "shared", "anyone") is None
+
+
+async def test_the_versions_of_a_page_are_listed_newest_first(store: Store) -> None:
+    first = await store.save(a_document("first"), a_key())
+    second = await store.save(a_document("second"), a_key())
+    hidden = await store.save(a_document("third"), a_key("hidden", owner="somebody"))
+    place = first.version.place
+    assert await store.list_versions(place, "anyone", limit=10) == [second.version, first.version]
+    assert await store.list_versions(place, "somebody", limit=1) == [hidden.version]
+    assert await store.list_versions("\x00\ud800", "anyone", limit=10) == []
+
+
+async def test_places_are_found_by_how_they_begin(store: Store) -> None:
+    for path in ("a", "a", "b", "100%"):
+        await store.save(a_document(path, url=f"https://example.com/{path}"), a_key(path))
+    own = a_document("own", url="https://example.com/own")
+    await store.save(own, a_key("own", owner="somebody"))
+    everything = ["example.com/100%", "example.com/b", "example.com/a"]
+    assert await store.list_places("", "anyone", limit=10) == everything
+    assert await store.list_places("example.com/1", "anyone", limit=10) == everything[:1]
+    assert await store.list_places("%", "anyone", limit=10) == []
+    assert await store.list_places("\x00\ud800", "anyone", limit=10) == []
+    assert await store.list_places("example.com/o", "somebody", limit=10) == ["example.com/own"]

@@ -9,6 +9,8 @@ import can_ada
 from cinder.model.document import Document
 
 SCHEME = "scrape://"
+LATEST = "latest"
+"""Stands for the timestamp in the URI of a page's newest version, whichever that is."""
 
 
 class SavedKind(StrEnum):
@@ -125,6 +127,18 @@ def parse_saved_uri(uri: str) -> tuple[Version, SavedKind]:
     except ValueError:
         form = f"{SCHEME}host/path/kind_timestamp"
         raise ValueError(f"Not a saved page's URI: {uri[:200]!r}. It looks like {form}") from None
+
+
+def parse_latest_uri(uri: str) -> tuple[str, SavedKind] | None:
+    """Return the place and the kind that the URI of a page's newest version names.
+
+    None where the URI is not of the form `scrape://host/path/kind_latest`.
+    """
+    place, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
+    kind, _, moment = leaf.partition("_")
+    if not uri.startswith(SCHEME) or not place or moment != LATEST:
+        return None
+    return (place, SavedKind(kind)) if kind in list(SavedKind) else None
 
 
 def format_timestamp(moment: datetime) -> str:

@@ -1,7 +1,16 @@
 """The archive: everything saved, read back by its URI or listed."""
 
-from cinder.model.saved import SavedBody, SavedListing, parse_saved_uri
+from cinder.model.saved import (
+    SavedBody,
+    SavedKind,
+    SavedListing,
+    Version,
+    parse_latest_uri,
+    parse_saved_uri,
+)
 from cinder.store.base import EntrySummary, Store
+
+_LATEST_TRIED = 10
 
 
 class Archive:
@@ -16,6 +25,8 @@ class Archive:
         Raises:
             ValueError: it is not such a URI.
         """
+        if latest := parse_latest_uri(uri):
+            return await self._read_latest(*latest, caller)
         version, kind = parse_saved_uri(uri)
         return await self._store.read(version, kind, caller)
 
@@ -24,6 +35,21 @@ class Archive:
     ) -> list[SavedListing]:
         """Return saved pages, newest first, from below an id."""
         return await self._store.list_saved(caller, before_id=before_id, limit=limit)
+
+    async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
+        """Return the versions of one page, newest first."""
+        return await self._store.list_versions(place, caller, limit=limit)
+
+    async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
+        """Return the pages lately saved whose places begin so, the newest first."""
+        return await self._store.list_places(beginning, caller, limit=limit)
+
+    async def _read_latest(self, place: str, kind: SavedKind, caller: str) -> SavedBody | None:
+        """Return the body of the newest version that has one of this kind, among the last few."""
+        for version in await self._store.list_versions(place, caller, limit=_LATEST_TRIED):
+            if body := await self._store.read(version, kind, caller):
+                return body
+        return None
 
     async def list_entries(self, url: str) -> list[EntrySummary]:
         """Return what the cache holds for a URL."""

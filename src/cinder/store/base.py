@@ -140,6 +140,14 @@ class Store(Protocol):
         """
         ...
 
+    async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
+        """Return the versions of one page that the caller may see, newest first."""
+        ...
+
+    async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
+        """Return the pages lately saved whose places begin so, the newest first."""
+        ...
+
     async def list_entries(self, url: str) -> list[EntrySummary]:
         """Return every cache entry of a URL, newest first."""
         ...

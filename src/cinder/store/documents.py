@@ -26,6 +26,7 @@ from cinder.store.codec import (
 )
 from cinder.store.counts import StoredCounts
 from cinder.store.database import Database
+from cinder.store.dialect import scrub
 from cinder.store.index.entering import PageEntry
 from cinder.store.index.page_index import StoredPageIndex
 from cinder.store.index_base import Embedder
@@ -207,6 +208,26 @@ class DocumentStore:
             "list_saved",
             self._database.read(
                 lambda: reading.list_versions(caller, below, count, now, self._dialect)
+            ),
+        )
+
+    async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
+        """Return the versions of one page that the caller may see, newest first."""
+        count, now = max(0, min(limit, MAX_LISTED)), self._clock()
+        return await self._timed(
+            "list_versions",
+            self._database.read(
+                lambda: reading.list_versions_of(place, caller, count, now, self._dialect)
+            ),
+        )
+
+    async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
+        """Return the pages lately saved whose places begin so, the newest first."""
+        count, now = max(0, min(limit, MAX_LISTED)), self._clock()
+        return await self._timed(
+            "list_places",
+            self._database.read(
+                lambda: reading.list_places(scrub(beginning), caller, count, now, self._dialect)
             ),
         )
 

@@ -80,6 +80,21 @@ SELECT id, place, saved_at, url, title, kind, mime, size
  ORDER BY id DESC LIMIT $4
 """
 
+_LIST_VERSIONS_OF = """
+SELECT place, saved_at FROM webhook.saved_versions
+ WHERE place_hash = $1 AND expires_at > $2 AND (owner IS NULL OR owner = $3) AND kind IS NOT NULL
+ ORDER BY saved_at DESC LIMIT $4
+"""
+
+# Of all that is saved, the newest are looked through: no index has the places themselves.
+_LIST_PLACES = """
+SELECT place FROM webhook.saved_versions
+ WHERE id > (SELECT COALESCE(MAX(id), 0) - 10000 FROM webhook.saved_versions)
+   AND expires_at > $1 AND (owner IS NULL OR owner = $2) AND kind IS NOT NULL
+   AND SUBSTR(place, 1, $3) = $4
+ GROUP BY place ORDER BY MAX(id) DESC LIMIT $5
+"""
+
 _LIST_ENTRIES = """
 SELECT e.url, e.cache_key, e.scraped_at, e.expires_at, e.access_count, e.last_accessed_at,
        e.content_length_raw, e.content_length_cleaned, v.place, v.saved_at, v.kind
@@ -167,6 +182,24 @@ def list_versions(
     args = (before_id, dialect.pack_moment(now), caller, limit)
     rows = yield Statement(_LIST_VERSIONS, args)
     return [_listing(row) for row in rows]
+
+
+def list_versions_of(
+    place: str, caller: str, limit: int, now: datetime, dialect: Dialect
+) -> Procedure[list[Version]]:
+    """Return the versions of one page that the caller may see, newest first."""
+    args = (fingerprint(place), dialect.pack_moment(now), caller, limit)
+    rows = yield Statement(_LIST_VERSIONS_OF, args)
+    return [Version(row["place"], from_milliseconds(row["saved_at"])) for row in rows]
+
+
+def list_places(
+    beginning: str, caller: str, limit: int, now: datetime, dialect: Dialect
+) -> Procedure[list[str]]:
+    """Return the pages lately saved whose places begin so, and that the caller may see."""
+    args = (dialect.pack_moment(now), caller, len(beginning), beginning, limit)
+    rows = yield Statement(_LIST_PLACES, args)
+    return [row["place"] for row in rows]
 
 
 def list_entries(url: str, now: datetime, dialect: Dialect) -> Procedure[list[EntrySummary]]:

@@ -29,7 +29,8 @@ from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
 from cinder.surfaces.login import login_routes
-from cinder.surfaces.mcp.streamable_http import open_http
+from cinder.surfaces.mcp.server import build_server
+from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
 from cinder.surfaces.rest_v1 import routes as rest_v1
 from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
@@ -53,7 +54,11 @@ OPERATIONS_PATHS = (
 )
 
 
-def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) -> Starlette:
+def create_api(
+    settings: Settings,
+    opening: AbstractAsyncContextManager[App],
+    build_mcp: BuildServer = build_server,
+) -> Starlette:
     """Return the whole server as an app, which opens cinder as it starts up.
 
     Raises:
@@ -63,7 +68,7 @@ def create_api(settings: Settings, opening: AbstractAsyncContextManager[App]) ->
 
     @asynccontextmanager
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
-        async with opening as app, open_http(app) as mcp:
+        async with opening as app, open_http(app, build_mcp) as mcp:
             api.state.callers = app.callers
             api.state.rate_limits = app.make_rate_limits()
             operations = _make_operations(app)

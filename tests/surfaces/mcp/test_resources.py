@@ -48,8 +48,11 @@ async def test_wrong_cursor_is_refused(connect: Connect) -> None:
 
 async def test_template_describes_the_uris(connect: Connect) -> None:
     async with connect() as client:
-        (template,) = (await client.list_resource_templates()).resource_templates
-    assert template.uri_template == "scrape://{+page}/{kind}_{timestamp}"
+        templates = (await client.list_resource_templates()).resource_templates
+    assert [template.uri_template for template in templates] == [
+        "scrape://{+page}/{kind}_{timestamp}",
+        "crawl://{id}{?offset}",
+    ]
 
 
 @ERAS
@@ -92,7 +95,7 @@ async def test_text_over_the_ceiling_is_cut_and_says_so(
     uri = scraped.structured_content["savedUris"]["cleaned"]
     body = await app.archive.read(uri, "owner")
     assert body is not None
-    contents = Resources(app.archive, max_chars=50)._contents(body)
+    contents = Resources(app, max_chars=50)._contents(body)
     assert isinstance(contents, types.TextResourceContents)
     assert contents.text.startswith(scraped.structured_content["content"][:50])
     assert "startIndex 50" in contents.text

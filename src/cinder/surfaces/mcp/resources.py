@@ -1,17 +1,20 @@
-"""Resources: saved pages, listed newest first and read back by their `scrape://` URIs."""
+"""Resources: saved pages, listed newest first and read back by their URIs, and crawls."""
 
 import base64
+import json
+import re
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from cinder.errors import CinderError
+from cinder.app import App
+from cinder.errors import CinderError, CrawlExpired, CrawlNotFound
 from cinder.model.caller import Scope
-from cinder.model.saved import SavedBody, SavedListing
-from cinder.services.archive import Archive
+from cinder.model.saved import SavedBody, SavedListing, parse_latest_uri
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.surfaces.caller import require_scope
+from cinder.surfaces.job_answer import MAX_LIMIT, JobAnswers, Part
 from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.content import note_annotations
 from cinder.surfaces.mcp.untrusted import META_KEY
@@ -22,22 +25,39 @@ PAGE_SIZE = 100
 # text has no marks in it, and is declared untrusted beside it.
 _UNTRUSTED: dict[str, object] = {META_KEY: True}
 
-TEMPLATE = types.ResourceTemplate(
+SAVED_TEMPLATE = types.ResourceTemplate(
     name="saved-page",
     title="Saved page",
     uri_template="scrape://{+page}/{kind}_{timestamp}",
     description=(
         "A page as it was saved at a moment. page: host[:port]/path[?query]; kind: cleaned "
-        "(markdown), raw, extracted or screenshot; timestamp: as in the savedUris of a scrape."
+        "(markdown), raw, extracted or screenshot; timestamp: as in the savedUris of a scrape, or "
+        "latest for the newest version, which can be subscribed to."
     ),
+    annotations=note_annotations(),
 )
+
+CRAWL_TEMPLATE = types.ResourceTemplate(
+    name="crawl",
+    title="Crawl",
+    uri_template="crawl://{id}{?offset}",
+    description=(
+        "How far a crawl is, and its pages from offset on, as JSON. Subscribe to it without offset "
+        "to be told of new pages."
+    ),
+    mime_type="application/json",
+    annotations=note_annotations(),
+)
+
+_CRAWL_URI = re.compile(r"crawl://([!-.0-~]{1,100})(?:\?offset=([0-9]{1,7}))?")
 
 
 class Resources:
     """Answers the `resources/…` requests."""
 
-    def __init__(self, archive: Archive, max_chars: int) -> None:
-        self._archive = archive
+    def __init__(self, app: App, max_chars: int) -> None:
+        self._archive = app.archive
+        self._jobs = app.jobs
         self._max_chars = max_chars
 
     async def list_saved(
@@ -60,28 +80,49 @@ class Resources:
     async def list_templates(
         self, _context: ServerRequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """List the one form that URIs of saved pages have."""
-        return types.ListResourceTemplatesResult(resource_templates=[TEMPLATE])
+        """List the forms that URIs of saved pages and of crawls have."""
+        return types.ListResourceTemplatesResult(
+            resource_templates=[SAVED_TEMPLATE, CRAWL_TEMPLATE]
+        )
 
     async def read(
         self, context: ServerRequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Return a saved body whole.
+        """Return a saved body whole, or how far a crawl is.
 
         Raises:
             MCPError: there is none under this URI, or it is not a URI of this kind.
         """
         try:
             caller = require_scope(caller_in(context), Scope.READ)
+            if crawl := parse_crawl_uri(params.uri):
+                return await self._read_crawl(params.uri, *crawl, caller)
             body = await self._archive.read(params.uri, caller)
         except ValueError as error:
             raise _not_found(params.uri, str(error)) from None
+        except (CrawlNotFound, CrawlExpired) as error:
+            raise _not_found(params.uri, error.message) from None
         except CinderError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message, {"uri": params.uri}) from error
         if body is None:
             message = "Nothing is saved under this URI; it may have expired. Scrape the page again."
             raise _not_found(params.uri, message)
-        return types.ReadResourceResult(contents=[self._contents(body)])
+        contents = [self._contents(body)]
+        if parse_latest_uri(params.uri):
+            return types.ReadResourceResult(contents=contents, ttl_ms=0)
+        return types.ReadResourceResult(contents=contents)
+
+    async def _read_crawl(
+        self, uri: str, crawl_id: str, offset: int, caller: str
+    ) -> types.ReadResourceResult:
+        answers = JobAnswers(self._jobs, self._archive, caller)
+        data = await answers.crawl_status(crawl_id, Part(offset, MAX_LIMIT, self._max_chars))
+        text = json.dumps(data, ensure_ascii=False)
+        contents = types.TextResourceContents(
+            uri=uri, mime_type="application/json", text=text, meta=_UNTRUSTED
+        )
+        # Unlike a saved version, it goes on.
+        return types.ReadResourceResult(contents=[contents], ttl_ms=0)
 
     def _contents(self, body: SavedBody) -> types.TextResourceContents | types.BlobResourceContents:
         if body.data is not None:
@@ -102,6 +143,12 @@ class Resources:
             f"{excerpt.text}\n\n[Cut after {excerpt.end} of {excerpt.total} characters. For the "
             f"rest call the tool scrape with url {url} and startIndex {excerpt.end}.]"
         )
+
+
+def parse_crawl_uri(uri: str) -> tuple[str, int] | None:
+    """Return the crawl and the offset that a `crawl://` URI names; None for other URIs."""
+    found = _CRAWL_URI.fullmatch(uri)
+    return (found[1], int(found[2] or 0)) if found else None
 
 
 def _describe(listing: SavedListing) -> types.Resource:

@@ -1,17 +1,24 @@
-"""The MCP server: cinder's tools and saved pages behind the protocol's requests."""
+"""The MCP server: cinder's tools, saved pages and prompts behind the protocol's requests."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
+import mcp_types as types
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 
 from cinder import __version__
 from cinder.app import App
+from cinder.surfaces.mcp.completion import Completion
+from cinder.surfaces.mcp.prompts import Prompts
 from cinder.surfaces.mcp.registry import TOOLS
 from cinder.surfaces.mcp.resources import Resources
+from cinder.surfaces.mcp.session_log import set_level
 from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.mcp.tool_calls import ToolCalls
+from cinder.surfaces.mcp.watch import Watch
 
 INSTRUCTIONS = (
     "Cinder reads the web. Start with cinder_scrape for a known page; scrape has every option and "
@@ -26,27 +33,70 @@ _HOUR_MS = 3_600_000
 # The tools change with the version alone, and a saved version never does.
 _CACHE_HINTS: dict[CacheableMethod, CacheHint] = {
     "tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public"),
+    "prompts/list": CacheHint(ttl_ms=_HOUR_MS, scope="public"),
     "resources/templates/list": CacheHint(ttl_ms=_HOUR_MS, scope="public"),
     "resources/list": CacheHint(ttl_ms=0, scope="private"),
     "resources/read": CacheHint(ttl_ms=_HOUR_MS, scope="private"),
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What answers each kind of request."""
+
+    tools: ToolCalls
+    resources: Resources
+    prompts: Prompts
+    completion: Completion
+    watch: Watch
+
+
+def make_parts(app: App, tools: Sequence[Tool[Any]] = TOOLS) -> Parts:  # Any: see the registry
+    """Return what answers the requests of an open app."""
+    prompts = Prompts()
+    return Parts(
+        tools=ToolCalls(app, tools),
+        resources=Resources(app, app.settings.server.result_max_chars_ceiling),
+        prompts=prompts,
+        completion=Completion(app, prompts),
+        watch=Watch(app),
+    )
+
+
 def build_server(app: App, tools: Sequence[Tool[Any]] = TOOLS) -> Server:  # Any: see the registry
     """Return the server for an open app; it serves every transport and protocol revision."""
-    calls = ToolCalls(app, tools)
-    resources = Resources(app.archive, app.settings.server.result_max_chars_ceiling)
-    return Server(
+    return assemble(make_parts(app, tools))
+
+
+def assemble(parts: Parts) -> Server:
+    """Return a server whose requests these parts answer."""
+
+    @asynccontextmanager
+    async def lifespan(_server: Server) -> AsyncIterator[dict[str, Any]]:  # Any: as the SDK has it
+        async with parts.watch.run():
+            yield {}
+
+    server = Server(
         "cinder",
         title="Cinder",
         version=__version__,
         instructions=INSTRUCTIONS,
         cache_hints=_CACHE_HINTS,
+        lifespan=lifespan,
         # Without it, every call over HTTP would make the whole tool list first.
-        get_tool_input_schema=calls.input_schema,
-        on_list_tools=calls.list_tools,
-        on_call_tool=calls.call,
-        on_list_resources=resources.list_saved,
-        on_list_resource_templates=resources.list_templates,
-        on_read_resource=resources.read,
+        get_tool_input_schema=parts.tools.input_schema,
+        on_list_tools=parts.tools.list_tools,
+        on_call_tool=parts.tools.call,
+        on_list_resources=parts.resources.list_saved,
+        on_list_resource_templates=parts.resources.list_templates,
+        on_read_resource=parts.resources.read,
+        on_subscribe_resource=parts.watch.subscribe,
+        on_unsubscribe_resource=parts.watch.unsubscribe,
+        on_subscriptions_listen=parts.watch.listen,
+        on_list_prompts=parts.prompts.list_prompts,
+        on_get_prompt=parts.prompts.get,
+        on_completion=parts.completion.complete,
     )
+    # As an argument it would be warned of: the newer era has another way, which is served as well.
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+    return server

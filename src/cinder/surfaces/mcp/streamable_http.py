@@ -1,11 +1,12 @@
 """MCP over streamable HTTP: the endpoint for /mcp, and who may address it from a browser."""
 
 import ipaddress
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
@@ -19,12 +20,15 @@ from cinder.surfaces.mcp.server import build_server
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
+BuildServer = Callable[[App], Server]
+
+
 @asynccontextmanager
-async def open_http(app: App) -> AsyncIterator[ASGIApp]:
+async def open_http(app: App, build: BuildServer = build_server) -> AsyncIterator[ASGIApp]:
     """Open the endpoint, which serves under whatever path it is routed to, until the exit."""
     server = app.settings.server
     sessions = StreamableHTTPSessionManager(
-        app=build_server(app),
+        app=build(app),
         security_settings=transport_security(server),
         max_request_body_size=server.max_request_bytes,
     )
@@ -43,7 +47,9 @@ class _BoundToCallers:
         caller = caller_of(Request(scope))
         # The SDK compares these; the secret itself it need not know.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.id, scopes=[]))
-        await self._endpoint({**scope, "user": user}, receive, send)
+        # Blanks around a header's value are no part of it, and not every parser drops them.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await self._endpoint({**scope, "headers": headers, "user": user}, receive, send)
 
 
 def transport_security(server: ServerSettings) -> TransportSecuritySettings:

@@ -19,6 +19,7 @@ from cinder.surfaces.mcp.failures import (
     describe_unexpected,
     describe_unknown_tool,
 )
+from cinder.surfaces.mcp.session_log import tell_client
 from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.scrape_arguments import Command
 
@@ -50,7 +51,7 @@ class ToolCalls:
 
     async def call(
         self, context: ServerRequestContext, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer a call; whatever goes wrong is said in the result."""
         tool = self._tools.get(params.name)
         if tool is None:
@@ -59,6 +60,9 @@ class ToolCalls:
         given = params.arguments or {}
         outcome, result = await self._answer(tool, given, context)
         self._count(_command(tool.name, given), outcome)
+        await tell_client(
+            context, "warning" if result.is_error else "info", f"{tool.name}: {outcome}"
+        )
         return result
 
     async def _answer(
