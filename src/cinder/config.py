@@ -90,6 +90,13 @@ class ServerSettings(Section):
     """Characters of text in an MCP answer, unless the request says otherwise."""
     mcp_image_max_edge_pixels: int = Field(1568, ge=64, le=8000)
     """Longest edge of a screenshot in an MCP answer; a larger one is scaled down to it."""
+    mcp_toolsets: CommaSeparated = ()
+    """Groups of tools to offer over MCP, such as `default,extract` or `all`. When absent, the
+    default group is listed, and the others can still be called."""
+    mcp_tools: CommaSeparated = ()
+    """Single tools to offer over MCP, beside those of mcp-toolsets."""
+    mcp_read_only: bool = False
+    """Whether MCP clients can do nothing on a page but read: no clicks, no typing, no scripts."""
     result_max_chars_ceiling: int = Field(1_000_000, ge=100)
     """The most that a request may ask for with maxChars."""
     rate_limit: str = "1200/minute"

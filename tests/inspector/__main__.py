@@ -86,7 +86,10 @@ async def ask(target: list[str], era: str, request: tuple[str, ...]) -> tuple[bo
 
 async def main() -> bool:
     with serve_site() as site, tempfile.TemporaryDirectory() as folder:
-        variables = {"CINDER_EGRESS__ALLOW": site.address}
+        variables = {
+            "CINDER_EGRESS__ALLOW": site.address,
+            "CINDER_SERVER__MCP_TOOLSETS": "all",
+        }
         data = {"CINDER_DATA_DIR": str(Path(folder) / "stdio"), **variables}
         # The inspector hands a server none of its own environment.
         set_variables = [part for name, value in data.items() for part in ("-e", f"{name}={value}")]

@@ -31,6 +31,7 @@ from cinder.surfaces.gate import Gate, Tokens
 from cinder.surfaces.login import login_routes
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
+from cinder.surfaces.mcp.toolsets import check_selection
 from cinder.surfaces.rest_v1 import routes as rest_v1
 from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
@@ -63,7 +64,9 @@ def create_api(
 
     Raises:
         UnsafeSettings: the server would be open to anyone who can reach it.
+        SettingsError: they choose tools that there are not.
     """
+    check_selection(settings.server)
     tokens = Tokens(find_token(settings))
 
     @asynccontextmanager

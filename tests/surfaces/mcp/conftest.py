@@ -9,6 +9,7 @@ import pytest
 from mcp.client import Client
 
 from cinder.app import App
+from cinder.surfaces.mcp.registry import TOOLS
 from cinder.surfaces.mcp.server import build_server
 
 Era = Literal["auto", "legacy"]
@@ -28,7 +29,7 @@ def connect(app: App, era: Era) -> Connect:
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Client]:
-        async with Client(build_server(app), mode=era) as client:
+        async with Client(build_server(app, TOOLS), mode=era) as client:
             yield client
 
     return connected

@@ -1,11 +1,16 @@
+import base64
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from cinder.surfaces.mcp.flat_schema import Schema
 from cinder.surfaces.mcp.registry import TOOLS
+from cinder.surfaces.mcp.tool import Tool
+from cinder.surfaces.mcp.toolsets import TOOLSETS
 
 ALLOWED_KEYS = {
     "type",
@@ -18,15 +23,19 @@ ALLOWED_KEYS = {
 }
 PLAIN_TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 
-# Nine tools may cost 4,000 tokens together. Crawls took 760, batches 135, searches 640 and
-# extraction 320.
+# What the list of all nine tools may cost, and what that of the default ones.
 MAX_TOKENS = 4_000
+MAX_DEFAULT_TOKENS = 2_500
 
 
-def described() -> list[dict[str, Any]]:
+def described(tools: Iterable[Tool[Any]] = TOOLS) -> list[dict[str, Any]]:
     return [
-        tool.describe().model_dump(by_alias=True, mode="json", exclude_none=True) for tool in TOOLS
+        tool.describe().model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools
     ]
+
+
+def tokens(tools: Iterable[Tool[Any]]) -> float:
+    return len(json.dumps(described(tools), separators=(",", ":"), ensure_ascii=False)) / 4
 
 
 def nodes(schema: Schema) -> Iterator[Schema]:
@@ -40,7 +49,7 @@ def nodes(schema: Schema) -> Iterator[Schema]:
 
 SCHEMAS = [
     pytest.param(tool[kind], id=f"{tool['name']}-{kind}")
-    for tool in described()
+    for tool in described([*TOOLS, *(tool.for_reading() for tool in TOOLS)])
     for kind in ("inputSchema", "outputSchema")
 ]
 
@@ -63,14 +72,27 @@ def test_no_banned_word_stands_in_a_schema_as_a_keyword(schema: Schema) -> None:
     assert keywords.isdisjoint([*banned, "exclusiveMinimum", "exclusiveMaximum", "default"])
 
 
-def test_tool_list_stays_within_its_token_budget() -> None:
-    compact = json.dumps(described(), separators=(",", ":"), ensure_ascii=False)
-    assert len(compact) / 4 <= MAX_TOKENS
+def test_tool_lists_stay_within_their_token_budgets() -> None:
+    reading = [tool.for_reading() for tool in TOOLS]
+    by_default = [tool for tool in TOOLS if tool.name in TOOLSETS["default"]]
+    assert tokens(TOOLS) <= MAX_TOKENS
+    assert tokens(reading) <= MAX_TOKENS
+    assert tokens(by_default) <= MAX_DEFAULT_TOKENS
 
 
-def test_every_tool_says_how_it_behaves() -> None:
+def test_default_tools_name_no_tool_that_is_not_listed_with_them() -> None:
+    others = [name for name in TOOLSETS["all"] if name not in TOOLSETS["default"]]
+    for tool in described(tool for tool in TOOLS if tool.name in TOOLSETS["default"]):
+        assert not [name for name in others if re.search(rf"\b{name}\b", tool["description"])]
+
+
+def test_every_tool_says_how_it_behaves_and_has_an_icon() -> None:
     hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
     for tool in described():
+        (icon,) = tool["icons"]
+        kind, _, drawing = icon["src"].partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        assert ElementTree.fromstring(base64.b64decode(drawing)).tag.endswith("svg")
         assert set(tool["annotations"]) == hints
         assert tool["title"]
         assert tool["description"]
@@ -101,7 +123,7 @@ def test_output_schemas_require_no_field_that_may_be_absent() -> None:
         "cinder_scrape": ["url", "content", "statusCode", "loadTime", "verdict", "cached"],
         "cinder_search": ["query", "results", "hasMore", "searchTime"],
         "cinder_search_and_scrape": ["results"],
-        "cinder_crawl": ["crawlId", "url", "status", "pagesFound", "pagesCrawled", "createdAt"],
+        "cinder_crawl": ["crawlId", "url", "status"],
         "cinder_get_crawl_status": [
             *("crawlId", "status", "pagesFound", "pagesCrawled", "progress", "pages", "errorCount"),
         ],

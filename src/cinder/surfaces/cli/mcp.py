@@ -2,8 +2,10 @@
 
 import gc
 
+from cinder.surfaces.cli.tool_choice import ReadOnly, Tools, Toolsets, chosen
 
-def mcp() -> None:
+
+def mcp(toolsets: Toolsets = None, tools: Tools = None, read_only: ReadOnly = None) -> None:
     """Serve MCP over stdio, for a client that starts cinder itself."""
     # Importing makes a great many objects and frees few: without the collector looking through
     # them again and again, start-up takes a fifth less time.
@@ -13,6 +15,7 @@ def mcp() -> None:
     from cinder.surfaces.mcp.stdio import serve_stdio
 
     gc.enable()
-    settings = read_settings()
+    overrides = chosen(toolsets, tools, read_only)
+    settings = read_settings(**({"server": overrides} if overrides else {}))
     set_up_logs(settings.log.level)
     serve_stdio(settings)

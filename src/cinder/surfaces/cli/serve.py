@@ -9,6 +9,7 @@ import typer
 
 from cinder import __version__
 from cinder.errors import CinderError
+from cinder.surfaces.cli.tool_choice import ReadOnly, Tools, Toolsets, chosen
 
 if TYPE_CHECKING:
     from cinder.app import App
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    toolsets: Toolsets = None,
+    tools: Tools = None,
+    read_only: ReadOnly = None,
 ) -> None:
     """Serve REST, MCP and the API documentation over HTTP."""
     import structlog
@@ -29,6 +33,7 @@ def serve(
 
     given = {"host": host, "port": port}
     overrides = {name: value for name, value in given.items() if value is not None}
+    overrides |= chosen(toolsets, tools, read_only)
     settings = read_settings(**({"server": overrides} if overrides else {}))
     set_up_logs(settings.log.level)
     for name in unknown_variables():

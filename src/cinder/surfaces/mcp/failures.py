@@ -1,5 +1,6 @@
 """Failures said to a model: what failed, what to do next, and the way that was taken."""
 
+import difflib
 import json
 from collections.abc import Iterable
 
@@ -61,7 +62,19 @@ def describe_unexpected(tool: str) -> str:
 
 def describe_unknown_tool(name: str, known: Iterable[str]) -> str:
     """Return what is said of a tool that does not exist."""
-    return f"There is no tool {_cut(name, 100)!r}. Call one of: {', '.join(known)}."
+    names = list(known)
+    near = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return f"There is no tool {_cut(name, 100)!r}.{meant} Call one of: {', '.join(names)}."
+
+
+def describe_tool_off(name: str, offered: Iterable[str]) -> str:
+    """Return what is said of a tool that exists, but was not chosen."""
+    return (
+        f"The tool {name} is not offered here: the owner, or the headers X-MCP-Toolsets and "
+        f"X-MCP-Tools of this request, chose {', '.join(offered) or 'none'}. Call one of these, or "
+        f"have the owner start cinder with --tools {name}."
+    )
 
 
 def _describe_problems(problems: tuple[FieldProblem, ...]) -> str:

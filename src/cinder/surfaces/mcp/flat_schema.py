@@ -27,19 +27,26 @@ class Parameter:
     """Of an enum's values, those that can be served; all where none are named."""
     is_required: bool = False
     """Whether it is needed although the model, which serves more than one use, can do without."""
+    item_types: tuple[str, ...] = ()
+    """Of the types of its objects, those that are offered; all where none are named."""
+    left_out: tuple[str, ...] = ()
+    """The fields of its objects that are not offered."""
+    is_open: bool = False
+    """Whether the description alone says what its objects hold, which takes fewer words."""
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:
     """Return the schema of a tool's arguments, of which it shows the named ones only."""
     whole = _flat_schema(model)
-    required = set(whole.get("required", ()))
+    needed = set(whole.get("required", ()))
+    required = [n for n, p in parameters.items() if p.is_required or n in needed]
     return {
         "type": "object",
         "properties": {
             name: _offered(whole["properties"][name], parameter)
             for name, parameter in parameters.items()
         },
-        "required": [n for n, p in parameters.items() if p.is_required or n in required],
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }
 
@@ -51,6 +58,10 @@ def output_schema(model: type[BaseModel]) -> Schema:
 
 def _offered(node: Schema, parameter: Parameter) -> Schema:
     shown = dict(node)
+    if parameter.is_open:
+        shown["items"] = {"type": "object"}
+    if parameter.item_types:
+        shown["items"] = _narrowed(shown["items"], parameter)
     if parameter.choices and "items" in shown:
         shown["items"] = shown["items"] | {"enum": list(parameter.choices)}
     elif parameter.choices:
@@ -58,6 +69,13 @@ def _offered(node: Schema, parameter: Parameter) -> Schema:
     if parameter.description:
         shown["description"] = parameter.description
     return shown
+
+
+def _narrowed(item: Schema, parameter: Parameter) -> Schema:
+    """Return the schema of a list's objects with fewer types and fields."""
+    fields = {n: node for n, node in item["properties"].items() if n not in parameter.left_out}
+    fields["type"] = fields["type"] | {"enum": list(parameter.item_types)}
+    return item | {"properties": fields}
 
 
 class _WithoutUnions(GenerateJsonSchema):

@@ -32,6 +32,8 @@ class Prompt:
     title: str
     description: str
     arguments: Mapping[str, PromptArgument]
+    needs: frozenset[str]
+    """The tools it names; it is offered only where they are."""
     word: Callable[[Mapping[str, str]], str]
 
     def describe(self) -> types.Prompt:
@@ -55,9 +57,9 @@ _HONESTLY = (
 )
 
 _SEARCHES = {
-    "quick": "one cinder_search_and_scrape",
-    "thorough": "several cinder_search calls with different words, reading at least six pages "
-    "from different sites with cinder_scrape",
+    "quick": "one cinder_search, and read the best three results with scrape",
+    "thorough": "several cinder_search calls with different words, and read at least six pages "
+    "from different sites with scrape",
 }
 
 RESEARCH = Prompt(
@@ -70,6 +72,7 @@ RESEARCH = Prompt(
             description="quick or thorough", default="quick", choices=tuple(_SEARCHES)
         ),
     },
+    needs=frozenset({"scrape", "cinder_search"}),
     word=lambda given: (
         f"Research this and answer with citations: {given['topic']}\n\n"
         f"Use {_SEARCHES[given['depth']]}. For long pages give a query, or read one section. After "
@@ -87,9 +90,10 @@ COMPARE = Prompt(
         "urls": PromptArgument(description="The pages, separated by spaces", takes_urls=True),
         "aspects": PromptArgument(description="What to compare", default="what matters most"),
     },
+    needs=frozenset({"scrape"}),
     word=lambda given: (
         f"Compare these pages: {given['urls']}\n\n"
-        f"Read each with cinder_scrape. Compare: {given['aspects']}. Answer with a table, one "
+        f"Read each with scrape. Compare: {given['aspects']}. Answer with a table, one "
         "column a page, and under it the differences that matter, each with the words of the page "
         f"that show it. {_HONESTLY}"
     ),
@@ -103,6 +107,7 @@ WATCH = Prompt(
         "url": PromptArgument(description="The page", takes_urls=True),
         "interest": PromptArgument(description="Which changes matter", default="any change"),
     },
+    needs=frozenset({"scrape"}),
     word=lambda given: (
         f"Tell me what changed on {given['url']}; I care about: {given['interest']}.\n\n"
         'Call scrape with formats ["markdown", "changeTracking"] and forceRescrape true: '
@@ -125,12 +130,13 @@ DATASET = Prompt(
             description="csv, json or markdown", default="csv", choices=("csv", "json", "markdown")
         ),
     },
+    needs=frozenset({"scrape", "cinder_crawl", "cinder_get_crawl_status"}),
     word=lambda given: (
         f"Build a dataset from {given['source']} with these fields: {given['fields']}\n\n"
         "For a site, start cinder_crawl with patterns that fit the pages of records, and look with "
-        "cinder_get_crawl_status until it is over. Then call cinder_extract with up to ten URLs at "
-        "a time and one JSON Schema for the fields, strictGrounding true. Keep a value only if its "
-        "proof is verified or normalized, leave others empty, and give each record its URL. Answer "
+        "cinder_get_crawl_status until it is over. Then call scrape for each page of records with "
+        "these fields as extract, or cinder_extract if you have it. Keep a value only if the page "
+        "says it, leave others empty, and give each record its URL. Answer "
         f"in {given['format']}, then say how many pages gave no record and why. {_HONESTLY}"
     ),
 )

@@ -45,6 +45,15 @@ class Tool(Generic[A]):
     fail: Callable[[str], types.CallToolResult] = text_failure
     brings_page_text: bool = True
     """Whether an answer holds what pages say, and is therefore marked as untrusted."""
+    icon: types.Icon | None = None
+    meta: Mapping[str, Any] | None = None  # Any: whatever hosts look for
+    """Hints for hosts that know them."""
+    reading_variant: "Tool[A] | None" = None
+    """The same tool where nothing may be done on a page but read; None where it is that already."""
+
+    def for_reading(self) -> "Tool[A]":
+        """Return the tool as it is offered where pages may only be read."""
+        return self.reading_variant or self
 
     def describe(self) -> types.Tool:
         """Return the tool as `tools/list` shows it."""
@@ -55,6 +64,8 @@ class Tool(Generic[A]):
             input_schema=input_schema(self.arguments, self.parameters),
             output_schema=output_schema(self.output),
             annotations=self.annotations,
+            icons=[self.icon] if self.icon else None,
+            meta=dict(self.meta) if self.meta else None,
         )
 
     async def call(

@@ -1,12 +1,13 @@
 """Tool calls: listing the tools and answering calls, every failure as a result."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import mcp_types as types
 import structlog
 from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 
 from cinder.app import App
 from cinder.errors import CinderError, ScrapeTimeout
@@ -16,11 +17,13 @@ from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.deadline import CALL_SECONDS
 from cinder.surfaces.mcp.failures import (
     describe_failure,
+    describe_tool_off,
     describe_unexpected,
     describe_unknown_tool,
 )
 from cinder.surfaces.mcp.session_log import tell_client
 from cinder.surfaces.mcp.tool import Tool
+from cinder.surfaces.mcp.toolsets import Offer, Selection, UnknownName, offer
 from cinder.surfaces.scrape_arguments import Command
 
 log = structlog.get_logger()
@@ -29,41 +32,79 @@ _BATCH_COMMANDS = frozenset(Command) - {Command.START}
 
 
 class ToolCalls:
-    """Answers `tools/list` and `tools/call`."""
+    """Answers `tools/list` and `tools/call`; without a selection, all tools are listed."""
 
-    def __init__(self, app: App, tools: Sequence[Tool[Any]]) -> None:  # Any: see the registry
+    def __init__(
+        self,
+        app: App,
+        tools: Sequence[Tool[Any]],  # Any: see the registry
+        selection: Selection | None = None,
+    ) -> None:
         self._app = app
-        self._tools = {tool.name: tool for tool in tools}
-        self._described = {tool.name: tool.describe() for tool in tools}
+        self._tools = tools
+        self._own = selection or Selection()
+        everything = {tool.name: tool for tool in tools}
+        self._offer = offer(tools, selection) if selection else Offer(everything, everything)
+        # By the tool itself, whose variants share a name.
+        variants = (each for tool in tools for each in (tool, tool.for_reading()))
+        self._described = {id(each): each.describe() for each in variants}
+
+    @property
+    def listed(self) -> frozenset[str]:
+        """The names of the tools that are listed where a request asks for nothing else."""
+        return frozenset(self._offer.listed)
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:  # Any: a JSON Schema
         """Return a tool's input schema; None where there is no such tool."""
-        tool = self._described.get(name)
-        return tool.input_schema if tool else None
+        tool = self._offer.callable.get(name)
+        return self._described[id(tool)].input_schema if tool else None
 
     async def list_tools(
         self, context: ServerRequestContext, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """List every tool that the caller may use, on one page."""
+        """List every tool that the caller may use, on one page.
+
+        Raises:
+            MCPError: its headers ask for what there is not.
+        """
         caller = caller_in(context)
-        names = [name for name, tool in self._tools.items() if caller.may(tool.scope)]
-        return types.ListToolsResult(tools=[self._described[name] for name in names])
+        try:
+            listed = self._offer_to(context).listed
+        except UnknownName as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        shown = [tool for tool in listed.values() if caller.may(tool.scope)]
+        return types.ListToolsResult(tools=[self._described[id(tool)] for tool in shown])
 
     async def call(
         self, context: ServerRequestContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer a call; whatever goes wrong is said in the result."""
-        tool = self._tools.get(params.name)
+        try:
+            offered = self._offer_to(context).callable
+        except UnknownName as error:
+            self._count("unknown", "VALIDATION_ERROR")
+            return text_failure(f"VALIDATION_ERROR: {error}")
+        tool = offered.get(params.name)
         if tool is None:
             self._count("unknown", "VALIDATION_ERROR")
-            return text_failure(describe_unknown_tool(params.name, self._tools))
+            return text_failure(self._describe_missing(params.name, offered))
         given = params.arguments or {}
         outcome, result = await self._answer(tool, given, context)
         self._count(_command(tool.name, given), outcome)
-        await tell_client(
-            context, "warning" if result.is_error else "info", f"{tool.name}: {outcome}"
-        )
+        level: types.LoggingLevel = "warning" if result.is_error else "info"
+        await tell_client(context, level, f"{tool.name}: {outcome}")
         return result
+
+    def _offer_to(self, context: ServerRequestContext) -> Offer:
+        """Return what is offered to a request, which over HTTP may ask for less."""
+        if context.request is None:
+            return self._offer
+        asked = Selection.from_headers(context.request.headers)
+        return self._offer if asked == Selection() else offer(self._tools, self._own, asked)
+
+    def _describe_missing(self, name: str, offered: Iterable[str]) -> str:
+        is_off = any(tool.name == name for tool in self._tools)
+        return describe_tool_off(name, offered) if is_off else describe_unknown_tool(name, offered)
 
     async def _answer(
         self, tool: Tool[Any], given: Mapping[str, Any], context: ServerRequestContext

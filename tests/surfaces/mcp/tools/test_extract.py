@@ -7,6 +7,7 @@ import mcp_types as types
 import pytest
 
 from cinder.app import App
+from cinder.surfaces.mcp.registry import TOOLS
 from cinder.surfaces.mcp.server import build_server
 from tests.services.extraction.wares import ALL, PROMPT, SCHEMA, urls_of
 from tests.site import Site
@@ -70,4 +71,4 @@ async def test_data_that_is_no_object_is_asked_for_in_one(call: Call, site: Site
 
 
 def test_the_server_tells_of_it(app: App) -> None:
-    assert "cinder_extract" in (build_server(app).instructions or "")
+    assert "cinder_extract" in (build_server(app, TOOLS).instructions or "")

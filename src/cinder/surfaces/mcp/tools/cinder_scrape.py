@@ -1,16 +1,18 @@
 """The tool `cinder_scrape`: one page with its metadata, few options, HTTP errors shown as pages."""
 
 import json
+from typing import Any
 
 import mcp_types as types
 
 from cinder.app import App
 from cinder.model.caller import Caller, Scope
-from cinder.model.document import Json, VerdictKind
+from cinder.model.document import Json
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import PAGE
 from cinder.surfaces.mcp.outline_lines import OUTLINE_CHARS, outline_note, tell_outline_lines
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.page_header import page_header, warning_line
@@ -20,29 +22,17 @@ from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
 
 
-class PageMetadataOutput(Output):
-    """What a page says about itself."""
-
-    description: str | None = None
-    keywords: list[str] | None = None
-    images: list[str] | None = None
-    author: str | None = None
-    publish_date: str | None = None
-    word_count: int | None = None
-    token_count: int | None = None
-
-
 class PageOutput(Output):
     """A page."""
 
     url: str
     title: str | None = None
     content: str
-    metadata: PageMetadataOutput | None = None
+    metadata: dict[str, Any] | None = None
     status_code: int
     final_url: str | None = None
     load_time: int
-    verdict: VerdictKind
+    verdict: str
     evidence: str | None = None
     cached: bool
     saved_uri: str | None = None
@@ -80,7 +70,7 @@ CINDER_SCRAPE = Tool(
     description=(
         "Read one known page, or a section or the passages on a query: content and metadata "
         "(author, date, images …). A page with an HTTP error is returned, with its statusCode. "
-        "Best default for reading; scrape is for files, more formats, going on after a cut."
+        "Best for plain reading; scrape is for files, more formats, going on after a cut."
     ),
     arguments=PageArguments,
     parameters={
@@ -100,4 +90,5 @@ CINDER_SCRAPE = Tool(
     scope=Scope.SCRAPE,
     run=run,
     checks=PAGE_CHECKS,
+    icon=PAGE,
 )

@@ -1,7 +1,7 @@
 """The tools `cinder_crawl` and `cinder_get_crawl_status`: a site, explored in the background."""
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import mcp_types as types
 from pydantic import Field
@@ -18,6 +18,7 @@ from cinder.surfaces.crawl_arguments import CrawlArguments, check_patterns
 from cinder.surfaces.job_answer import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, JobAnswers, Part
 from cinder.surfaces.mcp.content import json_result
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import TREE
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Report, Tool
@@ -26,8 +27,6 @@ MAX_WAIT_SECONDS = 50
 SHOWN_ERRORS = 10
 
 _LOOK_SECONDS = 1.0
-
-CrawlStatus = Literal["queued", "running", "completed", "failed", "cancelled"]
 
 
 class CrawlStatusArguments(Arguments):
@@ -44,10 +43,10 @@ class CrawlOutput(Output):
 
     crawl_id: str
     url: str
-    status: CrawlStatus
-    pages_found: int
-    pages_crawled: int
-    created_at: str
+    status: str
+    pages_found: int | None = None
+    pages_crawled: int | None = None
+    created_at: str | None = None
 
 
 class CrawledPageOutput(Output):
@@ -58,27 +57,20 @@ class CrawledPageOutput(Output):
     status_code: int | None = None
     content_length: int | None = None
     verdict: str | None = None
-    saved_uris: dict[str, str] | None = None
-
-
-class FailedPageOutput(Output):
-    """A page that a crawl could not get."""
-
-    url: str
-    error: str
+    saved_uris: dict[str, Any] | None = None
 
 
 class CrawlStatusOutput(Output):
     """How far a crawl is, and some of its pages."""
 
     crawl_id: str
-    status: CrawlStatus
+    status: str
     pages_found: int
     pages_crawled: int
     progress: float
     pages: list[CrawledPageOutput]
     error_count: int
-    errors: list[FailedPageOutput] | None = None
+    errors: list[dict[str, Any]] | None = None
     next_offset: int | None = None
     completed_at: str | None = None
     error: str | None = None
@@ -136,8 +128,8 @@ CRAWL = Tool(
     title="Crawl a site",
     description=(
         "Start exploring a site in the background: links and sitemaps, robots.txt obeyed, every "
-        "page saved. Returns a crawlId at once; cinder_get_crawl_status has the pages. For one "
-        "page use cinder_scrape, for known URLs scrape with urls."
+        "page saved. Best for many pages of one site; for known URLs use scrape. Returns a crawlId "
+        "at once; cinder_get_crawl_status has the pages."
     ),
     arguments=CrawlArguments,
     parameters={
@@ -156,6 +148,7 @@ CRAWL = Tool(
     ),
     scope=Scope.CRAWL,
     run=start,
+    icon=TREE,
     brings_page_text=False,
     checks=(check_patterns,),
 )
@@ -165,7 +158,7 @@ CRAWL_STATUS = Tool(
     title="Look at a crawl",
     description=(
         "Progress and pages of a crawl, in the order fetched, even while it runs. Read a page by "
-        "its savedUris (resources/read) or cinder_scrape its url."
+        "its savedUris (resources/read) or scrape its url."
     ),
     arguments=CrawlStatusArguments,
     parameters={
@@ -180,5 +173,6 @@ CRAWL_STATUS = Tool(
     ),
     scope=Scope.READ,
     run=status,
+    icon=TREE,
     wait=wait,
 )

@@ -13,6 +13,7 @@ from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
 from cinder.surfaces.mcp.content import json_result
 from cinder.surfaces.mcp.deadline import bound_extract
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import TABLE
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Tool
@@ -64,4 +65,5 @@ EXTRACT = Tool(
     scope=Scope.SCRAPE,
     run=run,
     checks=EXTRACT_CHECKS,
+    icon=TABLE,
 )

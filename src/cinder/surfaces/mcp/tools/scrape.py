@@ -1,6 +1,7 @@
 """The tool `scrape`: one URL with every option of POST /api/v2/scrape, or a batch of them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import mcp_types as types
@@ -8,12 +9,12 @@ import mcp_types as types
 from cinder.app import App
 from cinder.errors import FieldProblem
 from cinder.model.caller import Caller, Scope
-from cinder.model.document import Source, VerdictKind
-from cinder.model.request import Format
+from cinder.model.request import ActionType, Format
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.batch_result import batch_result, is_about_batch
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import PAGE
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
@@ -25,34 +26,6 @@ class ScrapeToolArguments(ScrapeArguments):
     """The arguments of a scrape, and `format` for asking for a single one."""
 
     format: Literal["markdown", "links", "screenshot", "fullscreenshot"] | None = None
-
-
-class TextMetadata(Output):
-    """How much of a page's text there is, and how to get the rest."""
-
-    title: str | None = None
-    status_code: int | None = None
-    final_url: str | None = None
-    raw_length: int | None = None
-    cleaned_length: int | None = None
-    word_count: int | None = None
-    token_count: int | None = None
-    was_truncated: bool | None = None
-    next_start_index: int | None = None
-    continuation: str | None = None
-    outline: list[str] | None = None
-
-
-class ActionOutput(Output):
-    """What a browser action did."""
-
-    type: str
-    message: str
-    elapsed_ms: int
-    name: str | None = None
-    markdown: str | None = None
-    html: str | None = None
-    result: str | None = None
 
 
 class ScrapeOutput(Output):
@@ -69,16 +42,16 @@ class ScrapeOutput(Output):
     change_tracking: dict[str, Any] | None = None
     extracted: dict[str, Any] | None = None
     summary: str | None = None
-    actions: list[ActionOutput] | None = None
+    actions: list[dict[str, Any]] | None = None
     size: int | None = None
     message: str | None = None
-    source: Source | None = None
+    source: str | None = None
     cached: bool | None = None
     cache_age: int | None = None
     timestamp: str | None = None
     saved_uris: dict[str, str] | None = None
-    metadata: TextMetadata | None = None
-    verdict: VerdictKind | None = None
+    metadata: dict[str, Any] | None = None
+    verdict: str | None = None
     evidence: str | None = None
     warning: str | None = None
     job_id: str | None = None
@@ -106,7 +79,7 @@ PARAMETERS = {
     "includeTags": Parameter(description="CSS selectors"),
     "excludeTags": Parameter(description="CSS selectors"),
     "cleanScrape": Parameter(description="false: unconverted. Default true"),
-    "parsers": Parameter(description="pdf: parse it to markdown"),
+    "parsers": Parameter(description="[{type: pdf, maxPages}]: as markdown", is_open=True),
     "mode": Parameter(description="dynamic: in a browser. Default smart"),
     "waitFor": Parameter(description="ms in the browser"),
     "actions": Parameter(description="In order; selector is for click, write, scrape"),
@@ -136,6 +109,16 @@ def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
         )
 
 
+def check_only_reading(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the actions that would do more on a page than read it."""
+    actions = given.get("actions")
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        kind = action.get("type") if isinstance(action, Mapping) else None
+        if kind in list(ActionType) and kind not in _READING_ACTIONS:
+            message = f"Read-only here: only {', '.join(_READING_ACTIONS)} are done"
+            yield FieldProblem(f"actions[{index}].type", message)
+
+
 async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a URL, or do what is asked of a batch."""
     wanted = Format(arguments.format or Format.MARKDOWN)
@@ -151,25 +134,57 @@ async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types
     return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
 
 
-SCRAPE = Tool(
+_READING_ACTIONS = (
+    *(ActionType.WAIT, ActionType.SCROLL, ActionType.SCREENSHOT, ActionType.SCRAPE),
+)
+
+_READING_PARAMETERS = PARAMETERS | {
+    "actions": Parameter(
+        description="In order; selector is for scrape",
+        item_types=_READING_ACTIONS,
+        left_out=("text", "key", "script"),
+    )
+}
+
+_READING = Tool(
     name="scrape",
     title="Scrape a URL",
     description=(
-        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
-        "if need be; an image, PDF or other file as it is. Best for full control. Returns content, "
+        "Read one known URL: a page as clean markdown or a screenshot; an image, PDF or other file "
+        "as it is. Best for a page you know; to find one use cinder_search. Returns content, "
         "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
-        "long page is cut: go on with startIndex, section or query. Simpler: cinder_scrape. urls "
-        "start a batch, robots.txt obeyed: ask for its status by jobId."
+        "long page is cut: go on with startIndex, section or query. urls start a batch, robots.txt "
+        "obeyed: ask for its status by jobId."
     ),
     arguments=ScrapeToolArguments,
-    parameters=PARAMETERS,
+    parameters=_READING_PARAMETERS,
     output=ScrapeOutput,
-    # Its browser actions may click and type, where the owner is logged in, too.
     annotations=types.ToolAnnotations(
-        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
     ),
     # Starting a batch, or fetching a page, needs more.
     scope=Scope.READ,
     run=run,
+    checks=(*SCRAPE_CHECKS, check_format, check_only_reading),
+    icon=PAGE,
+    # Only an explicit maxChars makes an answer longer than hosts take by themselves.
+    meta={"anthropic/maxResultSizeChars": 500_000},
+)
+
+SCRAPE = replace(
+    _READING,
+    description=(
+        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
+        "if need be; an image, PDF or other file as it is. Best for a page you know; to find one "
+        "use cinder_search. Returns content, savedUris (for resources/read) and a verdict on what "
+        "was really got, e.g. http_error. A long page is cut: go on with startIndex, section or "
+        "query. urls start a batch, robots.txt obeyed: ask for its status by jobId."
+    ),
+    parameters=PARAMETERS,
+    # Its browser actions may click and type, where the owner is logged in, too.
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+    ),
     checks=(*SCRAPE_CHECKS, check_format),
+    reading_variant=_READING,
 )

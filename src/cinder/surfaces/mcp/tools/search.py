@@ -10,6 +10,7 @@ from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.surfaces.mcp.content import body_annotations, json_result
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import LENS
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Tool
@@ -20,12 +21,12 @@ from cinder.surfaces.search_arguments import SearchAndScrapeArguments, SearchArg
 class ResultOutput(Output):
     """A page that was found."""
 
-    id: str
+    id: str | None = None
     title: str
     url: str
-    domain: str
+    domain: str | None = None
     summary: str
-    relevance: float
+    relevance: float | None = None
     published_date: str | None = None
 
 
@@ -101,7 +102,7 @@ SEARCH = Tool(
     title="Search",
     description=(
         "Find pages on the web and among all that cinder has saved. Best for discovery; read a "
-        "result with cinder_scrape. More results: the same arguments with offset=nextOffset."
+        "result with scrape. More results: the same arguments with offset=nextOffset."
     ),
     arguments=SearchArguments,
     parameters={
@@ -118,6 +119,7 @@ SEARCH = Tool(
     annotations=_READS_THE_WEB,
     scope=Scope.SCRAPE,
     run=search,
+    icon=LENS,
 )
 
 SEARCH_AND_SCRAPE = Tool(
@@ -138,4 +140,5 @@ SEARCH_AND_SCRAPE = Tool(
     annotations=_READS_THE_WEB,
     scope=Scope.SCRAPE,
     run=search_and_scrape,
+    icon=LENS,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from cinder.services.fitting import fit_items, fit_lists
 from cinder.surfaces.arguments import Arguments
 from cinder.surfaces.mcp.content import json_result
 from cinder.surfaces.mcp.flat_schema import Parameter
+from cinder.surfaces.mcp.icons import TEXT
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Tool
 
@@ -50,24 +51,17 @@ class StatusOutput(BaseModel):
     error: str | None = None
 
 
-class HeadingOutput(BaseModel):
-    """A heading."""
-
-    level: int
-    text: str
-
-
 class HtmlOutput(StatusOutput):
     """What an HTML string holds."""
 
     title: str | None = None
-    headings: list[HeadingOutput] | None = None
+    headings: list[dict[str, Any]] | None = None
     paragraph_count: int | None = None
     link_count: int | None = None
     image_count: int | None = None
     word_count: int | None = None
     content_hash: str | None = None
-    meta: dict[str, str] | None = None
+    meta: dict[str, Any] | None = None
     links: list[str] | None = None
     images: list[str] | None = None
     warning: str | None = None
@@ -128,6 +122,7 @@ EXTRACT_CONTENT = Tool(
     annotations=_PURE,
     scope=Scope.SCRAPE,
     run=extract_content,
+    icon=TEXT,
     fail=fail,
 )
 
@@ -144,6 +139,7 @@ TEXT_SIMILARITY = Tool(
     annotations=_PURE,
     scope=Scope.SCRAPE,
     run=text_similarity,
+    icon=TEXT,
     fail=fail,
     brings_page_text=False,
 )
