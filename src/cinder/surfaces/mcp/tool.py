@@ -9,9 +9,10 @@ from pydantic import BaseModel
 
 from cinder.app import App
 from cinder.model.caller import THE_OWNER, Caller, Scope
-from cinder.surfaces.arguments import Arguments, CrossCheck, parse_json_strings, read_arguments
+from cinder.surfaces.arguments import Arguments, CrossCheck, read_arguments
 from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
+from cinder.surfaces.mcp.lenient import read_leniently
 from cinder.surfaces.mcp.untrusted import mark_untrusted
 
 A = TypeVar("A", bound=Arguments)
@@ -80,8 +81,8 @@ class Tool(Generic[A]):
         Raises:
             CinderError: the arguments are wrong, or what they ask for could not be done.
         """
-        unpacked = parse_json_strings(self.arguments, given)
-        arguments = read_arguments(self.arguments, unpacked, *self.checks)
+        meant = read_leniently(self.arguments, given)
+        arguments = read_arguments(self.arguments, meant, *self.checks)
         if self.wait is not None:
             await self.wait(app, arguments, caller, report)
         result = await self.run(app, arguments, caller)
