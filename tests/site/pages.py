@@ -57,6 +57,18 @@ PNG = bytes.fromhex(
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
 
 
+def vast_page() -> str:
+    """Return five megabytes of headings, links, images, tables, and words that JSON must escape."""
+    words = 'Ash "keeps" a C:\\fire. ' * 60
+    parts = "".join(
+        f"<h2>Part {n}</h2><p>By Ada Stoker: <a href='/part?n={n}'>more</a> <img src='/{n}.png' "
+        f"alt='An ember'> {words}</p><table><tr><th>Wood {n}</th><td>{n} hours</td></tr></table>"
+        for n in range(3_200)
+    )
+    meta = "".join(f"<meta name='m{n}' content='{words[:200]}'>" for n in range(200))
+    return f"<title>Vast {words}</title>{meta}<main><h1>Vast</h1>{parts}</main>"
+
+
 class Pages:
     """The site's routes and the memory of who asked for what."""
 
@@ -150,6 +162,10 @@ class Pages:
     async def long(self, request: Request) -> Response:
         words = " ".join(f"word{n}" for n in range(30_000))
         return HTMLResponse(f"<title>Long</title><main><p>{words}</p></main>")
+
+    async def vast(self, request: Request) -> Response:
+        """Be five megabytes of everything that fills an answer."""
+        return HTMLResponse(vast_page())
 
     async def echo(self, request: Request) -> Response:
         return JSONResponse(dict(request.headers))

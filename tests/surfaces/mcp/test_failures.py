@@ -1,7 +1,12 @@
 import json
+from collections.abc import Iterator
 
+import pytest
+
+from cinder import errors
 from cinder.errors import (
     Attempt,
+    CinderError,
     Diagnostics,
     EgressBlocked,
     FieldProblem,
@@ -63,3 +68,40 @@ def test_failures_stay_short_whatever_they_quote() -> None:
     assert len(describe_failure(error)) <= MAX_CHARS
     assert len(describe_unknown_tool("x" * 5_000, ["scrape"])) <= MAX_CHARS
     assert len(describe_unexpected("scrape")) <= MAX_CHARS
+
+
+def kinds() -> Iterator[type[CinderError]]:
+    """Every class of the error tree, in the order it stands there."""
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, CinderError):
+            yield kind
+
+
+@pytest.mark.parametrize("kind", list(kinds()), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("message", [None, "m" * 5_000])
+def test_every_failure_has_its_code_and_teaches_within_its_limit(
+    kind: type[CinderError], message: str | None
+) -> None:
+    attempts = tuple(Attempt(f"strategy-{n}", 1, "e" * 5_000) for n in range(9))
+    error = kind(message) if message else kind()
+    error.diagnostics = Diagnostics(attempts)
+    text = describe_failure(error)
+    what, *rest = text.split("\n")
+    assert what.startswith(f"{kind.code}: ")
+    assert len(text) < MAX_CHARS + 1
+    assert rest
+    if message is None:
+        advice = (
+            "try",
+            "check",
+            "use",
+            "send",
+            "see",
+            "give",
+            "start",
+            "leave",
+            "read",
+            "call again",
+        )
+        said = text.partition("Diagnostics")[0].lower()
+        assert any(word in said for word in advice), said

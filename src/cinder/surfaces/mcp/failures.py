@@ -33,6 +33,17 @@ _NEXT_STEP = {
     ErrorCode.BATCH_NOT_FOUND: "Give the jobId that scrape returned for urls, or start a batch.",
     ErrorCode.BATCH_EXPIRED: "Start the batch anew: scrape with urls.",
     ErrorCode.SEARCH_FAILED: "Try again later; `cinder doctor` tries each provider.",
+    ErrorCode.EGRESS_BLOCKED: (
+        "Use a public address; the owner can open others with CINDER_EGRESS__ALLOW."
+    ),
+    ErrorCode.ACTION_FAILED: (
+        "Check the selector in the page's html, or put a wait before the action."
+    ),
+    ErrorCode.PROFILE_LOCKED: "Leave profile out, or have the owner close that browser.",
+    ErrorCode.BROWSER_UNAVAILABLE: "Try mode static, without actions and screenshots.",
+    ErrorCode.EXTRACTION_FAILED: "Read the pages with scrape first, to see what they are.",
+    ErrorCode.UNSUPPORTED: "Call again without it.",
+    ErrorCode.VALIDATION_ERROR: "Correct the arguments and call again.",
     ErrorCode.CACHE_ERROR: (
         "Try again; scrape with forceRescrape and resultHandling returnOnly needs no database."
     ),

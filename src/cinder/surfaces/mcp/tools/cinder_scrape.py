@@ -8,6 +8,7 @@ import mcp_types as types
 from cinder.app import App
 from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
+from cinder.model.saved import format_timestamp
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
@@ -46,6 +47,11 @@ async def run(app: App, arguments: PageArguments, caller: Caller) -> types.CallT
     outcome = await app.scrape.scrape(request)
     room = PageRoom(body_chars(app.settings.server), OUTLINE_CHARS, tell_outline_lines)
     data = await answer_page(outcome, arguments, room)
+    # What the header says in the text, for those who see nothing but this.
+    data |= {
+        "source": outcome.document.source,
+        "timestamp": format_timestamp(outcome.document.scraped_at),
+    }
     return types.CallToolResult(content=[_text(outcome, data)], structured_content=data)
 
 

@@ -79,12 +79,15 @@ async def extract_content(
     """Answer with the facts about an HTML string."""
     facts = asdict(await app.text_tools.inspect(arguments.html, arguments.base_url))
     data: dict[str, Json] = {"status": "ok"} | facts
-    # The lists and the meta tags share the room.
-    share = body_chars(app.settings.server) // (len(_LISTS) + 1)
+    # The title, the lists and the meta tags share the room.
+    share = body_chars(app.settings.server) // (len(_LISTS) + 2)
+    is_title_cut = len(facts["title"] or "") > share // 2
+    data["title"] = (facts["title"] or "")[: share // 2]
     data |= {name: list(facts[name]) for name in _LISTS}
     data["meta"] = dict(fit_items(list(facts["meta"].items()), share))
-    if cut := fit_lists(data, _LISTS, share):
-        data["warning"] = f"{cut} Give a smaller part of the HTML to see the rest."
+    cuts = [fit_lists(data, _LISTS, share), "The title is cut." if is_title_cut else None]
+    if told := " ".join(cut for cut in cuts if cut):
+        data["warning"] = f"{told} Give a smaller part of the HTML to see the rest."
     return json_result(data)
 
 
