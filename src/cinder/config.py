@@ -90,6 +90,9 @@ class ServerSettings(Section):
     """Characters of text in an MCP answer, unless the request says otherwise."""
     mcp_image_max_edge_pixels: int = Field(1568, ge=64, le=8000)
     """Longest edge of a screenshot in an MCP answer; a larger one is scaled down to it."""
+    mcp_call_seconds: int = Field(50, ge=1, le=50)
+    """How long a page may take within an MCP call, as clients give up after about 60 seconds. What
+    takes longer goes on in the background, where it may."""
     mcp_toolsets: CommaSeparated = ()
     """Groups of tools to offer over MCP, such as `default,extract` or `all`. When absent, the
     default group is listed, and the others can still be called."""

@@ -1,7 +1,11 @@
+import asyncio
+
 import pytest
 
 from cinder.model.request import ScrapeRequest
 from cinder.surfaces.mcp.deadline import CALL_SECONDS, SCRAPE_TIMEOUT_MS, bound_timeout
+from tests.site import Site
+from tests.surfaces.mcp.conftest import Connect
 
 
 @pytest.mark.parametrize(
@@ -14,3 +18,25 @@ def test_longer_timeouts_than_clients_wait_are_shortened(asked: int, given: int)
 
 def test_a_call_ends_before_clients_give_up() -> None:
     assert SCRAPE_TIMEOUT_MS / 1000 < CALL_SECONDS < 55
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_who_waits_for_a_page_is_told_the_time(connect: Connect, site: Site) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+    is_told = asyncio.Event()
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+        is_told.set()
+
+    async with connect() as client, asyncio.TaskGroup() as tasks:
+        slow = {"url": site.url("/silent")}
+        calling = tasks.create_task(client.call_tool("scrape", slow, progress_callback=note))
+        async with asyncio.timeout(60):
+            await is_told.wait()
+        site.release()
+        result = await calling
+    assert not result.is_error
+    progress, total, message = told[0]
+    assert 0 < progress < CALL_SECONDS == total
+    assert (message or "").startswith("At it for")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import mcp_types as types
@@ -14,7 +15,7 @@ from cinder.errors import CinderError, ScrapeTimeout
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.content import text_failure
-from cinder.surfaces.mcp.deadline import CALL_SECONDS
+from cinder.surfaces.mcp.deadline import CALL_SECONDS, telling_time
 from cinder.surfaces.mcp.failures import (
     describe_failure,
     describe_tool_off,
@@ -112,8 +113,10 @@ class ToolCalls:
         try:
             caller = caller_in(context)
             require_scope(caller, tool.scope)
-            async with asyncio.timeout(CALL_SECONDS):
-                report = context.session.report_progress
+            report = context.session.report_progress
+            # Who waits for a job tells how far that is, and nothing else.
+            telling = telling_time(report) if tool.wait is None else nullcontext()
+            async with asyncio.timeout(CALL_SECONDS), telling:
                 return "ok", await tool.call(self._app, given, caller, report)
         except TimeoutError:
             late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")

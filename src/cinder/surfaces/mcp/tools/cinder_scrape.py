@@ -11,7 +11,6 @@ from cinder.model.document import Json
 from cinder.model.saved import format_timestamp
 from cinder.services.scrape import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
-from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.icons import PAGE
 from cinder.surfaces.mcp.outline_lines import OUTLINE_CHARS, outline_note, tell_outline_lines
@@ -43,7 +42,8 @@ class PageOutput(Output):
 
 async def run(app: App, arguments: PageArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a page."""
-    request = arguments.to_request(caller=caller.id, timeout_ms=SCRAPE_TIMEOUT_MS)
+    limit_ms = app.settings.server.mcp_call_seconds * 1000
+    request = arguments.to_request(caller=caller.id, timeout_ms=limit_ms)
     outcome = await app.scrape.scrape(request)
     room = PageRoom(body_chars(app.settings.server), OUTLINE_CHARS, tell_outline_lines)
     data = await answer_page(outcome, arguments, room)

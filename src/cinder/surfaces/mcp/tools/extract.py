@@ -33,7 +33,8 @@ class ExtractOutput(Output):
 
 async def run(app: App, arguments: ExtractArguments, caller: Caller) -> types.CallToolResult:
     """Extract."""
-    request = bound_extract(arguments.to_request(caller=caller.id))
+    limit_ms = app.settings.server.mcp_call_seconds * 1000
+    request = bound_extract(arguments.to_request(caller=caller.id), limit_ms)
     answer = await app.extract.extract(request)
     if not isinstance(answer.extracted.data, Mapping):
         # Structured content can be described as one kind of thing only.

@@ -7,11 +7,16 @@ from typing import Any, Literal
 import mcp_types as types
 
 from cinder.app import App
-from cinder.errors import FieldProblem
+from cinder.errors import FieldProblem, ScrapeTimeout
 from cinder.model.caller import Caller, Scope
 from cinder.model.request import ActionType, Format
 from cinder.surfaces.caller import require_scope
-from cinder.surfaces.mcp.batch_result import batch_result, is_about_batch
+from cinder.surfaces.mcp.batch_result import (
+    batch_result,
+    go_on_in_background,
+    is_about_batch,
+    may_go_on,
+)
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.icons import PAGE
@@ -125,10 +130,16 @@ async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types
     if is_about_batch(arguments):
         return await batch_result(app, arguments, wanted, caller)
     owner = require_scope(caller, Scope.SCRAPE)
-    request = bound_timeout(arguments.to_request(caller=owner, default_formats=(wanted,)))
     server = app.settings.server
+    whole = arguments.to_request(caller=owner, default_formats=(wanted,))
+    request = bound_timeout(whole, server.mcp_call_seconds * 1000)
     window = shared_window(arguments, request.formats, server)
-    outcome = await app.scrape.scrape(request)
+    try:
+        outcome = await app.scrape.scrape(request)
+    except ScrapeTimeout as late:
+        if request.timeout_ms < whole.timeout_ms and may_go_on(whole, caller):
+            return await go_on_in_background(app, whole, late)
+        raise
     if arguments.max_chars is None:
         window = leave_room_for_outline(window, outcome.document)
     return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
