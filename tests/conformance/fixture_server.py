@@ -6,6 +6,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from cinder.app import App
 from cinder.surfaces.mcp.registry import TOOLS
 from cinder.surfaces.mcp.server import Parts, assemble
+from cinder.surfaces.mcp.tasks import Tasks
 from tests.conformance.fixture_resources import (
     FixtureCompletion,
     FixturePrompts,
@@ -24,6 +25,7 @@ def build_with_fixtures(app: App) -> Server:
         prompts=prompts,
         completion=FixtureCompletion(app, prompts),
         watch=watch,
+        tasks=Tasks(app, tools),
     )
     server = assemble(parts)
     # Cinder keeps no state in its clients; the suite's fixtures do.

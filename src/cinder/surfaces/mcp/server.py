@@ -16,6 +16,7 @@ from cinder.surfaces.mcp.prompts import PROMPTS, Prompts
 from cinder.surfaces.mcp.registry import TOOLS
 from cinder.surfaces.mcp.resources import Resources
 from cinder.surfaces.mcp.session_log import set_level
+from cinder.surfaces.mcp.tasks import EXTENSION, TaskParams, Tasks
 from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.mcp.tool_calls import ToolCalls
 from cinder.surfaces.mcp.toolsets import Selection
@@ -60,6 +61,7 @@ class Parts:
     prompts: Prompts
     completion: Completion
     watch: Watch
+    tasks: Tasks
 
 
 def make_parts(app: App, tools: Sequence[Tool[Any]] | None = None) -> Parts:
@@ -74,6 +76,7 @@ def make_parts(app: App, tools: Sequence[Tool[Any]] | None = None) -> Parts:
         prompts=prompts,
         completion=Completion(app, prompts),
         watch=Watch(app),
+        tasks=Tasks(app, calls),
     )
 
 
@@ -101,7 +104,6 @@ def assemble(parts: Parts) -> Server:
         # Without it, every call over HTTP would make the whole tool list first.
         get_tool_input_schema=parts.tools.input_schema,
         on_list_tools=parts.tools.list_tools,
-        on_call_tool=parts.tools.call,
         on_list_resources=parts.resources.list_saved,
         on_list_resource_templates=parts.resources.list_templates,
         on_read_resource=parts.resources.read,
@@ -114,7 +116,17 @@ def assemble(parts: Parts) -> Server:
     )
     # As an argument it would be warned of: the newer era has another way, which is served as well.
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+    _add_tasks(server, parts.tasks)
     return server
+
+
+def _add_tasks(server: Server, tasks: Tasks) -> None:
+    """Serve the extension, of which the SDK knows nothing, and calls, which may return a task."""
+    server.extensions[EXTENSION] = {}
+    server.add_request_handler("tools/call", types.CallToolRequestParams, tasks.call)
+    server.add_request_handler("tasks/get", TaskParams, tasks.get)
+    server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
+    server.add_request_handler("tasks/update", TaskParams, tasks.update)
 
 
 def instructions_for(tools: Collection[str]) -> str:
