@@ -65,6 +65,7 @@ async def run_suite(url: str, name: str, options: tuple[str, ...], baseline: Pat
         )
         output = (await process.communicate())[0].decode()
     is_fine = process.returncode == 0
+    # It counts checks, also those of extensions and of pending scenarios, which are not scored.
     total = next((line for line in output.splitlines() if line.startswith("Total: ")), "")
     print(f"{'ok  ' if is_fine else 'FAIL'}  {name:<20} {total}")
     if not is_fine:
