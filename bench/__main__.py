@@ -17,6 +17,7 @@ from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
 from bench.search import bench_search
 from bench.start_up import bench_start_up
+from bench.tool_lists.bench import bench_tool_lists
 from cinder.surfaces.logs import set_up_logs
 
 Bench = Callable[[], Awaitable[None]]
@@ -30,6 +31,7 @@ NAMES = (
     "crawl",
     "search",
     "fields",
+    "tools",
 )
 
 
@@ -58,6 +60,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "crawl": bench_crawl,
         "search": partial(bench_search, data),
         "fields": bench_fields,
+        "tools": bench_tool_lists,
     }
 
 

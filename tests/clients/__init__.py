@@ -1,0 +1,1 @@
+"""Real MCP clients against a real server: each lists the tools and scrapes a page."""

@@ -1,0 +1,155 @@
+"""Runs every client over HTTP and stdio and prints how each fared; exits 1 on any failure."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from tests.clients.task import Report, Task, read_report, write_task
+from tests.site import Site, serve_site
+from tests.surfaces.running import run_server
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent.parent
+TYPESCRIPT = FOLDER / "typescript"
+CLIENT_SECONDS = 120
+SAID = "Cover the [coals]"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A client: what it is called and what runs it, before the task."""
+
+    name: str
+    command: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+def python(name: str, environment: str, module: str, *options: str) -> Contender:
+    interpreter = str(FOLDER / environment / ".venv/bin/python")
+    return Contender(name, (interpreter, "-m", f"tests.clients.{environment}.{module}"), options)
+
+
+def node(name: str, script: str, *options: str) -> Contender:
+    return Contender(name, ("node", str(TYPESCRIPT / script)), options)
+
+
+CONTENDERS = (
+    python("Python SDK 1.x", "sdk1", "python_sdk"),
+    python("Python SDK 2.x, sessions", "sdk2", "python_sdk", "legacy"),
+    python("Python SDK 2.x", "sdk2", "python_sdk", "auto"),
+    node("TypeScript SDK 1.x", "sdk.mjs"),
+    node("TypeScript client 2.x, sessions", "client.mjs", "legacy"),
+    node("TypeScript client 2.x", "client.mjs", "auto"),
+    python("pydantic-ai", "sdk2", "pydantic_ai"),
+    python("langchain-mcp-adapters", "sdk1", "langchain_adapters"),
+    python("openai-agents, strict", "sdk2", "openai_agents"),
+)
+
+
+async def main() -> bool:
+    with serve_site() as site, tempfile.TemporaryDirectory() as folder:
+        variables = {"CINDER_EGRESS__ALLOW": site.address}
+        over_stdio = stdio_task(site, {"CINDER_DATA_DIR": str(Path(folder) / "stdio"), **variables})
+        listing = await list_tools(over_stdio)
+        print(f"cinder {version('cinder-web')} lists {len(listing.tools)} tools, of which")
+        print(f"{', '.join(listing.open_tools) or 'none'} cannot be strict: any key may be given")
+        async with run_server(Path(folder) / "http", **variables) as server:
+            over_http = Task(site.url("/article"), f"{server.url}/mcp", server.token)
+            results = [
+                await try_out(contender, task, listing)
+                for contender in CONTENDERS
+                for task in (over_http, over_stdio)
+            ]
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return all(results)
+
+
+def stdio_task(site: Site, variables: dict[str, str]) -> Task:
+    command = (sys.executable, "-m", "cinder", "mcp")
+    return Task(site.url("/article"), command=command, variables=variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The names of the tools, and of those that take an object with any keys."""
+
+    tools: list[str]
+    open_tools: list[str]
+
+    @property
+    def strict_tools(self) -> list[str]:
+        return [name for name in self.tools if name not in self.open_tools]
+
+
+async def list_tools(task: Task) -> Listing:
+    """Return what cinder's own environment finds listed, as the others must."""
+    command, *arguments = task.command
+    server = StdioServerParameters(command=command, args=arguments, env=task.variables)
+    async with Client(server) as client:
+        tools = (await client.list_tools()).tools
+    is_open = {tool.name: has_open_object(tool.input_schema) for tool in tools}
+    return Listing(list(is_open), [name for name, value in is_open.items() if value])
+
+
+def has_open_object(schema: object) -> bool:
+    """Whether an object with any keys may be given: no model can be held to that."""
+    if isinstance(schema, list):
+        return any(has_open_object(each) for each in schema)
+    if not isinstance(schema, dict):
+        return False
+    is_open = schema.get("type") == "object" and "properties" not in schema
+    return is_open or any(has_open_object(each) for each in schema.values())
+
+
+async def try_out(contender: Contender, task: Task, listing: Listing) -> bool:
+    """Run a client; print and return whether it did what it was asked to."""
+    transport = "http" if task.is_over_http else "stdio"
+    code, output, errors = await run(contender, task)
+    report = read_report(output) if code == 0 else None
+    problem = judge(report, listing) if report else f"it ended with {code}:\n{errors}"
+    revision = report.revision if report else ""
+    mark = "FAIL" if problem else "ok  "
+    print(f"{mark}  {contender.name:<32} {transport:<5} {revision:<10} {problem}".rstrip())
+    return not problem
+
+
+async def run(contender: Contender, task: Task) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        *(*contender.command, write_task(task), *contender.options),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+        # Nothing but the loopback server is to be spoken to, and nothing told to anybody.
+        env={**os.environ, "OPENAI_AGENTS_DISABLE_TRACING": "1", "NO_PROXY": "127.0.0.1"},
+    )
+    try:
+        async with asyncio.timeout(CLIENT_SECONDS):
+            output, errors = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return None, "", f"it took over {CLIENT_SECONDS} s"
+    return process.returncode, output.decode(), errors.decode()
+
+
+def judge(report: Report, listing: Listing) -> str:
+    """Return what is wrong with a report; nothing where all is right."""
+    if list(report.tools) != listing.tools:
+        return f"it lists {', '.join(report.tools)}"
+    if SAID not in report.text:
+        return f"it scraped: {report.text[:200]!r}"
+    if report.strict_tools is not None and list(report.strict_tools) != listing.strict_tools:
+        return f"strict are only {', '.join(report.strict_tools)}"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(0 if asyncio.run(main()) else 1)
