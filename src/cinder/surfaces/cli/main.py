@@ -16,7 +16,7 @@ from cinder.surfaces.cli.crawl import crawl
 from cinder.surfaces.cli.doctor import doctor
 from cinder.surfaces.cli.export import export
 from cinder.surfaces.cli.extract import extract
-from cinder.surfaces.cli.mcp import mcp
+from cinder.surfaces.cli.mcp_commands import mcp_commands
 from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.recipe import recipe
 from cinder.surfaces.cli.scrape import scrape
@@ -34,9 +34,10 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    *(scrape, search, extract, batch, crawl, export, serve, worker, mcp, open_browser, doctor),
+    *(scrape, search, extract, batch, crawl, export, serve, worker, open_browser, doctor),
 ):
     cli.command()(command)
+cli.add_typer(mcp_commands, name="mcp")
 cli.add_typer(cache, name="cache")
 cli.add_typer(token, name="token")
 cli.add_typer(recipe, name="recipe")

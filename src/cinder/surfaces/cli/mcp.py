@@ -2,11 +2,20 @@
 
 import gc
 
+import typer
+
 from cinder.surfaces.cli.tool_choice import ReadOnly, Tools, Toolsets, chosen
 
 
-def mcp(toolsets: Toolsets = None, tools: Tools = None, read_only: ReadOnly = None) -> None:
+def mcp(
+    context: typer.Context,
+    toolsets: Toolsets = None,
+    tools: Tools = None,
+    read_only: ReadOnly = None,
+) -> None:
     """Serve MCP over stdio, for a client that starts cinder itself."""
+    if context.invoked_subcommand is not None:
+        return
     # Importing makes a great many objects and frees few: without the collector looking through
     # them again and again, start-up takes a fifth less time.
     gc.disable()
