@@ -13,7 +13,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance clients lock
+.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance clients mcpb lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -63,7 +63,10 @@ tests/inspector/node_modules tests/conformance/node_modules: %/node_modules: %/p
 clients: setup-dev $(CLIENTS)/sdk1/.venv/.installed $(CLIENTS)/sdk2/.venv/.installed $(CLIENTS)/typescript/node_modules ## Scrape a page with each MCP client that people use
 	$(BIN)/python -m tests.clients
 
-$(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules: %/node_modules: %/package-lock.json
+mcpb: packaging/mcpb/node_modules ## Build the bundle that desktop clients install with a click
+	scripts/build-bundle
+
+$(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules packaging/mcpb/node_modules: %/node_modules: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
@@ -74,7 +77,7 @@ lock: setup-dev ## Pin the dependencies anew
 	$(LOCK) --no-deps --group model -o requirements-model.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
 	for folder in $(CLIENTS)/sdk1 $(CLIENTS)/sdk2 $(TOOL_LISTS); do $(LOCK) $$folder/requirements.in -o $$folder/requirements.lock || exit 1; done
-	for folder in $(CLIENTS)/typescript $(TOOL_LISTS); do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
+	for folder in $(CLIENTS)/typescript $(TOOL_LISTS) packaging/mcpb; do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
 	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
 	$(LOCK) pyproject.toml --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
 
