@@ -505,6 +505,17 @@ class ExtractSettings(Section):
     """Days after which a recipe goes that was not tried."""
 
 
+class OauthSettings(Section):
+    """Tokens of an authorization server, which open /mcp beside cinder's own."""
+
+    issuer: Annotated[str | None, BeforeValidator(_absent_if_blank)] = None
+    """The authorization server, as its tokens name it. Without one, nothing of OAuth is served."""
+    resource: str | None = None
+    """The URL under which clients reach /mcp, for which tokens must be made."""
+    scope_prefix: str = ""
+    """What the issuer puts before `read`, `scrape` and `crawl`, such as `cinder:`."""
+
+
 class LogSettings(Section):
     """Logs: one JSON object a line, on standard error."""
 
@@ -558,6 +569,7 @@ class Settings(BaseSettings):
     search: SearchSettings = Field(default_factory=SearchSettings)
     llm: LlmSettings = Field(default_factory=LlmSettings)
     extract: ExtractSettings = Field(default_factory=ExtractSettings)
+    oauth: OauthSettings = Field(default_factory=OauthSettings)
     log: LogSettings = Field(default_factory=LogSettings)
 
     @property

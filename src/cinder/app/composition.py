@@ -12,6 +12,7 @@ from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
 from cinder.app.jobs import Net, open_jobs
 from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
+from cinder.app.oauth import open_access_tokens
 from cinder.app.search import SearchProviders, open_search_providers
 from cinder.app.searching import SearchBasis, make_search, order_providers
 from cinder.app.values import reading_settings
@@ -55,6 +56,7 @@ from cinder.store.index.embeddings import find_embedder
 from cinder.store.index_base import PageIndex
 
 if TYPE_CHECKING:
+    from cinder.services.oauth import AccessTokens
     from cinder.services.rate_limits import RateLimits
 
 
@@ -64,6 +66,8 @@ class App:
 
     settings: Settings
     callers: Callers
+    access_tokens: "AccessTokens | None"
+    """Those of an authorization server; None where the owner has named none."""
     make_rate_limits: Callable[[], "RateLimits"]
     """Makes what a server counts requests by, which nobody else needs."""
     scrape: ScrapeService
@@ -123,6 +127,7 @@ async def open_app(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
         callers = Callers(store.tokens)
+        access_tokens = await parts.enter_async_context(open_access_tokens(settings, proxy))
         language_model = await parts.enter_async_context(
             open_language_model(settings, proxy, metrics)
         )
@@ -173,6 +178,7 @@ async def open_app(
         yield App(
             settings=settings,
             callers=callers,
+            access_tokens=access_tokens,
             make_rate_limits=partial(_make_rate_limits, settings, store),
             scrape=scrape,
             jobs=jobs.control,
@@ -199,6 +205,7 @@ async def open_app(
                     "browser": browsers.try_out,
                     **search_providers.trials,
                     **(language_model.trials if language_model else {}),
+                    **({"oauth": access_tokens.check} if access_tokens else {}),
                 },
             ),
             metrics=metrics,

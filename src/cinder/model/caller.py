@@ -23,6 +23,9 @@ class Scope(StrEnum):
 
 EVERYDAY_SCOPES = (Scope.READ, Scope.SCRAPE, Scope.CRAWL)
 
+OAUTH_ID_PREFIX = "oauth_"
+"""How the ids of callers begin whose tokens an authorization server made."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerPolicy:

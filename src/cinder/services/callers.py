@@ -11,7 +11,15 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from cinder.errors import CacheFailed, FieldProblem, Forbidden, InvalidRequest, RateLimited
-from cinder.model.caller import THE_OWNER, Caller, CallerPolicy, Scope, Token
+from cinder.model.caller import (
+    EVERYDAY_SCOPES,
+    OAUTH_ID_PREFIX,
+    THE_OWNER,
+    Caller,
+    CallerPolicy,
+    Scope,
+    Token,
+)
 from cinder.model.domains import is_within
 from cinder.model.request import Profile, ScrapeRequest
 from cinder.model.url import host_and_port
@@ -114,6 +122,9 @@ class Callers:
         return caller.policy
 
     async def _find(self, caller_id: str) -> Caller:
+        if caller_id.startswith(OAUTH_ID_PREFIX):
+            # Their tokens are not kept: what each opens, the surfaces have asked.
+            return Caller(id=caller_id, scopes=frozenset(EVERYDAY_SCOPES))
         if not caller_id.startswith(_ID_PREFIX):
             # The owner, or whoever he names when he uses cinder as a library.
             return THE_OWNER

@@ -22,6 +22,8 @@ from cinder.errors import (
 )
 from cinder.model.caller import THE_OWNER, Caller
 from cinder.services.callers import Callers
+from cinder.services.oauth import AccessTokens
+from cinder.services.oauth.access_tokens import WELL_KNOWN
 from cinder.services.rate_limits import Bucket, Standing, is_loopback, neighbourhood
 from cinder.surfaces.answers import error_response
 from cinder.surfaces.bounded_body import BodyLimits, BodyRefused, BoundedBody
@@ -33,7 +35,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/healthz", "/login"})
 # Whoever watches over the server asks this often.
 _UNCOUNTED_PATH = "/healthz"
-_MCP_PATH = "/mcp"
+MCP_PATH = "/mcp"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]+)(?::[0-9]{1,5})?")
 SESSION_SECONDS = 7 * 24 * 3600
 # For whatever a page may have written into an answer, and for what shows the owner's pages.
@@ -75,18 +77,25 @@ class Tokens:
         path: str = request.scope["path"]
         if not self.are_required:
             return THE_OWNER
-        if path in OPEN_PATHS:
+        if is_open_path(path):
             return _NOBODY
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return await self._identify(given.strip(), request.app.state.callers)
+            return await self._identify(given.strip(), request)
         is_for_people = request.method == "GET" and is_for_people_path(path)
         if is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, "")):
             return THE_OWNER
         return None
 
-    async def _identify(self, secret: str, callers: Callers) -> Caller | None:
-        return THE_OWNER if self.matches(secret) else await callers.identify(secret)
+    async def _identify(self, secret: str, request: Request) -> Caller | None:
+        if self.matches(secret):
+            return THE_OWNER
+        callers: Callers = request.app.state.callers
+        access_tokens = access_tokens_for(request)
+        caller = await callers.identify(secret)
+        if caller is None and access_tokens is not None:
+            caller = await access_tokens.identify(secret)
+        return caller
 
     def _is_session(self, given: str) -> bool:
         until = given.partition(".")[0]
@@ -94,6 +103,18 @@ class Tokens:
             return False
         is_ours = hmac.compare_digest(given.encode(), self._session_until(int(until)).encode())
         return is_ours and time.time() < int(until)
+
+
+def is_open_path(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in OPEN_PATHS or path.startswith(WELL_KNOWN)
+
+
+def access_tokens_for(request: Request) -> AccessTokens | None:
+    """Return what checks an authorization server's tokens, which are made for MCP alone."""
+    is_for_mcp = request.scope["path"] == MCP_PATH
+    found: AccessTokens | None = request.app.state.access_tokens if is_for_mcp else None
+    return found
 
 
 def is_for_people_path(path: str) -> bool:
@@ -154,7 +175,7 @@ class Gate:
         ):
             raise Forbidden
         limits, address = request.app.state.rate_limits, address_of(request)
-        if not is_loopback(address) and request.scope["path"] not in OPEN_PATHS:
+        if not is_loopback(address) and not is_open_path(request.scope["path"]):
             await limits.require_left(Bucket.FAILED_LOGIN, neighbourhood(address))
         caller = await self._tokens.admit(request)
         if caller is None:
@@ -217,7 +238,7 @@ def address_of(request: Request) -> str:
 
 def _is_from_us(request: Request) -> bool:
     """Whether no other site's page sends a request; MCP has its own list of origins."""
-    if request.scope["path"] == _MCP_PATH:
+    if request.scope["path"] == MCP_PATH:
         return True
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None:
@@ -254,4 +275,8 @@ def _refuse(request: Request) -> Response:
     wants_page = "text/html" in request.headers.get("accept", "")
     if request.method == "GET" and wants_page and is_for_people_path(request.url.path):
         return RedirectResponse(f"/login?next={quote(request.url.path)}", status_code=303)
-    return error_response(Unauthorized(), headers={"WWW-Authenticate": "Bearer"})
+    access_tokens = access_tokens_for(request)
+    challenge = "Bearer"
+    if access_tokens is not None:
+        challenge = access_tokens.challenge(was_sent="authorization" in request.headers)
+    return error_response(Unauthorized(), headers={"WWW-Authenticate": challenge})

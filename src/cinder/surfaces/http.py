@@ -32,6 +32,7 @@ from cinder.surfaces.login import login_routes
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
 from cinder.surfaces.mcp.toolsets import check_selection
+from cinder.surfaces.protected_resource import protected_resource_routes
 from cinder.surfaces.rest_v1 import routes as rest_v1
 from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
@@ -73,6 +74,7 @@ def create_api(
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
         async with opening as app, open_http(app, build_mcp) as mcp:
             api.state.callers = app.callers
+            api.state.access_tokens = app.access_tokens
             api.state.rate_limits = app.make_rate_limits()
             operations = _make_operations(app)
             api.router.routes += [
@@ -80,6 +82,7 @@ def create_api(
                 *rest_v1.build_routes(app),
                 Route("/mcp", endpoint=mcp),
                 *login_routes(tokens),
+                *protected_resource_routes(app.access_tokens),
                 *(Route(path, operations) for path in OPERATIONS_PATHS),
             ]
             yield

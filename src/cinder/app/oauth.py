@@ -1,0 +1,79 @@
+"""The check of an authorization server's tokens, built from the settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cinder.app.values import reading_settings
+from cinder.config import OauthSettings, Settings
+from cinder.egress import ForwardProxy
+from cinder.fetch.client import ClientOptions, ProxiedClient
+from cinder.model.url import parse_web_url
+
+if TYPE_CHECKING:
+    from cinder.services.oauth import AccessTokens
+
+_MAX_ANSWER_BYTES = 1024 * 1024
+_TIMEOUT_SECONDS = 10
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@asynccontextmanager
+async def open_access_tokens(
+    settings: Settings, proxy: ForwardProxy
+) -> AsyncIterator["AccessTokens | None"]:
+    """Open the check of tokens by the issuer that the settings name, if any.
+
+    Its client may reach the private address that the owner wrote, and no other client may.
+
+    Raises:
+        SettingsError: an address cannot be used.
+    """
+    oauth = settings.oauth
+    if oauth.issuer is None:
+        yield None
+        return
+    # To load the library takes long, and hardly anybody needs it.
+    from cinder.services.oauth import AccessTokens, IssuerKeys, Resource  # noqa: PLC0415
+
+    with reading_settings():
+        issuer, url = _read_issuer(oauth.issuer), _read_resource(oauth)
+        client = ProxiedClient(
+            proxy,
+            _client_options(),
+            homes=(parse_web_url(issuer),),
+            ca_file=settings.egress.ca_file,
+        )
+    async with client:
+        resource = Resource(url=url, scope_prefix=oauth.scope_prefix)
+        yield AccessTokens(IssuerKeys(client, issuer), resource)
+
+
+def _client_options() -> ClientOptions:
+    return ClientOptions(
+        max_concurrency=1,
+        timeout_seconds=_TIMEOUT_SECONDS,
+        max_body_bytes=_MAX_ANSWER_BYTES,
+        accepts_packed=True,
+    )
+
+
+def _read_issuer(text: str) -> str:
+    """Return the issuer, letter by letter as its tokens name it."""
+    parts = urlsplit(text)
+    is_secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not is_secure or parts.query or parts.fragment:
+        raise ValueError("oauth.issuer: It must be an https URL without parameters")
+    parse_web_url(text)
+    return text
+
+
+def _read_resource(oauth: OauthSettings) -> str:
+    parts = urlsplit(oauth.resource or "")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(
+            "oauth.resource: Set it to the URL under which clients reach /mcp, such as "
+            "https://cinder.example/mcp; tokens must be made for it"
+        )
+    return oauth.resource or ""
