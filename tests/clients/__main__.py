@@ -55,7 +55,7 @@ CONTENDERS = (
 
 async def main() -> bool:
     with serve_site() as site, tempfile.TemporaryDirectory() as folder:
-        variables = {"CINDER_EGRESS__ALLOW": site.address}
+        variables = {"CINDER_EGRESS__ALLOW": site.address, "CINDER_SERVER__MCP_TOOLSETS": "all"}
         over_stdio = stdio_task(site, {"CINDER_DATA_DIR": str(Path(folder) / "stdio"), **variables})
         listing = await list_tools(over_stdio)
         print(f"cinder {version('cinder-web')} lists {len(listing.tools)} tools, of which")
