@@ -37,7 +37,7 @@ check: setup-dev ## Check format, lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: setup-dev ## Render 500 pages, crawl 1,000 while processes are killed, and 10,000 while searching; run every hostile input
+soak: setup-dev ## Render, crawl, search and fuzz for long; run every hostile input; hold the API against its document
 	$(BIN)/python -m tests.soak
 
 train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from cinder.egress.target import PlainUrl, Target
@@ -51,3 +53,9 @@ def test_a_plain_url_has_one_meaning(text: str, url: PlainUrl) -> None:
 def test_what_is_no_plain_url_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         PlainUrl.parse(text)
+
+
+@pytest.mark.parametrize("read", [Target.from_pair, PlainUrl.parse])
+def test_a_lone_surrogate_is_no_target(read: Callable[[str], object]) -> None:
+    with pytest.raises(ValueError, match="Not a valid URL"):
+        read("http://\ud800.example:80")

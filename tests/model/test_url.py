@@ -64,3 +64,8 @@ def test_origin_and_port_tell_schemes_apart() -> None:
     assert origin_of("https://a.example/x") != origin_of("http://a.example/x")
     assert host_and_port("http://a.example/") == ("a.example", 80)
     assert host_and_port("https://[::1]:8443/") == ("::1", 8443)
+
+
+def test_a_lone_surrogate_is_no_reference() -> None:
+    with pytest.raises(ValueError, match="Not a valid URL"):
+        join_web_url("https://a.example/", "/\ud800")

@@ -1,4 +1,4 @@
-"""`python -m tests.soak`: renders, crawls, searches, hostile inputs; exits 1 on a failure."""
+"""`python -m tests.soak`: all that takes too long for the tests; exits 1 on a failure."""
 
 import argparse
 import asyncio
@@ -11,9 +11,11 @@ from cinder.app import open_app
 from cinder.config import read_settings
 from cinder.surfaces.logs import set_up_logs
 from tests.site import serve_site
+from tests.soak.contract import soak_contract
 from tests.soak.crawls import soak_crawls
 from tests.soak.footprint import Footprint, take_footprint
 from tests.soak.hostile import soak_hostile_inputs
+from tests.soak.parsers import soak_parsers
 from tests.soak.renders import MEBIBYTE, Renders, Soak
 from tests.soak.searches import soak_searches
 
@@ -31,6 +33,10 @@ def main() -> None:
     parser.add_argument(
         "--hostile", type=int, choices=(0, 1), default=1, help="whether to run the hostile inputs"
     )
+    parser.add_argument(
+        "--contract", type=int, default=200, help="requests to make up for each operation"
+    )
+    parser.add_argument("--fuzz", type=int, default=5_000, help="inputs for each parser")
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
@@ -38,6 +44,8 @@ def main() -> None:
     problems += soak_crawls(arguments.kills, _say) if arguments.kills else []
     problems += soak_searches(arguments.indexed, _say) if arguments.indexed else []
     problems += soak_hostile_inputs(_say) if arguments.hostile else []
+    problems += soak_contract(arguments.contract, _say) if arguments.contract else []
+    problems += soak_parsers(arguments.fuzz, _say) if arguments.fuzz else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)

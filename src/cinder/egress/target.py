@@ -45,7 +45,7 @@ class PlainUrl:
         Raises:
             ValueError: `text` is no http: URL, or has credentials in it.
         """
-        parsed = can_ada.parse(text)
+        parsed = _parse(text)
         if parsed.protocol != "http:" or parsed.has_credentials():
             raise ValueError("Not an http: URL without credentials")
         target = Target(parsed.hostname.strip("[]"), int(parsed.port or 80))
@@ -67,8 +67,15 @@ def parse_port(text: str) -> int:
     return port
 
 
+def _parse(text: str) -> can_ada.URL:
+    try:
+        return can_ada.parse(text)
+    except TypeError:  # what holds a lone surrogate is no text to the parser
+        raise ValueError("Not a valid URL") from None
+
+
 def _canonical_host(text: str) -> str:
-    parsed = can_ada.parse(f"http://{text}/")
+    parsed = _parse(f"http://{text}/")
     # Whatever in `text` is not part of the host (a path, a user name) shows in the URL.
     if not parsed.hostname or parsed.href != f"http://{parsed.hostname}/":
         raise ValueError("Not a host")

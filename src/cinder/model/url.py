@@ -35,7 +35,7 @@ def join_web_url(base: str, reference: str) -> str:
     """
     reference = reference.strip()
     _check_length(reference)
-    return _check_web_url(can_ada.parse(base) + reference).href
+    return _check_web_url(_join(base, reference)).href
 
 
 def origin_of(url: str) -> str:
@@ -68,6 +68,13 @@ def _parse(text: str) -> can_ada.URL:
         return can_ada.parse(text)
     except (TypeError, ValueError):  # what holds a lone surrogate is no text to the parser
         raise ValueError(f"Not a valid URL: {text[:200]!r}") from None
+
+
+def _join(base: str, reference: str) -> can_ada.URL:
+    try:
+        return can_ada.parse(base) + reference
+    except TypeError:  # the same
+        raise ValueError(f"Not a valid URL: {reference[:200]!r}") from None
 
 
 def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
@@ -31,25 +31,50 @@ class Arguments(BaseModel):
     )
 
 
-def refuse_bool(value: object) -> object:
-    """Return what is given where a number is wanted, unless it is true or false."""
+# How a request's body is read: JSON has numbers and true of its own, and needs no texts for them.
+_TYPED = "typed"
+
+
+def read_number(value: object, info: ValidationInfo) -> object:
+    """Return what is given where a number is wanted, unless it is none."""
     # Pydantic takes true for 1; a caller who sends true means something else.
-    if isinstance(value, bool):
-        raise ValueError(f"Expected a number, received {str(value).lower()}")
+    if isinstance(value, bool) or (isinstance(value, str) and info.context == _TYPED):
+        raise ValueError(f"Expected a number, received {_shown(value)}")
     return value
 
 
-Whole = Annotated[int, BeforeValidator(refuse_bool)]
+def read_flag(value: object, info: ValidationInfo) -> object:
+    """Return what is given where true or false is wanted, unless it is something else."""
+    if info.context == _TYPED and not isinstance(value, bool):
+        raise ValueError(f"Expected true or false, received {_shown(value)}")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(read_number)]
+Flag = Annotated[bool, BeforeValidator(read_flag)]
 
 A = TypeVar("A", bound=Arguments)
 
 
+def read_body(model: type[A], given: object, *checks: CrossCheck) -> A:
+    """Return what a request's body holds as a model; null counts as absent.
+
+    Raises:
+        InvalidRequest: something is wrong with it; every wrong field is named at once.
+    """
+    return _read(model, given, checks, context=_TYPED)
+
+
 def read_arguments(model: type[A], given: object, *checks: CrossCheck) -> A:
-    """Return the arguments as a model; null counts as absent.
+    """Return the arguments as a model, where numbers and flags may be texts; see `read_body`.
 
     Raises:
         InvalidRequest: something is wrong with them; every wrong field is named at once.
     """
+    return _read(model, given, checks, context=None)
+
+
+def _read(model: type[A], given: object, checks: Sequence[CrossCheck], *, context: str | None) -> A:
     if not isinstance(given, Mapping):
         message = f"Expected an object, received {_shown(given)}"
         raise InvalidRequest(problems=(FieldProblem("(request)", message),))
@@ -59,7 +84,7 @@ def read_arguments(model: type[A], given: object, *checks: CrossCheck) -> A:
     present = {str(key): value for key, value in given.items() if value is not None}
     problems = [problem for check in checks for problem in check(present)]
     try:
-        arguments = model.model_validate(present, by_alias=True, by_name=False)
+        arguments = model.model_validate(present, by_alias=True, by_name=False, context=context)
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
         wrong = [_problem(model, detail) for detail in details]

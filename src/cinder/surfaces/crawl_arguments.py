@@ -13,7 +13,7 @@ from cinder.services.jobs.specs import (
     ScopeRules,
     find_pattern_problems,
 )
-from cinder.surfaces.arguments import Arguments, CrossCheck, Whole
+from cinder.surfaces.arguments import Arguments, CrossCheck, Flag, Whole
 from cinder.surfaces.scrape_arguments import IdempotencyKey, WebUrl
 
 MAX_DEPTH = 1_000
@@ -27,7 +27,7 @@ class CrawlArguments(Arguments):
 
     url: WebUrl
     """Where to start; https:// is added where the scheme is missing."""
-    render: bool = False
+    render: Flag = False
     """Render every page in a browser, which takes longer."""
     max_depth: Annotated[Whole, Field(ge=1, le=MAX_DEPTH)] = 2
     """How far to go: 1 is the start alone, 2 the pages that it links to as well, and so on."""
@@ -39,9 +39,9 @@ class CrawlArguments(Arguments):
     """Regular expressions (RE2); URLs in which one is found are not fetched."""
     scope: ScopeKind = ScopeKind.DOMAIN
     """How far from the start: its `host` alone, its registered `domain`, or its `subdomains`."""
-    only_main_content: bool = True
+    only_main_content: Flag = True
     """Leave out everything around the main content; else navigation, headers and footers alone."""
-    sitemaps: bool = True
+    sitemaps: Flag = True
     """Read the site's sitemaps, too, for pages that no link leads to."""
     delay: Annotated[Whole, Field(ge=0, le=MAX_DELAY_MS)] | None = None
     """The least milliseconds between two requests to one host; more where the site wants more."""

@@ -11,7 +11,7 @@ from cinder.model.extract import Claim, ExtractRequest
 from cinder.model.extracted_data import Path
 from cinder.model.request import DAY_MS, CachePolicy, Mode
 from cinder.services.extraction.hand_off import url_of_passage
-from cinder.surfaces.arguments import Arguments, Whole, read_arguments
+from cinder.surfaces.arguments import Arguments, Flag, Whole, read_arguments
 from cinder.surfaces.scrape_arguments import MAX_AGE_MS, MAX_PROMPT_CHARS, MAX_TIMEOUT_MS, WebUrl
 
 MAX_URLS = 100
@@ -50,13 +50,13 @@ class ExtractArguments(Arguments):
     """What to extract, as JSON Schema."""
     mode: Mode = Mode.SMART
     """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
-    strict_grounding: bool = False
+    strict_grounding: Flag = False
     """Leave out what no page proves."""
     verify: Claims | None = None
     """Values that you found, to be checked: `{path, value, quote}`, with `url` or `passage`."""
     max_age: Annotated[Whole, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
     """The oldest kept page to take, in milliseconds."""
-    force_rescrape: bool = False
+    force_rescrape: Flag = False
     """Fetch the pages anew, whatever is kept."""
     timeout: Annotated[Whole, Field(ge=1, le=MAX_TIMEOUT_MS)] = MAX_TIMEOUT_MS
     """Milliseconds that the whole request may take; what is not found by then is missing."""

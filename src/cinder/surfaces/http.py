@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.routing import Route
 
 from cinder import __version__
@@ -23,6 +23,7 @@ from cinder.errors import Forbidden
 from cinder.model.caller import Scope
 from cinder.model.document import Json
 from cinder.surfaces import openapi
+from cinder.surfaces.answer_schemas import READINESS, answer_of
 from cinder.surfaces.answers import error_response, json_response
 from cinder.surfaces.bounded_body import BodyLimits
 from cinder.surfaces.caller import caller_for
@@ -54,6 +55,11 @@ OPERATIONS_PATHS = (
     "/openapi.json",
     "/static-offline-docs/{path:path}",
 )
+
+_READINESS: dict[int | str, dict[str, Any]] = {  # Any: an OpenAPI document is free-form
+    200: {"description": "Ready", "content": answer_of(READINESS)},
+    503: {"description": "Not ready", "content": answer_of(READINESS)},
+}
 
 
 def create_api(
@@ -139,12 +145,12 @@ def _operations(app: App) -> APIRouter:
     async def root() -> Response:
         return RedirectResponse("/docs")
 
-    @router.get("/healthz")
+    @router.get("/healthz", openapi_extra={"security": []})
     async def healthz() -> Response:
         """Answer as long as the process is alive."""
         return json_response({"status": "ok", "version": __version__})
 
-    @router.get("/readyz")
+    @router.get("/readyz", responses=_READINESS)
     async def readyz() -> Response:
         """Answer 200 when every part that requests need works, else 503 and which does not."""
         findings = await app.health.examine()
@@ -154,7 +160,7 @@ def _operations(app: App) -> APIRouter:
         content: dict[str, Json] = {"status": status, "parts": parts}
         return json_response(content, 200 if is_ready else 503)
 
-    @router.get("/metrics")
+    @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
         """Return counters and timers in the Prometheus text format."""
         try:
@@ -180,8 +186,20 @@ async def _answer_nobody(_request: Request, _error: Exception) -> Response:
 
 async def _answer_no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    headers = error.headers if isinstance(error, HTTPException) else None
+    headers = {"Allow": _methods_at(request)} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
     message = f"There is no {request.method} {request.url.path}. GET /docs lists what there is."
     code = HTTPStatus(status).name
     content: dict[str, Json] = {"success": False, "error": {"code": code, "message": message}}
     return json_response(content, status, headers)
+
+
+def _methods_at(request: Request) -> str:
+    """Return the methods that there are for a path, of all its routes."""
+    path = request.scope["path"]
+    found = {
+        method
+        for route in request.app.routes
+        if isinstance(route, Route) and route.path_regex.match(path)
+        for method in route.methods or ()
+    }
+    return ", ".join(sorted(found))

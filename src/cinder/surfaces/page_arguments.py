@@ -13,7 +13,7 @@ from cinder.model.request import (
     RenderOptions,
     ScrapeRequest,
 )
-from cinder.surfaces.arguments import Arguments
+from cinder.surfaces.arguments import Arguments, Flag
 from cinder.surfaces.reading_answer import Query, SectionName
 from cinder.surfaces.scrape_arguments import WebUrl
 
@@ -40,7 +40,7 @@ class PageArguments(Arguments):
     """The page; https:// is added where the scheme is missing."""
     mode: Mode = Mode.SMART
     """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
-    include_metadata: bool = True
+    include_metadata: Flag = True
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
     """The form of `content`; `json` is a string of title, outline, sections, tables and links."""

@@ -27,7 +27,7 @@ from cinder.services.excerpt import Window
 from cinder.services.text_tools import is_valid_selector
 from cinder.surfaces.action_arguments import MAX_WAIT_MS, Actions, check_actions
 from cinder.surfaces.answers import MAX_KEY_CHARS
-from cinder.surfaces.arguments import Arguments, Whole
+from cinder.surfaces.arguments import Arguments, Flag, Whole
 from cinder.surfaces.job_answer import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Part
 from cinder.surfaces.reading_answer import Query, SectionName, check_reading
 
@@ -73,7 +73,7 @@ class ScrapeArguments(Arguments):
     """Of `status` and `errors`: how many entries to skip."""
     limit: Annotated[Whole, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
     """Of `status` and `errors`: how many entries to list."""
-    include_content: bool = False
+    include_content: Flag = False
     """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
     idempotency_key: IdempotencyKey | None = None
     """A name for a batch's start: a second one of the same name answers with the first's batch."""
@@ -89,15 +89,15 @@ class ScrapeArguments(Arguments):
     """Return the passages of the markdown that match these words, instead of all of it."""
     result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
     """Whether the result is kept, returned, or both."""
-    force_rescrape: bool = False
+    force_rescrape: Flag = False
     """Fetch anew, whatever is kept."""
-    clean_scrape: bool = True
+    clean_scrape: Flag = True
     """Turn HTML into markdown; without it, `content` is the page as it came."""
     max_age: Annotated[Whole, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
     """The oldest kept answer to take, in milliseconds."""
     proxy: ProxyTier = ProxyTier.AUTO
     """How much effort goes into looking like an ordinary visitor; `stealth` takes a browser."""
-    block_ads: bool = True
+    block_ads: Flag = True
     """Keep a browser from loading ads, trackers and cookie pop-ups."""
     headers: dict[str, str] = Field(default_factory=dict)
     """HTTP headers to send along."""
@@ -111,7 +111,7 @@ class ScrapeArguments(Arguments):
     """What to return, at most one of the two screenshots; markdown and html by default."""
     parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
     """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
-    only_main_content: bool = True
+    only_main_content: Flag = True
     """Leave out everything around the main content; else navigation, headers and footers alone."""
     actions: Actions = Field(default_factory=list)
     """What to do on the page in a browser, in order, before it is read."""

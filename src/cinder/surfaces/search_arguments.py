@@ -9,7 +9,7 @@ from cinder.model.request import Mode
 from cinder.model.search import MAX_RESULTS, SearchFilters, SearchMode, SearchRequest
 from cinder.services.search.query_text import MAX_QUERY_CHARS, clear_text, comparable
 from cinder.services.search.search_and_scrape import MAX_PAGES
-from cinder.surfaces.arguments import Arguments, Whole, refuse_bool
+from cinder.surfaces.arguments import Arguments, Whole, read_number
 
 MAX_DOMAINS = 100
 MAX_PHRASES = 20
@@ -29,7 +29,7 @@ Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 Domain = Annotated[str, AfterValidator(read_domain)]
 Phrase = Annotated[str, Field(max_length=MAX_QUERY_CHARS), AfterValidator(_read_phrase)]
 Days = Annotated[
-    float, BeforeValidator(refuse_bool), Field(gt=0, le=MAX_AGE_DAYS, allow_inf_nan=False)
+    float, BeforeValidator(read_number), Field(gt=0, le=MAX_AGE_DAYS, allow_inf_nan=False)
 ]
 
 

@@ -11,7 +11,7 @@ from cinder.model.job import Job
 from cinder.model.saved import format_timestamp
 from cinder.model.webhook import EventListing, WebhookTarget
 from cinder.services.webhook_targets import WebhookOptions, make_target, target_of
-from cinder.surfaces.arguments import Arguments, read_arguments
+from cinder.surfaces.arguments import Arguments, read_body
 
 _NAME = "webhook"
 
@@ -78,7 +78,7 @@ def describe_event(event: EventListing) -> dict[str, Json]:
 
 def _read(given: Any) -> WebhookArguments:  # Any: whatever a caller sent
     try:
-        return read_arguments(WebhookArguments, given)
+        return read_body(WebhookArguments, given)
     except InvalidRequest as error:
         problems = (
             FieldProblem(

@@ -11,7 +11,7 @@ from cinder.app import App
 from cinder.model.caller import Scope
 from cinder.model.job import JobKind
 from cinder.services.export import ExportFormat, ExportRequest, read_request
-from cinder.surfaces.arguments import Arguments, read_arguments
+from cinder.surfaces.arguments import Arguments, Flag, read_arguments
 from cinder.surfaces.caller import caller_for
 
 
@@ -26,7 +26,7 @@ class ExportArguments(Arguments):
     """`jsonl`, `warc` or `parquet`."""
     include: Annotated[list[str], BeforeValidator(_split)] = Field(default_factory=list)
     """What else of each page: `html`, `raw`, or both with a comma between."""
-    include_errors: bool = False
+    include_errors: Flag = False
     """Also the URLs that could not or must not be fetched, with their fate and reason."""
 
     def to_request(self) -> ExportRequest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 from starlette.requests import Request
@@ -10,16 +10,29 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from cinder.app import App
-from cinder.errors import CinderError
 from cinder.model.caller import Scope
 from cinder.model.job import Fate, JobKind
 from cinder.model.webhook import EventState
 from cinder.services.callers import require_domain
-from cinder.surfaces.answers import failed_response, json_response, read_idempotency_key, read_json
-from cinder.surfaces.arguments import Arguments, Whole, read_arguments
+from cinder.surfaces.answer_schemas import (
+    BATCH_STATUS,
+    BATCHES,
+    CANCELLED,
+    CRAWL,
+    CRAWL_STATUS,
+    CRAWLS,
+    ERRORS,
+    EVENTS,
+    EXPORT,
+    LEDGER,
+    RETRIED,
+    WEBHOOK_EVENTS,
+    answer_of,
+)
+from cinder.surfaces.answers import json_response, read_idempotency_key, read_json
+from cinder.surfaces.arguments import Arguments, Flag, Whole, read_arguments, read_body
 from cinder.surfaces.caller import caller_for, caller_of
 from cinder.surfaces.crawl_arguments import CrawlArguments, crawl_checks
-from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -29,12 +42,17 @@ from cinder.surfaces.job_answer import (
     describe_job,
 )
 from cinder.surfaces.openapi import Lookup, Operation
+from cinder.surfaces.rest_v1.answering import answering
 from cinder.surfaces.rest_v1.events import EVENT_STREAM, LAST_EVENT, STREAM_HEADERS, stream_events
 from cinder.surfaces.rest_v1.exports import ExportArguments, export_job
-from cinder.surfaces.webhook_arguments import describe_event, split_webhook, with_secret
+from cinder.surfaces.webhook_arguments import (
+    WebhookArguments,
+    describe_event,
+    split_webhook,
+    with_secret,
+)
 
 A = TypeVar("A", bound=Arguments)
-Handler: TypeAlias = Callable[[App, Request], Awaitable[Response]]
 
 _METHODS = {"cancel": "DELETE", "retry_webhooks": "POST"}
 _PLURAL = {JobKind.CRAWL: "crawls", JobKind.BATCH: "batches"}
@@ -63,7 +81,7 @@ class PartArguments(ListArguments):
 class StatusArguments(PartArguments):
     """Which pages of a job to return."""
 
-    include_content: bool = False
+    include_content: Flag = False
     """Return the pages with what was saved of them, as far as there is room."""
 
 
@@ -86,47 +104,73 @@ OPERATIONS = {
         "Start to explore a site in the background",
         CrawlArguments,
         {"url": "https://example.com/", "maxDepth": 3, "excludePatterns": ["/archive/"]},
+        CRAWL,
         tag="jobs",
+        beside={"webhook": WebhookArguments},
     )
 }
 
 LOOKUPS = {
-    ("get", "/v1/crawls"): Lookup("List your crawls, newest first", ListArguments),
-    ("get", "/v1/crawl/{id}"): Lookup("How far a crawl is, and its pages", StatusArguments),
-    ("delete", "/v1/crawl/{id}"): Lookup("Cancel a crawl"),
-    ("get", "/v1/crawl/{id}/errors"): Lookup("URLs that could not be had", PartArguments),
-    ("get", "/v1/crawl/{id}/ledger"): Lookup(
-        "Every URL that was seen, with its fate and the reason", LedgerArguments
+    ("get", "/v1/crawls"): Lookup(
+        "List your crawls, newest first", answer_of(CRAWLS), ListArguments
     ),
-    ("get", "/v1/crawl/{id}/events"): Lookup("Watch a crawl: server-sent events until it is over"),
+    ("get", "/v1/crawl/{id}"): Lookup(
+        "How far a crawl is, and its pages", answer_of(CRAWL_STATUS), StatusArguments
+    ),
+    ("delete", "/v1/crawl/{id}"): Lookup("Cancel a crawl", answer_of(CANCELLED)),
+    ("get", "/v1/crawl/{id}/errors"): Lookup(
+        "URLs that could not be had", answer_of(ERRORS), PartArguments
+    ),
+    ("get", "/v1/crawl/{id}/ledger"): Lookup(
+        "Every URL that was seen, with its fate and the reason", answer_of(LEDGER), LedgerArguments
+    ),
+    ("get", "/v1/crawl/{id}/events"): Lookup(
+        "Watch a crawl: server-sent events until it is over", EVENTS
+    ),
     ("get", "/v1/crawl/{id}/export"): Lookup(
-        "A crawl's pages as JSONL, WARC or Parquet", ExportArguments
+        "A crawl's pages as JSONL, WARC or Parquet", EXPORT, ExportArguments
     ),
     ("get", "/v1/crawl/{id}/webhooks"): Lookup(
-        "Events for a crawl's webhook, by default those given up", WebhookEventsArguments
+        "Events for a crawl's webhook, by default those given up",
+        answer_of(WEBHOOK_EVENTS),
+        WebhookEventsArguments,
     ),
-    ("post", "/v1/crawl/{id}/webhooks/retry"): Lookup("Try events anew that were given up"),
-    ("get", "/v1/batches"): Lookup("List your batches, newest first", ListArguments),
-    ("get", "/v1/batch/{id}"): Lookup("How far a batch is, and its pages", StatusArguments),
-    ("delete", "/v1/batch/{id}"): Lookup("Cancel a batch"),
-    ("get", "/v1/batch/{id}/errors"): Lookup("URLs that could not be had", PartArguments),
+    ("post", "/v1/crawl/{id}/webhooks/retry"): Lookup(
+        "Try events anew that were given up", answer_of(RETRIED)
+    ),
+    ("get", "/v1/batches"): Lookup(
+        "List your batches, newest first", answer_of(BATCHES), ListArguments
+    ),
+    ("get", "/v1/batch/{id}"): Lookup(
+        "How far a batch is, and its pages", answer_of(BATCH_STATUS), StatusArguments
+    ),
+    ("delete", "/v1/batch/{id}"): Lookup("Cancel a batch", answer_of(CANCELLED)),
+    ("get", "/v1/batch/{id}/errors"): Lookup(
+        "URLs that could not be had", answer_of(ERRORS), PartArguments
+    ),
     ("get", "/v1/batch/{id}/ledger"): Lookup(
-        "Every URL of a batch, with its fate and the reason", LedgerArguments
+        "Every URL of a batch, with its fate and the reason", answer_of(LEDGER), LedgerArguments
     ),
-    ("get", "/v1/batch/{id}/events"): Lookup("Watch a batch: server-sent events until it is over"),
+    ("get", "/v1/batch/{id}/events"): Lookup(
+        "Watch a batch: server-sent events until it is over", EVENTS
+    ),
     ("get", "/v1/batch/{id}/export"): Lookup(
-        "A batch's pages as JSONL, WARC or Parquet", ExportArguments
+        "A batch's pages as JSONL, WARC or Parquet", EXPORT, ExportArguments
     ),
     ("get", "/v1/batch/{id}/webhooks"): Lookup(
-        "Events for a batch's webhook, by default those given up", WebhookEventsArguments
+        "Events for a batch's webhook, by default those given up",
+        answer_of(WEBHOOK_EVENTS),
+        WebhookEventsArguments,
     ),
-    ("post", "/v1/batch/{id}/webhooks/retry"): Lookup("Try events anew that were given up"),
+    ("post", "/v1/batch/{id}/webhooks/retry"): Lookup(
+        "Try events anew that were given up", answer_of(RETRIED)
+    ),
 }
 
 
 def build_job_routes(app: App) -> list[Route]:
     """Return the routes of crawls and batches."""
-    start = _answering(app, "crawl_start", _start_crawl)
+    start = answering(app, "crawl_start", _start_crawl)
     return [
         Route("/v1/crawl", start, methods=["POST"]),
         *_routes_of(app, JobKind.CRAWL),
@@ -137,7 +181,7 @@ def build_job_routes(app: App) -> list[Route]:
 def _routes_of(app: App, kind: JobKind) -> list[Route]:
     def route(path: str, name: str, handler: Callable[..., Awaitable[Response]]) -> Route:
         method = _METHODS.get(name, "GET")
-        endpoint = _answering(app, f"{kind}_{name}", partial(handler, kind))
+        endpoint = answering(app, f"{kind}_{name}", partial(handler, kind))
         return Route(path, endpoint, methods=[method])
 
     one = f"/v1/{kind}/{{id}}"
@@ -154,32 +198,12 @@ def _routes_of(app: App, kind: JobKind) -> list[Route]:
     ]
 
 
-def _answering(
-    app: App, command: str, handler: Handler
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that says a handler's failures in this version's shape, and counts."""
-
-    async def answer(request: Request) -> Response:
-        outcome = "INTERNAL_ERROR"
-        try:
-            response = await handler(app, request)
-            outcome = "ok"
-            return response
-        except CinderError as error:
-            outcome = error.code
-            return failed_response(error, {"error": describe_error(error)})
-        finally:
-            app.metrics.requests.labels("rest_v1", command, outcome).inc()
-
-    return answer
-
-
 async def _start_crawl(app: App, request: Request) -> Response:
     caller = caller_for(request, Scope.CRAWL)
     checks = crawl_checks(app.settings.jobs.max_pages)
     secret = app.settings.webhooks.secret.get_secret_value()
     given, webhook = split_webhook(await read_json(request), default_secret=secret)
-    arguments = read_arguments(CrawlArguments, given, *checks)
+    arguments = read_body(CrawlArguments, given, *checks)
     require_domain(caller_of(request).policy, arguments.url)
     key = read_idempotency_key(request, arguments.idempotency_key)
     job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)

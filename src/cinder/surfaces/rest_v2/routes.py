@@ -14,13 +14,14 @@ from cinder.model.document import Json
 from cinder.model.job import JobKind
 from cinder.model.request import Format
 from cinder.model.webhook import WebhookTarget
+from cinder.surfaces.answer_schemas import SCRAPED
 from cinder.surfaces.answers import (
     failed_response,
     json_response,
     read_idempotency_key,
     read_json,
 )
-from cinder.surfaces.arguments import read_arguments
+from cinder.surfaces.arguments import read_body
 from cinder.surfaces.caller import caller_of, require_scope
 from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import describe_error
@@ -33,7 +34,7 @@ from cinder.surfaces.scrape_arguments import (
     Command,
     ScrapeArguments,
 )
-from cinder.surfaces.webhook_arguments import split_webhook, with_secret
+from cinder.surfaces.webhook_arguments import WebhookArguments, split_webhook, with_secret
 
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 
@@ -42,6 +43,8 @@ OPERATIONS = {
         "Scrape one URL and return it, keep it, or both; or start a batch, and look after it",
         ScrapeArguments,
         {"url": "https://example.com/", "formats": ["markdown", "links"]},
+        SCRAPED,
+        beside={"webhook": WebhookArguments},
     )
 }
 
@@ -56,7 +59,7 @@ def build_routes(app: App) -> list[Route]:
             command = _command_of(given)
             secret = app.settings.webhooks.secret.get_secret_value()
             given, webhook = split_webhook(given, default_secret=secret)
-            arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
+            arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
             key = read_idempotency_key(request, arguments.idempotency_key)
             start = _BatchOptions(key, webhook)
             work = _answer(app, arguments, start, caller_of(request))

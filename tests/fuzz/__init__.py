@@ -1,0 +1,1 @@
+"""Parsers of what strangers send, tried on texts made up of what has hurt parsers before."""
