@@ -80,6 +80,8 @@ class ServerSettings(Section):
     """Largest request body accepted."""
     max_connections: int = Field(1000, ge=10)
     """Connections open at once; beyond them, requests are answered 503."""
+    max_head_bytes: int = Field(MEBIBYTE, ge=512 * 1024)
+    """Largest head of a request; what arrives with it of the body counts as well."""
     head_timeout_seconds: float = Field(30, gt=0)
     """How long a request's head may take to arrive."""
     body_timeout_seconds: float = Field(60, gt=0)
@@ -319,10 +321,14 @@ class JobsSettings(Section):
     """How long the pages of a job can be listed; saved pages are kept for longer."""
     max_open: int = Field(1_000, ge=1)
     """Jobs that may be under way; further ones are refused as OVERLOADED."""
+    max_open_per_caller: int = Field(200, ge=1)
+    """Jobs of one caller that may be under way; further ones are refused as RATE_LIMITED."""
     max_batch_urls: int = Field(10_000, ge=1)
     """URLs that one batch may have."""
     max_pages: int = Field(100_000, ge=1)
     """Pages that one crawl may have."""
+    max_bytes: int = Field(10 * 1024 * MEBIBYTE, ge=1024)
+    """Bytes that the pages of one job may have together, unpacked; it ends at the page beyond."""
 
 
 class WebhooksSettings(Section):
@@ -516,6 +522,35 @@ class OauthSettings(Section):
     """What the issuer puts before `read`, `scrape` and `crawl`, such as `cinder:`."""
 
 
+class LimitsSettings(Section):
+    """What one request may ask for; see also `server.max-request-bytes`."""
+
+    json_depth: int = Field(64, ge=4, le=150)
+    """Levels of objects and lists within each other."""
+    list_items: int = Field(10_000, ge=1)
+    """Entries of any list but the URLs of a batch."""
+    object_keys: int = Field(10_000, ge=100)
+    """Members of any object in it."""
+    actions: int = Field(50, ge=0, le=500)
+    """Browser actions on one page."""
+    selectors: int = Field(100, ge=0, le=1_000)
+    """Selectors in `includeTags`, and as many in `excludeTags`."""
+    selector_chars: int = Field(2_000, ge=1)
+    """Characters of one selector."""
+    patterns: int = Field(50, ge=0, le=50)
+    """Patterns in `includePatterns`, and as many in `excludePatterns`."""
+    pattern_chars: int = Field(1_000, ge=1, le=1_000)
+    """Characters of one pattern."""
+    headers: int = Field(100, ge=0, le=100)
+    """Headers to send along."""
+    header_bytes: int = Field(16_384, ge=1, le=16_384)
+    """Size of one header's value."""
+    schema_properties: int = Field(500, ge=1, le=500)
+    """Properties in the schema of an extraction, those of objects within it included."""
+    claims: int = Field(1_000, ge=0, le=1_000)
+    """Values to verify in one extraction."""
+
+
 class LogSettings(Section):
     """Logs: one JSON object a line, on standard error."""
 
@@ -570,6 +605,7 @@ class Settings(BaseSettings):
     llm: LlmSettings = Field(default_factory=LlmSettings)
     extract: ExtractSettings = Field(default_factory=ExtractSettings)
     oauth: OauthSettings = Field(default_factory=OauthSettings)
+    limits: LimitsSettings = Field(default_factory=LimitsSettings)
     log: LogSettings = Field(default_factory=LogSettings)
 
     @property

@@ -70,7 +70,9 @@ def _listening(settings: Settings) -> Iterator[str]:
     api = create_api(settings, open_app(settings, resolver=resolver, works_on_jobs=True))
     config = uvicorn.Config(
         api,
-        http=protocol_with_bounded_heads(settings.server.head_timeout_seconds),
+        http=protocol_with_bounded_heads(
+            settings.server.head_timeout_seconds, settings.server.max_head_bytes
+        ),
         lifespan="on",
         log_level="error",
         server_header=False,

@@ -23,6 +23,15 @@ async def test_a_head_beyond_the_limit_is_refused(tmp_path: Path) -> None:
             assert (await client.get("/healthz")).status_code == 200
 
 
+async def test_how_long_a_head_may_be_is_a_setting(tmp_path: Path) -> None:
+    variables = {"CINDER_SERVER__MAX_HEAD_BYTES": str(512 * 1024)}
+    async with run_server(tmp_path / "data", **variables) as server, asyncio.timeout(60):
+        reader, writer = await connect(server)
+        writer.write(START + b"X-Long: " + b"a" * (600 * 1024))
+        assert b"server.max-head-bytes" in await _read_to_end(reader)
+        writer.close()
+
+
 async def test_a_head_that_never_ends_is_given_up(tmp_path: Path) -> None:
     variables = {"CINDER_SERVER__HEAD_TIMEOUT_SECONDS": "0.5"}
     async with run_server(tmp_path / "data", **variables) as server, asyncio.timeout(60):

@@ -98,6 +98,7 @@ def _run_limits(jobs: JobsSettings) -> RunLimits:
         lease_seconds=jobs.lease_seconds,
         slice_seconds=jobs.slice_seconds,
         look_seconds=min(1, jobs.lease_seconds / 3),
+        max_bytes=jobs.max_bytes,
     )
 
 
@@ -105,6 +106,7 @@ def _job_limits(jobs: JobsSettings) -> JobLimits:
     return JobLimits(
         retention=timedelta(hours=jobs.retention_hours),
         max_open=jobs.max_open,
+        max_open_per_caller=jobs.max_open_per_caller,
         max_batch_urls=jobs.max_batch_urls,
         max_pages=jobs.max_pages,
     )

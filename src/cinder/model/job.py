@@ -83,6 +83,8 @@ class Job:
     """URLs in its ledger."""
     fetched: int = 0
     failed: int = 0
+    bytes_fetched: int = 0
+    """Of all its pages together, unpacked."""
     attempts: int = 0
     """How often in a row working on it has failed."""
     error: str | None = None
@@ -171,6 +173,8 @@ class PageResult:
     content_length: int | None = None
     uris: tuple[str, ...] = ()
     """Where the page is saved, the body a reader most likely wants first."""
+    body_bytes: int = 0
+    """The size of the answer, unpacked."""
     content: ContentPrint | None = None
     landed_on: NewPage | None = None
     """The URL that it redirects to, which is the page; the result is that URL's."""

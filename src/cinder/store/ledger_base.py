@@ -70,8 +70,8 @@ class Ledger(Protocol):
         """Return the jobs that somebody started, newest first; of one kind, or of all."""
         ...
 
-    async def count_open(self) -> int:
-        """Return how many jobs are not over."""
+    async def count_open(self, owner: str | None = None) -> int:
+        """Return how many jobs are not over: somebody's, or all."""
         ...
 
     async def list_unattended(self) -> list[str]:
@@ -94,7 +94,10 @@ class Ledger(Protocol):
         *,
         teller: Teller | None = None,
     ) -> bool:
-        """End a job; what it has not fetched is left out. False if it was over already."""
+        """End a job; what it has not fetched is left out. False if it was over already.
+
+        Of one that ends well, the error is the limit that it has met.
+        """
         ...
 
     async def add_pages(

@@ -10,7 +10,7 @@ from cinder.errors import CacheFailed
 if TYPE_CHECKING:  # importing Alembic costs more than the rest of a start
     from alembic.config import Config
 
-SCHEMA_HEAD = "0005"
+SCHEMA_HEAD = "0006"
 """The newest migration, told without importing Alembic; migrations are numbered in order."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"

@@ -184,6 +184,7 @@ def _jobs(metadata: MetaData) -> Table:
         _count("found"),
         _count("fetched"),
         _count("failed"),
+        Column("bytes_fetched", BigInteger, nullable=False, server_default=text("0")),
         Column("error", Text),
         Column("spec", _BODY, nullable=False),
         UniqueConstraint("owner", "kind", "idempotency_key", name="jobs_idempotency_key_unique"),

@@ -10,7 +10,8 @@ from cinder.model.keys import parse_key_combination
 from cinder.model.request import ActionType
 from cinder.surfaces.arguments import Arguments, Whole
 
-MAX_ACTIONS = 50
+# The most that the setting limits.actions may be.
+MAX_ACTIONS = 500
 MAX_WAIT_MS = 60_000
 MAX_SCRIPT_BYTES = 100 * 1024
 MAX_SCROLL_PIXELS = 1_000_000

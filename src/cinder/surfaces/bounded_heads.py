@@ -5,14 +5,13 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# Far above any real head. A read may hold a short head and much of a body, and counts whole.
-MAX_HEAD_BYTES = 1024 * 1024
-
 
 class BoundedHeads(HttpToolsProtocol):
     """The server's HTTP protocol, which gives up on heads that are too long or too slow."""
 
     timeout_seconds: ClassVar[float] = 30
+    # A read may hold a short head and much of a body, and counts whole.
+    max_bytes: ClassVar[int] = 1024 * 1024
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: handed on as it comes
         super().__init__(*args, **kwargs)
@@ -24,8 +23,11 @@ class BoundedHeads(HttpToolsProtocol):
         """Count what belongs to a head, and hand it on to be parsed."""
         if self._is_in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self.send_400_response("The request's head is too long.")
+            if self._head_bytes > self.max_bytes:
+                self.send_400_response(
+                    f"The request's head has more than {self.max_bytes} bytes "
+                    "(setting server.max-head-bytes)."
+                )
                 return
             self._start_clock()
         super().data_received(data)
@@ -58,6 +60,7 @@ class BoundedHeads(HttpToolsProtocol):
             self._deadline = None
 
 
-def protocol_with_bounded_heads(timeout_seconds: float) -> type[BoundedHeads]:
-    """Return the protocol with this limit of time; the server takes a class and no arguments."""
-    return type("BoundedHeads", (BoundedHeads,), {"timeout_seconds": timeout_seconds})
+def protocol_with_bounded_heads(timeout_seconds: float, max_bytes: int) -> type[BoundedHeads]:
+    """Return the protocol with these limits; the server takes a class and no arguments."""
+    limits = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes}
+    return type("BoundedHeads", (BoundedHeads,), limits)

@@ -33,7 +33,8 @@ from cinder.surfaces.reading_answer import Query, SectionName, check_reading
 
 MAX_TIMEOUT_MS = 300_000
 MAX_AGE_MS = 36_500 * DAY_MS
-MAX_SELECTORS = 100
+# The most that the setting limits.selectors may be.
+MAX_SELECTORS = 1_000
 MAX_PROMPT_CHARS = 10_000
 
 

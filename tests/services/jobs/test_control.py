@@ -13,6 +13,7 @@ from cinder.errors import (
     ErrorCode,
     InvalidRequest,
     Overloaded,
+    RateLimited,
 )
 from cinder.model.job import (
     Fate,
@@ -226,3 +227,17 @@ async def test_what_does_not_belong_to_a_crawl_is_not_counted_among_its_pages(
     report = JobReport(job=job, counts=JobCounts(queued=1, fates=fates))
 
     assert (report.found, report.finished) == (2, 1)
+
+
+async def test_one_caller_has_only_so_many_jobs_at_once(store: Store, waker: Waker) -> None:
+    control = JobControl(store.ledger, waker, JobLimits(max_open_per_caller=2))
+    first = await control.start_crawl(CrawlSpec(url=START), "somebody")
+    await control.start_crawl(CrawlSpec(url=START), "somebody")
+
+    with pytest.raises(RateLimited, match=r"jobs\.max-open-per-caller"):
+        await control.start_crawl(CrawlSpec(url=START), "somebody")
+    with pytest.raises(RateLimited):
+        await control.start_batch([START], ScrapeRequest(url="", caller="somebody"))
+    await control.start_crawl(CrawlSpec(url=START), "somebody else")
+    await control.cancel(first)
+    await control.start_crawl(CrawlSpec(url=START), "somebody")

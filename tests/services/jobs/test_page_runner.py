@@ -342,3 +342,20 @@ async def test_single_scrapes_do_not_wait_for_the_pages_of_jobs(
         site.release()
 
     assert report.finished == 0
+
+
+async def test_a_job_that_had_as_many_bytes_as_it_may_ends_and_says_so(
+    bench: Bench, clock: Clock
+) -> None:
+    job = await bench.start_batch("/article", "/guide", "/status?code=404")
+    await run_to_the_end(bench.runner(concurrency=1, look_seconds=0, max_bytes=500), job, clock)
+
+    done = await the_job(bench.store, job.id)
+    assert (done.status, done.fetched) == (JobStatus.COMPLETED, 1)
+    assert done.bytes_fetched > 500
+    assert done.error is not None
+    assert "jobs.max-bytes" in done.error
+    pages = await bench.ledger(job)
+    assert [page.fate for page in pages.values()] == [Fate.FETCHED, Fate.LEFT, Fate.LEFT]
+    assert pages["/guide"].reason == done.error
+    assert bench.site.hits("/guide") == 0

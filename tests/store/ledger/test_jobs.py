@@ -151,3 +151,20 @@ async def test_failures_in_a_row_are_counted_until_work_goes_well(
     assert (job.attempts, job.error) == (0, None)
     await store.ledger.finish_job("job", JobStatus.CANCELLED)
     assert await store.ledger.note_failure("job", "down", 0) == 0
+
+
+async def test_a_limit_that_a_job_has_met_is_the_reason_for_what_it_left_out(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/1")])
+    assert await store.ledger.finish_job("job", JobStatus.COMPLETED, "it has enough")
+    assert (await the_job(store)).error == "it has enough"
+    assert (await ledger_of(store))["/1"].reason == "it has enough"
+
+
+async def test_open_jobs_are_counted_for_each_owner(store: Store) -> None:
+    await store.ledger.add_job(a_job("mine"))
+    await store.ledger.add_job(replace(a_job("another"), owner="somebody else"))
+    await store.ledger.add_job(a_job("over"))
+    await store.ledger.finish_job("over", JobStatus.CANCELLED)
+    assert await store.ledger.count_open("owner") == 1
+    assert await store.ledger.count_open("nobody") == 0
+    assert await store.ledger.count_open() == 2

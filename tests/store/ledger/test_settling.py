@@ -319,3 +319,10 @@ async def test_those_who_settle_lease_and_cancel_at_once_do_not_wait_for_each_ot
     assert all(isinstance(error, LeaseLost) for error in errors)
     counts = await store.ledger.count_pages("job")
     assert (counts.queued, counts.leased) == (0, 0)
+
+
+async def test_a_job_knows_how_many_bytes_its_pages_had(store: Store) -> None:
+    await start(store, "/1", "/2", "/3")
+    failed = PageResult(fate=Fate.FAILED, body_bytes=20)
+    await settle_all(store, replace(FETCHED, body_bytes=3_000_000_000), failed, FETCHED)
+    assert (await the_job(store)).bytes_fetched == 3_000_000_020

@@ -18,6 +18,7 @@ from cinder.errors import (
     FieldProblem,
     InvalidRequest,
     Overloaded,
+    RateLimited,
 )
 from cinder.model.document import Json
 from cinder.model.job import (
@@ -63,6 +64,8 @@ class JobLimits:
     retention: timedelta = timedelta(hours=24)
     max_open: int = 1_000
     """Jobs that are not over; further ones are refused."""
+    max_open_per_caller: int = 200
+    """Of those, the ones of one caller."""
     max_batch_urls: int = 10_000
     max_pages: int = 100_000
 
@@ -141,15 +144,17 @@ class JobControl:
         Raises:
             InvalidRequest: its patterns are not such, or it would have too many pages.
             Overloaded: too many jobs are under way.
+            RateLimited: too many of them are the caller's.
         """
-        await self._require_room()
+        await self._require_room(caller)
         start = read_address(spec.url)
         if start is None:
             raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
         # It says what is wrong with the patterns. The first takes a while: it reads a long list.
         await asyncio.to_thread(Scope, start, spec.scope)
         if spec.max_pages > self._limits.max_pages:
-            problem = FieldProblem("maxPages", f"At most {self._limits.max_pages}")
+            message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
+            problem = FieldProblem("maxPages", message)
             raise InvalidRequest(problems=(problem,))
         written = _with_webhook(spec.to_json(), webhook)
         job = self._new_job(JobKind.CRAWL, written, caller, idempotency_key, spec.max_pages)
@@ -168,10 +173,11 @@ class JobControl:
             InvalidRequest: none of them is a URL, there are too many, or nothing would be kept.
             Unsupported: none of them could be scraped by these options.
             Overloaded: too many jobs are under way.
+            RateLimited: too many of them are the caller's.
         """
         self._check_batch(urls, request)
         require_supported(request)
-        await self._require_room()
+        await self._require_room(request.caller)
         pages, invalid = await off_loop(sum(map(len, urls)), _read_urls, urls)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
@@ -238,7 +244,8 @@ class JobControl:
         if not urls:
             problem = FieldProblem("urls", "At least one URL is needed")
         elif len(urls) > self._limits.max_batch_urls:
-            problem = FieldProblem("urls", f"At most {self._limits.max_batch_urls} URLs")
+            message = f"At most {self._limits.max_batch_urls} URLs (setting jobs.max-batch-urls)"
+            problem = FieldProblem("urls", message)
         elif request.result_handling is ResultHandling.RETURN_ONLY:
             problem = FieldProblem(
                 "resultHandling", "A batch keeps what it scrapes: use saveOnly or saveAndReturn"
@@ -246,12 +253,18 @@ class JobControl:
         if problem is not None:
             raise InvalidRequest(problems=(problem,))
 
-    async def _require_room(self) -> None:
+    async def _require_room(self, caller: str) -> None:
         """Return if another job may be started; asked before any work is done for it."""
         if await self._ledger.count_open() >= self._limits.max_open:
             raise Overloaded(
-                f"{self._limits.max_open} jobs are under way, as many as this server takes on. "
-                "Wait until one is done, or cancel one."
+                f"{self._limits.max_open} jobs are under way, as many as this server takes on "
+                "(setting jobs.max-open). Wait until one is done, or cancel one."
+            )
+        if await self._ledger.count_open(caller) >= self._limits.max_open_per_caller:
+            raise RateLimited(
+                f"{self._limits.max_open_per_caller} jobs of yours are under way, as many as one "
+                "caller may have (setting jobs.max-open-per-caller). Wait until one is done, or "
+                "cancel one."
             )
 
     def _new_job(

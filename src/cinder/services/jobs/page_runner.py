@@ -13,7 +13,7 @@ import structlog
 from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed, CinderError, Overloaded
 from cinder.fetch.base import RedirectRefused
-from cinder.model.job import Claim, Fate, Job, Lease, LeaseLimits, PageResult
+from cinder.model.job import Claim, Fate, Job, JobStatus, Lease, LeaseLimits, PageResult
 from cinder.services.jobs.courtesy import Courtesy, TryAgain
 from cinder.services.jobs.work import Reading, Work, uris_of
 from cinder.services.scrape import ScrapeOutcome, ScrapeService
@@ -42,7 +42,9 @@ class RunLimits:
     lease_seconds: float = 30
     slice_seconds: float = 10
     look_seconds: float = 1
-    """How often a job is looked at for having been cancelled."""
+    """How often a job is looked at for having been cancelled, or having had enough."""
+    max_bytes: int = 10 * 1024**3
+    """What the pages of one job may have together; it ends with the page that is beyond it."""
 
 
 class PageRunner:
@@ -65,7 +67,7 @@ class PageRunner:
     async def attend(self, job_id: str) -> float | None:
         """Work on a job for a while; return in how many seconds to go on, None when it is over."""
         job = await self._ledger.find_job(job_id)
-        if job is None or job.status.is_over:
+        if job is None or job.status.is_over or await self._has_enough(job):
             return None
         work = await self._work_of(job)
         async with BackgroundTasks() as tasks:
@@ -107,7 +109,16 @@ class PageRunner:
             session.renewed(started)
         session.looked()
         job = await self._ledger.find_job(session.job.id)
-        return job is not None and not job.status.is_over
+        return job is not None and not job.status.is_over and not await self._has_enough(job)
+
+    async def _has_enough(self, job: Job) -> bool:
+        """End a job whose pages had as many bytes as they may; tell whether it was one."""
+        if job.bytes_fetched < self._limits.max_bytes:
+            return False
+        said = f"the job has had {self._limits.max_bytes} bytes, as many as one may"
+        said += " (setting jobs.max-bytes)"
+        await self._ledger.finish_job(job.id, JobStatus.COMPLETED, said, teller=JobEvents.of(job))
+        return True
 
     async def _scrape(self, claim: Claim, session: "_Session") -> None:
         """Scrape one page and write down what became of it."""

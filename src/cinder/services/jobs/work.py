@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cinder.crawl.addresses import Address
-from cinder.model.document import VerdictKind
+from cinder.model.document import Document, VerdictKind
 from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult
 from cinder.model.request import ScrapeRequest
 from cinder.model.saved import SavedDocument
@@ -84,6 +84,7 @@ def fetched_page(outcome: ScrapeOutcome, content: ContentPrint | None = None) ->
         verdict=document.verdict.kind,
         title=None if title is None else title[:_MAX_TITLE_CHARS],
         content_length=length,
+        body_bytes=_body_bytes(document),
         content=content,
     )
 
@@ -98,7 +99,13 @@ def failure_of(outcome: ScrapeOutcome) -> PageResult | None:
         reason=document.verdict.evidence or f"HTTP {document.status_code}",
         status_code=document.status_code,
         verdict=document.verdict.kind,
+        body_bytes=_body_bytes(document),
     )
+
+
+def _body_bytes(document: Document) -> int:
+    file = document.media or document.original
+    return len(file.data) if file else len((document.content.text or "").encode(errors="replace"))
 
 
 def uris_of(saved: SavedDocument | None) -> tuple[str, ...]:

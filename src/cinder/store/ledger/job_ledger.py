@@ -79,9 +79,9 @@ class JobLedger:
             "list_jobs", lambda: jobs.list_jobs(owner, kinds, count, self._dialect)
         )
 
-    async def count_open(self) -> int:
-        """Return how many jobs are not over."""
-        return await self._database.read("count_open", jobs.count_open)
+    async def count_open(self, owner: str | None = None) -> int:
+        """Return how many jobs are not over: somebody's, or all."""
+        return await self._database.read("count_open", lambda: jobs.count_open(owner))
 
     async def list_unattended(self) -> list[str]:
         """Return the jobs that are not over and that nobody looks after."""

@@ -12,7 +12,7 @@ from cinder.store.procedure import Procedure, Row, Statement
 
 _COLUMNS = """
 id, kind, owner, status, max_pages, created_at, seeded_at, started_at, finished_at, expires_at,
-dropped_at, attempts, found, fetched, failed, error, spec
+dropped_at, attempts, found, fetched, failed, bytes_fetched, error, spec
 """
 
 _ADD = """
@@ -38,6 +38,8 @@ _UNATTENDED = "SELECT id FROM webhook.jobs WHERE next_at <= $1 ORDER BY next_at 
 
 # Those alone have a time at which somebody should look after them.
 _COUNT_OPEN = "SELECT count(*) AS jobs FROM webhook.jobs WHERE next_at IS NOT NULL"
+
+_COUNT_OPEN_OF = f"{_COUNT_OPEN} AND owner = $1"
 
 _NOTE_FAILURE = """
 UPDATE webhook.jobs SET attempts = attempts + 1, error = $2, next_at = $3
@@ -108,9 +110,9 @@ def list_jobs(
     return [read_job(row, dialect) for row in rows]
 
 
-def count_open() -> Procedure[int]:
-    """Return how many jobs are not over."""
-    rows = yield Statement(_COUNT_OPEN)
+def count_open(owner: str | None) -> Procedure[int]:
+    """Return how many jobs are not over: somebody's, or all."""
+    rows = yield Statement(_COUNT_OPEN_OF, (owner,)) if owner else Statement(_COUNT_OPEN)
     return int(rows[0]["jobs"])
 
 
@@ -138,7 +140,9 @@ def finish_job(
     ended = yield Statement(_FINISH, (job_id, status, now, error))
     if not ended:
         return False
-    yield Statement(_LEAVE_OUT, (job_id, _REASONS[status], now))
+    # One that ends well and yet has something to say has met a limit, which is the reason.
+    reason = (status is JobStatus.COMPLETED and error) or _REASONS[status]
+    yield Statement(_LEAVE_OUT, (job_id, reason, now))
     yield Statement(_EMPTY_HOSTS, (job_id,))
     if telling.is_wanted:
         yield from telling.ended((yield from find_job(job_id, telling.dialect)), now)
@@ -177,6 +181,7 @@ def read_job(row: Row, dialect: Dialect) -> Job:
         found=row["found"],
         fetched=row["fetched"],
         failed=row["failed"],
+        bytes_fetched=row["bytes_fetched"],
         attempts=row["attempts"],
         error=row["error"],
         is_expired=row["dropped_at"] is not None,

@@ -37,7 +37,8 @@ ON CONFLICT (job_id, host) DO UPDATE SET queued = job_hosts.queued + excluded.qu
 """
 
 _COUNT = """
-UPDATE webhook.jobs SET found = found + $2, fetched = fetched + $3, failed = failed + $4
+UPDATE webhook.jobs SET found = found + $2, fetched = fetched + $3, failed = failed + $4,
+       bytes_fetched = bytes_fetched + $5
  WHERE id = $1
 """
 
@@ -85,11 +86,11 @@ def queue_more(job_id: str, queued: Counter[str]) -> Procedure[None]:
 
 
 def count_pages(
-    job_id: str, *, found: int = 0, fetched: int = 0, failed: int = 0
+    job_id: str, *, found: int = 0, fetched: int = 0, failed: int = 0, size: int = 0
 ) -> Procedure[None]:
-    """Add to a job's numbers."""
-    if found or fetched or failed:
-        yield Statement(_COUNT, (job_id, found, fetched, failed))
+    """Add to a job's numbers; the size is that of what was fetched, in bytes."""
+    if found or fetched or failed or size:
+        yield Statement(_COUNT, (job_id, found, fetched, failed, size))
 
 
 def mark_seeded(job_id: str, now: int) -> Procedure[None]:

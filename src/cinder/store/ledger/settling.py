@@ -102,6 +102,7 @@ def _settle(
         found=added.found,
         fetched=int(fate is Fate.FETCHED),
         failed=added.failed + int(fate is Fate.FAILED),
+        size=result.body_bytes,
     )
 
 

@@ -104,7 +104,9 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         api,
         host=settings.server.host,
         port=settings.server.port,
-        http=protocol_with_bounded_heads(settings.server.head_timeout_seconds),
+        http=protocol_with_bounded_heads(
+            settings.server.head_timeout_seconds, settings.server.max_head_bytes
+        ),
         limit_concurrency=settings.server.max_connections,
         lifespan="on",
         proxy_headers=bool(settings.server.trusted_proxies),

@@ -14,6 +14,7 @@ from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
 from cinder.surfaces.mcp.lenient import read_leniently
 from cinder.surfaces.mcp.untrusted import mark_untrusted
+from cinder.surfaces.request_limits import within
 
 A = TypeVar("A", bound=Arguments)
 
@@ -82,7 +83,8 @@ class Tool(Generic[A]):
             CinderError: the arguments are wrong, or what they ask for could not be done.
         """
         meant = read_leniently(self.arguments, given)
-        arguments = read_arguments(self.arguments, meant, *self.checks)
+        limits = within(app.settings.limits)
+        arguments = read_arguments(self.arguments, meant, limits, *self.checks)
         if self.wait is not None:
             await self.wait(app, arguments, caller, report)
         result = await self.run(app, arguments, caller)

@@ -28,6 +28,7 @@ from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_facts import with_page_facts
+from cinder.surfaces.request_limits import within
 from cinder.surfaces.scrape_answer import answer_outcome
 from cinder.surfaces.scrape_arguments import (
     SCRAPE_CHECKS,
@@ -59,7 +60,8 @@ def build_routes(app: App) -> list[Route]:
             command = _command_of(given)
             secret = app.settings.webhooks.secret.get_secret_value()
             given, webhook = split_webhook(given, default_secret=secret)
-            arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
+            checks = (within(app.settings.limits), *SCRAPE_CHECKS)
+            arguments = read_body(ScrapeArguments, given, *checks)
             key = read_idempotency_key(request, arguments.idempotency_key)
             start = _BatchOptions(key, webhook)
             work = _answer(app, arguments, start, caller_of(request))

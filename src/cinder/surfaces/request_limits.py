@@ -1,0 +1,133 @@
+"""What one request may ask for: how deep, how long, how many, each by a setting."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cinder.config import LimitsSettings
+from cinder.errors import FieldProblem
+from cinder.surfaces.arguments import CrossCheck
+
+_WHOLE = "(request)"
+_SELECTORS = ("includeTags", "excludeTags")
+_PATTERNS = ("includePatterns", "excludePatterns")
+# How many of these there may be, settings of their own say.
+_COUNTED_ELSEWHERE = "urls"
+
+
+def within(limits: LimitsSettings) -> CrossCheck:
+    """Return the check that a request keeps to these limits."""
+
+    def check(given: Mapping[str, Any]) -> Iterable[FieldProblem]:  # Any: JSON
+        found = list(_check_shape(given, limits))
+        # What is too deep or too long is looked at no further.
+        return found or [*_check_numbers(given, limits), *_check_lengths(given, limits)]
+
+    return check
+
+
+def _check_shape(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the request as a whole, level by level."""
+    level: list[object] = [given]
+    for _ in range(limits.json_depth):
+        level = [inner for node in level for inner in _containers(node)]
+        if not level:
+            break
+    else:
+        yield _problem(_WHOLE, f"Nested deeper than {limits.json_depth} levels", "json-depth")
+        return
+    for path, size, most, setting in _sizes(given, limits):
+        if size > most:
+            yield _problem(path, f"At most {most} entries, received {size}", setting)
+            return
+
+
+def _sizes(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[tuple[str, int, int, str]]:
+    """Yield the top-level name, size, limit and setting of every list and object."""
+    nodes: list[tuple[str, object]] = [
+        (name, value) for name, value in given.items() if name != _COUNTED_ELSEWHERE
+    ]
+    while nodes:
+        name, node = nodes.pop()
+        if isinstance(node, Mapping):
+            yield name, len(node), limits.object_keys, "object-keys"
+        elif isinstance(node, list):
+            yield name, len(node), limits.list_items, "list-items"
+        nodes += [(name, inner) for inner in _containers(node)]
+
+
+def _containers(node: object) -> list[object]:
+    """Return the lists and objects that a list or an object holds."""
+    held: Iterable[object] = ()
+    if isinstance(node, Mapping):
+        held = node.values()
+    elif isinstance(node, list):
+        held = node
+    return [each for each in held if isinstance(each, Mapping | list)]
+
+
+def _check_numbers(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the lists that are too long."""
+    most = {
+        "actions": (limits.actions, "actions"),
+        "headers": (limits.headers, "headers"),
+        "verify": (limits.claims, "claims"),
+        **dict.fromkeys(_SELECTORS, (limits.selectors, "selectors")),
+        **dict.fromkeys(_PATTERNS, (limits.patterns, "patterns")),
+    }
+    for name, (count, setting) in most.items():
+        value = given.get(name)
+        if isinstance(value, list | Mapping) and len(value) > count:
+            yield _problem(name, f"At most {count}, received {len(value)}", setting)
+    properties = _count_properties(given.get("schema"))
+    if properties > limits.schema_properties:
+        said = f"At most {limits.schema_properties} properties, received {properties}"
+        yield _problem("schema", said, "schema-properties")
+
+
+def _count_properties(schema: object) -> int:
+    count = 0
+    nodes = [schema]
+    while nodes:
+        node = nodes.pop()
+        properties = node.get("properties") if isinstance(node, Mapping) else None
+        count += len(properties) if isinstance(properties, Mapping) else 0
+        nodes += _containers(node)
+    return count
+
+
+def _check_lengths(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the texts that are too long."""
+    for path, text in _selectors(given):
+        if len(text) > limits.selector_chars:
+            said = f"A selector has at most {limits.selector_chars} characters"
+            yield _problem(path, said, "selector-chars")
+    for path, text in _texts(given, _PATTERNS):
+        if len(text) > limits.pattern_chars:
+            said = f"A pattern has at most {limits.pattern_chars} characters"
+            yield _problem(path, said, "pattern-chars")
+    headers = given.get("headers")
+    for name, value in headers.items() if isinstance(headers, Mapping) else ():
+        if isinstance(value, str) and len(value) > limits.header_bytes:
+            said = f"A header value has at most {limits.header_bytes} characters"
+            yield _problem(f"headers.{str(name)[:100]}", said, "header-bytes")
+
+
+def _selectors(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _texts(given, _SELECTORS)
+    actions = given.get("actions")
+    for place, action in enumerate(actions if isinstance(actions, list) else ()):
+        selector = action.get("selector") if isinstance(action, Mapping) else None
+        if isinstance(selector, str):
+            yield f"actions[{place}].selector", selector
+
+
+def _texts(given: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        listed = given.get(name)
+        for place, text in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(text, str):
+                yield f"{name}[{place}]", text
+
+
+def _problem(path: str, said: str, setting: str) -> FieldProblem:
+    return FieldProblem(path, f"{said} (setting limits.{setting})")

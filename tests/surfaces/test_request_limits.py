@@ -1,0 +1,118 @@
+from typing import Any
+
+import httpx2
+import pytest
+
+from cinder.app import App
+from cinder.config import LimitsSettings, Settings
+from cinder.errors import InvalidRequest
+from cinder.surfaces.mcp.tools.scrape import SCRAPE
+from cinder.surfaces.request_limits import within
+from tests.conftest import TableResolver
+from tests.surfaces.working import serve_jobs
+
+SMALL = LimitsSettings(
+    json_depth=6,
+    list_items=20,
+    object_keys=100,
+    actions=2,
+    selectors=2,
+    selector_chars=10,
+    patterns=2,
+    pattern_chars=10,
+    headers=2,
+    header_bytes=10,
+    schema_properties=3,
+    claims=2,
+)
+
+
+def nested(depth: int) -> Any:  # Any: JSON
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+WORDY = "a" * 11
+OBJECT = {"type": "object", "properties": {"a": {}, "b": {}}}
+BEYOND: list[tuple[str, str, object]] = [
+    ("json-depth", "(request)", {"schema": nested(6)}),
+    ("list-items", "formats", {"formats": ["links"] * 21}),
+    ("object-keys", "schema", {"schema": {"x": {str(n): 1 for n in range(101)}}}),
+    ("actions", "actions", {"actions": [{"type": "scrape"}] * 3}),
+    ("selectors", "includeTags", {"includeTags": ["a"] * 3}),
+    ("selectors", "excludeTags", {"excludeTags": ["a"] * 3}),
+    ("selector-chars", "excludeTags[1]", {"excludeTags": ["a", WORDY]}),
+    ("selector-chars", "actions[0].selector", {"actions": [{"type": "click", "selector": WORDY}]}),
+    ("patterns", "includePatterns", {"includePatterns": ["a"] * 3}),
+    ("pattern-chars", "excludePatterns[0]", {"excludePatterns": [WORDY]}),
+    ("headers", "headers", {"headers": {"A": "", "B": "", "C": ""}}),
+    ("header-bytes", "headers.A", {"headers": {"A": WORDY}}),
+    ("schema-properties", "schema", {"schema": {"properties": {"x": OBJECT, "y": OBJECT}}}),
+    ("claims", "verify", {"verify": [{}] * 3}),
+]
+WITHIN: list[dict[str, Any]] = [
+    {"schema": nested(5)},
+    {"formats": ["links"] * 20, "urls": ["a.example"] * 1_000},
+    {"actions": [{"type": "scrape"}] * 2, "includeTags": ["a" * 10] * 2},
+    {"includePatterns": ["a" * 10] * 2, "headers": {"A": "a" * 10, "B": ""}},
+    {"schema": {"properties": {"x": OBJECT}}, "verify": [{}] * 2},
+    {"actions": "none", "headers": [1], "schema": None, "includeTags": [1, None]},
+]
+
+
+@pytest.mark.parametrize(("setting", "field", "given"), BEYOND)
+def test_what_is_beyond_a_limit_is_named_with_the_setting(
+    setting: str, field: str, given: dict[str, Any]
+) -> None:
+    (problem,) = within(SMALL)(given)
+    assert problem.field == field
+    assert f"(setting limits.{setting})" in problem.message
+
+
+@pytest.mark.parametrize("given", WITHIN)
+def test_what_is_within_the_limits_passes(given: dict[str, Any]) -> None:
+    assert list(within(SMALL)(given)) == []
+
+
+def test_every_limit_is_tried() -> None:
+    tried = {setting.replace("-", "_") for setting, _, _ in BEYOND}
+    assert tried == set(LimitsSettings.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("/api/v2/scrape", {"url": "a.example", "includeTags": ["a", "b"]}),
+        ("/v1/scrape", {"url": "a.example", "query": nested(9)}),
+        ("/v1/search", {"query": "embers", "includeDomains": nested(9)}),
+        ("/v1/search-and-scrape", {"query": "embers", "includeDomains": nested(9)}),
+        ("/v1/extract", {"urls": ["a.example"], "schema": {"properties": nested(9)}}),
+        ("/v1/crawl", {"url": "a.example", "excludePatterns": ["a", "b"]}),
+    ],
+)
+async def test_every_route_that_takes_a_body_keeps_to_the_limits(
+    settings: Settings, resolver: TableResolver, path: str, given: dict[str, Any]
+) -> None:
+    limits = LimitsSettings(selectors=1, patterns=1, json_depth=8)
+    chosen = settings.model_copy(update={"limits": limits})
+    async with serve_jobs(chosen, resolver, works=False) as client:
+        answer = await client.post(path, json=given)
+    assert answer.status_code == 400
+    assert "(setting limits." in answer.json()["error"]["message"]
+
+
+async def test_the_default_lets_through_what_a_model_may_ask_for(
+    client: httpx2.AsyncClient,
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": OBJECT}}}
+    given = {"urls": ["https://nowhere.test/"], "schema": schema, "timeout": 5_000}
+    answer = await client.post("/v1/extract", json=given)
+    assert answer.json()["error"]["code"] == "EXTRACTION_FAILED"
+
+
+async def test_a_tool_keeps_to_the_limits(app: App) -> None:
+    selectors = [f".a{number}" for number in range(101)]
+    with pytest.raises(InvalidRequest, match=r"limits\.selectors"):
+        await SCRAPE.call(app, {"url": "a.example", "includeTags": selectors})
