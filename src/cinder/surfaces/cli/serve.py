@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from cinder.config import Settings
 
 
+# How long everything may take to close once requests have ended or were cut off.
+CLOSING_SECONDS = 15
+
+
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
@@ -80,6 +84,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
     import uvicorn
 
     from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
+    from cinder.surfaces.cli.stopping import end_by_signal, end_unless_done
     from cinder.surfaces.server_mark import marked
     from cinder.surfaces.token import find_token
 
@@ -98,7 +103,16 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
             api.state.stopping.set()
             mark.close()
+            giving_up = end_unless_done(settings.server.shutdown_seconds + CLOSING_SECONDS)
             await super().shutdown(sockets)
+            giving_up.cancel()
+
+        def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002  # Any: the same
+            # Not as the parent does it, who has the process die of the signal in the end: a stop
+            # that was asked for and went well is a success.
+            if self.should_exit:
+                end_by_signal(sig)
+            self.should_exit = True
 
     config = uvicorn.Config(
         api,

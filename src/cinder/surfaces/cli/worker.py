@@ -38,11 +38,18 @@ def worker() -> None:
 
 async def _work(settings: "Settings") -> None:
     from cinder.app import open_app
+    from cinder.surfaces.cli.stopping import end_by_signal
 
     loop = asyncio.get_running_loop()
     told_to_stop = asyncio.Event()
+
+    def stop(number: int) -> None:
+        if told_to_stop.is_set():
+            end_by_signal(number)
+        told_to_stop.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told_to_stop.set)
+        loop.add_signal_handler(number, stop, number)
     async with open_app(settings, works_on_jobs=True) as app:
         await app.start_parsers()
         print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
