@@ -37,7 +37,7 @@ check: setup-dev ## Check format, lint, types and import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-soak: setup-dev ## Render, crawl, search and fuzz for long; run every hostile input; hold the API against its document
+soak: setup-dev ## Render, crawl, search and fuzz for long; run every hostile input; overload it, and take its database away
 	$(BIN)/python -m tests.soak
 
 train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA

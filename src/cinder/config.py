@@ -185,6 +185,9 @@ class ScrapeSettings(Section):
     """The browser whose TLS and header fingerprint static fetches show."""
     max_concurrency: int = Field(64, ge=1)
     """Pages fetched at once; further ones wait."""
+    max_in_flight: int = Field(256, ge=1)
+    """Pages that may be under way for those who wait for them, jobs' not counted; further ones are
+    refused as OVERLOADED, and sooner where they would have to wait long to be parsed."""
     extract_workers: int = Field(2, ge=1)
     """Processes that turn pages into content."""
     extract_timeout_seconds: float = Field(10, gt=0)

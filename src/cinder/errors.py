@@ -25,6 +25,8 @@
     ├── SearchFailed          SEARCH_FAILED        not one search provider gave an answer
     ├── ExtractionFailed      EXTRACTION_FAILED    not one page could be read to extract from
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
+        ├── DatabaseAway      CACHE_ERROR          there is no reaching it now; try again later
+        └── StorageFull       STORAGE_FULL         nothing more can be written; reads go on
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
 code) stands in one table, ``cinder.surfaces.errors``.
@@ -289,3 +291,13 @@ class CacheFailed(CinderError):
     """The database could not be read or written."""
 
     code = ErrorCode.CACHE_ERROR
+
+
+class DatabaseAway(CacheFailed):
+    """The database cannot be reached; try again later."""
+
+
+class StorageFull(CacheFailed):
+    """There is no room to keep anything more. What is kept can still be read."""
+
+    code = ErrorCode.STORAGE_FULL

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cinder.errors import ScrapeFailed
+from cinder.errors import DatabaseAway, ScrapeFailed, StorageFull
 from cinder.jobs import Attend, Engine
 from cinder.jobs.attendants import Attendants, Patience
 from cinder.jobs.sweeper import Sweeper
@@ -68,6 +68,22 @@ async def test_work_that_fails_too_often_in_a_row_ends_the_job_with_its_error(
     job = await read_job(store)
     assert (job.status, job.error) == (JobStatus.FAILED, "ZeroDivisionError: by\ufffdzero")
     assert len(looks.seen) == 3
+
+
+@pytest.mark.parametrize("fault", [StorageFull, DatabaseAway])
+async def test_a_full_disk_and_a_database_away_are_no_fault_of_the_job(
+    store: Store, engine: Engine, fault: type[Exception]
+) -> None:
+    async def fail(_job_id: str) -> None:
+        raise fault
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(fail)
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.count(QUICK.max_failures + 2)
+
+    job = await read_job(store)
+    assert (job.status, job.attempts, job.error) == (JobStatus.QUEUED, 0, None)
 
 
 async def test_a_look_that_goes_well_makes_up_for_failures(store: Store, engine: Engine) -> None:

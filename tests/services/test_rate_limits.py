@@ -1,12 +1,14 @@
 """Rate limits, counted in memory and in the database."""
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from limits.aio.storage import MemoryStorage, Storage
+from limits.aio.storage import Storage
 
 from cinder.errors import RateLimited
+from cinder.services.memory_counts import MemoryCounts
 from cinder.services.rate_limits import Bucket, RateLimits, Standing, is_loopback, neighbourhood
 from cinder.services.shared_storage import SharedStorage
 from cinder.store import open_store
@@ -15,11 +17,11 @@ from cinder.store import open_store
 @pytest.fixture(params=["memory", "database"])
 async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Storage]:
     if request.param == "memory":
-        yield MemoryStorage()
+        yield MemoryCounts(time.time)
         return
     url = f"sqlite:///{tmp_path / 'cinder.db'}"
     async with open_store(url, pool_size=1, observe=lambda *_: None) as store:
-        shared = SharedStorage(store.counts)
+        shared = SharedStorage(store.counts, 3_600)
         assert await shared.check()
         yield shared
 
@@ -58,14 +60,14 @@ async def test_looking_counts_nothing(storage: Storage) -> None:
 
 
 async def test_without_a_limit_nothing_is_counted() -> None:
-    limits = RateLimits(MemoryStorage(), {Bucket.TOKEN: ""})
+    limits = RateLimits(MemoryCounts(time.time), {Bucket.TOKEN: ""})
 
     assert [await limits.take(bucket, "ci") for bucket in Bucket] == [None] * 3
 
 
 def test_what_is_no_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="600/minute"):
-        RateLimits(MemoryStorage(), {Bucket.TOKEN: "many"})
+        RateLimits(MemoryCounts(time.time), {Bucket.TOKEN: "many"})
 
 
 def test_what_is_left_is_told_in_the_standard_headers() -> None:

@@ -13,6 +13,7 @@ from cinder.surfaces.logs import set_up_logs
 from tests.site import serve_site
 from tests.soak.contract import soak_contract
 from tests.soak.crawls import soak_crawls
+from tests.soak.faults import soak_faults
 from tests.soak.footprint import Footprint, take_footprint
 from tests.soak.hostile import soak_hostile_inputs
 from tests.soak.parsers import soak_parsers
@@ -37,6 +38,9 @@ def main() -> None:
         "--contract", type=int, default=200, help="requests to make up for each operation"
     )
     parser.add_argument("--fuzz", type=int, default=5_000, help="inputs for each parser")
+    parser.add_argument(
+        "--faults", type=int, choices=(0, 1), default=1, help="whether to overload it, and so on"
+    )
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
@@ -46,6 +50,7 @@ def main() -> None:
     problems += soak_hostile_inputs(_say) if arguments.hostile else []
     problems += soak_contract(arguments.contract, _say) if arguments.contract else []
     problems += soak_parsers(arguments.fuzz, _say) if arguments.fuzz else []
+    problems += soak_faults(_say) if arguments.faults else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)

@@ -40,3 +40,14 @@ async def test_a_dropped_count_begins_anew_and_old_ones_go(store: Store, clock: 
     await store.counts.drop_old()
 
     assert [(await store.counts.read(name))[0] for name in "abc"] == [0, 0, 5]
+
+
+async def test_a_count_from_before_the_clock_was_set_back_is_over(
+    store: Store, clock: Clock
+) -> None:
+    await store.counts.add("a", 5, 60)
+    clock.move_on(timedelta(hours=-1))
+
+    assert (await store.counts.read("a", seconds=60))[0] == 0
+    assert await store.counts.add("a", 1, 60) == 1
+    assert (await store.counts.read("a", seconds=60))[0] == 1

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
@@ -36,6 +36,7 @@ from cinder.fetch.static import StaticFetcher, StaticLimits
 from cinder.metrics import Metrics
 from cinder.model.request import ProxyTier
 from cinder.model.url import host_and_port
+from cinder.services.admission import Admission, AdmissionLimits
 from cinder.services.archive import Archive
 from cinder.services.callers import Callers
 from cinder.services.expiry import expire_forever
@@ -58,6 +59,9 @@ from cinder.store.index_base import PageIndex
 if TYPE_CHECKING:
     from cinder.services.oauth import AccessTokens
     from cinder.services.rate_limits import RateLimits
+
+
+Clock: TypeAlias = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +96,16 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, resolver: Resolver | None = None, works_on_jobs: bool = False
+    settings: Settings,
+    *,
+    resolver: Resolver | None = None,
+    works_on_jobs: bool = False,
+    clock: Clock = lambda: datetime.now(UTC),
 ) -> AsyncIterator[App]:
     """Open everything that requests need, and close it at the end.
 
-    `resolver` stands in for the system's name resolution. Only a process that stays works on jobs;
-    any can start them.
+    `resolver` stands in for the system's name resolution, and `clock` for its time of day. Only a
+    process that stays works on jobs; any can start them.
 
     Raises:
         SettingsError: a part cannot be built as the settings want it.
@@ -105,7 +113,7 @@ async def open_app(
     """
     metrics = Metrics()
     async with AsyncExitStack() as parts:
-        store = await parts.enter_async_context(_make_store(settings, metrics))
+        store = await parts.enter_async_context(_make_store(settings, metrics, clock))
         if resolver is None:
             resolver = await parts.enter_async_context(make_resolver(settings.egress))
         proxy = await parts.enter_async_context(make_proxy(settings, resolver))
@@ -126,7 +134,8 @@ async def open_app(
         job_sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
-        callers = Callers(store.tokens)
+        admission = Admission(_admission_limits(settings.scrape), recent_wait=sandbox.recent_wait)
+        callers = Callers(store.tokens, clock)
         access_tokens = await parts.enter_async_context(open_access_tokens(settings, proxy))
         language_model = await parts.enter_async_context(
             open_language_model(settings, proxy, metrics)
@@ -148,6 +157,8 @@ async def open_app(
                         sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
                         extraction=DocumentExtraction(finds, settings.extract.max_output_bytes),
                         summarizer=writes,
+                        admission=admission,
+                        clock=clock,
                     ),
                     metrics=metrics,
                     defaults=_content_defaults(settings),
@@ -160,11 +171,13 @@ async def open_app(
             )
         ]
         jobs = await parts.enter_async_context(
-            open_jobs(settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs)
+            open_jobs(
+                settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs, clock=clock
+            )
         )
         search_providers = await parts.enter_async_context(open_search_providers(settings, proxy))
         tasks = await parts.enter_async_context(BackgroundTasks())
-        tasks.start(expire_forever(store, settings.store.expiry_interval_seconds))
+        tasks.start(expire_forever(store, settings.store.expiry_interval_seconds, clock))
         parts.callback(tasks.cancel_all)
         archive = Archive(store)
         basis = SearchBasis(scrape=scrape, archive=archive, metrics=metrics)
@@ -207,6 +220,7 @@ async def open_app(
                     **(language_model.trials if language_model else {}),
                     **({"oauth": access_tokens.check} if access_tokens else {}),
                 },
+                has_room=lambda: not store.is_full,
             ),
             metrics=metrics,
             start_parsers=job_sandbox.start_all,
@@ -224,12 +238,13 @@ def make_resolver(egress: EgressSettings) -> SystemResolver:
     return SystemResolver(timeout_seconds=egress.dns_timeout_seconds)
 
 
-def _make_store(settings: Settings, metrics: Metrics) -> Store:
+def _make_store(settings: Settings, metrics: Metrics, clock: Clock) -> Store:
     with reading_settings():
         return open_store(
             settings.store_url,
             pool_size=settings.store.pool_size,
             observe=metrics.observe_query,
+            clock=clock,
             embedder=find_embedder(),
         )
 
@@ -301,6 +316,11 @@ def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSan
         children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
         count=metrics.count_extraction,
     )
+
+
+def _admission_limits(scrape: ScrapeSettings) -> AdmissionLimits:
+    # As many as keep the processes busy, while as many again are fetched.
+    return AdmissionLimits(most=scrape.max_in_flight, least=2 * scrape.extract_workers)
 
 
 def _retry_policy(scrape: ScrapeSettings) -> RetryPolicy:

@@ -1,9 +1,9 @@
 """Jobs, built from the settings: who starts them, who is woken, and who works on them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
@@ -24,7 +24,6 @@ from cinder.services.scrape import ScrapeService
 from cinder.services.webhook_events import JobEvents
 from cinder.services.webhooks import DeliveryLimits, Webhooks
 from cinder.store import Store
-from cinder.store.ledger_base import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,13 @@ class OpenJobs:
 
 @asynccontextmanager
 async def open_jobs(
-    settings: Settings, store: Store, scraper: ScrapeService, net: Net, *, works: bool
+    settings: Settings,
+    store: Store,
+    scraper: ScrapeService,
+    net: Net,
+    *,
+    works: bool,
+    clock: Callable[[], datetime],
 ) -> AsyncIterator[OpenJobs]:
     """Open what starts jobs and, in a process that works, what works on them and tells of them."""
     jobs, ledger = settings.jobs, store.ledger
@@ -61,7 +66,7 @@ async def open_jobs(
         limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
         webhooks = Webhooks(store.outbox, client, limits)
         if works:
-            runner = _make_runner(jobs, ledger, scraper, net.fetcher)
+            runner = _make_runner(jobs, store, scraper, net.fetcher)
             attendants = Attendants(
                 ledger, engine, runner.attend, sweeper=sweeper, teller_of=JobEvents.of
             )
@@ -69,7 +74,7 @@ async def open_jobs(
             tasks.start(attendants.run(slots=jobs.slots))
             tasks.start(webhooks.deliver_forever())
             parts.callback(tasks.cancel_all)
-        control = JobControl(ledger, sweeper.wake, _job_limits(jobs))
+        control = JobControl(ledger, sweeper.wake, _job_limits(jobs), clock)
         yield OpenJobs(control, engine, webhooks)
 
 
@@ -82,13 +87,21 @@ def _make_webhook_client(settings: Settings, proxy: ForwardProxy) -> ProxiedClie
 
 
 def _make_runner(
-    jobs: JobsSettings, ledger: Ledger, scraper: ScrapeService, fetcher: Fetcher
+    jobs: JobsSettings, store: Store, scraper: ScrapeService, fetcher: Fetcher
 ) -> PageRunner:
+    ledger = store.ledger
     robots = RobotsKeeper(ledger, fetcher)
     courtesy = Courtesy(ledger, robots, delay_ms=jobs.host_delay_ms)
     sitemaps = SitemapReader(robots, fetcher, courtesy.rest)
     works = Works(ledger, sitemaps, page_timeout_ms=jobs.page_timeout_ms)
-    return PageRunner(ledger, scraper, courtesy, works.of, _run_limits(jobs))
+    return PageRunner(
+        ledger,
+        scraper,
+        courtesy,
+        works.of,
+        _run_limits(jobs),
+        has_room=lambda: not store.is_full,
+    )
 
 
 def _run_limits(jobs: JobsSettings) -> RunLimits:

@@ -1,9 +1,10 @@
 """The server's rate limits, as its settings have them."""
 
-from limits.aio.storage import MemoryStorage
+import time
 
 from cinder.config import ServerSettings, SettingsError
-from cinder.services.rate_limits import Bucket, RateLimits
+from cinder.services.memory_counts import MemoryCounts
+from cinder.services.rate_limits import Bucket, RateLimits, longest_window
 from cinder.services.shared_storage import SharedStorage
 from cinder.store.count_base import SharedCounts
 
@@ -14,13 +15,14 @@ def make_rate_limits(server: ServerSettings, shared: SharedCounts | None) -> Rat
     Raises:
         SettingsError: one is not written as such.
     """
-    storage = MemoryStorage() if shared is None else SharedStorage(shared)
     limits = {
         Bucket.TOKEN: server.rate_limit,
         Bucket.ADDRESS: server.address_rate_limit,
         Bucket.FAILED_LOGIN: server.failed_login_limit,
     }
     try:
-        return RateLimits(storage, limits)
+        if shared is None:
+            return RateLimits(MemoryCounts(), limits, clock=time.monotonic)
+        return RateLimits(SharedStorage(shared, longest_window(limits.values())), limits)
     except ValueError as error:
         raise SettingsError(f"server: {error}") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from cinder.errors import CacheFailed, CinderError
+from cinder.errors import CacheFailed, CinderError, DatabaseAway, StorageFull
 from cinder.jobs.base import Attend, Engine
 from cinder.jobs.sweeper import Sweeper
 from cinder.model.job import Job, JobStatus
@@ -83,6 +83,8 @@ class Attendants:
         try:
             async with limit:
                 seconds = await self._attend(job.id)
+        except (DatabaseAway, StorageFull):
+            raise  # no fault of the job's: it waits, however long that takes
         # A worker's outermost loop: whatever it was, the job is to be told of it.
         except Exception as exc:
             log.warning("work on a job failed", job=job.id, exc_info=exc)

@@ -26,9 +26,17 @@ class Health:
     A trial is a check that takes longer and finds more, for a person who asks.
     """
 
-    def __init__(self, checks: Mapping[str, Check], trials: Mapping[str, Check]) -> None:
+    def __init__(
+        self,
+        checks: Mapping[str, Check],
+        trials: Mapping[str, Check],
+        *,
+        has_room: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._checks = checks
         self._trials = trials
+        self.has_room = has_room
+        """Tells, without asking anybody, whether there was room to keep pages the last time."""
 
     async def examine(self) -> list[Finding]:
         """Check every part, all at once."""

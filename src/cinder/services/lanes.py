@@ -5,6 +5,7 @@ places of the slow lane, nor, while one of its jobs is slow, all those of the qu
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ class Place:
     lane: Lane
     site: str
     turn: asyncio.Event = field(default_factory=asyncio.Event)
+    since: float = field(default_factory=time.monotonic)
 
 
 def may_start(place: Place, running: Iterable[Place], limits: LaneLimits) -> bool:
@@ -81,6 +83,7 @@ class Lanes:
         self._limits = limits
         self._running: list[Place] = []
         self._waiting: list[Place] = []
+        self._last_waits = dict.fromkeys(Lane, 0.0)
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
@@ -91,6 +94,10 @@ class Lanes:
     def count_waiting(self, lane: Lane) -> int:
         """Return how many jobs wait for a lane."""
         return sum(place.lane is lane for place in self._waiting)
+
+    def recent_wait(self, lane: Lane) -> float:
+        """Return how many seconds the last job to start in a lane had waited, while others wait."""
+        return self._last_waits[lane] if self.count_waiting(lane) else 0.0
 
     @asynccontextmanager
     async def enter(self, lane: Lane, site: str) -> AsyncIterator[Place]:
@@ -131,6 +138,7 @@ class Lanes:
         while place := next_place(self._waiting, self._running, self._limits):
             self._waiting.remove(place)
             self._running.append(place)
+            self._last_waits[place.lane] = time.monotonic() - place.since
             place.turn.set()
 
     def _leave(self, place: Place) -> None:

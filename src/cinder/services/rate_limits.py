@@ -2,7 +2,7 @@
 
 import ipaddress
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
@@ -47,13 +47,22 @@ class Standing:
 class RateLimits:
     """Counts requests, and refuses those beyond a limit."""
 
-    def __init__(self, storage: Storage, limits: Mapping[Bucket, str]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        limits: Mapping[Bucket, str],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Take limits such as `600/minute`; a bucket without one, or an empty one, has none.
+
+        The clock is the one by which the storage tells when a window ends.
 
         Raises:
             ValueError: one is not written as such.
         """
         self._windows = FixedWindowRateLimiter(storage)
+        self._clock = clock
         self._limits = {bucket: _read_limit(text) for bucket, text in limits.items() if text}
 
     async def take(self, bucket: Bucket, who: str) -> Standing | None:
@@ -88,8 +97,17 @@ class RateLimits:
             limit=limit.amount,
             window_seconds=limit.get_expiry(),
             left=max(0, stats.remaining),
-            seconds=max(1, ceil(stats.reset_time - time.time())),
+            seconds=max(1, ceil(stats.reset_time - self._clock())),
         )
+
+
+def longest_window(limits: Iterable[str]) -> int:
+    """Return how many seconds the longest window of some limits has; an empty limit has none.
+
+    Raises:
+        ValueError: one is not written as such.
+    """
+    return max((_read_limit(text).get_expiry() for text in limits if text), default=0)
 
 
 def neighbourhood(address: str) -> str:

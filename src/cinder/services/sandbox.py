@@ -177,6 +177,10 @@ class ExtractionSandbox:
         lanes = self._lanes
         return (lanes.count_running if state == "running" else lanes.count_waiting)(Lane(lane))
 
+    def recent_wait(self) -> float:
+        """Return for how many seconds ordinary pages wait for their turn now."""
+        return self._lanes.recent_wait(Lane.QUICK)
+
     async def extract(self, page: FetchedPage, options: ExtractOptions) -> Extraction:
         """Turn a fetched page into content; one beyond the limits gives its bare text, flagged.
 

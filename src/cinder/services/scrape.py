@@ -34,6 +34,7 @@ from cinder.model.document import (
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.services.action_results import convert_scraped, unconverted_warnings
+from cinder.services.admission import Admission
 from cinder.services.branding import BrandReader
 from cinder.services.cache_key import cache_key, content_key, describe_options
 from cinder.services.callers import Callers, require_domain
@@ -51,6 +52,8 @@ from cinder.services.summarizing import PageSummary, Summarizer
 from cinder.store.base import EntryKey, Store
 from cinder.store.ledger_base import Settlement
 
+# By how much the clocks of servers that share a database may differ.
+_SKEW_MS = 5_000
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 _GOOD_ONE_STAYS = "This was not saved: a good copy of the page is kept, and "
 _GOOD_ONE_BY_AGE = "a longer maxAge returns that one."
@@ -124,6 +127,10 @@ class ContentMakers:
     extraction: PageExtraction
     summarizer: Summarizer | None = None
     """None where summaries are made of a page's own sentences."""
+    admission: Admission = field(default_factory=Admission)
+    """How many pages that somebody waits for may be under way."""
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    """By which content is dated, and its age told."""
 
 
 class ScrapeService:
@@ -150,6 +157,8 @@ class ScrapeService:
         self._metrics = metrics
         self._extraction = makers.extraction
         self._summarizer = makers.summarizer
+        self._admission = makers.admission
+        self._clock = makers.clock
         self._defaults = defaults
         self._defaults_described = defaults.describe()
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
@@ -236,11 +245,15 @@ class ScrapeService:
         while True:
             is_joining = self._flights.is_flying(flight)
             try:
-                return await self._flights.run(flight, work)
+                return await self._flights.run(flight, partial(self._admitted, work))
             except ScrapeTimeout:
                 # The time of the caller who began it ran out. This one came later and has more.
                 if not is_joining:
                     raise
+
+    async def _admitted(self, work: Callable[[], Awaitable[ScrapeOutcome]]) -> ScrapeOutcome:
+        with self._admission.admit():
+            return await work()
 
     async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:
         if request.cache.force_rescrape:
@@ -256,10 +269,11 @@ class ScrapeService:
             return False  # what is kept tells nothing of what has changed since
         if kept.document.is_cut:
             return False  # the next try may bring the rest
-        return self._age_ms(kept.document) <= request.cache.max_age_ms
+        # What comes from the future tells nothing of its age: the clock was set back since.
+        return -_SKEW_MS <= self._age_ms(kept.document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
-        return round((datetime.now(UTC) - document.scraped_at).total_seconds() * 1000)
+        return round((self._clock() - document.scraped_at).total_seconds() * 1000)
 
     def _answer_from_cache(self, kept: SavedDocument, request: ScrapeRequest) -> ScrapeOutcome:
         return ScrapeOutcome(
@@ -341,7 +355,7 @@ class ScrapeService:
             source=page.source,
             strategy=page.strategy,
             content_type=PDF_TYPE if is_parsed else mime or page.content_type or "text/html",
-            scraped_at=datetime.now(UTC),
+            scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
             content=_with_warnings(
                 content or Extraction(),
@@ -392,7 +406,7 @@ class ScrapeService:
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
     ) -> ScrapeOutcome:
-        now = datetime.now(UTC)
+        now = self._clock()
         current = replace(stale, document=replace(stale.document, scraped_at=now))
         if request.result_handling is not ResultHandling.RETURN_ONLY:
             expires_at = now + self._defaults.retention

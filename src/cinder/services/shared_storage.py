@@ -12,9 +12,11 @@ class SharedStorage(Storage):
 
     STORAGE_SCHEME = None
 
-    def __init__(self, counts: SharedCounts) -> None:
+    def __init__(self, counts: SharedCounts, longest_seconds: int) -> None:
+        """Take where to count, and how long a count lasts at most."""
         super().__init__()
         self._counts = counts
+        self._longest_seconds = longest_seconds
 
     @property
     def base_exceptions(self) -> type[Exception]:
@@ -27,11 +29,11 @@ class SharedStorage(Storage):
 
     async def get(self, key: str) -> int:
         """Return a count."""
-        return (await self._counts.read(key))[0]
+        return (await self._counts.read(key, seconds=self._longest_seconds))[0]
 
     async def get_expiry(self, key: str) -> float:
         """Return when a count begins anew, in seconds since 1970."""
-        return (await self._counts.read(key))[1]
+        return (await self._counts.read(key, seconds=self._longest_seconds))[1]
 
     async def check(self) -> bool:
         """Return whether the database answers."""

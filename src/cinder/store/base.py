@@ -160,6 +160,11 @@ class Store(Protocol):
         """Delete what has expired by then; return how many versions went."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more can be kept: the disk was full, and no room was found since."""
+        ...
+
     async def check(self) -> None:
         """Return if the database answers and is whole enough to work with."""
         ...

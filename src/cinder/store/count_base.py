@@ -13,8 +13,11 @@ class SharedCounts(Protocol):
         """Add to a count, which begins anew so many seconds after its first; return what it is."""
         ...
 
-    async def read(self, name: str) -> tuple[int, float]:
-        """Return a count, zero where there is none, and when (in Unix time) it begins anew."""
+    async def read(self, name: str, *, seconds: int = ...) -> tuple[int, float]:
+        """Return a count, zero where there is none, and when (in Unix time) it begins anew.
+
+        One that ends later than after so many seconds is none: the clock was set back.
+        """
         ...
 
     async def drop(self, name: str) -> None:

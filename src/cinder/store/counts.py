@@ -9,17 +9,25 @@ from cinder.store.database import Database
 from cinder.store.procedure import Procedure, Statement
 from cinder.store.timed import TimedDatabase
 
-# A count that is over begins anew in its row.
+# A count that is over begins anew in its row, and so does one that ends later than it could: it is
+# from before the clock was set back.
 _ADD = """
 INSERT INTO webhook.counts (name, amount, ends_at) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE
-   SET amount = CASE WHEN counts.ends_at <= $4 THEN excluded.amount
+   SET amount = CASE WHEN counts.ends_at <= $4 OR counts.ends_at > $5 THEN excluded.amount
                      ELSE counts.amount + excluded.amount END,
-       ends_at = CASE WHEN counts.ends_at <= $4 THEN excluded.ends_at ELSE counts.ends_at END
+       ends_at = CASE WHEN counts.ends_at <= $4 OR counts.ends_at > $5 THEN excluded.ends_at
+                      ELSE counts.ends_at END
 RETURNING amount
 """
 
-_READ = "SELECT amount, ends_at FROM webhook.counts WHERE name = $1 AND ends_at > $2"
+_READ = """
+SELECT amount, ends_at FROM webhook.counts WHERE name = $1 AND ends_at > $2 AND ends_at <= $3
+"""
+# By how much the clocks of servers that share counts may differ.
+_SKEW_MS = 5_000
+_ANY_SECONDS = 10 * 366 * 24 * 3600
+
 _DROP = "DELETE FROM webhook.counts WHERE name = $1"
 _DROP_OLD = "DELETE FROM webhook.counts WHERE ends_at <= $1"
 
@@ -36,13 +44,18 @@ class StoredCounts:
     async def add(self, name: str, amount: int, seconds: int) -> int:
         """Add to a count, which begins anew so many seconds after its first; return what it is."""
         now = to_milliseconds(self._clock())
-        args = (name, amount, now + seconds * 1000, now)
+        window = seconds * 1000
+        args = (name, amount, now + window, now, now + window + _SKEW_MS)
         return await self._database.write("add_count", lambda: _add(args))
 
-    async def read(self, name: str) -> tuple[int, float]:
-        """Return a count, zero where there is none, and when (in Unix time) it begins anew."""
+    async def read(self, name: str, *, seconds: int = _ANY_SECONDS) -> tuple[int, float]:
+        """Return a count, zero where there is none, and when (in Unix time) it begins anew.
+
+        One that ends later than after so many seconds is none: the clock was set back.
+        """
         now = to_milliseconds(self._clock())
-        return await self._database.read("read_count", lambda: _read(name, now))
+        latest = now + seconds * 1000 + _SKEW_MS
+        return await self._database.read("read_count", lambda: _read(name, now, latest))
 
     async def drop(self, name: str) -> None:
         """Begin a count anew."""
@@ -54,13 +67,13 @@ class StoredCounts:
         await self._database.write("drop_counts", lambda: _run(Statement(_DROP_OLD, (now,))))
 
 
-def _add(args: tuple[str, int, int, int]) -> Procedure[int]:
+def _add(args: tuple[str, int, int, int, int]) -> Procedure[int]:
     rows = yield Statement(_ADD, args)
     return int(rows[0]["amount"])
 
 
-def _read(name: str, now: int) -> Procedure[tuple[int, float]]:
-    rows = yield Statement(_READ, (name, now))
+def _read(name: str, now: int, latest: int) -> Procedure[tuple[int, float]]:
+    rows = yield Statement(_READ, (name, now, latest))
     return (int(rows[0]["amount"]), rows[0]["ends_at"] / 1000) if rows else (0, now / 1000)
 
 

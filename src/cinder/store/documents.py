@@ -10,7 +10,7 @@ from typing import Self, TypeAlias, TypeVar
 import structlog
 
 from cinder.background import BackgroundTasks
-from cinder.errors import CacheFailed
+from cinder.errors import CacheFailed, StorageFull
 from cinder.model.document import Document
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
 from cinder.store import deleting, reading, saving
@@ -27,6 +27,7 @@ from cinder.store.codec import (
 from cinder.store.counts import StoredCounts
 from cinder.store.database import Database
 from cinder.store.dialect import scrub
+from cinder.store.fullness import WatchedDatabase
 from cinder.store.index.entering import PageEntry
 from cinder.store.index.page_index import StoredPageIndex
 from cinder.store.index_base import Embedder
@@ -62,7 +63,7 @@ class DocumentStore:
         clock: Callable[[], datetime],
         embedder: Embedder | None = None,
     ) -> None:
-        self._database = database
+        database = self._database = WatchedDatabase(database)
         self._dialect = database.dialect
         self._observe = observe
         self._clock = clock
@@ -256,8 +257,15 @@ class DocumentStore:
             deleted += count
         return deleted
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more can be kept: the disk was full, and no room was found since."""
+        return self._database.is_full
+
     async def check(self) -> None:
-        """Return if the database answers, can be locked for writing and has the right schema."""
+        """Return if the database answers, has room, can be written to and has the right schema."""
+        if self._database.is_full:
+            raise StorageFull
         version = await self._timed("check", self._database.read(reading.read_schema_version))
         require_current(version)
         await self._timed("check", self._database.write(reading.read_schema_version))
@@ -330,6 +338,8 @@ class DocumentStore:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_SECONDS):
                     await self._closing.wait()
+            if self._database.is_full:
+                await self._database.look_for_room()
             await self._flush()
 
     async def _flush(self) -> None:

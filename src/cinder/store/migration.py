@@ -1,11 +1,13 @@
 """Bringing a database's schema up to date, through Alembic, and telling whether it is."""
 
+import sqlite3
 import threading
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinder.errors import CacheFailed
+from cinder.store.sqlite_errors import failure_of
 
 if TYPE_CHECKING:  # importing Alembic costs more than the rest of a start
     from alembic.config import Config
@@ -51,10 +53,14 @@ def upgrade_sqlite(path: Path) -> None:
         # Imported only where a migration runs: they cost more than the rest of a start.
         from alembic import command  # noqa: PLC0415
         from alembic.util import CommandError  # noqa: PLC0415
-        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+        from sqlalchemy.exc import DBAPIError, SQLAlchemyError  # noqa: PLC0415
 
         try:
             command.upgrade(_config(f"sqlite:///{path}"), "head")
+        except DBAPIError as exc:
+            if isinstance(exc.orig, sqlite3.Error):
+                raise failure_of(exc.orig, path, "migrated") from exc
+            raise CacheFailed(f"The database {path} could not be migrated: {exc}") from exc
         except (CommandError, SQLAlchemyError) as exc:
             raise CacheFailed(f"The database {path} could not be migrated: {exc}") from exc
 

@@ -1,13 +1,14 @@
 """PostgreSQL: a pool of asyncpg connections, each write a transaction that is retried on races."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
+from asyncpg.transaction import Transaction
 
-from cinder.errors import CacheFailed
+from cinder.errors import CacheFailed, DatabaseAway, StorageFull
 from cinder.store.dialect import POSTGRESQL, Dialect
 from cinder.store.migration import is_behind, postgresql_script
 from cinder.store.procedure import Overtaken, Procedure, Run
@@ -21,6 +22,11 @@ T = TypeVar("T")
 
 MIGRATION_SECONDS = 24 * 3600
 COMMAND_SECONDS = 60
+# Whoever asks is told sooner than he gives up.
+CONNECT_SECONDS = 5
+ACQUIRE_SECONDS = 30
+READ_SECONDS = 20
+GIVE_BACK_SECONDS = 2
 WRITE_ATTEMPTS = 10
 # A process that is frozen in a transaction holds its locks no longer than this; its other
 # connections may have been next in line, and each of them takes as long once more.
@@ -34,6 +40,16 @@ DRIVER_ERRORS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
+    OSError,
+)
+
+# What is said by a server that is stopped, starts, or is out of reach.
+_AWAY = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.InterfaceError,
     OSError,
 )
 
@@ -67,6 +83,7 @@ class PostgresDatabase:
                 self._url,
                 min_size=1,
                 max_size=self._pool_size,
+                timeout=CONNECT_SECONDS,
                 command_timeout=COMMAND_SECONDS,
                 reset=_leave_as_it_is,
                 server_settings={"idle_in_transaction_session_timeout": str(_IDLE_MS)},
@@ -93,8 +110,8 @@ class PostgresDatabase:
     ) -> T:
         """Run a procedure on any connection."""
         with translated():
-            async with self._open_pool().acquire() as connection:
-                return await _run(connection, start())
+            async with self._connection() as connection:
+                return await _run(connection, start(), timeout_seconds=READ_SECONDS)
 
     async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction, again where another writer got in its way.
@@ -107,13 +124,24 @@ class PostgresDatabase:
 
     async def _write_together(self, starts: Sequence[Callable[[], Procedure[T]]]) -> list[T]:
         with translated():
-            async with self._open_pool().acquire() as connection:
+            async with self._connection() as connection:
                 for _ in range(WRITE_ATTEMPTS - 1):
                     try:
                         return await _run_in_transaction(connection, starts)
                     except _RACES:
                         continue
                 return await _run_in_transaction(connection, starts)
+
+    @asynccontextmanager
+    async def _connection(self) -> "AsyncIterator[Connection]":
+        pool = self._open_pool()
+        connection = await pool.acquire(timeout=ACQUIRE_SECONDS)
+        try:
+            yield connection
+        finally:
+            # One that hangs cannot be given back, and is closed: nobody waits for it for long.
+            with suppress(*DRIVER_ERRORS):
+                await pool.release(connection, timeout=GIVE_BACK_SECONDS)
 
     def _open_pool(self) -> "Pool":
         if self._pool is None:
@@ -144,14 +172,33 @@ async def _leave_as_it_is(_connection: object) -> None:
 async def _run_in_transaction(
     connection: "Connection", starts: Sequence[Callable[[], Procedure[T]]]
 ) -> list[T]:
-    async with connection.transaction(isolation="read_committed"):
-        return [await _run(connection, start()) for start in starts]
+    transaction = connection.transaction(isolation="read_committed")
+    await transaction.start()
+    try:
+        results = [await _run(connection, start()) for start in starts]
+    except BaseException:
+        await _roll_back(connection, transaction)
+        raise
+    await transaction.commit()
+    return results
 
 
-async def _run(connection: "Connection", procedure: Procedure[T]) -> T:
+async def _roll_back(connection: "Connection", transaction: Transaction) -> None:
+    """Undo a transaction, by closing its connection where the server does not answer."""
+    try:
+        async with asyncio.timeout(GIVE_BACK_SECONDS):
+            await transaction.rollback()
+    except DRIVER_ERRORS:
+        connection.terminate()
+
+
+async def _run(
+    connection: "Connection", procedure: Procedure[T], *, timeout_seconds: float | None = None
+) -> T:
     run = Run(procedure)
     while run.statement is not None:
-        rows = await connection.fetch(run.statement.sql, *run.statement.args)
+        sql, args = run.statement.sql, run.statement.args
+        rows = await connection.fetch(sql, *args, timeout=timeout_seconds)
         if _is_large(rows):
             await asyncio.to_thread(run.advance, rows)
         else:
@@ -177,8 +224,14 @@ def translated() -> Iterator[None]:
     """Raise the driver's errors as cinder's."""
     try:
         yield
+    except asyncpg.DiskFullError as exc:
+        raise StorageFull(
+            f"PostgreSQL has no room to write ({exc}). Free some on its disk: cinder goes on by "
+            "itself, and what is kept can be read meanwhile"
+        ) from exc
     except DRIVER_ERRORS as exc:
-        raise CacheFailed(
+        kind = DatabaseAway if isinstance(exc, _AWAY) else CacheFailed
+        raise kind(
             f"PostgreSQL could not be used: {str(exc) or type(exc).__name__}. "
             "Check that the server in the store's URL is up and lets cinder in"
         ) from exc

@@ -16,6 +16,7 @@ from cinder.errors import CacheFailed
 from cinder.store.dialect import SQLITE, Dialect
 from cinder.store.migration import is_behind, upgrade_sqlite
 from cinder.store.procedure import Procedure, Run, SqlValue, Statement
+from cinder.store.sqlite_errors import failure_of, require_whole_pages
 from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter, WaitingWrites
 
 T = TypeVar("T")
@@ -119,6 +120,7 @@ class SqliteDatabase:
     def _open(self) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path.touch(mode=0o600)
+        require_whole_pages(self._path)
         connection = connect(self._path)
         try:
             _use_write_ahead_log(connection)
@@ -158,10 +160,7 @@ class SqliteDatabase:
         try:
             yield
         except (sqlite3.Error, OSError) as exc:
-            raise CacheFailed(
-                f"The database {self._path} could not be {done}: {exc}. "
-                "Check that the disk has room and the file is cinder's own"
-            ) from exc
+            raise failure_of(exc, self._path, done) from exc
 
 
 def _run(connection: sqlite3.Connection, procedure: Procedure[T]) -> T:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from cinder.errors import CinderError, FieldProblem, InvalidRequest, RateLimited
 from cinder.model.document import Json
-from cinder.surfaces.errors import HTTP_STATUS, RETRY_AFTER, describe_error
+from cinder.surfaces.errors import RETRY_AFTER, describe_error, http_status
 
 MAX_KEY_CHARS = 255
 
@@ -59,7 +59,7 @@ def json_response(
 
 def failed_response(error: CinderError, content: Mapping[str, Json]) -> Response:
     """Return an answer that tells of an error, with its status and when to come back."""
-    return json_response(content, HTTP_STATUS[error.code], _retry_after(error))
+    return json_response(content, http_status(error), _retry_after(error))
 
 
 def _retry_after(error: CinderError) -> dict[str, str]:
@@ -70,6 +70,4 @@ def _retry_after(error: CinderError) -> dict[str, str]:
 def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error where no route of its own can say it."""
     content: dict[str, Json] = {"success": False, "error": describe_error(error)}
-    return json_response(
-        content, HTTP_STATUS[error.code], {**_retry_after(error), **(headers or {})}
-    )
+    return json_response(content, http_status(error), {**_retry_after(error), **(headers or {})})

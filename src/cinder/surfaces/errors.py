@@ -1,6 +1,6 @@
 """How each error code is said: its HTTP status and the command line's exit code."""
 
-from cinder.errors import CinderError, ErrorCode, InvalidRequest
+from cinder.errors import CinderError, DatabaseAway, ErrorCode, InvalidRequest
 from cinder.model.document import Json, VerdictKind
 from cinder.model.redaction import redact
 from cinder.surfaces.verdict_advice import next_step_after
@@ -35,8 +35,15 @@ HTTP_STATUS: dict[ErrorCode, int] = {
 # What to wait, in whole seconds, where the answer is to come back later.
 RETRY_AFTER = {status: {"Retry-After": "5"} for status in (429, 503)}
 
+_UNAVAILABLE = 503
+
 EXIT_FAILURE = 1
 EXIT_BAD_INPUT = 2
+
+
+def http_status(error: CinderError) -> int:
+    """Return an error's status: its code's, but for a database that will be back."""
+    return _UNAVAILABLE if isinstance(error, DatabaseAway) else HTTP_STATUS[error.code]
 
 
 def exit_code(error: CinderError) -> int:

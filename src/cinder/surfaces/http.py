@@ -147,8 +147,9 @@ def _operations(app: App) -> APIRouter:
 
     @router.get("/healthz", openapi_extra={"security": []})
     async def healthz() -> Response:
-        """Answer as long as the process is alive."""
-        return json_response({"status": "ok", "version": __version__})
+        """Answer as long as the process is alive, and tell whether there is room to keep pages."""
+        storage = "ok" if app.health.has_room() else "full"
+        return json_response({"status": "ok", "version": __version__, "storage": storage})
 
     @router.get("/readyz", responses=_READINESS)
     async def readyz() -> Response:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -74,9 +74,16 @@ class Bench:
     async def _wake(self, job_id: str) -> None:
         """Leave it to the test when somebody looks after a job."""
 
-    def runner(self, **changes: float) -> PageRunner:
+    def runner(self, has_room: Callable[[], bool] = lambda: True, **changes: float) -> PageRunner:
         bounds = replace(RunLimits(look_seconds=0.05), **changes)  # type: ignore[arg-type]  # by tests
-        return PageRunner(self.store.ledger, self._app.scrape, self._courtesy, self.work_of, bounds)
+        return PageRunner(
+            self.store.ledger,
+            self._app.scrape,
+            self._courtesy,
+            self.work_of,
+            bounds,
+            has_room=has_room,
+        )
 
     async def work_of(self, job: Job) -> Work:
         return await self._works.of(job)
@@ -165,6 +172,16 @@ async def test_every_page_of_a_batch_has_its_fate_and_is_saved(bench: Bench, clo
     assert pages["/status?code=404"].status_code == 404
     done = await the_job(bench.store, job.id)
     assert (done.status, done.fetched, done.failed) == (JobStatus.COMPLETED, 2, 1)
+
+
+async def test_no_site_is_asked_while_there_is_no_room_for_its_pages(
+    bench: Bench, site: Site
+) -> None:
+    job = await bench.start_batch("/article")
+    assert await bench.runner(has_room=lambda: False).attend(job.id) == 1
+    assert site.hits("/article") == 0
+    assert await bench.runner().attend(job.id) is None
+    assert site.hits("/article") == 1
 
 
 async def test_a_page_that_cannot_be_had_fails_alone(bench: Bench, clock: Clock) -> None:

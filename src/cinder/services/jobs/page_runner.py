@@ -22,6 +22,7 @@ from cinder.store.ledger_base import LeaseLost, Ledger, Settlement
 from cinder.store.outbox_base import Teller
 
 _MAX_WAIT_SECONDS = 5.0
+_NO_ROOM_SECONDS = 1.0
 _MAX_REASON_CHARS = 1_000
 
 _STALE = "work on a job stood still for longer than its leases last: its pages are left to others"
@@ -57,8 +58,12 @@ class PageRunner:
         courtesy: Courtesy,
         work_of: WorkOf,
         limits: RunLimits,
+        *,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Take what works, and what tells whether there is room to keep what is fetched."""
         self._ledger = ledger
+        self._has_room = has_room
         self._scraper = scraper
         self._courtesy = courtesy
         self._work_of = work_of
@@ -69,6 +74,8 @@ class PageRunner:
         job = await self._ledger.find_job(job_id)
         if job is None or job.status.is_over or await self._has_enough(job):
             return None
+        if not self._has_room():
+            return _NO_ROOM_SECONDS  # sites are not asked for what nobody could keep
         work = await self._work_of(job)
         async with BackgroundTasks() as tasks:
             session = _Session(job, work, self._limits, tasks)

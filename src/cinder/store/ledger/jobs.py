@@ -34,7 +34,11 @@ SELECT {_COLUMNS} FROM webhook.jobs WHERE owner = $1 AND kind = ANY($2)
  ORDER BY created_at DESC, id LIMIT $3
 """  # noqa: S608 - the same
 
-_UNATTENDED = "SELECT id FROM webhook.jobs WHERE next_at <= $1 ORDER BY next_at LIMIT 1000"
+# One that is to be looked after later than this was put off before the clock was set back.
+_FURTHEST_MS = 15 * 60 * 1000
+_UNATTENDED = """
+SELECT id FROM webhook.jobs WHERE next_at <= $1 OR next_at > $2 ORDER BY next_at LIMIT 1000
+"""
 
 # Those alone have a time at which somebody should look after them.
 _COUNT_OPEN = "SELECT count(*) AS jobs FROM webhook.jobs WHERE next_at IS NOT NULL"
@@ -118,7 +122,7 @@ def count_open(owner: str | None) -> Procedure[int]:
 
 def list_unattended(now: int) -> Procedure[list[str]]:
     """Return the jobs that somebody should have looked after by now."""
-    rows = yield Statement(_UNATTENDED, (now,))
+    rows = yield Statement(_UNATTENDED, (now, now + _FURTHEST_MS))
     return [row["id"] for row in rows]
 
 

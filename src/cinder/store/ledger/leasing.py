@@ -12,6 +12,10 @@ from cinder.store.procedure import Procedure, Row, Statement
 # How soon to look again where another worker's page has to end first.
 _LOOK_AGAIN_MS = 100
 
+# No lease lasts longer than its time and this, and no rest of a host longer than this: what ends
+# later was written before the clock was set back, and would hold everything up for as long.
+FURTHEST_MS = 15 * 60 * 1000
+
 _BEGIN = """
 UPDATE webhook.jobs SET status = 'running', started_at = $2 WHERE id = $1 AND status = 'queued'
 RETURNING id
@@ -25,7 +29,7 @@ RETURNING max_pages, fetched
 
 _RUN_OUT = """
 UPDATE webhook.frontier SET state = 'queued', lease_until = NULL, tries = tries + 1
- WHERE job_id = $1 AND state = 'leased' AND lease_until <= $2
+ WHERE job_id = $1 AND state = 'leased' AND (lease_until <= $2 OR lease_until > $3)
 RETURNING id, host, tries
 """
 
@@ -36,13 +40,14 @@ RETURNING url
 """
 
 _COUNT_LEASED = """
-SELECT count(*) AS leased, min(lease_until) AS first_until FROM webhook.frontier
- WHERE job_id = $1 AND state = 'leased'
+SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until
+  FROM webhook.frontier WHERE job_id = $1 AND state = 'leased'
 """
 
 _DUE_HOSTS = """
-SELECT h.host, h.delay_ms FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
- WHERE j.job_id = $1 AND j.queued > 0 AND h.next_at <= $2
+SELECT h.host, h.delay_ms, h.next_at
+  FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
+ WHERE j.job_id = $1 AND j.queued > 0 AND (h.next_at <= $2 OR h.next_at > $4)
  ORDER BY h.next_at, h.host LIMIT $3 FOR UPDATE OF h SKIP LOCKED
 """
 
@@ -93,7 +98,7 @@ def lease(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Proce
     if room <= 0:
         return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
     # Hosts that have all they bear are as many as there are leases, and come first.
-    hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased))
+    hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased, now + FURTHEST_MS))
     claims = yield from _claim(job_id, hosts, room, limits, now)
     if claims:
         return Lease(claims=claims)
@@ -131,7 +136,9 @@ def _tell_start(job_id: str, now: int, telling: Telling) -> Procedure[None]:
 def _count_leased(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[int]:
     """Return how many URLs are claimed, having taken back what dead workers had claimed."""
     row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
-    if row["first_until"] is not None and row["first_until"] <= now:
+    if not row["leased"]:
+        return 0
+    if row["first_until"] <= now or row["last_until"] > _furthest(limits, now):
         yield from _take_back(job_id, limits, now, telling)
         row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
     return int(row["leased"])
@@ -139,7 +146,7 @@ def _count_leased(job_id: str, limits: LeaseLimits, now: int, telling: Telling) 
 
 def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[None]:
     """Queue again what dead workers had claimed; give up what has been claimed too often."""
-    rows = yield Statement(_RUN_OUT, (job_id, now))
+    rows = yield Statement(_RUN_OUT, (job_id, now, _furthest(limits, now)))
     lost = [row["id"] for row in rows if row["tries"] >= limits.max_tries]
     queued = Counter(row["host"] for row in rows if row["tries"] < limits.max_tries)
     yield from queue_more(job_id, queued)
@@ -149,6 +156,10 @@ def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> 
         for row in (yield Statement(_GIVE_UP, (lost, now, reason))):
             yield from telling.page(row["url"], result, now)
         yield from count_pages(job_id, failed=len(lost))
+
+
+def _furthest(limits: LeaseLimits, now: int) -> int:
+    return now + FURTHEST_MS + round(limits.seconds * 1000)
 
 
 def _claim(
@@ -177,7 +188,7 @@ def _claim_of_host(
     if not claimed:
         return []
     yield from queue_more(job_id, Counter({name: -len(claimed)}))
-    if delay:
+    if delay or host["next_at"] > now:
         yield Statement(_BOOK, (name, now + delay))
     # A database may return rows in any order.
     ordered = sorted(claimed, key=lambda row: row["id"])

@@ -7,7 +7,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cinder.errors import CinderError, ErrorCode, FieldProblem, InvalidRequest, Overloaded
+from cinder.errors import (
+    CacheFailed,
+    CinderError,
+    ErrorCode,
+    FieldProblem,
+    InvalidRequest,
+    Overloaded,
+)
 
 if TYPE_CHECKING:
     from cinder.config import Settings
@@ -122,5 +129,7 @@ def _error_of(answer: Any) -> CinderError:  # Any: JSON
     )
     if told.get("code") == ErrorCode.VALIDATION_ERROR and problems:
         return InvalidRequest(problems=problems)
-    kinds = {str(kind.code): kind for kind in CinderError.__subclasses__()}
+    # Of two with the same code the general one counts.
+    known = (*CacheFailed.__subclasses__(), *CinderError.__subclasses__())
+    kinds = {str(kind.code): kind for kind in known}
     return kinds.get(str(told.get("code")), CinderError)(str(told.get("message", "")))

@@ -47,6 +47,10 @@ _NEXT_STEP = {
     ErrorCode.CACHE_ERROR: (
         "Try again; scrape with forceRescrape and resultHandling returnOnly needs no database."
     ),
+    ErrorCode.STORAGE_FULL: (
+        "Tell the owner. Saved pages can be read meanwhile, and scrape with resultHandling "
+        "returnOnly keeps nothing."
+    ),
 }
 
 

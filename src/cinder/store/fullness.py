@@ -1,0 +1,88 @@
+"""A database that remembers that its disk was full until something could be written again."""
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+
+from cinder.errors import CacheFailed, StorageFull
+from cinder.store.database import Database
+from cinder.store.dialect import Dialect
+from cinder.store.procedure import Procedure, Statement
+
+T = TypeVar("T")
+
+# As much as a page may well take: the few bytes left on a full disk are no room.
+_TRIAL_BYTES = 256 * 1024
+
+# No host has such a name, and none of a job's will be looked for under it.
+_TRIAL_HOST = "room for a page"
+
+_WRITE_TRIAL = """
+INSERT INTO webhook.hosts (host, robots_failures, robots) VALUES ($1, 0, $2)
+ON CONFLICT (host) DO UPDATE SET robots = excluded.robots
+"""
+_REMOVE_TRIAL = "DELETE FROM webhook.hosts WHERE host = $1"
+
+log = structlog.get_logger()
+
+
+class WatchedDatabase:
+    """Passes everything on, and notes where there was no room. See `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.is_full = False
+        """Whether there was no room the last time, and none was found since."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the database writes values."""
+        return self._database.dialect
+
+    async def open(self) -> None:
+        """Connect, and bring the schema up to date."""
+        await self._database.open()
+
+    async def close(self) -> None:
+        """Finish what was begun and disconnect."""
+        await self._database.close()
+
+    async def read(
+        self,
+        start: Callable[[], Procedure[T]],
+        *,
+        measure: Callable[[], Procedure[int]] | None = None,
+    ) -> T:
+        """Run a procedure that only reads."""
+        return await self._database.read(start, measure=measure)
+
+    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
+        """Run a procedure in a transaction."""
+        try:
+            return await self._database.write(start, together=together)
+        except StorageFull as error:
+            if not self.is_full:
+                self.is_full = True
+                log.error("there is no room to keep anything", error=error.message)  # noqa: TRY400 - a full disk is no fault of the code
+            raise
+
+    async def look_for_room(self) -> None:
+        """Try whether there is room again for as much as a page takes."""
+        try:
+            await self._database.write(_write_trial)
+            await self._database.write(_remove_trial)
+        except CacheFailed:
+            return
+        self.is_full = False
+        log.info("there is room again")
+
+
+def _write_trial() -> Procedure[None]:
+    # Of chance, since a database may compress it.
+    yield Statement(_WRITE_TRIAL, (_TRIAL_HOST, os.urandom(_TRIAL_BYTES)))
+
+
+def _remove_trial() -> Procedure[None]:
+    yield Statement(_REMOVE_TRIAL, (_TRIAL_HOST,))

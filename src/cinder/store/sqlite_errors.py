@@ -1,0 +1,82 @@
+"""SQLite's failures in cinder's words: a full disk and a damaged file are told from all others."""
+
+import errno
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from cinder.errors import CacheFailed, StorageFull
+
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+# The last byte of a code tells the kind; those before it tell more.
+_KIND = 0xFF
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+
+
+def failure_of(exc: sqlite3.Error | OSError, path: Path, done: str) -> CacheFailed:
+    """Return the error for a database that could not be `done`: opened, read or written."""
+    if _is_full(exc, path):
+        return StorageFull(
+            f"There is no room to write to the database {path} ({exc}). Free some on its disk: "
+            "cinder goes on by itself, and what is kept can be read meanwhile"
+        )
+    if _kind(exc) in _DAMAGED:
+        return _damage(path, str(exc))
+    return CacheFailed(
+        f"The database {path} could not be {done}: {exc}. "
+        "Check that the disk has room and the file is cinder's own"
+    )
+
+
+def require_whole_pages(path: Path) -> None:
+    """Return unless a file ends within a page; SQLite would read zeros for the rest of it.
+
+    Raises:
+        CacheFailed: it does, and there is no write-ahead log that the page could stand in.
+    """
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+        return  # empty, or SQLite will say that it is none of its files
+    stated = int.from_bytes(header[16:18], "big")
+    page_bytes = 65_536 if stated == 1 else stated
+    if page_bytes and path.stat().st_size % page_bytes and not _has_log(path):
+        raise _damage(path, "it ends within a page")
+
+
+def _has_log(path: Path) -> bool:
+    with suppress(OSError):
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    return False
+
+
+def _damage(path: Path, reason: str) -> CacheFailed:
+    return CacheFailed(
+        f"The database {path} is damaged, or is no database ({reason}). cinder deletes nothing: "
+        f"put a backup in its place, or save what can be had with `sqlite3 {path} .recover`; "
+        f"or move it away, and {path.name}-wal and {path.name}-shm with it, to begin anew"
+    )
+
+
+def _is_full(exc: sqlite3.Error | OSError, path: Path) -> bool:
+    if isinstance(exc, OSError):
+        return exc.errno in _NO_ROOM
+    if _kind(exc) == sqlite3.SQLITE_IOERR:
+        # Where a file cannot be flushed or its map not be grown, SQLite does not say why.
+        return _has_no_room(path.parent)
+    return _kind(exc) == sqlite3.SQLITE_FULL
+
+
+def _kind(exc: sqlite3.Error | OSError) -> int:
+    code = getattr(exc, "sqlite_errorcode", None)
+    return code & _KIND if isinstance(code, int) else 0
+
+
+def _has_no_room(folder: Path) -> bool:
+    with suppress(OSError):
+        return os.statvfs(folder).f_bavail == 0
+    return False
