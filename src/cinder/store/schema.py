@@ -242,13 +242,14 @@ def _frontier_keys(metadata: MetaData, frontier: Table) -> Table:
 
 
 def _job_hosts(metadata: MetaData, jobs: Table) -> Table:
-    """How many URLs of each host wait in a job."""
+    """How many URLs of each host wait in a job, and when the job wants to ask for one next."""
     return Table(
         "job_hosts",
         metadata,
         Column("job_id", Text, ForeignKey(jobs.c.id, ondelete="CASCADE"), primary_key=True),
         Column("host", Text, primary_key=True),
         _count("queued"),
+        Column("next_at", BigInteger, nullable=False, server_default=text("0")),
     )
 
 

@@ -93,6 +93,16 @@ async def test_a_job_may_want_more_time_between_requests_than_the_host(
     assert (len(first.claims), len(waiting.claims), len(second.claims)) == (1, 0, 1)
 
 
+async def test_the_time_that_one_job_wants_between_requests_is_no_other_jobs(store: Store) -> None:
+    for name in ("patient", "hasty"):
+        await store.ledger.add_job(a_job(name), [a_page("/1"), a_page("/2")])
+
+    slow = await store.ledger.lease("patient", limits(count=5, least_delay_ms=600_000))
+    quick = await store.ledger.lease("hasty", limits(count=5))
+
+    assert (len(slow.claims), len(quick.claims)) == (1, 2)
+
+
 async def test_a_lease_that_ran_out_goes_to_another_and_its_holder_cannot_write(
     store: Store, clock: Clock
 ) -> None:

@@ -48,11 +48,13 @@ _DUE_HOSTS = """
 SELECT h.host, h.delay_ms, h.next_at
   FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
  WHERE j.job_id = $1 AND j.queued > 0 AND (h.next_at <= $2 OR h.next_at > $4)
+   AND (j.next_at <= $2 OR j.next_at > $4)
  ORDER BY h.next_at, h.host LIMIT $3 FOR UPDATE OF h SKIP LOCKED
 """
 
 _NEXT_DUE = """
-SELECT min(h.next_at) AS next_at FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
+SELECT min(CASE WHEN h.next_at > j.next_at THEN h.next_at ELSE j.next_at END) AS next_at
+  FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
  WHERE j.job_id = $1 AND j.queued > 0
 """
 
@@ -70,6 +72,7 @@ RETURNING id, url, host, depth, fence, tries
 """
 
 _BOOK = "UPDATE webhook.hosts SET next_at = $2 WHERE host = $1"
+_BOOK_FOR_JOB = "UPDATE webhook.job_hosts SET next_at = $3 WHERE job_id = $1 AND host = $2"
 
 # A claim is named by its URL and its fence together.
 _RENEW = """
@@ -177,10 +180,10 @@ def _claim_of_host(
     job_id: str, host: Row, room: int, limits: LeaseLimits, now: int
 ) -> Procedure[list[Claim]]:
     """Claim URLs of a host whose row is locked: nobody else counts or books at the same time."""
-    name, delay = host["host"], max(host["delay_ms"], limits.least_delay_ms)
+    name, delay, own_delay = host["host"], host["delay_ms"], limits.least_delay_ms
     busy = (yield Statement(_COUNT_ON_HOST, (name, now)))[0]["leased"]
-    # A host that wants time between requests gets one at a time.
-    count = min(room, (1 if delay else limits.host_concurrency) - busy)
+    # A host that wants time between requests gets one at a time, and so does a job that does.
+    count = min(room, (1 if delay else limits.host_concurrency) - busy, 1 if own_delay else room)
     if count <= 0:
         return []
     until = now + round(limits.seconds * 1000)
@@ -190,6 +193,9 @@ def _claim_of_host(
     yield from queue_more(job_id, Counter({name: -len(claimed)}))
     if delay or host["next_at"] > now:
         yield Statement(_BOOK, (name, now + delay))
+    if own_delay:
+        # Its own wish, and not the host's: other jobs need not wait for it.
+        yield Statement(_BOOK_FOR_JOB, (job_id, name, now + own_delay))
     # A database may return rows in any order.
     ordered = sorted(claimed, key=lambda row: row["id"])
     return [_read_claim(job_id, row, host["delay_ms"]) for row in ordered]
