@@ -159,6 +159,8 @@ class ScrapeSettings(Section):
     """Whether images embedded as data: URLs are left out of a page's content."""
     navigate_timeout_ms: int = Field(30_000, ge=100)
     """How long a rendered page may take to load, within the request's timeout."""
+    script_timeout_ms: int = Field(30_000, ge=100)
+    """How long a script of a caller's actions may run, within the request's timeout."""
     smart_wait_enabled: bool = True
     """Whether a rendered page is watched until its text has stopped changing."""
     network_idle_timeout_ms: int = Field(1_000, ge=0)
@@ -173,6 +175,9 @@ class ScrapeSettings(Section):
     """The share of its length by which the text may differ and still count as unchanged."""
     max_body_bytes: int = Field(10 * MEBIBYTE, ge=1024)
     """Largest page accepted, after decompression."""
+    stall_timeout_seconds: int = Field(30, ge=1)
+    """How long a page that is fetched without a browser may come at less than 100 bytes a second,
+    or not at all, within the request's timeout."""
     max_redirects: int = Field(10, ge=0)
     """Redirects followed for one page."""
     max_retries: int = Field(2, ge=0)

@@ -70,6 +70,16 @@ def test_the_last_refusals_are_kept_by_target() -> None:
     assert holder.refusal_for("a", 443) is None
 
 
+def test_the_last_refusal_by_the_policy_is_told() -> None:
+    holder = issue(make_office())
+    assert holder.last_blocked is None
+    first, second = (ProxyRefusal(RefusalCode.EGRESS_BLOCKED, each) for each in "12")
+    lost = ProxyRefusal(RefusalCode.CONNECTION_LOST, "lost")
+    for host, refusal in [("b", first), ("a", second), ("c", lost)]:
+        holder.record(Target(host, 80), refusal)
+    assert holder.last_blocked is second
+
+
 async def test_refusals_are_kept_apart_by_pass() -> None:
     async with open_proxy() as proxy:
         other = proxy.with_pass(proxy.proxy.issue_pass())

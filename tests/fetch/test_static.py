@@ -9,7 +9,7 @@ import pytest
 
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.errors import ScrapeFailed
+from cinder.errors import ScrapeFailed, ScrapeTimeout
 from cinder.model.request import CachePolicy, ScrapeRequest
 from tests.site import Site, serve_site
 from tests.site.certificate import write_certificate
@@ -97,3 +97,17 @@ async def test_connections_are_kept_for_later_requests(tmp_path: Path) -> None:
                     )
                 )
     assert server.connections == many
+
+
+async def test_a_server_that_says_nothing_is_given_up_before_the_requests_time(
+    site: Site, tmp_path: Path
+) -> None:
+    settings = read_settings(
+        data_dir=tmp_path / "data",
+        egress={"allow": [site.address]},
+        scrape={"stall_timeout_seconds": 1},
+    )
+    async with open_app(settings) as app:
+        with pytest.raises(ScrapeTimeout, match="The server did not answer in time"):
+            await app.scrape.scrape(ScrapeRequest(url=site.url("/silent"), timeout_ms=60_000))
+    site.release()

@@ -21,7 +21,7 @@ from tests.hostile.scripts import script_cases
 from tests.hostile.server import HostileSite
 from tests.hostile.surfaces import Reply, Sender, open_senders
 from tests.hostile.wire import wire_cases
-from tests.surfaces.running import RunningServer, run_server
+from tests.surfaces.running import run_server
 
 _LOOK_SECONDS = 0.1
 _GIVEN_UP_SECONDS = 120
@@ -66,7 +66,7 @@ async def run_cases(
     async with (
         run_server(folder / "data", **egress) as server,
         open_senders(server, folder / "cli", egress) as senders,
-        _watched(server) as watch,
+        _watched() as watch,
     ):
         for case, surface in cases:
             await _run_case(case, surface, senders[surface], site, watch, account, say)
@@ -127,9 +127,8 @@ def _filled(given: dict[str, Any], site: HostileSite) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """Looks again and again how much the largest of a server's processes takes."""
+    """Looks again and again how much the largest of the processes at work takes."""
 
-    process: psutil.Process
     most_bytes: int = 0
 
     async def look(self) -> None:
@@ -141,7 +140,7 @@ class MemoryWatch:
     def _largest(self) -> int:
         sizes = [0]
         with suppress(psutil.Error):
-            for process in (self.process, *self.process.children(recursive=True)):
+            for process in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
                     if "chrom" not in process.name() and "headless" not in process.name():
                         sizes.append(process.memory_info().rss)
@@ -149,8 +148,8 @@ class MemoryWatch:
 
 
 @asynccontextmanager
-async def _watched(server: RunningServer) -> AsyncIterator[MemoryWatch]:
-    watch = MemoryWatch(psutil.Process(server.process.pid))
+async def _watched() -> AsyncIterator[MemoryWatch]:
+    watch = MemoryWatch()
     async with asyncio.TaskGroup() as tasks:
         looking = tasks.create_task(watch.look())
         yield watch

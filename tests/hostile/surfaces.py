@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -16,12 +14,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.hostile.case import OK, Surface, Task
+from tests.hostile.commands import Commands, open_commands
 from tests.surfaces.cli.commands import free_port
 from tests.surfaces.mcp.reading import text_of
 from tests.surfaces.running import RunningServer
 
 _OVER = ("completed", "failed", "cancelled")
-_CLI_SECONDS = 100
 _WATCH_SECONDS = 10
 _MAX_ARGUMENT_CHARS = 100_000
 
@@ -120,9 +118,8 @@ class McpSender:
 class CliSender:
     """`cinder scrape` and `cinder crawl`, each a process of its own beside the server."""
 
-    def __init__(self, folder: Path, variables: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._variables = variables
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
 
     def can_say(self, task: Task, given: Mapping[str, Any]) -> bool:
         """Whether there are arguments for it: all of one type, and nothing that none may hold."""
@@ -137,26 +134,9 @@ class CliSender:
 
     async def send(self, task: Task, given: Mapping[str, Any]) -> Reply:
         """Run a command and return what came."""
-        environment = {
-            **os.environ,
-            "CINDER_DATA_DIR": str(self._folder),
-            "CINDER_SERVER__PORT": str(free_port()),
-            **self._variables,
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "cinder",
-            *arguments_for(task, given),
-            env=environment,
-            cwd=self._folder.parent,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        async with asyncio.timeout(_CLI_SECONDS):
-            out, err = await process.communicate()
-        return Reply(_cli_code(process.returncode, task, out), len(out), err.decode()[-500:])
+        ended = await self._commands.run(arguments_for(task, given))
+        code = _cli_code(ended.exit_code, task, ended.out)
+        return Reply(code, len(ended.out), ended.err.decode()[-500:])
 
 
 def arguments_for(task: Task, given: Mapping[str, Any]) -> list[str]:
@@ -236,7 +216,7 @@ _OPTIONS: dict[Task, dict[str, Any]] = {
 }
 
 
-def _cli_code(exit_code: int | None, task: Task, out: bytes) -> str:
+def _cli_code(exit_code: int, task: Task, out: bytes) -> str:
     if exit_code == 0:
         return OK
     if exit_code == 2:
@@ -262,11 +242,14 @@ async def open_senders(
     server: RunningServer, folder: Path, variables: Mapping[str, str]
 ) -> AsyncIterator[dict[Surface, Sender]]:
     """Open every surface of a server, and the command line beside it."""
-    async with server.client() as http:
-        transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
-        async with Client(transport) as mcp:
-            yield {
-                Surface.REST: RestSender(http),
-                Surface.MCP: McpSender(mcp),
-                Surface.CLI: CliSender(folder, variables),
-            }
+    own = {"CINDER_DATA_DIR": str(folder), "CINDER_SERVER__PORT": str(free_port())}
+    async with (
+        server.client() as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as mcp,
+        open_commands(folder, folder.parent, {**own, **variables}) as commands,
+    ):
+        yield {
+            Surface.REST: RestSender(http),
+            Surface.MCP: McpSender(mcp),
+            Surface.CLI: CliSender(commands),
+        }

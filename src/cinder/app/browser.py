@@ -199,6 +199,7 @@ def _make_visit(settings: Settings) -> VisitSettings:
 def _wait_policy(scrape: ScrapeSettings) -> WaitPolicy:
     return WaitPolicy(
         navigate_timeout_seconds=scrape.navigate_timeout_ms / 1000,
+        script_seconds=scrape.script_timeout_ms / 1000,
         smart_wait=scrape.smart_wait_enabled,
         network_idle_seconds=scrape.network_idle_timeout_ms / 1000,
         check_interval_seconds=scrape.stability_check_interval_ms / 1000,

@@ -280,6 +280,7 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         max_body_bytes=settings.scrape.max_body_bytes,
         max_redirects=settings.scrape.max_redirects,
         max_concurrency=settings.scrape.max_concurrency,
+        stall_seconds=settings.scrape.stall_timeout_seconds,
     )
     with reading_settings():
         return StaticFetcher(

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from cinder.egress.credentials import Credentials, read_authorization
-from cinder.egress.refusal import ProxyRefusal
+from cinder.egress.refusal import ProxyRefusal, RefusalCode
 from cinder.egress.target import Target
 
 
@@ -68,6 +68,12 @@ class ProxyPass:
     def refusal_for(self, host: str, port: int) -> ProxyRefusal | None:
         """Return why the proxy last refused this pass a host (as in a canonical URL) and port."""
         return self._refusals.get(Target(host.lower(), port))
+
+    @property
+    def last_blocked(self) -> ProxyRefusal | None:
+        """The last refusal by the address policy among those kept."""
+        kept = reversed(self._refusals.values())
+        return next((each for each in kept if each.code is RefusalCode.EGRESS_BLOCKED), None)
 
     def begin_anew(self, *, is_unwanted: Callable[[str], bool]) -> None:
         """Forget what was refused, and take the wishes of the holder's next page."""

@@ -30,6 +30,8 @@ from cinder.model.url import host_and_port
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
 
+_LEAST_BYTES_A_SECOND = 100
+
 # What curl unpacks; the browser's own list is what it asks for, with or without this.
 _UNPACKED = "gzip, deflate, br"
 _GZIP_NAMES = ("gzip", "x-gzip")
@@ -53,6 +55,8 @@ class StaticLimits:
     max_body_bytes: int
     max_redirects: int
     max_concurrency: int
+    stall_seconds: int = 30
+    """How long a page may come more slowly than any that is meant to be read."""
 
 
 class StaticFetcher:
@@ -85,6 +89,8 @@ class StaticFetcher:
     async def __aenter__(self) -> Self:
         options = tunnel_options(self._ca_file)
         options[CurlOpt.MAXFILESIZE_LARGE] = self._limits.max_body_bytes
+        options[CurlOpt.LOW_SPEED_LIMIT] = _LEAST_BYTES_A_SECOND
+        options[CurlOpt.LOW_SPEED_TIME] = self._limits.stall_seconds
         # No limit of its own: curl keeps connections open, and each of them has a place.
         self._pass = self._proxy.issue_pass(max_connections=None)
         self._session = AsyncSession(

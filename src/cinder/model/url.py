@@ -10,6 +10,10 @@ MAX_URL_LENGTH = 8_192
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 
 
+# To a browser the host ends at the backslash; to other parsers it stands behind the `@`.
+_TWO_HOSTS = re.compile(r"[^?#\\]*\\[^?#]*@")
+
+
 class ForeignScheme(ValueError):
     """The URL is not one of the web's."""
 
@@ -24,6 +28,8 @@ def parse_web_url(text: str) -> str:
     if not text:
         raise ValueError("Required")
     _check_length(text)
+    if _TWO_HOSTS.match(text):
+        raise ValueError("A URL must not have a backslash before an @: it could mean two hosts")
     return _check_web_url(_parse_or_add_scheme(text)).href
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cinder.errors import ActionFailed, ErrorCode
+from cinder.errors import ActionFailed, EgressBlocked, ErrorCode
+from cinder.fetch.browser.engine import BrowserParts
 from cinder.model.document import ActionResult
 from cinder.model.request import Action, ActionType
 from tests.fetch.browser.conftest import Visitor, in_browser
@@ -436,6 +437,28 @@ async def test_a_script_that_leaves_before_it_ends_fails_or_is_followed(visitor:
     async with asyncio.timeout(25):
         error = await refusal(visitor, "/form", run(script))
     assert error.message.startswith("actions[0] (executeJavascript) could not be done: ")
+
+
+@pytest.mark.parametrize("script", ["await new Promise(() => {})", "for (;;);"])
+async def test_a_script_that_does_not_end_fails_in_time(
+    visitor: Visitor, browsers: BrowserParts, script: str
+) -> None:
+    hasty = replace(browsers.visit, wait=replace(browsers.visit.wait, script_seconds=0.3))
+    impatient = replace(visitor, parts=replace(browsers, visit=hasty))
+    error = await refusal(impatient, "/form", run(script))
+    assert "it did not end within 0.3 s (setting scrape.script-timeout-ms)" in error.message
+    assert await value_of(visitor, "document.title", "/article")
+
+
+@pytest.mark.parametrize(
+    "script", ["fetch('http://10.1.2.3/')", "await import('http://10.1.2.3/x.js')"]
+)
+async def test_a_script_that_fails_by_what_was_refused_says_so(
+    visitor: Visitor, script: str
+) -> None:
+    with pytest.raises(EgressBlocked) as caught:
+        await do(visitor, "/form", run(script))
+    assert "10.1.2.3:80 may not be connected to" in caught.value.message
 
 
 async def test_an_endless_script_costs_its_own_request_alone(

@@ -17,8 +17,8 @@ URL = "https://site.test/"
         ("net::ERR_SSL_PROTOCOL_ERROR", ScrapeFailed),
         ("net::ERR_BAD_SSL_CLIENT_AUTH_CERT", ScrapeFailed),
         ("net::ERR_TOO_MANY_REDIRECTS", ScrapeFailed),
-        ("net::ERR_UNSAFE_REDIRECT", ScrapeFailed),
-        ("net::ERR_UNSAFE_PORT", ScrapeFailed),
+        ("net::ERR_UNSAFE_REDIRECT", EgressBlocked),
+        ("net::ERR_UNSAFE_PORT", EgressBlocked),
         ("net::ERR_INVALID_HTTP_RESPONSE", ScrapeFailed),
         ("net::ERR_CONTENT_DECODING_FAILED", ScrapeFailed),
         ("net::ERR_BLOCKED_BY_CLIENT", ScrapeFailed),
@@ -64,3 +64,29 @@ async def test_a_host_that_nobody_answers_at_is_a_failed_connection(visitor: Vis
 async def test_an_address_that_is_refused_says_so(visitor: Visitor, url: str) -> None:
     with pytest.raises(EgressBlocked):
         await visitor.visit(url)
+
+
+@in_browser
+@pytest.mark.parametrize(
+    "location",
+    [
+        "javascript:alert(1)",
+        "view-source:http://127.0.0.1/",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "mailto:a@b",
+        "chrome://crash",
+        "about:blank",
+    ],
+)
+async def test_a_redirect_out_of_the_web_is_refused_as_such(
+    visitor: Visitor, location: str
+) -> None:
+    with pytest.raises(EgressBlocked):
+        await visitor.visit(f"/redirect?to={location}")
+
+
+@in_browser
+async def test_a_port_that_no_browser_opens_is_refused_as_such(visitor: Visitor) -> None:
+    with pytest.raises(EgressBlocked):
+        await visitor.visit("http://127.0.0.1:25/")

@@ -1,10 +1,11 @@
 import asyncio
+import gzip
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cinder.errors import ContentTooLarge, EgressBlocked, ScrapeFailed
+from cinder.errors import ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FileFound
 from cinder.model.document import FetchedPage, Source
 from cinder.model.request import Action, ActionType, Format
@@ -158,9 +159,27 @@ async def test_text_over_the_size_limit_is_refused(visitor: Visitor) -> None:
         await with_settings(visitor, max_body_bytes=10).visit("/data")
 
 
+async def test_a_page_that_unpacks_to_what_does_not_show_is_refused_by_its_size(
+    visitor: Visitor,
+) -> None:
+    packed = gzip.compress(bytes(5_000_000))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n"
+        writer.write(head + b"Content-Length: %d\r\n\r\n" % len(packed) + packed)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        strict = with_settings(visitor, max_body_bytes=1_000_000)
+        with pytest.raises(ContentTooLarge):
+            await strict.visit(f"http://127.0.0.1:{port}/")
+
+
 async def test_a_page_that_does_not_begin_to_load_fails(visitor: Visitor) -> None:
     hasty = replace(visitor.parts.visit.wait, navigate_timeout_seconds=0.3)
-    with pytest.raises(ScrapeFailed) as caught:
+    with pytest.raises(ScrapeTimeout) as caught:
         await with_settings(visitor, wait=hasty).visit("/silent")
     assert caught.value.message == (
         "The page did not begin to load within 0.3 s (setting scrape.navigate-timeout-ms)"

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from cinder.errors import ActionFailed, CinderError
-from cinder.fetch.browser.connection import CommandFailed
+from cinder.fetch.browser.connection import CommandFailed, Message
 from cinder.fetch.browser.net_errors import describe_failure
 from cinder.fetch.browser.page_scripts import call, wrap_script
 from cinder.fetch.browser.screenshot import photograph_window
@@ -22,6 +22,7 @@ _POLL_SECONDS = 0.1
 # Time enough for a click's handlers to start a navigation.
 _REACTION_SECONDS = 0.05
 _MAX_SHOWN = 200
+_LOOK_SECONDS = 5
 # Actions after which the page may be another, or its text may still change.
 _STIRRING = (
     ActionType.CLICK,
@@ -69,6 +70,8 @@ class ActionRunner:
         self._policy = policy
         self._limits = limits
         self._clear_the_way = clear_the_way
+        self.failed: ActionType | None = None
+        """The kind of action that could not be done."""
         self._screenshots = 0
         self._html_chars_left = limits.max_html_chars
         self._steps: dict[ActionType, Callable[[Action], Awaitable[ActionResult]]] = {
@@ -94,6 +97,7 @@ class ActionRunner:
             try:
                 result = await self._steps[action.type](action)
             except (_NotDone, ScriptFailed, CommandFailed) as error:
+                self.failed = action.type
                 raise await self._failure(index, action, str(error)) from error
             elapsed_ms = round((monotonic() - started) * 1000)
             results.append(replace(result, elapsed_ms=elapsed_ms))
@@ -104,9 +108,12 @@ class ActionRunner:
     async def _failure(self, index: int, action: Action, why: str) -> ActionFailed:
         target = f" '{_shorten(action.selector)}'" if action.selector else ""
         try:
-            seen = await self._tab.evaluate(call("describe_page"))
+            async with asyncio.timeout(_LOOK_SECONDS):
+                seen = await self._tab.evaluate(call("describe_page"))
         except ScriptFailed:
             seen = "a page that was just being replaced"
+        except TimeoutError:
+            seen = "a page too busy to be looked at"
         return ActionFailed(
             f"actions[{index}] ({action.type}{target}) could not be done: {why}. The page then "
             f"was {seen}."
@@ -207,15 +214,8 @@ class ActionRunner:
         before = self._note_place()
         script = await self._as_expression(action.script or "")
         # In the page's own world, as if it were one of the page's scripts.
-        outcome = read_result(
-            await self._tab.session.send(
-                "Runtime.evaluate",
-                expression=wrap_script(script, self._limits.max_result_chars),
-                awaitPromise=True,
-                returnByValue=True,
-                userGesture=True,
-            )
-        )
+        wrapped = wrap_script(script, self._limits.max_result_chars)
+        outcome = read_result(await self._evaluate_in_time(wrapped))
         if "length" in outcome:
             limit = self._limits.max_result_chars
             raise _NotDone(f"its result has more than {limit} characters as JSON")
@@ -224,6 +224,24 @@ class ActionRunner:
         return ActionResult(type=action.type, message=f"Ran the script.{arrival}", value=value)
 
     # Steps
+
+    async def _evaluate_in_time(self, script: str) -> Message:
+        seconds = self._policy.script_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._tab.session.send(
+                    "Runtime.evaluate",
+                    expression=script,
+                    awaitPromise=True,
+                    returnByValue=True,
+                    userGesture=True,
+                )
+        except TimeoutError:
+            # One that never pauses would let nobody look at the page either.
+            self._tab.session.post("Runtime.terminateExecution")
+            raise _NotDone(
+                f"it did not end within {seconds:g} s (setting scrape.script-timeout-ms)"
+            ) from None
 
     async def _as_expression(self, script: str) -> str:
         """Return a script as an expression, whether it is one, awaits, or is a function's body."""

@@ -1,15 +1,21 @@
 """Chromium's network errors, said in cinder's words."""
 
-from cinder.errors import CinderError, ConnectionFailed, ScrapeFailed, ScrapeTimeout
+from cinder.errors import (
+    CinderError,
+    ConnectionFailed,
+    EgressBlocked,
+    ScrapeFailed,
+    ScrapeTimeout,
+)
 
 _FAILURES: tuple[tuple[str, type[CinderError], str], ...] = (
     ("ERR_CERT_", ScrapeFailed, "The server's certificate could not be verified"),
     ("ERR_SSL_", ScrapeFailed, "No secure connection could be made: the TLS handshake failed"),
     ("ERR_BAD_SSL_", ScrapeFailed, "No secure connection could be made: the TLS handshake failed"),
     ("ERR_TOO_MANY_REDIRECTS", ScrapeFailed, "The page redirects without end"),
-    ("ERR_UNSAFE_REDIRECT", ScrapeFailed, "The page redirects out of the web"),
-    ("ERR_UNKNOWN_URL_SCHEME", ScrapeFailed, "The page redirects out of the web"),
-    ("ERR_UNSAFE_PORT", ScrapeFailed, "Browsers connect to no such port"),
+    ("ERR_UNSAFE_REDIRECT", EgressBlocked, "The page redirects out of the web"),
+    ("ERR_UNKNOWN_URL_SCHEME", EgressBlocked, "The page redirects out of the web"),
+    ("ERR_UNSAFE_PORT", EgressBlocked, "Browsers connect to no such port"),
     ("ERR_INVALID_", ScrapeFailed, "The server's answer is not valid HTTP"),
     ("ERR_RESPONSE_HEADERS_", ScrapeFailed, "The server's answer is not valid HTTP"),
     ("ERR_CONTENT_DECODING_FAILED", ScrapeFailed, "The server's answer could not be decompressed"),

@@ -6,10 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinder.errors import BrowserCrashed, CinderError, ScrapeFailed
+from cinder.errors import BrowserCrashed, CinderError, ContentTooLarge, ScrapeFailed
 from cinder.fetch.browser.connection import CommandFailed, ConnectionClosed, Message, Session
 from cinder.fetch.browser.net_errors import describe_failure
-from cinder.model.url import origin_of, parse_web_url
+from cinder.fetch.redirects import REDIRECT_STATUSES, redirect_target
+from cinder.model.url import MAX_URL_LENGTH, origin_of, parse_web_url
 
 # A page may ask now and then; one that keeps asking would never come to an end.
 _MAX_DIALOGS = 20
@@ -76,10 +77,15 @@ class Tab:
         self.opened_windows: list[str] = []
         self.files_met = 0
         self.failure: CinderError | None = None
+        self.max_document_bytes: int | None = None
+        """How much of a page's own document is taken, unpacked; scripts may add to it."""
+        self._document = ""
+        self._document_bytes = 0
         self._loader = ""
         self._reached: dict[str, set[str]] = {}
         self._answers: dict[str, Answer] = {}
         self._load_errors: dict[str, str] = {}
+        self._redirects: dict[str, tuple[int, str]] = {}
         self._is_leaving = False
         self._dialogs = 0
         self._changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -97,7 +103,9 @@ class Tab:
             "Page.windowOpen": self._note_window,
             "Page.downloadWillBegin": self._note_file,
             "Network.requestWillBeSent": self._note_request,
+            "Network.dataReceived": self._note_data,
             "Network.responseReceived": self._note_answer,
+            "Network.responseReceivedExtraInfo": self._note_redirect,
             "Network.loadingFailed": self._note_load_error,
             "Inspector.targetCrashed": self._note_crash,
         }
@@ -135,6 +143,7 @@ class Tab:
         if is_main:
             self.asked_url = url
             self.pages_asked_for += "redirectResponse" not in event
+            self._document, self._document_bytes = event["requestId"], 0
         with suppress(ValueError):  # a document that comes from no server has no storage
             self._note_origin(origin_of(url), is_main=is_main)
 
@@ -157,6 +166,28 @@ class Tab:
             mime=response["mimeType"],
             headers={name.lower(): value for name, value in response["headers"].items()},
         )
+
+    def _note_data(self, event: Message) -> None:
+        # What a page unpacks to need not show in its tree: NUL bytes, say, are left out of it.
+        if event["requestId"] == self._document:
+            self._document_bytes += event["dataLength"]
+            limit = self.max_document_bytes
+            if limit is not None and self._document_bytes > limit:
+                self.fail(
+                    ContentTooLarge(
+                        f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+                    )
+                )
+
+    def _note_redirect(self, event: Message) -> None:
+        # Of a redirect that the browser will not follow, no other event says where it leads.
+        if event["statusCode"] in REDIRECT_STATUSES:
+            headers = {name.lower(): value for name, value in event["headers"].items()}
+            self._redirects = dict(list(self._redirects.items())[-_MAX_LOADS_KEPT:])
+            self._redirects[event["requestId"]] = (
+                event["statusCode"],
+                headers.get("location", "")[: MAX_URL_LENGTH + 1],
+            )
 
     def _note_load_error(self, event: Message) -> None:
         # A page's own request has the number of its load.
@@ -253,6 +284,7 @@ class Tab:
         Raises:
             FileInstead: it is a file.
             NoPage: there is no page to the answer.
+            EgressBlocked: it redirects out of the web.
             CinderError: it cannot be loaded.
             ValueError: it is no web URL.
         """
@@ -266,6 +298,7 @@ class Tab:
             raise NoPage(url=url, answer=answer)
         # An error status without a body is an error of the navigation too, yet an answer.
         if error and (answer is None or answer.status_code < 400):
+            redirect_target(url, *self._redirects.get(loader, (0, "")))
             raise describe_failure(error, url)
         if loader:
             # Not until it is the page shown: by now its scripts may have gone on to the next.

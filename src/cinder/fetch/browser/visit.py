@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cinder.egress import ProxyPass
-from cinder.errors import ActionFailed, CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed
+from cinder.errors import (
+    ActionFailed,
+    CinderError,
+    ContentTooLarge,
+    EgressBlocked,
+    ScrapeFailed,
+    ScrapeTimeout,
+)
 from cinder.fetch.base import FetchTask, FileFound, RedirectRefused
 from cinder.fetch.browser.actions import ActionLimits, ActionRunner
 from cinder.fetch.browser.connection import CommandFailed
@@ -22,7 +29,7 @@ from cinder.fetch.browser.waiting import WaitPolicy, pause, wait_for_load, wait_
 from cinder.fetch.media import media_type
 from cinder.model.brand_roles import BRAND_ROLES, BRAND_STYLES, BUTTON, BUTTONS, MAX_BUTTONS
 from cinder.model.document import FetchedPage, Json, Media, Source
-from cinder.model.request import Format
+from cinder.model.request import ActionType, Format
 from cinder.model.url import MAX_URL_LENGTH, host_and_port, origin_of, parse_web_url
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -80,6 +87,7 @@ class Visit:
             raise
 
     async def _run(self, outfit: Outfit, strategy: str) -> FetchedPage:
+        self._tab.max_document_bytes = self._settings.max_body_bytes
         await self._dress(outfit)
         try:
             await self._arrive()
@@ -92,9 +100,15 @@ class Visit:
             ActionLimits(max_html_chars=self._settings.max_body_bytes),
             clear_the_way=self._clear_away_consent,
         )
+        blocked_before = self._pass.last_blocked
         try:
             actions = await runner.run(self._task.render.actions)
         except ActionFailed as error:
+            blocked = self._pass.last_blocked
+            # A script is told only that its request failed.
+            is_script = runner.failed is ActionType.EXECUTE_JAVASCRIPT
+            if is_script and blocked is not None and blocked is not blocked_before:
+                raise EgressBlocked(f"{error.message} {blocked.message}") from error
             raise self._refusal() or error from error
         # Not before: a caller's actions may be about the very pop-up.
         await self._clear_away_consent()
@@ -143,7 +157,7 @@ class Visit:
                 await self._tab.navigate(self._task.url)
         except TimeoutError:
             seconds = self._settings.wait.navigate_timeout_seconds
-            raise ScrapeFailed(
+            raise ScrapeTimeout(
                 f"The page did not begin to load within {seconds:g} s (setting "
                 "scrape.navigate-timeout-ms)"
             ) from None
@@ -171,9 +185,10 @@ class Visit:
     def _refusal(self) -> CinderError | None:
         """Return what the egress proxy has refused on the way, which a browser does not tell."""
         try:
-            refusal = self._pass.refusal_for(*host_and_port(self._tab.asked_url))
-        except ValueError:  # it asked for nothing
+            asked = host_and_port(parse_web_url(self._tab.asked_url))
+        except ValueError:  # it asked for nothing, or for what is not of the web
             return None
+        refusal = self._pass.refusal_for(*asked)
         return None if refusal is None else refusal.to_error(self._task.url)
 
     async def _file(self, url: str) -> FileFound:

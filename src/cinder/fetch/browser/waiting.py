@@ -36,6 +36,8 @@ class WaitPolicy:
     length_change_threshold: float = 0.02
     element_seconds: float = 5
     """How long an action waits for its element to appear, or to come out from under another."""
+    script_seconds: float = 30
+    """How long a caller's script may run."""
 
 
 class TextWatch:
