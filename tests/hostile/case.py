@@ -22,6 +22,8 @@ class Task(StrEnum):
 
     SCRAPE = "scrape"
     CRAWL = "crawl"
+    SEARCH = "search"
+    EXTRACT = "extract"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,4 +99,4 @@ def cases_of(
 
 def _shown(given: Mapping[str, Any]) -> str:
     text = repr(dict(given))
-    return text if len(text) <= 160 else f"{text[:120]}… ({len(text)} characters)"
+    return text if len(text) <= 200 else f"{text[:120]}…{text[-60:]} ({len(text)} characters)"

@@ -30,6 +30,14 @@ ROBOTS: dict[str, Callable[[], bytes]] = {
     "many-agents": lambda: _text("User-agent: x\n" * 200_000 + "Disallow: /"),
     "wildcards": lambda: _text("User-agent: *\nDisallow: /" + "*a" * 300 + "b$"),
     "endless-delay": lambda: _text("User-agent: *\nCrawl-delay: 1e999"),
+    "delay-of-a-day": lambda: _text("User-agent: *\nCrawl-delay: 86400"),
+    "delay-of-digits": lambda: _text("User-agent: *\nCrawl-delay: " + "9" * 100_000),
+    "utf-16": lambda: answer("User-agent: *\nAllow: /".encode("utf-16"), kind=b"text/plain"),
+    "percent": lambda: _text("User-agent: *\nDisallow: /%" + "%zz" * 10_000),
+    "many-groups": lambda: _text("".join(f"User-agent: a{n}\nAllow: /\n" for n in range(50_000))),
+    "line-without-end": lambda: _text("U" * _TEN_MEGABYTES),
+    "sitemap-of-port": lambda: _text("Sitemap: http://site.invalid:25/sitemap.xml\n"),
+    "chain": lambda: _leads_to("/endless/chain"),
     "negative-delay": lambda: _text("User-agent: *\nCrawl-delay: -5"),
     "delay-of-letters": lambda: _text("User-agent: *\nCrawl-delay: soon"),
     "nul": lambda: _text("User-agent: *\0\nDisallow: /\0"),
@@ -97,6 +105,27 @@ SITEMAPS: dict[str, Callable[[], bytes]] = {
     ),
     "dates": lambda: _xml(
         "<urlset><url><loc>/plain</loc><lastmod>9999-99-99T</lastmod></url></urlset>"
+    ),
+    "index-of-indexes": lambda: _xml(
+        "<sitemapindex>"
+        + "".join(f"<sitemap><loc>/sitemap.xml?{n}</loc></sitemap>" for n in range(5_000))
+        + "</sitemapindex>"
+    ),
+    "many-the-same": lambda: _xml("<urlset>" + "<url><loc>/plain</loc></url>" * 200_000),
+    "many-ports": lambda: _xml(
+        "".join(f"<url><loc>http://127.0.0.1:{n}/</loc></url>" for n in range(1, 5_000))
+    ),
+    "attributes": lambda: _xml("<urlset " + " ".join(f'a{n}="1"' for n in range(100_000)) + "/>"),
+    "namespaces": lambda: _xml(
+        "<urlset " + " ".join(f'xmlns:n{n}="u"' for n in range(50_000)) + "/>"
+    ),
+    "not-closed": lambda: _xml("<urlset><url><loc>/plain"),
+    "priority": lambda: _xml(
+        "<urlset><url><loc>/plain</loc><priority>1e999</priority></url></urlset>"
+    ),
+    "text": lambda: _text("http://{canary}/\n" * 10_000),
+    "feed": lambda: _xml(
+        "<rss><channel><item><link>http://{canary}/</link></item></channel></rss>"
     ),
     "html": lambda: answer(b"<html><body>no sitemap"),
     "utf-16": lambda: answer("<urlset/>".encode("utf-16"), kind=b"application/xml"),

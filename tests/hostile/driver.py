@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,18 @@ import psutil
 
 from tests.hostile.addresses import address_cases
 from tests.hostile.case import MEBIBYTE, Case, Outcome, Surface, find_problems
+from tests.hostile.commands import open_commands
 from tests.hostile.crawl_files import crawl_cases
+from tests.hostile.documents import document_cases
 from tests.hostile.options import option_cases
 from tests.hostile.pages import page_cases
+from tests.hostile.questions import question_cases
 from tests.hostile.scripts import script_cases
 from tests.hostile.server import HostileSite
 from tests.hostile.surfaces import Reply, Sender, open_senders
+from tests.hostile.traps import trap_cases
 from tests.hostile.wire import wire_cases
+from tests.surfaces.cli.commands import free_port
 from tests.surfaces.running import run_server
 
 _LOOK_SECONDS = 0.1
@@ -44,7 +50,10 @@ def all_cases() -> list[Case]:
         *option_cases(),
         *wire_cases(),
         *page_cases(),
+        *document_cases(),
+        *question_cases(),
         *crawl_cases(),
+        *trap_cases(),
         *script_cases(),
     ]
 
@@ -65,14 +74,20 @@ async def run_cases(
     (folder / "cli").mkdir(parents=True)
     async with (
         run_server(folder / "data", **egress) as server,
-        open_senders(server, folder / "cli", egress) as senders,
-        _watched() as watch,
+        open_commands(folder / "cli", {**egress, **_own_settings(folder / "cli")}) as commands,
+        open_senders(server, commands) as senders,
+        _watched(server.process.pid, commands.process_id) as watch,
     ):
         for case, surface in cases:
             await _run_case(case, surface, senders[surface], site, watch, account, say)
         if server.process.returncode is not None:
             account.problems.append(f"The server ended with {server.process.returncode}")
     return account
+
+
+def _own_settings(folder: Path) -> dict[str, str]:
+    # On a port where no server is, a command does the work itself.
+    return {"CINDER_DATA_DIR": str(folder), "CINDER_SERVER__PORT": str(free_port())}
 
 
 async def _run_case(
@@ -127,8 +142,9 @@ def _filled(given: dict[str, Any], site: HostileSite) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """Looks again and again how much the largest of the processes at work takes."""
+    """Looks again and again how much the largest of some processes and their children takes."""
 
+    processes: tuple[psutil.Process, ...]
     most_bytes: int = 0
 
     async def look(self) -> None:
@@ -140,7 +156,8 @@ class MemoryWatch:
     def _largest(self) -> int:
         sizes = [0]
         with suppress(psutil.Error):
-            for process in psutil.Process().children(recursive=True):
+            below = (each.children(recursive=True) for each in self.processes)
+            for process in chain(self.processes, *below):
                 with suppress(psutil.Error):
                     if "chrom" not in process.name() and "headless" not in process.name():
                         sizes.append(process.memory_info().rss)
@@ -148,12 +165,23 @@ class MemoryWatch:
 
 
 @asynccontextmanager
-async def _watched() -> AsyncIterator[MemoryWatch]:
-    watch = MemoryWatch()
+async def _watched(*process_ids: int) -> AsyncIterator[MemoryWatch]:
+    watch = MemoryWatch(tuple(map(psutil.Process, process_ids)))
     async with asyncio.TaskGroup() as tasks:
         looking = tasks.create_task(watch.look())
         yield watch
         looking.cancel()
+
+
+def join_accounts(accounts: Iterable[Account]) -> Account:
+    """Return what came of the inputs of several runs."""
+    joined = Account()
+    for each in accounts:
+        joined.problems += each.problems
+        joined.runs += each.runs
+        joined.most_memory_bytes = max(joined.most_memory_bytes, each.most_memory_bytes)
+        joined.most_seconds = max(joined.most_seconds, each.most_seconds)
+    return joined
 
 
 def describe(account: Account) -> str:

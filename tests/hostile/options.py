@@ -82,6 +82,35 @@ _WRONG: tuple[dict[str, Any], ...] = (
     {"idempotencyKey": "\n"},
     {"idempotencyKey": "a" * 10_000},
     {"command": "drop"},
+    {"url": _PAGE, "urls": [_PAGE]},
+    {"urls": [_PAGE] * 100_000},
+    {"urls": "x"},
+    {"formats": [{"type": "json", "schema": {"$ref": "http://{canary}/"}}]},
+    {"extract": {"schema": "x"}},
+    {"extract": 7},
+    {"section": "a" * 100_000},
+    {"query": "a" * 100_000},
+    {"query": ["a"]},
+    {"mobile": "yes"},
+    {"blockAds": 7},
+    {"location": {"country": "\u0000"}},
+    {"webhook": "http://{canary}/"},
+    {"proxy": "http://{canary}/"},
+    {"timeout": 1e308},
+    {"waitFor": "1s"},
+    {"headers": {"Cookie": ["a=b"]}},
+    {"cookies": [{"name": "a", "value": "b\r\n"}]},
+    {"resultHandling": "../../etc"},
+)
+
+# Strange, and within what is taken or cut to size.
+_ODD: tuple[dict[str, Any], ...] = (
+    {"formats": []},
+    {"formats": ["markdown"] * 1_000},
+    {"cleanScrape": "no"},
+    {"maxChars": 10**30},
+    {"startIndex": 10**30},
+    {"startIndex": "1"},
 )
 
 # Selectors that are valid, and meant to take for ever.
@@ -158,6 +187,39 @@ _PATTERNS = (
 _IDS = ("' OR 1=1--", "../../etc/passwd", "%00", "\u0000", "a" * 200, "a" * 10_000, "\ud800", "")
 _NO_JOB = ("BATCH_NOT_FOUND", "VALIDATION_ERROR")
 
+# Whom a crawl is to tell; only REST has it.
+_WEBHOOKS: tuple[Any, ...] = (
+    {"url": "http://{canary}/"},
+    {"url": "http://[::1]:{canary_port}/"},
+    {"url": "http://2130706433:{canary_port}/"},
+    {"url": "http://localhost:{canary_port}/"},
+    {"url": "http://169.254.169.254/latest/"},
+    {"url": "http://site.invalid:25/"},
+    {"url": "http://user:secret@{canary}/"},
+    {"url": "http://192.0.2.9\\@{canary}/"},
+    {"url": "http://{site}/redirect/307/0"},
+    {"url": "http://{site}/slow/drip"},
+    {"url": "http://{site}/endless-body/letters"},
+    {"url": "http://{site}/broken/garbage"},
+    {"url": "http://{site}/too-large/gzip-bomb"},
+    {"url": "file:///etc/passwd"},
+    {"url": "gopher://{canary}/_x"},
+    {"url": ""},
+    {"url": None},
+    {"url": ["http://{canary}/"]},
+    {"url": "http://{site}/plain", "headers": {"X-A": "b\r\nX-Slipped: in"}},
+    {"url": "http://{site}/plain", "headers": {"Host": "{canary}"}},
+    {"url": "http://{site}/plain", "headers": {"Content-Length": "0"}},
+    {"url": "http://{site}/plain", "secret": "short"},
+    {"url": "http://{site}/plain", "secret": "s" * 100_000},
+    {"url": "http://{site}/plain", "events": ["__proto__"]},
+    {"url": "http://{site}/plain", "events": []},
+    {"url": "http://{site}/plain", "events": ["page"] * 100_000},
+    "http://{canary}/",
+    7,
+    [],
+)
+
 _CRAWLS: tuple[dict[str, Any], ...] = (
     {"maxPages": -1},
     {"maxPages": 0},
@@ -192,9 +254,16 @@ def option_cases() -> list[Case]:
         *cases_of("control", [start], OK, task=Task.CRAWL),
         *cases_of("headers", headers, wrong, OK),
         *cases_of("wrong option", [{"url": _PAGE, **given} for given in _WRONG], wrong),
+        *cases_of("odd option", [{"url": _PAGE, **given} for given in _ODD], wrong, OK),
         *cases_of("selector", selectors, wrong, OK, "PARSE_LIMIT"),
         *cases_of("action", actions, wrong, "ACTION_FAILED"),
         *cases_of("job", [{"command": "status", "jobId": each} for each in _IDS], *_NO_JOB),
         *cases_of("pattern", patterns, wrong, OK, task=Task.CRAWL),
+        *cases_of(
+            "webhook",
+            [{**start, "webhook": each} for each in _WEBHOOKS],
+            *(wrong, OK, "EGRESS_BLOCKED"),
+            task=Task.CRAWL,
+        ),
         *cases_of("crawl", [{**start, **given} for given in _CRAWLS], wrong, task=Task.CRAWL),
     ]

@@ -10,7 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from tests.hostile.crawl_files import FILES, site_address
+from tests.hostile.documents import DOCUMENTS
 from tests.hostile.pages import BYTES, PAGES, PDFS
+from tests.hostile.traps import TRAPS
 from tests.hostile.wire import BROKEN, LURES, ODD, TOO_LARGE, answer, head, location
 
 _PLAIN = b"<!doctype html><title>Plain</title><h1>Plain</h1><p>Embers keep under ash.</p>"
@@ -90,8 +92,9 @@ class HostileSite:
                     await self._answer(asked.split(b" ")[1].decode("latin-1"), address, writer)
                     await writer.drain()
         except asyncio.CancelledError:
+            # The site ends; a handler that says it was cancelled is reported as a failure.
             writer.transport.abort()
-            raise
+            return
         writer.close()
 
     async def _answer(self, path: str, address: str, writer: asyncio.StreamWriter) -> None:
@@ -132,6 +135,11 @@ class HostileSite:
             body = BYTES[name]() if name in BYTES else self._page(name)
             kind = b"text/html" if name in BYTES else b"text/html; charset=utf-8"
             return answer(body, kind=kind)
+        if folder == "trap":
+            return self._trap(name.partition("?")[0])
+        if folder == "doc":
+            kind, build = DOCUMENTS[name]
+            return answer(self._filled(build()), kind=kind)
         if folder == "pdf":
             return answer(self._filled(PDFS[name]()), kind=b"application/pdf")
         return (
@@ -139,6 +147,12 @@ class HostileSite:
             if path.startswith("/plain")
             else answer(b"none", status=b"404 Not Found")
         )
+
+    def _trap(self, name: str) -> bytes:
+        kind, _, rest = name.partition("/")
+        last = rest.rpartition("/")[2]
+        page = TRAPS[kind](int(last) if last.isdecimal() and len(last) < 9 else 1)
+        return answer(self.fill(f"<!doctype html><body>{page}").encode())
 
     def _page(self, name: str) -> bytes:
         return self._filled(f"<!doctype html><body>{PAGES[name]()}".encode("utf-8", "replace"))

@@ -10,8 +10,8 @@ from tests.hostile.driver import all_cases, run_cases
 from tests.hostile.server import Canary, HostileSite, serve_hostile_site
 
 # `make soak` runs all; here, of each kind, some that take neither long nor a browser.
-_HEAVY = ("page", "pdf", "slow", "robots", "sitemap", "way out", "script", "rendered")
-_OVER_REST, _OVER_MCP, _OVER_CLI = 4, 7, 160
+_HEAVY = ("page", "pdf", "slow", "robots", "sitemap", "trap", "way out", "script", "rendered")
+_OVER_REST, _OVER_MCP, _OVER_CLI = 9, 15, 250
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def sample() -> list[tuple[Case, Surface]]:
     heavy = [case for case in cases if case.name.startswith(_HEAVY) and not case.renders]
     rendered = [case for case in cases if case.renders]
     return [
-        *((case, Surface.REST) for case in [*light[::_OVER_REST], *heavy[::20], *rendered[::40]]),
-        *((case, Surface.MCP) for case in [*light[1::_OVER_MCP], *heavy[4::60]]),
+        *((case, Surface.REST) for case in [*light[::_OVER_REST], *heavy[::35], *rendered[::70]]),
+        *((case, Surface.MCP) for case in [*light[1::_OVER_MCP], *heavy[4::80]]),
         *((case, Surface.CLI) for case in light[5::_OVER_CLI]),
     ]
 
@@ -43,7 +43,7 @@ async def test_hostile_inputs_are_answered_as_they_must_be(
 
 def test_there_are_many_hostile_inputs_and_no_two_are_the_same() -> None:
     names = [case.name for case in all_cases()]
-    assert len(names) > 600
+    assert len(names) > 1_200
     assert len(set(names)) == len(names)
 
 

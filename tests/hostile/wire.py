@@ -42,6 +42,15 @@ def _nested_gzip() -> bytes:
     return _packed(b", ".join([b"gzip"] * 10), body)
 
 
+# 128 MiB of NUL bytes, packed with brotli.
+_BROTLI_ZEROS = bytes.fromhex(
+    "cbffff3f002400e2b14072effff8ffff078004401c1680eefd1fffffff00900088c302d0bdffe3ffff1f0012"
+    "00715800baf77ffcffff034002200e0b40f7fe8fffff7f004800c46101e8defff1ffff0f000980382c00ddfb"
+    "3ffeffff012001108705a07bffc7ffff3f002400e2b00074effff8ffff078004401c1680eefd1fffffff0090"
+    "0088c302d0bdffe3ffff1f001200715800baf77ffcffff034002200e0b40f7fe8fffff7f004800c46101e8de"
+    "fff1ffff0f000980382c00ddfb3ffeffff012001108705a07bff37"
+)
+
 BROKEN: dict[str, Callable[[], bytes]] = {
     "not-http": lambda: b"SSH-2.0-OpenSSH_9.0\r\n",
     "garbage": lambda: b"\x00\x01\x02\x03\r\n\r\n",
@@ -65,6 +74,18 @@ BROKEN: dict[str, Callable[[], bytes]] = {
     "gzip-in-gzip-in-gzip": _nested_gzip,
     "early-hints-flood": lambda: b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000,
     "status-of-letters": lambda: head(status=b"abc OK") + b"x",
+    "status-without-end": lambda: b"HTTP/1.1 200 " + b"O" * 5_000_000,
+    "head-without-end": lambda: b"HTTP/1.1 200 OK\r\n" + b"X-A: 1\r\n" * 500_000,
+    "continues-for-ever": lambda: b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000,
+    "length-of-digits": lambda: head(b"Content-Length: " + b"9" * 100_000) + b"abc",
+    "hex-length": lambda: head(b"Content-Length: 0x10") + b"abc",
+    "two-lengths-in-one": lambda: head(b"Content-Length: 3, 5") + b"abcde",
+    "chunk-of-spaces": lambda: head(b"Transfer-Encoding: chunked") + b" " * 1_000_000,
+    "gzip-chunks": lambda: head(b"Transfer-Encoding: gzip, chunked") + b"3\r\nabc\r\n0\r\n\r\n",
+    "mixed-encodings": lambda: _packed(b"gzip, br, zstd, deflate", _zeros(31)),
+    "http-2": lambda: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "tls-instead": lambda: b"\x16\x03\x03\x00\x02\x02\x28",
+    "nul-in-head": lambda: b"HTTP/1.1 200 OK\r\nX-A\0: 1\r\n\r\nx",
 }
 
 TOO_LARGE: dict[str, Callable[[], bytes]] = {
@@ -74,6 +95,8 @@ TOO_LARGE: dict[str, Callable[[], bytes]] = {
     "zstd-bomb": lambda: _packed(
         b"zstd", zstandard.compress(bytes(_ZEROS_MEBIBYTES * 1024 * 1024), 3)
     ),
+    "brotli-bomb": lambda: _packed(b"br", _BROTLI_ZEROS),
+    "shouted-encoding": lambda: _packed(b"GZIP", _zeros(31)),
     "100000-gzip-members": lambda: _packed(b"gzip", gzip.compress(b"a" * 1000) * 100_000),
     "a-terabyte-announced": lambda: head(b"Content-Length: 1000000000000") + b"a" * 1000,
     "30-mb": lambda: answer(b"a" * 30_000_000),
@@ -102,6 +125,32 @@ ODD: dict[str, Callable[[], bytes]] = {
     "header-of-bytes": lambda: answer(_PAGE, b"X-\xff: \xfe\x80"),
     "strict-transport": lambda: answer(_PAGE, b"Strict-Transport-Security: max-age=99999999"),
     "empty": lambda: answer(b""),
+    "trailers": lambda: (
+        head(b"Transfer-Encoding: chunked", b"Trailer: X-A")
+        + b"2\r\nhi\r\n0\r\n"
+        + b"X-A: 1\r\n" * 10_000
+        + b"\r\n"
+    ),
+    "switches-protocols": lambda: head(b"Upgrade: websocket", status=b"101 Switching") + b"x",
+    "two-locations": lambda: answer(
+        _PAGE, b"Location: /plain", b"Location: http://192.0.2.9/", status=b"302 Found"
+    ),
+    "many-choices": lambda: answer(_PAGE, b"Location: http://192.0.2.9/", status=b"300 Choices"),
+    "not-modified": lambda: head(status=b"304 Not Modified"),
+    "nothing-there": lambda: head(status=b"204 No Content"),
+    "part-of-it": lambda: answer(_PAGE, b"Content-Range: bytes 0-9/9", status=b"206 Partial"),
+    "named-by-path": lambda: answer(
+        _PAGE, b'Content-Disposition: attachment; filename="../../../etc/cron.d/x"'
+    ),
+    "charset-of-code": lambda: answer(_PAGE, kind=b"text/html; charset=unicode_escape"),
+    "charset-of-idna": lambda: answer(_PAGE, kind=b"text/html; charset=idna"),
+    "huge-cookie": lambda: answer(_PAGE, b"Set-Cookie: a=" + b"b" * 100_000),
+    "cookie-of-canary": lambda: answer(_PAGE, b"Set-Cookie: a=b; Domain=127.0.0.1; Path=/"),
+    "many-links": lambda: answer(_PAGE, *[b"Link: </a>; rel=preload"] * 1_000),
+    "empty-encoding": lambda: _packed(b"", _PAGE),
+    "identity": lambda: _packed(b"identity, identity", _PAGE),
+    "zero-length": lambda: head(b"Content-Length: 0") + _PAGE,
+    "old-http": lambda: b"HTTP/1.0 200 OK\r\n\r\n" + _PAGE,
     "retry-after-forever": lambda: answer(_PAGE, b"Retry-After: 1e9", status=b"429 X"),
     "proxy-says-no": lambda: answer(_PAGE, b"Proxy-Authenticate: Basic", status=b"407 X"),
     "wants-a-login": lambda: answer(
@@ -145,6 +194,21 @@ _LOCATIONS = (
     "http://[",
     "http://user:pass@{canary}/",
     "http://a b/",
+    "http://0x7f.1:{canary_port}/",
+    "http://0177.0.0.1:{canary_port}/",
+    "http://[::]:{canary_port}/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[fe80::1%25lo]/",
+    "http://\u2460\u2461\u2466.0.0.1:{canary_port}/",
+    "http://192.0.2.9\\@{canary}/",
+    "http://192.0.2.9@{canary}/",
+    "https://{canary}/",
+    "mailto:a@b",
+    "about:blank",
+    "blob:http://{site}/x",
+    "ws://{canary}/",
+    "\thttp://{canary}/",
+    "http://" + "a" * 9_000,
 )
 _STATUSES = (301, 302, 303, 307, 308)
 

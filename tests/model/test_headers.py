@@ -20,6 +20,8 @@ def test_ordinary_headers_may_be_sent() -> None:
         ("Connection", "close"),
         ("Content-Length", "999"),
         ("If-None-Match", "*"),
+        ("Authorization", "NTLM TlRMTVNTUAABAAAA"),
+        ("authorization", "negotiate YII="),
         ("X-Long", "a" * 20_000),
     ],
 )

@@ -39,6 +39,8 @@ def test_a_url_is_read_as_a_browser_reads_it(text: str, url: str) -> None:
         "http://example.com\\@other.example/",
         "http://example.com\\a/b@other.example/",
         "http://h:99999/",
+        "http://a=b/",
+        "'http://example.com/'",
         "http://" + "a" * 9000,
     ],
 )

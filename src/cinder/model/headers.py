@@ -11,6 +11,8 @@ MAX_HEADER_BYTES = 16_384
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
+_OF_CONNECTIONS = ("ntlm", "negotiate")
+
 # Headers that say how the message travels, or that would change what kind of answer comes back.
 _MANAGED = frozenset(
     {
@@ -81,6 +83,8 @@ def _check_header(name: str, value: str) -> str | None:
         return "Not a valid header name"
     if name.lower() in _MANAGED:
         return "This header is set by cinder and cannot be overridden"
+    if name.lower() == "authorization" and value.lower().startswith(_OF_CONNECTIONS):
+        return "NTLM and Negotiate log a connection in, which other requests may then use"
     if not is_sendable(value):
         return "A header value must be ASCII text without line breaks or control characters"
     if len(value) > MAX_HEADER_BYTES:

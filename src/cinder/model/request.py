@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cinder.model.headers import is_secret_header
+from cinder.model.redaction import redact
 
 DAY_MS = 86_400_000
 
@@ -166,10 +167,11 @@ class ScrapeRequest:
         """Whether the answer may be meant for this caller alone, or made by him.
 
         What his actions did to a page, be it a login or a script that rewrites it, is not what
-        the web says to others.
+        the web says to others. A secret in the address opens it as a header does.
         """
         return (
             self.render.profile is Profile.MASTER
             or any(is_secret_header(name) for name, _ in self.headers)
             or any(action.type in _CHANGING_ACTIONS for action in self.render.actions)
+            or redact(self.url) != self.url
         )

@@ -14,6 +14,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
 _TWO_HOSTS = re.compile(r"[^?#\\]*\\[^?#]*@")
 
 
+# What URL parsers let through beyond it, no name server knows and no client asks for.
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+
+
 class ForeignScheme(ValueError):
     """The URL is not one of the web's."""
 
@@ -93,4 +97,6 @@ def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:
         )
     if not parsed.hostname.strip("."):
         raise ValueError("The URL has no host")
+    if not _HOST.fullmatch(parsed.hostname):
+        raise ValueError(f"Not the name of a host: {parsed.hostname[:200]!r}")
     return parsed
