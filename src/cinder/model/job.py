@@ -59,7 +59,10 @@ class NewJob:
     owner: str
     """Who started it, and alone may see it."""
     spec: dict[str, Json] = field(repr=False)
-    """What is to be done, as the service that does it writes and reads it; it may hold secrets."""
+    """What is to be done, as the service that does it writes and reads it; it may hold secrets.
+
+    Those stand within objects and lists, which are forgotten when the job ends; plain values stay.
+    """
     expires_at: datetime
     max_pages: int
     idempotency_key: str | None = None

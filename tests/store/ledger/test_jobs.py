@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from cinder.model.document import Json
 from cinder.model.job import Fate, JobKind, JobStatus, PageResult
 from cinder.store import Store
 from cinder.store.ledger_base import LeaseLost
@@ -92,6 +93,19 @@ async def test_what_a_job_has_not_fetched_when_it_ends_is_left_out(store: Store)
     assert job.finished_at is not None
     assert await store.ledger.count_open() == 0
     assert await store.ledger.list_unattended() == []
+
+
+@pytest.mark.parametrize("status", [status for status in JobStatus if status.is_over])
+async def test_a_job_that_ends_forgets_its_secrets(store: Store, status: JobStatus) -> None:
+    spec: dict[str, Json] = {
+        "url": "https://a.test/",
+        "max_pages": 3,
+        "webhook": {"secret": "whsec_abc"},
+        "request": {"headers": [["Authorization", "Basic abc"]]},
+    }
+    await store.ledger.add_job(replace(a_job(), spec=spec), [a_page("/1")])
+    await store.ledger.finish_job("job", status)
+    assert (await the_job(store)).spec == {"url": "https://a.test/", "max_pages": 3}
 
 
 async def test_a_job_ends_once_and_says_why_it_failed(store: Store) -> None:

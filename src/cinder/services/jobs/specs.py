@@ -79,7 +79,7 @@ def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldPro
 
 
 def request_to_json(request: ScrapeRequest) -> dict[str, Json]:
-    """Return a request as it is kept; its headers are, too, as long as the job lasts."""
+    """Return a request as it is kept; its headers are, too, until the job ends."""
     return asdict(request)
 
 

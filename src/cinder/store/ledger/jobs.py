@@ -1,8 +1,9 @@
 """Jobs as rows: starting, watching, ending and forgetting them."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
+from cinder.model.document import Json
 from cinder.model.job import Job, JobKind, JobStatus, NewJob
 from cinder.store.codec import from_milliseconds, to_milliseconds
 from cinder.store.dialect import Dialect
@@ -61,6 +62,8 @@ UPDATE webhook.jobs SET status = $2, finished_at = $3, error = $4, next_at = NUL
  WHERE id = $1 AND status IN ('queued', 'running')
 RETURNING id
 """
+
+_FORGET_SPEC = "UPDATE webhook.jobs SET spec = $2 WHERE id = $1"
 
 _LEAVE_OUT = """
 UPDATE webhook.frontier SET state = 'done', fate = 'left out', reason = $2, finished_at = $3
@@ -148,9 +151,17 @@ def finish_job(
     reason = (status is JobStatus.COMPLETED and error) or _REASONS[status]
     yield Statement(_LEAVE_OUT, (job_id, reason, now))
     yield Statement(_EMPTY_HOSTS, (job_id,))
-    if telling.is_wanted:
-        yield from telling.ended((yield from find_job(job_id, telling.dialect)), now)
+    job = yield from find_job(job_id, telling.dialect)
+    yield from telling.ended(job, now)
+    if job is not None:
+        rest = telling.dialect.pack_text(json.dumps(_plain_facts(job.spec)))
+        yield Statement(_FORGET_SPEC, (job_id, rest))
     return True
+
+
+def _plain_facts(spec: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what stays of the spec of a job that is over: its address, and no secrets."""
+    return {name: value for name, value in spec.items() if not isinstance(value, dict | list)}
 
 
 def drop_expired_job(
