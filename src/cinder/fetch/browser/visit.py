@@ -265,7 +265,8 @@ class Visit:
         try:
             return parse_web_url(url)
         except ValueError:
-            raise EgressBlocked(f"The page led out of the web, to {url[:200]}") from None
+            scheme = url.partition(":")[0][:40]
+            raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
 
     async def _html(self) -> bytes:
         limit = self._settings.max_body_bytes

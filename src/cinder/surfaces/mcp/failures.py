@@ -9,6 +9,7 @@ from cinder.model.document import VerdictKind
 from cinder.model.redaction import redact
 from cinder.surfaces.errors import advise
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS
+from cinder.surfaces.mcp.untrusted import BOUNDARY_CHARS, within_boundary
 
 MAX_CHARS = 1_000
 
@@ -58,13 +59,23 @@ def describe_failure(error: CinderError) -> str:
     """Return an error as a model reads it."""
     if isinstance(error, InvalidRequest) and error.problems:
         return redact(_describe_problems(error.problems))
-    lines = [f"{error.code}: {_cut(redact(error.message), _MESSAGE_CHARS)}"]
+    lines = [_cut(redact(error.message), _MESSAGE_CHARS)]
     is_blocked = error.verdict == VerdictKind.BLOCKED
     if next_step := advise(error) if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
     if error.diagnostics is not None and error.diagnostics.attempts:
         lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")
-    return _cut("\n".join(lines), MAX_CHARS)
+    text = "\n".join(lines)
+    if _quotes_page(error):
+        room = MAX_CHARS - BOUNDARY_CHARS - len(error.code) - 2
+        return f"{error.code}: {within_boundary(_cut(text, room))}"
+    return _cut(f"{error.code}: {text}", MAX_CHARS)
+
+
+def _quotes_page(error: CinderError) -> bool:
+    """Whether a failure repeats words of a page: what a script threw, a title, evidence."""
+    is_telling = error.verdict not in (None, VerdictKind.HTTP_ERROR)
+    return error.code is ErrorCode.ACTION_FAILED or is_telling
 
 
 def describe_unexpected(tool: str) -> str:

@@ -35,6 +35,12 @@ def mark_untrusted(result: types.CallToolResult) -> types.CallToolResult:
     return result.model_copy(update={"content": marked(result.content, boundary), "meta": meta})
 
 
+def within_boundary(text: str) -> str:
+    """Return a text that repeats words of a page, with a line before and one after it."""
+    boundary = secrets.token_hex(_BOUNDARY_BYTES)
+    return f"[untrusted {boundary}: {_MEANING}]\n{text}\n[end of untrusted {boundary}]"
+
+
 def _is_json_object(block: types.ContentBlock) -> bool:
     """Whether a block is an object as `json.dumps` writes it, which is a single line."""
     if not isinstance(block, types.TextContent) or "\n" in block.text:
