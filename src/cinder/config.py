@@ -128,6 +128,8 @@ class StoreSettings(Section):
     """How long a saved version stays readable."""
     expiry_interval_seconds: float = Field(300, gt=0)
     """How often what has expired is deleted."""
+    max_bytes: int = Field(50 * 1024 * MEBIBYTE, ge=16 * MEBIBYTE)
+    """Largest size of the file that SQLite keeps all in; beyond it, saving answers STORAGE_FULL."""
     pool_size: int = Field(8, ge=1)
     """Database connections for reading at once."""
 

@@ -1,5 +1,6 @@
 """A full disk: writes say STORAGE_FULL, reads go on, jobs wait, and freeing it is all it takes."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -160,6 +161,23 @@ async def test_a_database_with_a_cap_is_full_there_and_goes_on_above_it(tmp_path
 
         await until(has_room)
         await store.save(replace(a_full_document(), media=_LARGE), a_key("large"))
+
+
+async def test_a_database_grows_no_larger_than_it_may(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "cinder.db", pool_size=1, max_bytes=2 * 1024 * 1024)
+    async with DocumentStore(
+        database, observe=lambda _name, _seconds: None, clock=Clock()
+    ) as store:
+        await store.save(a_document(), a_key())
+        with pytest.raises(StorageFull, match=r"store\.max-bytes"):
+            await asyncio.gather(
+                *(
+                    store.save(replace(a_full_document(), media=_LARGE), a_key(f"{number}"))
+                    for number in range(10)
+                )
+            )
+        assert len(await store.list_saved("anyone")) >= 1
+    assert (tmp_path / "cinder.db").stat().st_size <= 2 * 1024 * 1024
 
 
 def _set_cap(pages: int) -> Procedure[None]:

@@ -243,6 +243,7 @@ def _make_store(settings: Settings, metrics: Metrics, clock: Clock) -> Store:
         return open_store(
             settings.store_url,
             pool_size=settings.store.pool_size,
+            max_bytes=settings.store.max_bytes,
             observe=metrics.observe_query,
             clock=clock,
             embedder=find_embedder(),

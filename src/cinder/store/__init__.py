@@ -15,27 +15,30 @@ def open_store(
     url: str,
     *,
     pool_size: int,
+    max_bytes: int | None = None,
     observe: QueryObserver,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     embedder: Embedder | None = None,
 ) -> Store:
     """Return the store in the database that `url` names; entering it connects and migrates.
 
-    With an embedder, its index ranks pages by their meaning as well.
+    A file grows to at most `max_bytes`. With an embedder, the index ranks pages by their meaning
+    as well.
 
     Raises:
         ValueError: the URL names no database that cinder knows; the message says which it does.
     """
-    return DocumentStore(_database(url, pool_size), observe=observe, clock=clock, embedder=embedder)
+    database = _database(url, pool_size, max_bytes)
+    return DocumentStore(database, observe=observe, clock=clock, embedder=embedder)
 
 
-def _database(url: str, pool_size: int) -> Database:
+def _database(url: str, pool_size: int, max_bytes: int | None) -> Database:
     # Each driver is imported only where it is used: start-up pays for one of them.
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
 
-        return SqliteDatabase(path_of(url), pool_size=pool_size)
+        return SqliteDatabase(path_of(url), pool_size=pool_size, max_bytes=max_bytes)
     if scheme in ("postgresql", "postgres"):
         from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
 

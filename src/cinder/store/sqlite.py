@@ -64,8 +64,9 @@ class SqliteDatabase:
 
     dialect: Dialect = SQLITE
 
-    def __init__(self, path: Path, *, pool_size: int) -> None:
+    def __init__(self, path: Path, *, pool_size: int, max_bytes: int | None = None) -> None:
         self._path = path
+        self._max_bytes = max_bytes
         self._connections: list[sqlite3.Connection] = []
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
@@ -126,6 +127,8 @@ class SqliteDatabase:
             _use_write_ahead_log(connection)
             if is_behind(_schema_version(connection)):
                 upgrade_sqlite(self._path)
+            if self._max_bytes is not None:
+                _limit_size(connection, self._max_bytes)
         except BaseException:
             connection.close()
             raise
@@ -185,6 +188,12 @@ def _to_sqlite(sql: str) -> str:
 
 def _plain(arg: SqlValue) -> object:
     return json.dumps(arg) if isinstance(arg, list) else arg
+
+
+def _limit_size(connection: sqlite3.Connection, max_bytes: int) -> None:
+    """Let a connection write no file larger than this; one that is stays as large as it is."""
+    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page_bytes)}")
 
 
 def _schema_version(connection: sqlite3.Connection) -> str | None:

@@ -21,8 +21,9 @@ def failure_of(exc: sqlite3.Error | OSError, path: Path, done: str) -> CacheFail
     """Return the error for a database that could not be `done`: opened, read or written."""
     if _is_full(exc, path):
         return StorageFull(
-            f"There is no room to write to the database {path} ({exc}). Free some on its disk: "
-            "cinder goes on by itself, and what is kept can be read meanwhile"
+            f"There is no room to write to the database {path} ({exc}). Free some on its disk, or "
+            "raise store.max-bytes: cinder goes on by itself, and what is kept can be read "
+            "meanwhile"
         )
     if _kind(exc) in _DAMAGED:
         return _damage(path, str(exc))

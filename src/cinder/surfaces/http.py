@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -128,6 +129,7 @@ def _make_operations(app: App) -> FastAPI:
     api.include_router(_operations(app))
     generate = api.openapi
 
+    @cache
     def complete() -> dict[str, Any]:  # Any: an OpenAPI document is free-form
         operations = rest_v2.OPERATIONS | rest_v1.OPERATIONS
         return openapi.complete(generate(), operations, rest_v1.LOOKUPS)

@@ -380,6 +380,10 @@ VALUES: list[tuple[str, Any]] = [
 ]
 
 
+def nested(levels: int) -> str:
+    return f"let a = []; for (let i = 1; i < {levels}; i++) a = [a]; a"
+
+
 async def test_scripts_return_their_values(visitor: Visitor) -> None:
     results = await do(visitor, "/form", *[run(script) for script, _ in VALUES])
     returned = [(script, result.value) for (script, _), result in zip(VALUES, results, strict=True)]
@@ -398,6 +402,7 @@ async def test_scripts_return_their_values(visitor: Visitor) -> None:
         ("if (", "SyntaxError: Unexpected token '}'"),
         ("'x'.repeat(1024 * 1024 + 1)", "its result has more than 1048576 characters as JSON"),
         ("['x'.repeat(1024 * 1024)]", "its result has more than 1048576 characters as JSON"),
+        *((nested(n), "its result is nested deeper than 100 levels") for n in (101, 5000)),
     ],
 )
 async def test_a_script_that_fails_tells_why(visitor: Visitor, script: str, why: str) -> None:

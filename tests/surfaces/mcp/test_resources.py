@@ -21,6 +21,7 @@ async def test_saved_pages_are_listed_newest_first(connect: Connect, site: Site)
     newest, oldest = listed.resources
     assert (newest.name, oldest.name) == ("Ember 2", "Ember 1")
     assert newest.mime_type == "text/markdown"
+    assert newest.meta == {"cinder/untrusted": True}
     assert newest.size
     assert newest.annotations is not None
     assert newest.annotations.last_modified is not None

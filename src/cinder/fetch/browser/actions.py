@@ -22,6 +22,7 @@ _POLL_SECONDS = 0.1
 # Time enough for a click's handlers to start a navigation.
 _REACTION_SECONDS = 0.05
 _MAX_SHOWN = 200
+_MAX_LEVELS = 100
 _LOOK_SECONDS = 5
 # Actions after which the page may be another, or its text may still change.
 _STIRRING = (
@@ -220,7 +221,7 @@ class ActionRunner:
             limit = self._limits.max_result_chars
             raise _NotDone(f"its result has more than {limit} characters as JSON")
         arrival = await self._follow(before)
-        value = json.loads(outcome["json"]) if "json" in outcome else outcome.get("value")
+        value = _read_value(outcome)
         return ActionResult(type=action.type, message=f"Ran the script.{arrival}", value=value)
 
     # Steps
@@ -326,3 +327,26 @@ class ActionRunner:
 def _shorten(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def _read_value(outcome: Message) -> Any:  # Any: whatever the script made
+    """Return a script's result, unless it is nested so deeply that nobody could pass it on."""
+    if "json" not in outcome:
+        return outcome.get("value")
+    too_deep = _NotDone(f"its result is nested deeper than {_MAX_LEVELS} levels")
+    try:
+        value = json.loads(outcome["json"])
+    except RecursionError:
+        raise too_deep from None
+    level = [value]
+    for _ in range(_MAX_LEVELS):
+        level = [inner for each in level for inner in _within(each)]
+        if not level:
+            return value
+    raise too_deep
+
+
+def _within(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -24,6 +24,7 @@ PAGE_SIZE = 100
 # A resource is what was saved, to the letter: clients store it, compare it and cite from it. So its
 # text has no marks in it, and is declared untrusted beside it.
 _UNTRUSTED: dict[str, object] = {META_KEY: True}
+_MAX_NAME_CHARS = 100
 
 SAVED_TEMPLATE = types.ResourceTemplate(
     name="saved-page",
@@ -154,12 +155,19 @@ def parse_crawl_uri(uri: str) -> tuple[str, int] | None:
 def _describe(listing: SavedListing) -> types.Resource:
     return types.Resource(
         uri=listing.uri,
-        name=listing.title or listing.url,
+        name=_shortened(listing.title or listing.url),
         description=f"Saved from {listing.url}",
+        meta=_UNTRUSTED,
         mime_type=listing.mime,
         size=listing.size,
         annotations=note_annotations(listing.saved_at),
     )
+
+
+def _shortened(name: str) -> str:
+    """Return a name in one line; a page may have written anything into its title."""
+    line = " ".join(name.split())
+    return line if len(line) <= _MAX_NAME_CHARS else f"{line[:_MAX_NAME_CHARS]}…"
 
 
 def _read_cursor(cursor: str | None) -> int | None:
