@@ -6,31 +6,35 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from cinder.config import LimitsSettings
 from cinder.errors import CinderError, FieldProblem, InvalidRequest, RateLimited
 from cinder.model.document import Json
 from cinder.surfaces.errors import RETRY_AFTER, describe_error, http_status
+from cinder.surfaces.request_limits import require_within
 
 MAX_KEY_CHARS = 255
 
 
-async def read_json(request: Request) -> object:
+async def read_json(request: Request, limits: LimitsSettings) -> object:
     """Return the JSON that a request carries.
 
     Raises:
-        InvalidRequest: it carries none.
+        InvalidRequest: it carries none, or more than a request may.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         message = f"Send JSON with Content-Type: application/json, not {kind or 'without a type'!r}"
         raise InvalidRequest(problems=(FieldProblem("(request)", message),))
     try:
-        return from_json(await request.body(), allow_inf_nan=False)
+        given: object = from_json(await request.body(), allow_inf_nan=False)
     except ClientDisconnect:
         problem = FieldProblem("(request)", "The request ended before it was whole")
         raise InvalidRequest(problems=(problem,)) from None
     except ValueError as error:
         problem = FieldProblem("(request)", f"Not valid JSON: {error}")
         raise InvalidRequest(problems=(problem,)) from None
+    require_within(given, limits)
+    return given
 
 
 def read_idempotency_key(request: Request, given: str | None) -> str | None:

@@ -4,41 +4,44 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cinder.config import LimitsSettings
-from cinder.errors import FieldProblem
-from cinder.surfaces.arguments import CrossCheck
+from cinder.errors import FieldProblem, InvalidRequest
 
 _WHOLE = "(request)"
+_MAX_PROBLEMS = 20
 _SELECTORS = ("includeTags", "excludeTags")
 _PATTERNS = ("includePatterns", "excludePatterns")
 # How many of these there may be, settings of their own say.
 _COUNTED_ELSEWHERE = "urls"
 
 
-def within(limits: LimitsSettings) -> CrossCheck:
-    """Return the check that a request keeps to these limits."""
+def require_within(given: object, limits: LimitsSettings) -> None:
+    """Return if a request keeps to the limits: before anything else looks through all of it.
 
-    def check(given: Mapping[str, Any]) -> Iterable[FieldProblem]:  # Any: JSON
-        found = list(_check_shape(given, limits))
+    Raises:
+        InvalidRequest: it does not.
+    """
+    if isinstance(given, Mapping):
         # What is too deep or too long is looked at no further.
-        return found or [*_check_numbers(given, limits), *_check_lengths(given, limits)]
-
-    return check
+        problems = [*_check_shape(given, limits)] or [
+            *_check_numbers(given, limits),
+            *_check_lengths(given, limits),
+        ]
+        if problems:
+            raise InvalidRequest(problems=tuple(problems[:_MAX_PROBLEMS]))
 
 
 def _check_shape(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the request as a whole, level by level."""
-    level: list[object] = [given]
-    for _ in range(limits.json_depth):
-        level = [inner for node in level for inner in _containers(node)]
-        if not level:
-            break
-    else:
-        yield _problem(_WHOLE, f"Nested deeper than {limits.json_depth} levels", "json-depth")
-        return
+    """Yield what is wrong with the request as a whole."""
     for path, size, most, setting in _sizes(given, limits):
         if size > most:
             yield _problem(path, f"At most {most} entries, received {size}", setting)
             return
+    level: list[object] = [given]
+    for _ in range(limits.json_depth):
+        level = [inner for node in level for inner in _containers(node)]
+        if not level:
+            return
+    yield _problem(_WHOLE, f"Nested deeper than {limits.json_depth} levels", "json-depth")
 
 
 def _sizes(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[tuple[str, int, int, str]]:

@@ -14,7 +14,7 @@ from cinder.surfaces.mcp.content import text_failure
 from cinder.surfaces.mcp.flat_schema import Parameter, input_schema, output_schema
 from cinder.surfaces.mcp.lenient import read_leniently
 from cinder.surfaces.mcp.untrusted import mark_untrusted
-from cinder.surfaces.request_limits import within
+from cinder.surfaces.request_limits import require_within
 
 A = TypeVar("A", bound=Arguments)
 
@@ -82,9 +82,11 @@ class Tool(Generic[A]):
         Raises:
             CinderError: the arguments are wrong, or what they ask for could not be done.
         """
+        require_within(given, app.settings.limits)
         meant = read_leniently(self.arguments, given)
-        limits = within(app.settings.limits)
-        arguments = read_arguments(self.arguments, meant, limits, *self.checks)
+        # Again, for what stood as JSON in a text.
+        require_within(meant, app.settings.limits)
+        arguments = read_arguments(self.arguments, meant, *self.checks)
         if self.wait is not None:
             await self.wait(app, arguments, caller, report)
         result = await self.run(app, arguments, caller)

@@ -44,7 +44,7 @@ def answering_json(app: App, command: str, handler: JsonHandler) -> Endpoint:
 
     async def answer(app: App, request: Request) -> Response:
         caller = caller_for(request, Scope.SCRAPE)
-        given = await read_json(request)
+        given = await read_json(request, app.settings.limits)
         return json_response(await unless_gone(request, handler(app, given, caller)))
 
     return answering(app, command, answer)

@@ -9,7 +9,6 @@ from cinder.surfaces.arguments import read_body
 from cinder.surfaces.extract_answer import answer_extract
 from cinder.surfaces.extract_arguments import EXTRACT_CHECKS, ExtractArguments
 from cinder.surfaces.openapi import Operation
-from cinder.surfaces.request_limits import within
 from cinder.surfaces.rest_v1.answering import answering_json
 
 OPERATIONS = {
@@ -40,7 +39,7 @@ def build_extract_routes(app: App) -> list[Route]:
 
 
 async def _extract(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(ExtractArguments, given, within(app.settings.limits), *EXTRACT_CHECKS)
+    arguments = read_body(ExtractArguments, given, *EXTRACT_CHECKS)
     answer = await app.extract.extract(arguments.to_request(caller=caller))
     # Data is of no use in parts, so that it has the room that a page may ask for.
     return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)

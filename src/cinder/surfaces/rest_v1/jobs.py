@@ -42,7 +42,6 @@ from cinder.surfaces.job_answer import (
     describe_job,
 )
 from cinder.surfaces.openapi import Lookup, Operation
-from cinder.surfaces.request_limits import within
 from cinder.surfaces.rest_v1.answering import answering
 from cinder.surfaces.rest_v1.events import EVENT_STREAM, LAST_EVENT, STREAM_HEADERS, stream_events
 from cinder.surfaces.rest_v1.exports import ExportArguments, export_job
@@ -201,10 +200,10 @@ def _routes_of(app: App, kind: JobKind) -> list[Route]:
 
 async def _start_crawl(app: App, request: Request) -> Response:
     caller = caller_for(request, Scope.CRAWL)
-    checks = (within(app.settings.limits), *crawl_checks(app.settings.jobs.max_pages))
     secret = app.settings.webhooks.secret.get_secret_value()
-    given, webhook = split_webhook(await read_json(request), default_secret=secret)
-    arguments = read_body(CrawlArguments, given, *checks)
+    sent = await read_json(request, app.settings.limits)
+    given, webhook = split_webhook(sent, default_secret=secret)
+    arguments = read_body(CrawlArguments, given, *crawl_checks(app.settings.jobs.max_pages))
     require_domain(caller_of(request).policy, arguments.url)
     key = read_idempotency_key(request, arguments.idempotency_key)
     job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)

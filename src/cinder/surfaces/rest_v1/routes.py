@@ -9,7 +9,6 @@ from cinder.surfaces.arguments import read_body
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_answer import PageRoom, answer_page
 from cinder.surfaces.page_arguments import PAGE_CHECKS, PageArguments
-from cinder.surfaces.request_limits import within
 from cinder.surfaces.rest_v1 import extract, jobs, search
 from cinder.surfaces.rest_v1.answering import answering_json
 
@@ -38,7 +37,7 @@ def build_routes(app: App) -> list[Route]:
 
 
 async def _scrape(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(PageArguments, given, within(app.settings.limits), *PAGE_CHECKS)
+    arguments = read_body(PageArguments, given, *PAGE_CHECKS)
     outcome = await app.scrape.scrape(arguments.to_request(caller=caller))
     room = PageRoom(app.settings.server.result_max_chars)
     return await answer_page(outcome, arguments, room)

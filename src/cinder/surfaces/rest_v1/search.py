@@ -7,7 +7,6 @@ from cinder.model.document import Json
 from cinder.surfaces.answer_schemas import SEARCH
 from cinder.surfaces.arguments import read_body
 from cinder.surfaces.openapi import Operation
-from cinder.surfaces.request_limits import within
 from cinder.surfaces.rest_v1.answering import answering_json
 from cinder.surfaces.search_answer import describe_scraped, describe_search
 from cinder.surfaces.search_arguments import SearchAndScrapeArguments, SearchArguments
@@ -43,13 +42,13 @@ def build_search_routes(app: App) -> list[Route]:
 
 
 async def _search(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchArguments, given, within(app.settings.limits))
+    arguments = read_body(SearchArguments, given)
     answer = await app.search.search(arguments.to_request(caller=caller))
     return describe_search(answer, arguments.offset, app.settings.server.result_max_chars)
 
 
 async def _search_and_scrape(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchAndScrapeArguments, given, within(app.settings.limits))
+    arguments = read_body(SearchAndScrapeArguments, given)
     request = arguments.to_request(caller=caller)
     found = await app.search_and_scrape.run(request, arguments.scrape_mode)
     return await describe_scraped(found, app.settings.server.result_max_chars)

@@ -28,7 +28,6 @@ from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.openapi import Operation
 from cinder.surfaces.page_facts import with_page_facts
-from cinder.surfaces.request_limits import within
 from cinder.surfaces.scrape_answer import answer_outcome
 from cinder.surfaces.scrape_arguments import (
     SCRAPE_CHECKS,
@@ -56,12 +55,11 @@ def build_routes(app: App) -> list[Route]:
     async def scrape(request: Request) -> Response:
         command, outcome = Command.START.value, "INTERNAL_ERROR"
         try:
-            given = await read_json(request)
+            given = await read_json(request, app.settings.limits)
             command = _command_of(given)
             secret = app.settings.webhooks.secret.get_secret_value()
             given, webhook = split_webhook(given, default_secret=secret)
-            checks = (within(app.settings.limits), *SCRAPE_CHECKS)
-            arguments = read_body(ScrapeArguments, given, *checks)
+            arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
             key = read_idempotency_key(request, arguments.idempotency_key)
             start = _BatchOptions(key, webhook)
             work = _answer(app, arguments, start, caller_of(request))
