@@ -27,6 +27,16 @@ BITS = "".join("\u200b" if bit == "0" else "\u200c" for bit in f"{ord('o'):08b}"
         (f"😀{BYTES_AS_SELECTORS}", "7 variation selectors without use"),
         ("a\ufe01b\ufe02c", "2 variation selectors without use"),
         ("x\U000e0101", "1 variation selectors without use"),
+        ("Ember" + "\U0001d173\U0001d174" * 4, "8 zero-width characters in runs"),
+        ("Ember" + "\u17b4\u17b5" * 4, "8 zero-width characters in runs"),
+        ("Ember" + "\U0001bca0\U0001bca3" * 4, "8 zero-width characters in runs"),
+        ("Ember" + "\u034f" * 40, "40 zero-width characters in runs"),
+        ("Ember" + "\u115f\u1160\u3164\uffa0" * 4, "16 zero-width characters in runs"),
+        ("Ember" + "\u206a\u206f\u00ad\u061c", "4 zero-width characters in runs"),
+        ("o\u034fb\u034fe\u034fy\u034f", "4 zero-width characters in runs"),
+        ("Ember" + "\u2800\u2009" * 4, "8 blanks of several kinds in runs"),
+        ("Ember" + "\u2009\u200a" * 40, "80 blanks of several kinds in runs"),
+        ("Ember" + "\u3000\u2003" * 4, "8 blanks of several kinds in runs"),
     ],
 )
 def test_a_trick_is_told_with_its_count(text: str, told: str) -> None:
@@ -59,6 +69,15 @@ def test_all_tricks_of_a_page_are_told_in_one_sentence() -> None:
         "&zwnj; \u200c\u00a0\u200c\u00a0\u200c\u00a0\u200c\u00a0\u200c",
         "葛\U000e0100城市 辻\U000e0101",
         "ភាសា\u200bខ្មែរ\u200bគឺ\u200bជា",
+        "ក\u17b4 ខ\u17b5 ម\u17b4",
+        "ᠮᠣᠩᠭᠣᠯ\u180e\u1820 ᠪᠢᠴᠢᠭ\u180b",
+        "\u1100\u1160\u11a8 \u115f\u1161 \u3164",
+        "\u05d9\u05b0\u034f\u05b7 a\u034fb",
+        "⠀⠀⠀⠀⠀⠀⠀⠀⠀⣠⣤⣤⣄⠀⠀⠀⠀⠀⠀⠀⠀⠀\n⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀⠀",
+        "\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000段落",
+        "10\u202f%\u2009: 5\u200a–\u200a6\u2003\u2003 M.\u2009X",
+        "&shy; \u034f \u00ad\u034f \u00ad\u034f \u00ad",
+        "𝅗𝅥\U0001d173𝅘𝅥𝅮\U0001d174",
     ],
 )
 def test_ordinary_text_is_not_flagged(text: str) -> None:
@@ -98,7 +117,8 @@ def test_a_script_with_such_characters_is_no_trick() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["\u200b", "a\u200b", "\u202d1", "🏴\U000e0061", "a\ufe01", "\u2067"]
+    "part",
+    ["\u200b", "a\u200b", "\u202d1", "🏴\U000e0061", "a\ufe01", "\u2067", "\u2009", "\u2800a\u200a"],
 )
 def test_time_grows_with_the_text_and_no_faster(part: str) -> None:
     def seconds(length: int) -> float:

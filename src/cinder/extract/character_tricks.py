@@ -7,9 +7,13 @@ zero-width spaces, telephones wrap numbers. Only what ordinary text does not hav
 
 import re
 
-from cinder.extract.invisible_characters import holds_invisible_characters
+from cinder.extract.invisible_characters import blank_messages, holds_invisible_characters
 
-_ZERO_WIDTH = "\u180e\u200b-\u200f\u2060-\u2064\ufeff"
+# Of what nobody sees, that which has no count of its own: directions, selectors and tags have.
+_ZERO_WIDTH = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2064"
+    "\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+)
 _SELECTOR = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff]")
@@ -42,6 +46,7 @@ def character_warnings(text: str) -> tuple[str, ...]:
         "bidi overrides": _count_overrides(text),
         "zero-width characters in runs": _count_zero_width(text),
         "variation selectors without use": _count_selectors(text),
+        "blanks of several kinds in runs": sum(map(len, blank_messages(text))),
     }
     told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not told:

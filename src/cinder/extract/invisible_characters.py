@@ -8,24 +8,41 @@ _JOINING = "\u0590-\u1fff\ua800-\uabff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U0
 _EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030-\u3299\U0001f000-\U0001faff"
 _FLAG_TAG = "[\U000e0020-\U000e007e]"
 
-# Soft hyphens, zero-width spaces and joiners, marks of direction, invisible operators, interlinear
-# marks, fillers, tags, selectors of variants, and characters that are none.
-_DOUBTFUL = re.compile(
-    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U000e0000-\U000e0fff]"
+# All that has Unicode's property Default_Ignorable_Code_Point: soft hyphens, joiners and marks of
+# direction, fillers, vowels that are not written, format controls, selectors of variants, tags.
+IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+# Spaces that few keyboards have, and the pattern of Braille without a dot.
+_RARE_BLANK = "\u1680\u2000-\u200a\u202f\u205f\u2800"
+# Chinese and Japanese begin paragraphs with the last.
+BLANK = f"{_RARE_BLANK}\u3000"
+# And controls, interlinear marks, and characters that are none.
+_UNSEEN = (
+    f"\x00-\x08\x0b\x0e-\x1f\x7f-\x9f{IGNORABLE}\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"
+)
+_DOUBTFUL = re.compile(f"[{_UNSEEN}{_RARE_BLANK}]")
+# Where so many blanks of several kinds stand in a row, a message may be written in them; those
+# beside a pattern of Braille are part of what it shows.
+_BLANK_RUN = re.compile(f"(?<![\u2801-\u28ff{BLANK}])[{BLANK}]{{8,}}+(?![\u2801-\u28ff])")
 # Each looks back at the doubtful character itself, so that a search skips all others at once.
 _KEPT = (
     f"(?<=[{_JOINING}][\u200c\u200d])"
     f"|(?<=[{_EMOJI}\ufe0f]\u200d)(?=[{_EMOJI}])"
     f"|(?<=[{_EMOJI}0-9#*][\ufe0e\ufe0f])"
     "|(?<=[\u1820-\u18af][\u180b-\u180f])"
+    "|(?<=[\u1780-\u17b3][\u17b4\u17b5])"
+    "|(?<=[\u0591-\u05c7]\u034f)"
+    "|(?<=\u115f)(?=[\u1161-\u11ff])|(?<=[\u1100-\u115e]\u1160)"
+    "|(?<=[\U0001bc00-\U0001bc9f][\U0001bca0-\U0001bca3])"
+    "|(?<=[\U0001d100-\U0001d172\U0001d17b-\U0001d1ff][\U0001d173-\U0001d17a])"
     "|(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
     "[\ufe00-\ufe02\U000e0100-\U000e01ef])"
     f"|(?<=\U0001f3f4{_FLAG_TAG}){_FLAG_TAG}{{0,5}}\U000e007f"
 )
-_DOUBTFUL_OR_KEPT = re.compile(f"{_DOUBTFUL.pattern}(?P<kept>{_KEPT})?")
+_UNSEEN_OR_KEPT = re.compile(f"[{_UNSEEN}](?P<kept>{_KEPT})?")
 # What anybody sees, or expects; to look through what is left of a text without it is quick.
 _USUAL = bytes((0x09, 0x0A, 0x0C, 0x0D, *range(0x20, 0x7F)))
 _HARD_SPACES = ("\u00a0", "\u2007", "\u202f")
@@ -47,12 +64,21 @@ def only_visible_characters(text: str) -> str:
         return _without_bytes(text, _CONTROLS)
     if not holds_invisible_characters(text):
         return text
-    return _DOUBTFUL_OR_KEPT.sub(_kept, text)
+    return _BLANK_RUN.sub(_one_space, _UNSEEN_OR_KEPT.sub(_kept, text))
 
 
 def holds_invisible_characters(text: str) -> bool:
-    """Whether a text has any character beyond ASCII that shows nothing, needed or not."""
+    """Whether a text has any character beyond ASCII that shows nothing or is a rare space."""
     return not text.isascii() and _DOUBTFUL.search(_without_bytes(text, _USUAL)) is not None
+
+
+def blank_messages(text: str) -> list[str]:
+    """Return the runs of blanks that are of several kinds, as those of ordinary text are not."""
+    return [found[0] for found in _BLANK_RUN.finditer(text) if len(set(found[0])) > 1]
+
+
+def _one_space(found: re.Match[str]) -> str:
+    return " " if len(set(found[0])) > 1 else found[0]
 
 
 def _kept(found: re.Match[str]) -> str:
