@@ -22,11 +22,13 @@ from cinder.extract.wire import (
     read_header_size,
     read_invalid,
     read_options,
+    read_unseen,
     read_unsupported,
     unsupported_answer,
 )
 from cinder.model.document import Extraction, Json, PageMetadata
 from cinder.model.request import ContentOptions, Format
+from cinder.model.unseen import UnseenPart
 
 
 def sent(message: Message) -> Message:
@@ -52,7 +54,9 @@ def test_options_arrive_as_they_were_sent() -> None:
         strip_chrome_tags=False,
         remove_base64_images=False,
     )
-    job = sent(extract_job(b"\0body\xff", "text/html", "https://e.org/", options))
+    unseen = (UnseenPart(3, "LABEL"), UnseenPart(7, "OTHER"))
+    job = sent(extract_job(b"\0body\xff", "text/html", "https://e.org/", options, unseen))
+    assert read_unseen(job.header) == unseen
     assert job.kind == "extract"
     assert job.parts == (b"\0body\xff",)
     assert read_options(job.header) == options

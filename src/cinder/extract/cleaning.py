@@ -7,7 +7,15 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import is_data_image
 from cinder.extract.html_tree import detach, element_walk
-from cinder.extract.visibility.hidden_text import Glance, HiddenText, find_hidden, is_hidden
+from cinder.extract.visibility.backgrounds import names_a_colour
+from cinder.extract.visibility.hidden_text import (
+    Glance,
+    HiddenText,
+    find_blending,
+    find_hidden,
+    is_hidden,
+)
+from cinder.extract.visibility.marks import UNSEEN, unmark
 from cinder.extract.visibility.style_rules import HidingRules
 
 _INVISIBLE_TAGS = frozenset(
@@ -74,6 +82,8 @@ def remove_invisible(
     """
     never_shown: list[LexborNode] = []
     hidden: list[LexborNode] = []
+    coloured: list[LexborNode] = []
+    marked: list[LexborNode] = []
     glance = Glance(rules)
     for node in root.traverse():
         tag = node.tag
@@ -83,17 +93,21 @@ def remove_invisible(
         attributes = node.attributes
         if tag == "img" and not attributes.get("src"):
             never_shown.append(node)
-        elif (
-            (attributes or tag == "dialog")
-            and glance.may_hide(tag, attributes)
-            and is_hidden(tag, attributes, rules)
-        ):
-            hidden.append(node)
+        elif (attributes or tag == "dialog") and glance.may_hide(tag, attributes):
+            if is_hidden(tag, attributes, rules):
+                hidden.append(node)
+            elif names_a_colour(tag, attributes):
+                coloured.append(node)
+            elif UNSEEN in attributes:
+                marked.append(node)
     detach(never_shown)
+    hidden += find_blending(coloured, rules)
     outermost = find_hidden(hidden, root, rules)
     if report is not None:
         report.add(outermost, rules)
     detach(outermost)
+    for node in (*hidden, *coloured, *marked):
+        unmark(node)
 
 
 def remove_base64_images(root: LexborNode) -> None:

@@ -20,7 +20,7 @@ from cinder.extract.cleaning import (
     strip_attributes,
 )
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
-from cinder.extract.html_tree import content_root, document_base, parse_html
+from cinder.extract.html_tree import content_root, document_base
 from cinder.extract.images import collect_images
 from cinder.extract.invisible_characters import only_visible_characters
 from cinder.extract.links import collect_links
@@ -35,10 +35,12 @@ from cinder.extract.plain.plain_content import plain_to_html, plain_to_markdown
 from cinder.extract.unparsed import unparsed_html
 from cinder.extract.visibility.completion import complete_body
 from cinder.extract.visibility.hidden_text import HiddenText
+from cinder.extract.visibility.seen_page import parse_seen
 from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 from cinder.extract.visible_text import count_words, visible_text
 from cinder.model.document import NOTHING_INCLUDED, Extraction, PageMetadata
 from cinder.model.request import Format
+from cinder.model.unseen import UnseenPart
 
 if TYPE_CHECKING:
     from cinder.extract.plain.listed_content import Listed
@@ -53,6 +55,7 @@ def extract_content(
     url: str,
     options: ExtractOptions,
     scorer: BlockScorer | None = None,
+    unseen: tuple[UnseenPart, ...] = (),
 ) -> Extraction:
     """Turn a page into the formats asked for.
 
@@ -62,6 +65,7 @@ def extract_content(
         url: where the page finally came from.
         options: what to produce.
         scorer: what tells the main content; None for the one that comes with the package.
+        unseen: the parts of the page that a browser showed to nobody, in its order.
 
     Raises:
         InvalidRequest: one of the caller's selectors is not valid CSS.
@@ -69,7 +73,7 @@ def extract_content(
     text = decode_body(body, content_type)
     kind = content_kind(content_type, text)
     if kind.shape is Shape.HTML:
-        return _Page(text, url, options, scorer).extract()
+        return _Page(text, url, options, scorer, unseen).extract()
     if kind.shape is Shape.BINARY:
         named = content_type or "the type of the body"
         return Extraction(
@@ -141,18 +145,24 @@ class _Page:
     """An HTML page on its way to becoming content."""
 
     def __init__(
-        self, text: str, url: str, options: ExtractOptions, scorer: BlockScorer | None
+        self,
+        text: str,
+        url: str,
+        options: ExtractOptions,
+        scorer: BlockScorer | None,
+        unseen: tuple[UnseenPart, ...],
     ) -> None:
         self._text = text
         self._url = url
         self._options = options
         self._scorer = scorer
+        self._unseen = unseen
 
     def extract(self) -> Extraction:
         if bomb := find_bomb(self._text):
             return self._uncleaned(bomb)
         try:
-            tree = parse_html(self._text)
+            tree = parse_seen(self._text, self._unseen)
             base = document_base(tree, self._url)
             metadata = read_metadata(tree, base, self._url)
             cuts = find_cuts(self._text, tree, metadata)
@@ -176,6 +186,8 @@ class _Page:
         if body is None:
             return _Content([], (), ())
         rules = read_hiding_rules(tree)
+        if self._unseen:
+            rules = replace(rules, has_marks=True)
         complete_body(body)
         included = find_included(tree, content.include_tags)
         roots = included if content.include_tags else [body]

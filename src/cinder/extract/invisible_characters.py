@@ -20,9 +20,7 @@ _RARE_BLANK = "\u1680\u2000-\u200a\u202f\u205f\u2800"
 # Chinese and Japanese begin paragraphs with the last.
 BLANK = f"{_RARE_BLANK}\u3000"
 # And controls, interlinear marks, and characters that are none.
-_UNSEEN = (
-    f"\x00-\x08\x0b\x0e-\x1f\x7f-\x9f{IGNORABLE}\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"
-)
+_UNSEEN = f"\x00-\x08\x0b\x0e-\x1f\x7f-\x9f{IGNORABLE}\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"
 _DOUBTFUL = re.compile(f"[{_UNSEEN}{_RARE_BLANK}]")
 # Where so many blanks of several kinds stand in a row, a message may be written in them; those
 # beside a pattern of Braille are part of what it shows.

@@ -13,6 +13,7 @@ from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import Extraction, Json, PageMetadata
 from cinder.model.request import ContentOptions, Format
+from cinder.model.unseen import UnseenPart
 
 _PREFIX = struct.Struct(">I")
 PREFIX_BYTES = _PREFIX.size
@@ -70,10 +71,23 @@ def read_header(raw: bytes) -> tuple[str, dict[str, Json], list[int]]:
     return kind, header, sizes
 
 
-def extract_job(body: bytes, content_type: str, url: str, options: ExtractOptions) -> Message:
+def extract_job(
+    body: bytes,
+    content_type: str,
+    url: str,
+    options: ExtractOptions,
+    unseen: tuple[UnseenPart, ...] = (),
+) -> Message:
     """Ask for a page to be turned into content."""
     header = _write_options(options) | {"content_type": content_type, "url": url}
+    header["unseen"] = [[part.place, part.way] for part in unseen]
     return Message("extract", header, (body,))
+
+
+def read_unseen(header: dict[str, Json]) -> tuple[UnseenPart, ...]:
+    """Return the parts of its page that nobody sees, as an extract job carries them."""
+    pairs = map(_items, _items(header["unseen"]))
+    return tuple(UnseenPart(_number(place), _text(way)) for place, way in pairs)
 
 
 def pdf_job(body: bytes, url: str, options: ExtractOptions, max_pages: int) -> Message:

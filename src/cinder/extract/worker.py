@@ -27,6 +27,7 @@ from cinder.extract.wire import (
     read_header,
     read_header_size,
     read_options,
+    read_unseen,
     unsupported_answer,
 )
 from cinder.model.document import Json
@@ -119,6 +120,7 @@ def _run(job: Message, scorer: BlockScorer) -> Message:
             url=str(header["url"]),
             options=read_options(header),
             scorer=scorer,
+            unseen=read_unseen(header),
         )
         return extraction_answer(extraction, job.parts[0])
     if job.kind == "unparsed":

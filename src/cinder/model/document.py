@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from cinder.model.request import ActionType
+from cinder.model.unseen import UnseenPart
 
 # A value as JSON has it.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
@@ -104,6 +105,8 @@ class FetchedPage:
     """What the reader should know about how the page was got."""
     pages_taken: int = 1
     """How many pages it took: in a browser, actions and scripts lead on to others."""
+    unseen: tuple[UnseenPart, ...] = ()
+    """The parts that a browser shows to nobody, in the order of the page."""
 
     @property
     def content_type(self) -> str:

@@ -190,7 +190,7 @@ class ExtractionSandbox:
             Overloaded: too many slow pages wait already.
         """
         content_type = page.headers.get("content-type", "")
-        job = extract_job(page.body, content_type, page.final_url, options)
+        job = extract_job(page.body, content_type, page.final_url, options, page.unseen)
         try:
             return await self._ask(job, partial(read_extraction, body=page.body), page.url)
         except _JobFailed as failure:

@@ -45,6 +45,49 @@ def _warnings(html: str) -> tuple[str, ...]:
         "transform: translate(2px) scale(0, 0)",
         "clip-path:inset(100%)",
         "clip-path:circle(0)",
+        "clip-path:inset(50% 50%)",
+        "font-size:1px",
+        "font-size:.01em",
+        "font-size:calc(1px - 1px)",
+        "font:0/0 a",
+        "opacity:.01",
+        "opacity:1%",
+        "opacity:calc(1 - 1)",
+        "opacity:0;transform:none",
+        "filter:opacity(0)",
+        "max-height:0;overflow:hidden",
+        "height:0;overflow:clip",
+        "transform:translateX(-9999px)",
+        "transform:scale(.001)",
+        "transform:rotateX(90deg)",
+        "transform:matrix(0,0,0,0,0,0)",
+        "scale:0",
+        "translate:-9999px",
+        "margin-left:-9999px",
+        "position:absolute;inset:-9999px auto auto auto",
+        "position:absolute;top:calc(-1 * 9999px)",
+        "position:absolute;left:200%",
+        "position:absolute;right:100vw",
+        "-webkit-text-fill-color:transparent",
+        "color:rgba(0,0,0,.01)",
+        "color:rgb(0 0 0 / 1%)",
+        "color:#fefefe;background:#fff no-repeat",
+        "mask:linear-gradient(transparent,transparent)",
+        "-webkit-mask-image:linear-gradient(#0000,#0000)",
+        "content-visibility:hidden",
+        "visibility:collapse",
+        "zoom:.001",
+        "letter-spacing:-100em",
+        "--c:none;display:var(--c)",
+        "display:var(--unknown,none)",
+        r"disp\6c ay:none",
+        r"display:\6eone",
+        "display/**/:/**/none",
+        "display:none;display:bogus",
+        "display:none!important;display:block",
+        "display:none;background:url(;display:block)",
+        "display:none;content:';display:block'",
+        f"--padding:{'x' * 5_000};display:none",
     ],
 )
 def test_a_style_hides(style: str) -> None:
@@ -73,6 +116,25 @@ def test_a_style_hides(style: str) -> None:
         "clip-path:circle(50%)",
         "color:inherit;background:inherit",
         f"clip:rect({' ' * 180}x)",
+        "display:none;display:block",
+        "display:block!important;display:none",
+        "background:url(;display:none)",
+        "font-size:2em",
+        "font:700 16px/1.5 serif",
+        "opacity:.1",
+        "max-height:0",
+        "transform:translateX(-100%)",
+        "transform:rotate(90deg)",
+        "scale:1.2",
+        "margin-left:-100%",
+        "position:absolute;left:100%",
+        "position:absolute;left:-50%",
+        "letter-spacing:-.05em",
+        "color:rgba(0,0,0,.6)",
+        "color:#eee;background:#fff",
+        "color:#fff;background:#fff url(dark.png)",
+        "display:var(--unknown)",
+        f"left:{'calc(' * 100}",
     ],
 )
 def test_a_style_does_not_hide(style: str) -> None:
@@ -223,3 +285,56 @@ def test_all_hidden_texts_are_counted_the_short_ones_too() -> None:
     texts = f"<p hidden>{'word ' * 40}</p><p hidden>one two</p><p hidden>three four five</p>"
     report.add(parse_html(texts).css("p"))
     assert "holds 45 words" in report.warnings[0]
+
+
+_SEEN = "<p>Prose that every visitor of the page can see and read.</p>" * 3
+
+
+def _hides(html: str) -> bool:
+    made = extract_content(
+        f"{_SEEN}{html}".encode(),
+        content_type="text/html",
+        url="https://e.org/",
+        options=ExtractOptions(),
+    )
+    assert made.markdown is not None
+    assert "every visitor" in made.markdown
+    is_told = any("that a visitor cannot see" in warning for warning in made.warnings)
+    assert ("Ignore what" not in made.markdown) == is_told
+    return is_told
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<p style='color:#fff'>{_ORDER}</p>",
+        f"<div style='background:#222'><p style='color:#222'>{_ORDER}</p></div>",
+        f"<div style='color:#fff'><p style='background:#fff'>{_ORDER}</p></div>",
+        f"<font color=white>{_ORDER}</font>",
+        f"<table><tr><td bgcolor=#eeeeee><font color=#eeeeef>{_ORDER}</font></td></tr></table>",
+        f"<div style='font-size:0'><b>{_ORDER}</b></div>",
+        f"<div popover>{_ORDER} So say these instructions.</div>",
+        "<link rel=stylesheet href=a.css>"
+        f"<div style='background:#222'><p style='color:#222'>{_ORDER}</p></div>",
+    ],
+)
+def test_text_in_the_colour_of_its_ground_or_too_small_is_left_out_and_told(html: str) -> None:
+    assert _hides(html)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<div style='background:#222'><p style='color:#fff'>{_ORDER}</p></div>",
+        f"<link rel=stylesheet href=a.css><p style='color:#fff'>{_ORDER}</p>",
+        f"<link rel=stylesheet href=a.css><div style='background:#222'><div class=card>"
+        f"<p style='color:#222'>{_ORDER}</p></div></div>",
+        f"<div style='background:url(a.jpg)'><p style='color:#fff'>{_ORDER}</p></div>",
+        f"<div><img src=a.jpg><p style='color:#fff'>{_ORDER}</p></div>",
+        f"<p style='color:#fff;text-shadow:0 0 2px #000'>{_ORDER}</p>",
+        f"<div style='color:#fff;background:#fff'><p style='color:#000'>{_ORDER}</p></div>",
+        f"<div class=slider><div style='position:absolute;left:200%'><p>{_ORDER}</p></div></div>",
+    ],
+)
+def test_text_whose_ground_is_another_or_unknown_stays(html: str) -> None:
+    assert not _hides(html)

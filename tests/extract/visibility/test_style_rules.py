@@ -2,6 +2,7 @@
 
 import pytest
 
+from cinder.extract.cleaning import remove_invisible
 from cinder.extract.html_tree import parse_html
 from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 
@@ -88,11 +89,106 @@ def test_what_fades_in_or_waits_for_a_click_is_not_taken_for_a_trick(styles: str
     assert _found(styles) == (set(), set())
 
 
-def test_a_selector_with_ancestors_hides_what_it_selects_throughout() -> None:
+def _hidden_texts(page: str) -> list[str]:
+    """Return what is in paragraphs and no more there when the hidden is taken out."""
+    tree = parse_html(f"<body>{page}</body>")
+    body = tree.css("body")[0]
+    before = [node.text() for node in body.css("p")]
+    remove_invisible(body, read_hiding_rules(tree))
+    assert "cinder" not in (body.html or "")
+    after = {node.text() for node in body.css("p")}
+    return [text for text in before if text not in after]
+
+
+def test_a_selector_with_ancestors_hides_what_it_selects_alone() -> None:
     styles = "<style>article .k6, .x > p.k7{visibility:hidden} .y .k8{display:none}</style>"
     page = "<article><p class=k6>a</p></article><div class=x><p class=k7>b</p></div>"
     elsewhere = "<div class=y><p class=k8>c</p></div><p class=k8>d</p>"
-    assert _found(styles + page + elsewhere) == ({"k6", "k7"}, set())
+    assert _hidden_texts(styles + page + elsewhere) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "@media screen{.h{display:none}}",
+        "@media only screen and (min-width: 0px) {.h{display:none}}",
+        "@supports (display:grid){.h{opacity:0}}",
+        "@media screen{@supports (display:grid){.h{font-size:0}}}",
+        "@layer a,b; @layer a{.h{display:none}}",
+        ".o{.h{font-size:1px}}",
+        ".o{color:red;& > .h{left:-9999px;position:absolute}}",
+        "p:not(.x):not(:empty)[data-hide]{text-indent:-9999px}",
+        "p[data-hide]{left:-9999px;position:absolute}",
+        "b+p{font-size:0}",
+        "section.o > b ~ p, i{font-size:1px}",
+        "p{font-size:16px}section p[title='t']{font-size:1px}",
+        "@keyframes k{to{opacity:0}}.h{animation:k 1s forwards}",
+        ":root{--n:none}.h{display:var(--n)}",
+        ".h{disp\\6c ay:none}",
+        ".h{display/*x*/:none}",
+        ".z::after{content:'}'}.h{display:none}",
+        "<!-- .h{display:none} -->",
+        ".h{color:#fff}",
+        "body{background:#111;color:#eee}.h{color:#121212}",
+        ".h{color:var(--c);background:var(--c)}:root{--c:#123}",
+        ".h{display:none",
+        ".h{margin:0 0 0 -9999px}",
+        ".h{content-visibility:hidden}",
+    ],
+)
+def test_rules_hide_under_whatever_selector_and_for_everybody(rules: str) -> None:
+    page = "<p>seen</p><section class=o><b>x</b><p class=h data-hide=1 title=t>gone</p></section>"
+    assert _hidden_texts(f"<style>{rules}</style>{page}") == ["gone"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "@media (min-width:700px){.h{display:none}}",
+        "@supports not (display:grid){.h{display:none}}",
+        "@keyframes k{from{opacity:0}}.h{animation:k 1s}",
+        "@keyframes k{to{opacity:0}}.h{animation:k 1s infinite}",
+        "@starting-style{.h{opacity:0}}",
+        ".o p{display:none}.o.open p{display:block}",
+        "section p{display:none}section:hover p{display:block}",
+        "p:first-line{display:none}p:hover{opacity:0}",
+        ".h{color:#fff}.o{background:#000}",
+        ".h{color:#fff}.o{background:url(dark.jpg)}",
+        ".h{color:#fff}.o::before{background:#000}",
+        ".h{color:#fff}@media (prefers-color-scheme:dark){body{background:#000}}",
+        ".h{color:var(--c);background:var(--c)}:root{--c:#123}.dark{--c:#456}",
+        ".h{left:-9999px}",
+        "body *{color:#000}.h{margin-left:-100%}",
+    ],
+)
+def test_rules_for_some_moments_or_on_other_grounds_hide_nothing(rules: str) -> None:
+    page = "<p>seen</p><section class=o><p class=h>stays</p></section>"
+    assert _hidden_texts(f"<style>{rules}</style>{page}") == []
+
+
+def test_colours_are_not_judged_where_sheets_are_elsewhere() -> None:
+    page = "<style>.h{color:#fff}</style><p class=h>white</p>"
+    assert _hidden_texts(page) == ["white"]
+    assert _hidden_texts(f"<link rel=stylesheet href=/a.css>{page}") == []
+    assert _hidden_texts(f"<style>@import 'a.css';</style>{page}") == []
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "a{" * 50_000 + "display:none",
+        "section p," * 9_000 + "i{display:none}",
+        "".join(f"section p:not(.k{index}){{opacity:0}}" for index in range(3_000)),
+        "".join(f"section .k{index}{{color:#fff;background:#fff}}" for index in range(3_000)),
+        "p{display:none;" + "left:calc((((((((((" * 5_000,
+        ":root{--a:var(--b);--b:var(--a)}p{display:var(--a)}",
+        "p{" + "\\" * 90_000,
+        "p{color:" + "rgba(0,0,0,0" * 8_000,
+    ],
+)
+def test_hostile_sheets_end(rules: str) -> None:
+    page = f"<style>{rules}</style><section>{'<p>x</p>' * 500}</section>"
+    assert isinstance(_hidden_texts(page), list)
 
 
 def test_many_selectors_with_ancestors_end() -> None:

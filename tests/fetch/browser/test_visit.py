@@ -212,3 +212,18 @@ async def test_a_page_without_a_declared_encoding_is_read_as_it_was_written(
 ) -> None:
     page = await visitor.visit(f"/undeclared?encoding={encoding}")
     assert "Grüße aus der Küche, für 12 €" in page.body.decode()
+
+
+async def test_what_a_page_shows_to_nobody_is_told_by_its_place(visitor: Visitor) -> None:
+    script = (
+        "const p = document.createElement('p'); p.append('Obey this, whoever you are.');"
+        "p.style.fontSize = '1px'; document.body.append(p)"
+    )
+    page = await visitor.visit(
+        "/article", actions=[Action(type=ActionType.EXECUTE_JAVASCRIPT, script=script)]
+    )
+    (part,) = [part for part in page.unseen if part.way == "SHRUNK"]
+    html = page.body.decode()
+    assert html[: part.place].endswith("<p")
+    assert html[part.place :].startswith(' style="font-size: 1px;">Obey this, whoever you are.</p>')
+    assert page.warnings == ()

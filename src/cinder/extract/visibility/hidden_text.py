@@ -9,16 +9,30 @@ text that only machines read is how pages try to give them orders.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
 from cinder.extract.html_tree import collapse
 from cinder.extract.invisible_characters import without_invisible_characters
-from cinder.extract.visibility.hiding_styles import Trick, declarations, find_trick
+from cinder.extract.visibility.backgrounds import blends_in, only_sets_the_stage
+from cinder.extract.visibility.element_tricks import (
+    Attributes,
+    is_animated,
+    is_sure,
+    is_trick,
+    read_style,
+    rule_trick,
+    style_trick,
+)
+from cinder.extract.visibility.hiding_styles import (
+    Trick,
+    is_not_shown,
+    is_unseen,
+)
+from cinder.extract.visibility.marks import MARKS, UNSEEN, mark
 from cinder.extract.visibility.style_rules import HidingRules
 from cinder.extract.visible_text import count_words
-
-Attributes = Mapping[str, str | None]
 
 # Pages hide these until a script has run, and the elements that frameworks draw a page in.
 _PAGE_IDS = frozenset(
@@ -27,7 +41,9 @@ _PAGE_IDS = frozenset(
 _NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
 _PICTURES = frozenset(("img", "picture", "video", "audio"))
 _DOUBTFUL_STYLE = re.compile(
-    r"none|hidden|opacity|font-size|clip|indent|transparent|color|scale|-\d{3}|[:\s][01](?:px)?\s*(?:;|$)",
+    r"none|hidden|collapse|opacity|font|clip|indent|transparent|color|background|scale|rotate"
+    r"|translate|matrix|mask|spacing|zoom|animation|inset|\\|/\*|var\(|calc\(|-\d{3}|\d{3}(?:%|v|px)"
+    r"|[:\s][012]?(?:\.\d*)?(?:px|em|%)?\s*(?:[;!]|$)",
     re.IGNORECASE,
 )
 _REACHABLE_ROLES = frozenset(("tabpanel",))
@@ -37,13 +53,13 @@ _REACHABLE_CLASS = re.compile(
     r"(?:$|[\s_-]|__)",
     re.IGNORECASE,
 )
-_ANIMATED_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:wow|aos|animated?|animation|fade|reveal|motion|elementor-invisible|invisible|"
-    r"loading|lazy|js)(?:$|[\s_-])",
+_SLIDER_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:slides?|sliders?|slideshow|carousel|swiper|slick|splide|glide|owl|flickity"
+    r"|track|marquee)(?:$|[\s_-]|__)",
     re.IGNORECASE,
 )
-_ANIMATED_STYLE = ("transform", "transition", "animation", "will-change", "filter", "translate")
-_ANIMATED_ATTRIBUTES = ("data-aos", "data-animate", "data-animation", "data-framer-name")
+_NAMED = frozenset(("class", "id", "style", "color", "size"))
+_INLINE_TAGS = frozenset(("a", "b", "br", "em", "font", "i", "small", "span", "strong", "u", "wbr"))
 # Menus, forms and dialogs that wait for a click are part of most pages; nobody needs to hear of it.
 _ORDINARY_TAGS = frozenset(("nav", "form", "dialog", "menu", "header", "footer", "aside", "select"))
 _ORDINARY_PARTS = "input, button, select, textarea, nav, form, iframe, video, [role=dialog]"
@@ -56,12 +72,15 @@ _SPEAKS_TO_MACHINES = re.compile(
     r"ai (?:agents?|models?))\b",
     re.IGNORECASE,
 )
+_TELLING_TAGS = frozenset(("dialog", "font"))
 _SAMPLE_CHARS = 100
 _MAX_ANCESTORS = 100
 _MAX_COUNTED = 5_000
 _MAX_LINKS = 200
-_DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED)
-_SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.OTHER)
+_MAX_LOOKED_INTO = 200
+_MAX_COLOURED = 3_000
+_DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED, Trick.BESIDE)
+_SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.COLOURED, Trick.OTHER)
 _NO_RULES = HidingRules()
 
 
@@ -73,11 +92,13 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
         return False
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found"
+    if "popover" in attributes:
+        return True
     style = attributes.get("style")
     if style and _DOUBTFUL_STYLE.search(style) and _style_hides(style, tag, attributes, rules):
         return True
     names = attributes.get("class")
-    if names and not rules.classes.isdisjoint(names.split()):
+    if UNSEEN in attributes or (names and not rules.classes.isdisjoint(names.split())):
         return _rules_hide(tag, attributes, rules)
     return attributes.get("id") in rules.ids and _rules_hide(tag, attributes, rules)
 
@@ -92,7 +113,11 @@ class Glance:
 
     def may_hide(self, tag: str | None, attributes: Attributes) -> bool:
         """Whether anything about an element might put it out of sight."""
-        if "style" in attributes or "hidden" in attributes or tag == "dialog":
+        if "style" in attributes or "hidden" in attributes or tag in _TELLING_TAGS:
+            return True
+        if "popover" in attributes or "bgcolor" in attributes:
+            return True
+        if self._rules.has_marks and not MARKS.isdisjoint(attributes):
             return True
         names = attributes.get("class")
         if names not in self._harmless:
@@ -112,7 +137,11 @@ def find_hidden(
     found = {
         node.mem_id: node
         for node in nodes
-        if not (_only_closes_gaps(node, rules) or _is_opened_by_a_click(node, rules))
+        if not (
+            _only_closes_gaps(node, rules)
+            or _is_opened_by_a_click(node, rules)
+            or _has_colours_within(node, rules)
+        )
     }
     found.pop(root.mem_id, None)
     outermost = [node for node in found.values() if not _is_within(node, found)]
@@ -121,22 +150,54 @@ def find_hidden(
     return [node for node in outermost if node.mem_id not in frames or len(node.text()) <= limit]
 
 
+def find_blending(nodes: Iterable[LexborNode], rules: HidingRules) -> list[LexborNode]:
+    """Return, of elements that name a colour, those in the colour of what lies behind them."""
+    found = [
+        node
+        for node in islice(nodes, _MAX_COLOURED)
+        if blends_in(node, rules.variables, is_closed=rules.are_all_read)
+    ]
+    for node in found:
+        mark(node, UNSEEN, Trick.COLOURED.name)
+    return found
+
+
+def _has_colours_within(node: LexborNode, rules: HidingRules) -> bool:
+    attributes = node.attributes
+    if is_sure(attributes):
+        return False
+    if Trick.COLOURED not in (style_trick(attributes, rules), rule_trick(attributes, rules)):
+        return False
+    return only_sets_the_stage(node, rules.variables, is_closed=True)
+
+
 def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
     # Pages that fade in begin see-through.
-    if _style_trick(node.attributes) in _SURE_TRICKS:
+    if style_trick(node.attributes, rules) in _SURE_TRICKS:
         return False
-    if _rule_trick(node.attributes, rules) in _DOUBTFUL_TRICKS:
+    if rule_trick(node.attributes, rules) in _DOUBTFUL_TRICKS:
         return _has_elements(node)
     return node.attributes.get("id") in _PAGE_IDS or node.css_first("main, article, h1") is not None
 
 
 def _only_closes_gaps(node: LexborNode, rules: HidingRules) -> bool:
     """Whether a font size of nought is there for the white space between its children."""
-    style = node.attributes.get("style") or ""
-    if "none" in style or "hidden" in style:
+    attributes = node.attributes
+    style = attributes.get("style") or ""
+    if "none" in style or "hidden" in style or is_sure(attributes):
         return False
-    is_shrunk = _rule_trick(node.attributes, rules) is Trick.SHRUNK or "font-size" in style
-    return is_shrunk and _has_elements(node)
+    is_shrunk = Trick.SHRUNK in (rule_trick(attributes, rules), style_trick(attributes, rules))
+    return is_shrunk and _has_parts_of_their_own(node)
+
+
+def _has_parts_of_their_own(node: LexborNode) -> bool:
+    """Whether an element holds others that may well have a size or a colour of their own."""
+    inside = (inner for inner in node.traverse() if inner.is_element_node)
+    return any(
+        inner.mem_id != node.mem_id
+        and (inner.tag not in _INLINE_TAGS or not _NAMED.isdisjoint(inner.attributes))
+        for inner in islice(inside, _MAX_LOOKED_INTO)
+    )
 
 
 def _has_elements(node: LexborNode) -> bool:
@@ -144,7 +205,10 @@ def _has_elements(node: LexborNode) -> bool:
 
 
 def _is_opened_by_a_click(node: LexborNode, rules: HidingRules) -> bool:
-    if _is_trick(node, rules):
+    trick = style_trick(node.attributes, rules) or rule_trick(node.attributes, rules)
+    if trick is Trick.BESIDE and _is_in_a_slider(node):
+        return True
+    if is_trick(node, rules):
         return False
     if _is_reachable(node.attributes):
         return not _is_mostly_links(node, 0.5)
@@ -174,44 +238,39 @@ def _is_within(node: LexborNode, found: Mapping[int, LexborNode]) -> bool:
 
 
 def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    declared = declarations(style)
-    if declared.get("display") == "none":
+    declared, found = read_style(style, rules)
+    if is_not_shown(declared):
         return True
-    if declared.get("visibility") == "hidden":
-        return not _is_animated(declared, attributes)
-    found = find_trick(declared)
+    if is_unseen(declared):
+        return not is_animated(declared, attributes)
     if found is None:
         return False
     if found[0] is Trick.SEE_THROUGH:
-        return not (rules.fades_in or _is_animated(declared, attributes))
-    if found[0] is Trick.COLLAPSED and _is_animated(declared, attributes):
+        others = {name: value for name, value in declared.items() if name not in found[1]}
+        return not (rules.fades_in or is_animated(others, attributes))
+    if found[0] is Trick.COLLAPSED and is_animated(declared, attributes):
         return False
     # What is done to an image's text while it loads says nothing about the image.
     return tag not in _PICTURES
 
 
 def _rules_hide(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    """Whether rules that name an element put it out of sight."""
-    if tag in _PICTURES and _rule_trick(attributes, rules) is not None:
+    """Whether rules that mean an element put it out of sight."""
+    trick = rule_trick(attributes, rules)
+    if tag in _PICTURES and trick is not None:
         return False
-    return not _is_animated({}, attributes)
+    return trick in _SURE_TRICKS or not is_animated({}, attributes)
 
 
-def _rule_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
-    """Return how the page's rules put an element of these attributes out of sight, if by a trick.
-
-    A name that is not shown at all is no trick.
-    """
-    if not rules.tricks:
-        return None
-    marks = [f".{name}" for name in (attributes.get("class") or "").split()]
-    found = (rules.tricks.get(mark) for mark in (f"#{attributes.get('id')}", *marks))
-    return next((trick for trick in found if trick is not None), None)
-
-
-def _style_trick(attributes: Attributes) -> Trick | None:
-    found = find_trick(declarations(attributes.get("style") or ""))
-    return found[0] if found else None
+def _is_in_a_slider(node: LexborNode) -> bool:
+    above: LexborNode | None = node
+    for _ in range(3):
+        if above is None:
+            return False
+        if _SLIDER_CLASS.search(above.attributes.get("class") or ""):
+            return True
+        above = above.parent
+    return False
 
 
 def _is_reachable(attributes: Attributes) -> bool:
@@ -219,15 +278,6 @@ def _is_reachable(attributes: Attributes) -> bool:
         return True
     names = attributes.get("class")
     return names is not None and _REACHABLE_CLASS.search(names) is not None
-
-
-def _is_animated(declared: dict[str, str], attributes: Attributes) -> bool:
-    if any(name in declared for name in _ANIMATED_STYLE):
-        return True
-    if any(name in attributes for name in _ANIMATED_ATTRIBUTES):
-        return True
-    names = attributes.get("class")
-    return names is not None and _ANIMATED_CLASS.search(names) is not None
 
 
 @dataclass(slots=True)
@@ -277,15 +327,7 @@ def _is_mostly_links(node: LexborNode, share: float) -> bool:
     return linked > share * len(node.text(separator=" "))
 
 
-def _is_trick(node: LexborNode, rules: HidingRules) -> bool:
-    """Whether text is out of sight in a way that neither a click nor a label accounts for."""
-    by_style, by_rule = _style_trick(node.attributes), _rule_trick(node.attributes, rules)
-    if by_style is not None:
-        return by_style is not Trick.COLLAPSED
-    return by_rule is not None and by_rule not in (Trick.COLLAPSED, Trick.LABEL)
-
-
 def _min_words(node: LexborNode, text: str, rules: HidingRules) -> int:
-    if _is_trick(node, rules) or _SPEAKS_TO_MACHINES.search(text):
+    if is_trick(node, rules) or _SPEAKS_TO_MACHINES.search(text):
         return _MIN_TRICKED_WORDS
     return _MIN_WORDS

@@ -1,27 +1,62 @@
 """What the declarations of a style do to the text of their element: which of them hide it."""
 
 import re
-from collections.abc import Mapping
 from enum import Enum, auto
 
-Declared = Mapping[str, str]
+from cinder.extract.visibility.declarations import Declared
+from cinder.extract.visibility.measures import measure
+from cinder.extract.visibility.shades import (
+    are_alike,
+    background_colour,
+    is_see_through,
+    text_colour,
+)
 
-_MAX_STYLE = 2_000
-_DECLARATION = re.compile(r"(?:^|;)\s*([a-z-]{2,30})\s*:\s*([^;]{1,200})")
-_NOTHING = re.compile(r"0*\.?0*(?:px|em|rem|%|pt|vh|vw)?")
-_SMALL = re.compile(r"[01](?:px)?")
-_FAR_AWAY = re.compile(r"-\d{3,}(?:\.\d+)?(?:px|em|rem|%|vw|vh|pt)?")
+_SMALL_BOX = 1.0
+_SMALL_TEXT = 2.0
+_THIN = 0.05
+# Of pixels, of a hundredth of the box, or of the window.
+_FAR = -100.0
+_FAR_MARGIN = -1_000.0
+# The tracks of sliders are moved by some widths of the window.
+_FAR_MOVED = 3_000.0
+_WIDTH_IF_MOVED = 300.0
+_FAR_BESIDE = 5_000.0
+_EM = 16.0
 _CLIPPED = re.compile(r"rect\(\s*(?:[01](?:px)?[\s,]*+){4}\)")
 _CLIPPED_AWAY = re.compile(
-    r"inset\(\s*(?:50|100)%\s*\)|circle\(\s*0(?:px|%)?\s*(?:at [^)]*)?\)"
-    r"|polygon\([\s,0px%]+\)"
+    r"inset\(\s*(?:[5-9]\d|\d{3,})(?:\.\d+)?%(?:\s+(?:[5-9]\d|\d{3,})(?:\.\d+)?%){0,3}\s*\)"
+    r"|(?:circle|ellipse)\(\s*0(?:px|%)?(?:\s+0(?:px|%)?)?\s*(?:at [^)]*)?\)"
+    r"|polygon\([\s,0px%]+\)|rect\([\s,0px%]+\)|xywh\([^)]*\s0(?:px|%)?\s+0(?:px|%)?\s*\)"
 )
-_SCALED_AWAY = re.compile(r"\bscale(?:3d|x|y)?\(\s*0(?:\.0+)?\s*[,)]")
-_SEE_THROUGH = re.compile(r"transparent|rgba\([^)]*,\s*0(?:\.0+)?\s*\)")
-_WHOLE_COLOUR = re.compile(r"#([0-9a-f])\1([0-9a-f])\2([0-9a-f])\3")
-_NO_COLOURS = frozenset(("", "inherit", "initial", "unset", "revert", "currentcolor", "none"))
+_FUNCTION = re.compile(r"([a-z0-9-]{4,12})\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_SEPARATOR = re.compile(r"\s*,\s*|\s+(?![^()]*\))")
+_FONT_SIZE = re.compile(r"(?:^|\s)([-+]?(?:\d+\.?\d*|\.\d+)(?:px|pt|r?em|%|v[wh])?)(?:\s*/|\s|$)")
+_BARE_WEIGHT = re.compile(r"[1-9]\d{2}")
+_MASKED_AWAY = re.compile(
+    r"linear-gradient\((?:\s*(?:transparent|rgba\(0,\s*0,\s*0,\s*0\)|#0000)\s*,?){2,}\)"
+)
 _MOVES = ("transition", "animation", "animation-name", "will-change")
-_SIDES = ("left", "top", "right")
+_STILL = frozenset(("none", "auto", "initial", "unset", "0s", "all 0s", "all 0s ease 0s"))
+_SIDES = ("left", "top", "right", "bottom")
+_INSETS = ("inset", "inset-inline-start", "inset-inline", "inset-block-start", "inset-block")
+_CUTS = ("hidden", "clip")
+# Alone, or beside each other, they hide nothing.
+_HARMLESS = frozenset(
+    (
+        *("width", "height", "max-width", "max-height", "min-width", "min-height", "display"),
+        *("background-color", "background-image", "background", "background-size", "float"),
+        *("padding", "padding-left", "padding-top", "padding-right", "padding-bottom", "border"),
+        *("text-align", "font-weight", "font-family", "font-style", "line-height", "cursor"),
+        *(
+            "vertical-align",
+            "aspect-ratio",
+            "background-position",
+            "white-space",
+            "text-decoration",
+        ),
+    )
+)
 
 
 class Trick(Enum):
@@ -31,97 +66,224 @@ class Trick(Enum):
     """As labels for screen readers are: moved away, clipped, or in a box of a pixel."""
     SEE_THROUGH = auto()
     SHRUNK = auto()
-    """By a font size of nought."""
+    """By a font size that nobody reads."""
     COLLAPSED = auto()
     """In a box without height or width, which a click may open."""
+    BESIDE = auto()
+    """A window's width or so to the side, where a slider has its later slides."""
+    COLOURED = auto()
+    """In the colour of what lies behind it."""
     OTHER = auto()
 
 
-def declarations(style: str) -> dict[str, str]:
-    """Return what a style declares, by property, of the first part of a long one."""
-    found = _DECLARATION.findall(style[:_MAX_STYLE].lower().replace("!important", ""))
-    return {name: value.strip() for name, value in found}
+Found = tuple[Trick, frozenset[str]]
 
 
-def find_trick(declared: Declared) -> tuple[Trick, frozenset[str]] | None:
+def find_trick(declared: Declared) -> Found | None:
     """Return how declarations put text out of sight, and by which properties; None if not."""
+    if _HARMLESS.issuperset(declared):
+        return None
     if by := _label_properties(declared):
         return Trick.LABEL, by
-    if is_nothing(declared.get("font-size")):
-        return Trick.SHRUNK, frozenset(("font-size",))
+    if by := _shrinking_properties(declared):
+        return Trick.SHRUNK, by
     if by := _other_properties(declared):
         return Trick.OTHER, by
-    if is_nothing(declared.get("opacity")):
-        return Trick.SEE_THROUGH, frozenset(("opacity",))
+    if _is_unreadable(declared):
+        return Trick.COLOURED, frozenset(("color",))
+    if by := _thin_properties(declared):
+        return Trick.SEE_THROUGH, by
     if by := _collapsed_properties(declared):
         return Trick.COLLAPSED, by
+    if by := _properties_beside(declared):
+        return Trick.BESIDE, by
     return None
+
+
+def is_not_shown(declared: Declared) -> bool:
+    """Whether a style leaves an element, with all it holds, out of what is drawn."""
+    return declared.get("display") == "none" or declared.get("content-visibility") == "hidden"
+
+
+def is_unseen(declared: Declared) -> bool:
+    """Whether a style draws an element as if it were not there."""
+    return declared.get("visibility") in ("hidden", "collapse")
 
 
 def moves(declared: Declared) -> bool:
     """Whether a style says that it is the beginning of some movement."""
-    return any(name in declared for name in _MOVES)
-
-
-def is_nothing(value: str | None) -> bool:
-    """Whether a size or a share is nought."""
-    return value is not None and _NOTHING.fullmatch(value) is not None
+    return any(declared.get(name, "none") not in _STILL for name in _MOVES)
 
 
 def _label_properties(declared: Declared) -> frozenset[str]:
     if declared.get("position") in ("absolute", "fixed"):
         if away := [side for side in _SIDES if _is_far(declared.get(side))]:
             return frozenset(("position", *away))
+        if away := [name for name in _INSETS if any(map(_is_far, _values(declared, name)))]:
+            return frozenset(("position", *away))
         if _CLIPPED.match(declared.get("clip") or ""):
             return frozenset(("position", "clip"))
     if _is_small(declared.get("width")) and _is_small(declared.get("height")):
-        is_cut = declared.get("overflow") == "hidden"
+        is_cut = _is_cut(declared)
         return frozenset(("width", "height", "overflow") if is_cut else ())
     return frozenset()
+
+
+def _shrinking_properties(declared: Declared) -> frozenset[str]:
+    size = measure(declared.get("font-size"), share_of=_EM)
+    if size is not None:
+        return frozenset(("font-size",) if size <= _SMALL_TEXT else ())
+    if "font" in declared and "font-size" not in declared:
+        sizes = (found[1] for found in _FONT_SIZE.finditer(declared["font"]))
+        plain = [measure(one, share_of=_EM) for one in sizes if not _BARE_WEIGHT.fullmatch(one)]
+        if plain and plain[0] is not None and plain[0] <= _SMALL_TEXT:
+            return frozenset(("font",))
+    zoom = measure(declared.get("zoom"), share_of=1)
+    return frozenset(("zoom",) if zoom is not None and 0 < zoom <= _THIN * 2 else ())
 
 
 def _other_properties(declared: Declared) -> frozenset[str]:
     # The text of a picture that stands in its place is seen, as a picture.
     if _is_far(declared.get("text-indent")) and "url(" not in "".join(declared.values()):
         return frozenset(("text-indent",))
-    if not moves(declared):
-        if _CLIPPED_AWAY.match(declared.get("clip-path") or ""):
-            return frozenset(("clip-path",))
-        if "opacity" not in declared and _SCALED_AWAY.search(declared.get("transform") or ""):
+    spacing = measure(declared.get("letter-spacing"))
+    if spacing is not None and spacing <= -_EM / 2:
+        return frozenset(("letter-spacing",))
+    if away := [
+        name for name in declared if name.startswith("margin") and _margins_far(declared, name)
+    ]:
+        return frozenset(away)
+    if moves(declared):
+        return frozenset()
+    if _CLIPPED_AWAY.match(declared.get("clip-path") or declared.get("-webkit-clip-path") or ""):
+        return frozenset(("clip-path",))
+    for name in ("mask", "mask-image", "-webkit-mask", "-webkit-mask-image"):
+        if _MASKED_AWAY.match(declared.get(name) or ""):
+            return frozenset((name,))
+    return _transforming_properties(declared)
+
+
+def _transforming_properties(declared: Declared) -> frozenset[str]:
+    if _is_flattened(_values(declared, "scale")):
+        return frozenset(("scale",))
+    if any(map(_is_very_far, _values(declared, "translate"))):
+        return frozenset(("translate",))
+    transform = declared.get("transform") or declared.get("-webkit-transform")
+    if transform is None:
+        return frozenset()
+    for name, inside in _FUNCTION.findall(transform):
+        parts = _SEPARATOR.split(inside.strip())
+        # What is shrunk and see-through at once is about to pop up.
+        if name.startswith("scale") and "opacity" not in declared and _is_flattened(parts):
             return frozenset(("transform",))
-    return frozenset(("color",) if _is_unreadable(declared) else ())
+        if name.startswith("translate") and any(map(_is_very_far, parts)):
+            return frozenset(("transform",))
+        if name in ("rotatex", "rotatey") and "opacity" not in declared and _stands_on_edge(parts):
+            return frozenset(("transform",))
+        if name.startswith("matrix") and "opacity" not in declared and _is_flat_matrix(parts):
+            return frozenset(("transform",))
+    return frozenset()
+
+
+def _is_flattened(parts: list[str]) -> bool:
+    sizes = [measure(part, share_of=1) for part in parts]
+    return any(size is not None and abs(size) <= _THIN for size in sizes[:2])
+
+
+def _stands_on_edge(parts: list[str]) -> bool:
+    angle = measure(parts[0])
+    return angle is not None and abs(abs(angle) % 180 - 90) < 2
+
+
+def _is_flat_matrix(parts: list[str]) -> bool:
+    numbers = [measure(part) for part in parts]
+    if len(numbers) != 6 or None in numbers:
+        return False
+    across, down, shift, drop, right, under = (number or 0.0 for number in numbers)
+    is_flat = abs(across * drop - down * shift) <= _THIN * _THIN
+    return is_flat or max(abs(right), abs(under)) >= _FAR_MOVED
+
+
+def _margins_far(declared: Declared, name: str) -> bool:
+    # Pictures and columns stand out of their box by some hundred pixels.
+    far = (measure(part, share_of=100, window=100) for part in _values(declared, name))
+    return any(amount is not None and amount <= _FAR_MARGIN for amount in far)
+
+
+def _thin_properties(declared: Declared) -> frozenset[str]:
+    opacity = measure(declared.get("opacity"), share_of=1)
+    if opacity is not None and opacity <= _THIN:
+        return frozenset(("opacity",))
+    for name in ("filter", "-webkit-filter"):
+        for function, inside in _FUNCTION.findall(declared.get(name) or ""):
+            share = measure(inside.strip(), share_of=1)
+            if function == "opacity" and share is not None and share <= _THIN:
+                return frozenset((name,))
+    return frozenset()
 
 
 def _collapsed_properties(declared: Declared) -> frozenset[str]:
-    if declared.get("overflow") != "hidden" or moves(declared):
+    if not _is_cut(declared) or moves(declared):
         return frozenset()
     # What a ratio of its width gives a height holds a picture.
     if any(name.startswith(("padding", "min-")) for name in declared):
         return frozenset()
-    flat = [name for name in ("height", "width") if is_nothing(declared.get(name))]
+    flat = [
+        name for name in ("height", "width", "max-height", "max-width") if _is_flat(declared, name)
+    ]
     return frozenset(("overflow", *flat) if flat else ())
 
 
+def _properties_beside(declared: Declared) -> frozenset[str]:
+    if declared.get("position") not in ("absolute", "fixed"):
+        return frozenset()
+    away = [side for side in ("left", "right", "bottom") if _is_beside(declared.get(side))]
+    return frozenset(("position", *away) if away else ())
+
+
+def _is_beside(value: str | None) -> bool:
+    # Two widths of the box, one of the window, or more pixels than any screen has.
+    amount = measure(value, share_of=_FAR_BESIDE / 2, window=_FAR_BESIDE)
+    return amount is not None and amount >= _FAR_BESIDE
+
+
+def _is_flat(declared: Declared, name: str) -> bool:
+    amount = measure(declared.get(name))
+    return amount is not None and amount <= 0
+
+
+def _is_cut(declared: Declared) -> bool:
+    return any(
+        word in _CUTS
+        for name in ("overflow", "overflow-x", "overflow-y")
+        for word in (declared.get(name) or "").split()
+    )
+
+
 def _is_unreadable(declared: Declared) -> bool:
-    colour = declared.get("color")
+    colour = declared.get("-webkit-text-fill-color") or declared.get("color")
     if not colour or "background-clip" in declared or "-webkit-background-clip" in declared:
         return False
-    background = declared.get("background-color") or declared.get("background") or ""
-    if _plain_colour(colour) == _plain_colour(background):
-        return colour not in _NO_COLOURS
-    return "text-shadow" not in declared and _SEE_THROUGH.fullmatch(colour) is not None
+    if "text-shadow" not in declared and is_see_through(colour):
+        return True
+    return are_alike(text_colour(declared), background_colour(declared))
 
 
-def _plain_colour(value: str) -> str:
-    value = {"white": "#fff", "black": "#000"}.get(value, value.replace(" ", ""))
-    if _WHOLE_COLOUR.fullmatch(value):
-        return f"#{value[1]}{value[3]}{value[5]}"
-    return value
+def _values(declared: Declared, name: str) -> list[str]:
+    value = declared.get(name)
+    return _SEPARATOR.split(value) if value else []
 
 
 def _is_far(value: str | None) -> bool:
-    return value is not None and _FAR_AWAY.fullmatch(value) is not None
+    amount = measure(value, share_of=100, window=100)
+    return amount is not None and amount <= _FAR
+
+
+def _is_very_far(value: str) -> bool:
+    amount = measure(value, share_of=_WIDTH_IF_MOVED, window=_WIDTH_IF_MOVED)
+    return amount is not None and abs(amount) >= _FAR_MOVED
 
 
 def _is_small(value: str | None) -> bool:
-    return value is not None and _SMALL.fullmatch(value) is not None
+    amount = measure(value)
+    return amount is not None and amount <= _SMALL_BOX

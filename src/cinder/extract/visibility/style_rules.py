@@ -1,33 +1,42 @@
-"""The rules of a page's own style sheets that hide elements by a class or an id."""
+"""The rules of a page's own style sheets that hide elements."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from cinder.extract.visibility.hiding_styles import Trick, declarations, find_trick, moves
-
-_MAX_STYLES = 100_000
-_COMMENT = re.compile(r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
-_HIDES = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-_SHOWS = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*(?!none)[a-z]|visibility\s*:\s*visible)", re.IGNORECASE
+from cinder.extract.visibility.declarations import Declared, declarations
+from cinder.extract.visibility.hiding_styles import (
+    Found,
+    Trick,
+    find_trick,
+    is_not_shown,
+    is_unseen,
+    moves,
 )
-_SIMPLE = re.compile(r"[a-zA-Z0-9]{0,20}([.#])([\w-]{1,100})")
-# Of tags, classes and ids alone, the last of which ends in a class or an id.
-_COMPOUND = re.compile(r"[\w\s.#>-]{0,200}([.#])([\w-]{1,100})")
-# Words one of which a rule must hold to be looked into: to look for words is quick.
-_TRICKY = (
-    *("opacity", "font-size:0", "font-size: 0", "indent", "clip", "scale", "transparent"),
-    *("background", "left:-", "left: -", "right:-", "right: -", "top:-", "top: -"),
-    *("overflow:hidden", "overflow: hidden"),
+from cinder.extract.visibility.hiding_words import HidingWords
+from cinder.extract.visibility.marks import UNSEEN, mark
+from cinder.extract.visibility.rule_colours import is_closed, mark_colours, names_like_colours
+from cinder.extract.visibility.selectors import (
+    NamesWanted,
+    can_be_looked_up,
+    simple_name,
+    split_selectors,
+    subject_names,
 )
-_DISPLAYS = ("display", "visibility")
-_ANYTHING = ("",)
-_NAME = re.compile(r"[.#]([\w-]{1,100})")
-_BRACKET = re.compile(r"[{};]")
+from cinder.extract.visibility.style_sheet import (
+    Rule,
+    Sheet,
+    StyleSheets,
+    find_sheets,
+    read_style_sheets,
+)
 
+_SHOWN_BY = ("display", "visibility", "content-visibility")
+_VARIABLE = re.compile(r"(--[\w-]{1,100})\s*:\s*([^;]{1,200})")
+_FOR_THE_PAGE = re.compile(r"(?::root|html|body|\*|:host)(?:\s*,\s*(?::root|html|body|\*|:host))*")
 
 # What style sheets and frameworks call the labels that only screen readers read out.
 _LABEL_CLASSES = frozenset(
@@ -41,9 +50,14 @@ _LABEL_CLASSES = frozenset(
 _SEE_THROUGH = '[style*="opacity:0"], [style*="opacity: 0"]'
 # A page with more see-through elements than this fades its content in.
 _MAX_SEE_THROUGH = 5
+_MAX_TRICKS = 200
 # Each is looked for in the whole page.
-_MAX_COMPOUNDS = 10
-_MAX_LOOKUPS = 20
+_MAX_LOOKUPS = 40
+_MAX_MARKED = 2_000
+# Not shown at all is no trick.
+_NOT_SHOWN: tuple[None, frozenset[str]] = (None, frozenset(_SHOWN_BY))
+
+_Hiding = Found | tuple[None, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,161 +69,207 @@ class HidingRules:
     fades_in: bool = False
     tricks: Mapping[str, Trick] = field(default_factory=dict)
     """By what trick the names, each with its mark, are hidden that are shown, but out of sight."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The custom properties that hold for the whole page."""
+    vanishing: frozenset[str] = frozenset()
+    """The animations after which an element is out of sight."""
+    are_all_read: bool = False
+    """Whether the page has no style sheets but those in it."""
+    has_marks: bool = False
+    """Whether elements of the page are marked."""
 
 
 def read_hiding_rules(tree: LexborHTMLParser) -> HidingRules:
     """Return what the `style` elements of a page hide for good.
 
-    A name that some other rule shows again, in whatever state of the page, is left out: it is
-    content that waits for a click or a script.
+    Elements that a rule means otherwise than by one class or id are marked. What some other rule
+    shows again, in whatever state of the page, is left out: it is content that waits for a click
+    or a script.
     """
-    always, sometimes = _style_texts(tree)
-    lasting = _without_conditions(always)
-    matcher = _Matcher(tree)
-    hidden = {
-        mark
-        for selectors, declared in _rules(lasting)
-        if _HIDES.search(declared)
-        for mark in matcher.marks(selectors)
-    }
-    shown = _names_shown(always + sometimes) if hidden else frozenset()
-    hidden = {mark for mark in hidden if mark[1:] not in shown}
-    tricks = _find_tricks(lasting, always + sometimes, matcher)
-    marks = hidden | tricks.keys()
+    fades_in = len(tree.css(_SEE_THROUGH)) > _MAX_SEE_THROUGH
+    found = _judge_sheets(find_sheets(tree))
+    are_all_read = is_closed(tree, has_imports=found.sheets.has_imports)
+    if not found.sheets.rules:
+        return HidingRules(fades_in=fades_in, are_all_read=are_all_read)
+    if are_all_read:
+        are_all_read = mark_colours(
+            tree, found.sheets, found.variables, may_blend=found.has_like_colours
+        )
+    has_marks = _mark_selected(tree, found.hiding) > 0
+    tricks = _named(tree, found.hiding)
     return HidingRules(
-        classes=_LABEL_CLASSES | {mark[1:] for mark in marks if mark[0] == "."},
-        ids=frozenset(mark[1:] for mark in marks if mark[0] == "#"),
-        fades_in=len(tree.css(_SEE_THROUGH)) > _MAX_SEE_THROUGH,
-        tricks={mark: trick for mark, trick in tricks.items() if mark not in hidden},
+        classes=_LABEL_CLASSES | {name[1:] for name in tricks if name[0] == "."},
+        ids=frozenset(name[1:] for name in tricks if name[0] == "#"),
+        fades_in=fades_in,
+        tricks={name: trick for name, trick in tricks.items() if trick is not None},
+        variables=found.variables,
+        vanishing=found.vanishing,
+        are_all_read=are_all_read,
+        has_marks=are_all_read or has_marks,
     )
 
 
-class _Matcher:
-    """Tells which names a selector stands for on this page, with a bound on looking them up."""
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What is to be known of a page's style sheets before any element is looked at."""
 
-    def __init__(self, tree: LexborHTMLParser) -> None:
-        self._tree = tree
-        self._compounds = _MAX_COMPOUNDS
-
-    def marks(self, selectors: str) -> Iterator[str]:
-        """Yield the classes and ids, each with its mark, all of whose elements are selected."""
-        for selector in map(str.strip, selectors.split(",")):
-            found = _SIMPLE.fullmatch(selector) or _COMPOUND.fullmatch(selector)
-            if found is None:
-                continue
-            mark = found[1] + found[2]
-            if found.re is _SIMPLE or self._takes_all(selector, mark):
-                yield mark
-
-    def _takes_all(self, selector: str, mark: str) -> bool:
-        if self._compounds <= 0:
-            return False
-        self._compounds -= 1
-        count = self.count(selector)
-        return 0 < count == self.count(mark)
-
-    def count(self, selector: str) -> int:
-        try:
-            return len(self._tree.css(selector))
-        except SelectolaxError:
-            return 0
+    sheets: StyleSheets
+    variables: Mapping[str, str]
+    vanishing: frozenset[str]
+    hiding: Mapping[str, _Hiding]
+    """How each selector hides that does, and that no other rule takes back."""
+    has_like_colours: bool
 
 
-def _find_tricks(lasting: str, text: str, matcher: _Matcher) -> dict[str, Trick]:
-    """Return the names that are put out of sight by a trick which no other rule takes back."""
-    found: dict[str, tuple[Trick, frozenset[str]]] = {}
-    for selectors, style in _rules(lasting, _TRICKY):
-        declared = declarations(style)
-        if (trick := find_trick(declared)) and not moves(declared):
-            found.update((mark, trick) for mark in matcher.marks(selectors))
-    if not found:
+# The pages of a website share their sheets.
+@lru_cache(maxsize=8)
+def _judge_sheets(texts: tuple[Sheet, ...]) -> _Judged:
+    sheets = read_style_sheets(texts)
+    variables = _page_variables(sheets.rules)
+    vanishing = _vanishing(sheets, variables)
+    judge = _Judge(variables, vanishing)
+    words = HidingWords(sheets.text, with_animations=bool(vanishing))
+    hiding = _not_taken_back(judge.find(sheets.rules, words), sheets.rules, judge)
+    return _Judged(sheets, variables, vanishing, hiding, names_like_colours(sheets.text))
+
+
+def vanishes(declared: Declared, names: frozenset[str]) -> bool:
+    """Whether an animation of one of these names leaves an element out of sight for good."""
+    if not names:
+        return False
+    words = f"{declared.get('animation', '')} {declared.get('animation-name', '')}".split()
+    ends = {"forwards", "both"}.intersection((*words, declared.get("animation-fill-mode", "")))
+    return bool(ends) and not names.isdisjoint(words)
+
+
+def _vanishing(sheets: StyleSheets, variables: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(
+        name.lower()
+        for name, style in sheets.last_frames
+        if _hiding_of(declarations(style, variables)) is not None
+    )
+
+
+def _page_variables(rules: Iterable[Rule]) -> dict[str, str]:
+    """Return the custom properties that the page declares for all of itself, and only there."""
+    values: dict[str, set[str]] = {}
+    everywhere: set[str] = set()
+    for selectors, style, _ in rules:
+        if "--" in style:
+            found = _VARIABLE.findall(style)
+            for name, value in found:
+                values.setdefault(name.lower(), set()).add(value.strip().lower())
+            if _FOR_THE_PAGE.fullmatch(selectors.strip()):
+                everywhere.update(name.lower() for name, _ in found)
+    return {name: values[name].pop() for name in everywhere if len(values[name]) == 1}
+
+
+def _hiding_of(declared: Declared) -> _Hiding | None:
+    if is_not_shown(declared) or is_unseen(declared):
+        return _NOT_SHOWN
+    found = find_trick(declared)
+    return found if found and not moves(declared) else None
+
+
+class _Judge:
+    """Finds the selectors whose rules hide."""
+
+    def __init__(self, variables: Mapping[str, str], vanishing: frozenset[str]) -> None:
+        self.variables = variables
+        self._vanishing = vanishing
+
+    def find(self, rules: Iterable[Rule], words: HidingWords) -> dict[str, _Hiding]:
+        """Return how each selector hides that does."""
+        found: dict[str, _Hiding] = {}
+        for selectors, style, holds_for_all in rules:
+            if holds_for_all and words.may_hide(style.lower()):
+                hiding = self.hiding_of(declarations(style, self.variables))
+                if hiding is not None:
+                    found.update((one, hiding) for one in split_selectors(selectors))
+                    if len(found) > _MAX_TRICKS:
+                        break
+        return found
+
+    def hiding_of(self, declared: Declared) -> _Hiding | None:
+        """Return how declarations hide, if they do."""
+        if vanishes(declared, self._vanishing):
+            return Trick.OTHER, frozenset(("animation", "animation-name"))
+        return _hiding_of(declared)
+
+
+def _not_taken_back(
+    hiding: dict[str, _Hiding], rules: Iterable[Rule], judge: _Judge
+) -> dict[str, _Hiding]:
+    """Return the selectors whose elements no other rule shows again."""
+    subjects = {selector: subject_names(selector) for selector in hiding}
+    wanted = frozenset(name for names in subjects.values() for name in names)
+    if not wanted:
         return {}
-    names = {mark[1:] for mark in found}
-    taken_back = _properties_shown(text, names)
+    properties = frozenset(name for _, names in hiding.values() for name in names)
+    shown = _properties_shown(rules, wanted, properties, judge)
     return {
-        mark: trick
-        for mark, (trick, properties) in list(found.items())[:_MAX_LOOKUPS]
-        if properties.isdisjoint(taken_back.get(mark[1:], ()))
-        and not _fades_in(trick, mark, matcher)
+        selector: found
+        for selector, found in hiding.items()
+        if all(found[1].isdisjoint(shown.get(name, ())) for name in subjects[selector])
     }
 
 
-def _fades_in(trick: Trick, mark: str, matcher: _Matcher) -> bool:
-    return trick is Trick.SEE_THROUGH and matcher.count(mark) > _MAX_SEE_THROUGH
-
-
-def _properties_shown(text: str, names: set[str]) -> dict[str, set[str]]:
+def _properties_shown(
+    rules: Iterable[Rule],
+    wanted: frozenset[str],
+    properties: frozenset[str],
+    judge: _Judge,
+) -> dict[str, set[str]]:
     """Return, of the names, which properties some rule sets to what hides nothing."""
     shown: dict[str, set[str]] = {}
-    for selectors, style in _rules(text, _ANYTHING):
-        if meant := names.intersection(_NAME.findall(selectors)):
-            declared = declarations(style)
-            trick = find_trick(declared)
-            # What moves is on its way to being shown.
-            hiding = trick[1] if trick and not moves(declared) else frozenset[str]()
+    names = NamesWanted(wanted)
+    for selectors, style, _ in rules:
+        meant = names.spoken_of(selectors)
+        if meant and any(name in style for name in properties):
+            declared = declarations(style, judge.variables)
+            hiding = judge.hiding_of(declared)
+            told = declared.keys() - (hiding[1] if hiding else frozenset[str]())
             for name in meant:
-                shown.setdefault(name, set()).update(declared.keys() - hiding)
+                shown.setdefault(name, set()).update(told)
     return shown
 
 
-def _names_shown(text: str) -> frozenset[str]:
-    return frozenset(
-        name
-        for selectors, declared in _rules(text)
-        if _SHOWS.search(declared)
-        for name in _NAME.findall(selectors)
+def _named(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> dict[str, Trick | None]:
+    """Return the classes and ids, with their marks, whose elements are hidden wherever they are."""
+    named: dict[str, Trick | None] = {}
+    for selector, (trick, _) in hiding.items():
+        name = simple_name(selector)
+        if name is None or (trick is Trick.SEE_THROUGH and _fades_in(_look_up(tree, name))):
+            continue
+        if trick is None or name not in named:
+            named[name] = trick
+    return named
+
+
+def _fades_in(nodes: list[LexborNode]) -> bool:
+    return len(nodes) > _MAX_SEE_THROUGH
+
+
+def _mark_selected(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> int:
+    """Mark the elements of selectors that are more than a class or an id; return how many."""
+    wanted = (
+        (selector, trick)
+        for selector, (trick, _) in hiding.items()
+        if simple_name(selector) is None and can_be_looked_up(selector)
     )
+    marked = 0
+    for _, (selector, trick) in zip(range(_MAX_LOOKUPS), wanted, strict=False):
+        nodes = _look_up(tree, selector)
+        if trick is Trick.SEE_THROUGH and _fades_in(nodes):
+            continue
+        for node in nodes[: _MAX_MARKED - marked]:
+            mark(node, UNSEEN, trick.name if trick else "")
+            marked += 1
+    return marked
 
 
-def _style_texts(tree: LexborHTMLParser) -> tuple[str, str]:
-    """Return the style sheets that hold for everybody, and those with a condition."""
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for style in tree.css("style"):
-        medium = (style.attributes.get("media") or "all").strip().lower()
-        texts[medium in ("all", "screen")].append(style.text(deep=True))
-    always, sometimes = ("".join(texts[key])[:_MAX_STYLES] for key in (True, False))
-    return _COMMENT.sub("", always), _COMMENT.sub("", sometimes)
-
-
-def _rules(text: str, telling: tuple[str, ...] = _DISPLAYS) -> list[tuple[str, str]]:
-    """Return pairs of selectors and what is declared for them, of rules that may tell something."""
-    lowered = text.lower()
-    # A letter whose lower case is two would put the two out of step.
-    looked_at = lowered if len(lowered) == len(text) else text
-    # Most sheets have few of the words, and many none: it is told at once for all their rules.
-    telling = tuple(word for word in telling if word in looked_at)
-    if not telling:
+def _look_up(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
+    try:
+        return tree.css(selector)
+    except SelectolaxError:
         return []
-    parts = (
-        part
-        for part, looked in zip(text.split("}"), looked_at.split("}"), strict=True)
-        if any(word in looked for word in telling)
-    )
-    # Inside a condition the selectors stand after its own bracket.
-    cut = (part.rpartition("{") for part in parts)
-    return [(head.rpartition("{")[2], declared) for head, _, declared in cut]
-
-
-def _without_conditions(text: str) -> str:
-    """Drop the blocks of @media and the like: they hold only for some visitors."""
-    parts: list[str] = []
-    position = 0
-    while (start := text.find("@", position)) >= 0:
-        parts.append(text[position:start])
-        position = _end_of_block(text, start)
-    parts.append(text[position:])
-    return "".join(parts)
-
-
-def _end_of_block(text: str, start: int) -> int:
-    depth = 0
-    for mark in _BRACKET.finditer(text, start):
-        if mark[0] == "{":
-            depth += 1
-        elif mark[0] == "}":
-            depth -= 1
-            if depth <= 0:
-                return mark.end()
-        elif depth == 0:
-            return mark.end()
-    return len(text)

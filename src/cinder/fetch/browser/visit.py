@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,12 +25,14 @@ from cinder.fetch.browser.interception import Interception
 from cinder.fetch.browser.net_errors import describe_failure
 from cinder.fetch.browser.page_scripts import call, read_script
 from cinder.fetch.browser.screenshot import photograph_whole, photograph_window
+from cinder.fetch.browser.seen_parts import MAX_PARTS, MAX_WAY_CHARS, take_marks
 from cinder.fetch.browser.tab import Answer, FileInstead, NoPage, ScriptFailed, Tab
 from cinder.fetch.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_whole
 from cinder.fetch.media import media_type
 from cinder.model.brand_roles import BRAND_ROLES, BRAND_STYLES, BUTTON, BUTTONS, MAX_BUTTONS
 from cinder.model.document import FetchedPage, Json, Media, Source
 from cinder.model.request import ActionType, Format
+from cinder.model.unseen import UnseenPart
 from cinder.model.url import MAX_URL_LENGTH, host_and_port, origin_of, parse_web_url
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
@@ -226,7 +229,8 @@ class Visit:
             return self._page(answer, b"", strategy)
         url = await self._where()
         if answer is None or answer.mime in _HTML_TYPES:
-            page = self._page(answer, await self._html(), strategy, mime="text/html")
+            html, unseen = await self._seen_html()
+            page = replace(self._page(answer, html, strategy, mime="text/html"), unseen=unseen)
         else:
             body, mime = await self._body(answer)
             page = self._page(answer, body, strategy, mime=mime)
@@ -276,6 +280,23 @@ class Visit:
         if body is None or len(body) > limit:
             raise _too_large(limit)
         return body
+
+    async def _seen_html(self) -> tuple[bytes, tuple[UnseenPart, ...]]:
+        """Return the page's HTML and the parts of it that nobody sees."""
+        # New for each reading: a page can neither write it nor know it in time to take it off.
+        mark = f"data-{secrets.token_hex(16)}"
+        limit = self._settings.max_body_bytes
+        room = limit + MAX_PARTS * (len(mark) + MAX_WAY_CHARS)
+        taken = await self._evaluate(call("seen_html", mark, room))
+        if taken.get("isMostlyUnseen"):
+            self._warnings.append(
+                "Most of the page's text is out of a visitor's sight in the browser; it was kept."
+            )
+        html, unseen = take_marks(str(taken.get("html") or ""), mark)
+        body = html.encode(errors="replace")
+        if taken.get("html") is None or len(body) > limit:
+            raise _too_large(limit)
+        return body, unseen
 
     async def _evaluate(self, script: str) -> Any:
         """Run a script of ours, again if the page is replaced meanwhile. Any: its result."""
