@@ -29,7 +29,7 @@ from tests.conftest import TableResolver
 from tests.faults.asking import scrape, until
 from tests.site import Site
 from tests.store.samples import Clock
-from tests.surfaces.working import TOKEN, started
+from tests.surfaces.working import asking
 
 HOUR = timedelta(hours=1)
 _DAY_MS = 24 * 3600 * 1000
@@ -60,14 +60,7 @@ async def client(
     """A client of a server that goes by the clock, and works on jobs."""
     opening = open_app(settings, resolver=resolver, works_on_jobs=True, clock=clock)
     api = create_api(settings, opening)
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with (
-        started(api),
-        httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:8000", headers=headers
-        ) as opened,
-    ):
+    async with asking(api) as opened:
         yield opened
 
 

@@ -17,7 +17,7 @@ from cinder.errors import DnsFailed
 from cinder.surfaces.http import create_api
 from tests.faults.asking import error_of, scrape, until
 from tests.site import Site
-from tests.surfaces.working import TOKEN, started
+from tests.surfaces.working import asking
 
 _TIMEOUT_SECONDS = 0.5
 # For a busy machine: far less than a lookup that hangs, or a request's own time, would take.
@@ -65,14 +65,7 @@ def resolver(hole: BlackHole) -> SystemResolver:
 @pytest.fixture
 async def client(settings: Settings, resolver: SystemResolver) -> AsyncIterator[httpx2.AsyncClient]:
     api = create_api(settings, open_app(settings, resolver=resolver))
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with (
-        started(api),
-        httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:8000", headers=headers
-        ) as opened,
-    ):
+    async with asking(api) as opened:
         yield opened
 
 

@@ -16,7 +16,7 @@ from tests.llm.knowing_servers import KnowingOpenAiServer
 from tests.search_servers.serving import Reply, serving
 from tests.site import Site
 from tests.surfaces.mcp.reading import text_of
-from tests.surfaces.working import TOKEN, started
+from tests.surfaces.working import asking
 
 SUMMARY = "Dry wood warms a house. Oak glows longest."
 
@@ -30,14 +30,7 @@ async def client_of(
         llm = LlmSettings(base_url=f"{server.url}/v1", model="ember", max_retries=0)
         chosen = settings.model_copy(update={"llm": llm})
         api = create_api(chosen, open_app(chosen, resolver=resolver))
-        transport = httpx2.ASGITransport(app=api)
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with (
-            started(api),
-            httpx2.AsyncClient(
-                transport=transport, base_url="http://127.0.0.1:8000", headers=headers
-            ) as client,
-        ):
+        async with asking(api) as client:
             yield client
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx2
 import pytest
 from mcp.client import Client
 
@@ -25,7 +24,7 @@ from tests.search_servers import (
 )
 from tests.site import Site
 from tests.surfaces.seed_schema import hold_against_seed
-from tests.surfaces.working import TOKEN, started
+from tests.surfaces.working import TOKEN, asking
 
 MODES = pytest.mark.parametrize("mode", ["fast", "balanced", "deep"])
 SURFACES = pytest.mark.parametrize("surface", ["rest", "mcp"])
@@ -90,14 +89,7 @@ async def _over_rest(app: App) -> AsyncIterator[Search]:
         yield app
 
     api = create_api(app.settings, opened())
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with (
-        started(api),
-        httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:8000", headers=headers
-        ) as client,
-    ):
+    async with asking(api) as client:
 
         async def searching(**given: Any) -> Answer:
             response = await client.post("/v1/search", json=given)

@@ -38,12 +38,8 @@ async def started(api: Starlette) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def serve_jobs(
-    settings: Settings, resolver: TableResolver, *, works: bool = True, **jobs: float
-) -> AsyncIterator[httpx2.AsyncClient]:
-    """Serve with these settings of jobs; yield a client with the token."""
-    chosen = settings.model_copy(update={"jobs": JobsSettings.model_validate(jobs)})
-    api = create_api(chosen, open_app(chosen, resolver=resolver, works_on_jobs=works))
+async def asking(api: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
+    """Start a server up; yield a client with the token."""
     transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
@@ -52,6 +48,17 @@ async def serve_jobs(
             transport=transport, base_url="http://127.0.0.1:8000", headers=headers
         ) as client,
     ):
+        yield client
+
+
+@asynccontextmanager
+async def serve_jobs(
+    settings: Settings, resolver: TableResolver, *, works: bool = True, **jobs: float
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """Serve with these settings of jobs; yield a client with the token."""
+    chosen = settings.model_copy(update={"jobs": JobsSettings.model_validate(jobs)})
+    api = create_api(chosen, open_app(chosen, resolver=resolver, works_on_jobs=works))
+    async with asking(api) as client:
         yield client
 
 

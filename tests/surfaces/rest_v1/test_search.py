@@ -17,7 +17,7 @@ from tests.services.search.doubles import ListProvider, World, hit
 from tests.site import Site
 from tests.surfaces.searching import open_searching, web_of
 from tests.surfaces.seed_schema import hold_against_seed
-from tests.surfaces.working import TOKEN, started
+from tests.surfaces.working import asking
 
 
 @pytest.fixture
@@ -30,14 +30,7 @@ async def client(
     settings: Settings, resolver: TableResolver, world: World
 ) -> AsyncIterator[httpx2.AsyncClient]:
     api = create_api(settings, open_searching(settings, resolver, world))
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with (
-        started(api),
-        httpx2.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1:8000", headers=headers
-        ) as opened,
-    ):
+    async with asking(api) as opened:
         yield opened
 
 
@@ -168,16 +161,8 @@ async def test_results_that_do_not_fit_come_on_the_next_page(
     server = settings.server.model_copy(update={"result_max_chars": 10_000})
     small = settings.model_copy(update={"server": server})
     api = create_api(small, open_searching(small, resolver, world))
-    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
     found: list[str] = []
-    async with (
-        started(api),
-        httpx2.AsyncClient(
-            transport=transport,
-            base_url="http://127.0.0.1:8000",
-            headers={"Authorization": f"Bearer {TOKEN}"},
-        ) as client,
-    ):
+    async with asking(api) as client:
         offset: int | None = 0
         while offset is not None:
             response = await client.post(
