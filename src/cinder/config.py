@@ -80,6 +80,8 @@ class ServerSettings(Section):
     """Largest request body accepted."""
     max_connections: int = Field(1000, ge=10)
     """Connections open at once; beyond them, requests are answered 503."""
+    max_streams_per_caller: int = Field(32, ge=1)
+    """Streams of events that one caller may have open; further ones are refused as RATE_LIMITED."""
     max_head_bytes: int = Field(MEBIBYTE, ge=512 * 1024)
     """Largest head of a request; what arrives with it of the body counts as well."""
     head_timeout_seconds: float = Field(30, gt=0)
@@ -191,10 +193,14 @@ class ScrapeSettings(Section):
     impersonate: str = "chrome"
     """The browser whose TLS and header fingerprint static fetches show."""
     max_concurrency: int = Field(64, ge=1)
-    """Pages fetched at once; further ones wait."""
+    """Pages fetched at once; further ones wait, those of the caller with the fewest the shortest.
+    One caller has at most three quarters, once anybody but the owner has asked."""
     max_in_flight: int = Field(256, ge=1)
     """Pages that may be under way for those who wait for them, jobs' not counted; further ones are
     refused as OVERLOADED, and sooner where they would have to wait long to be parsed."""
+    max_in_flight_per_caller: int | None = Field(None, ge=1)
+    """Of those, pages of one caller; further ones are refused as RATE_LIMITED. When absent, three
+    quarters of them, once anybody but the owner has asked."""
     extract_workers: int = Field(2, ge=1)
     """Processes that turn pages into content."""
     extract_timeout_seconds: float = Field(10, gt=0)
@@ -230,7 +236,8 @@ class BrowserSettings(Section):
     worker_pool_min_size_per_process: int = Field(0, ge=0)
     """Browsers that each process keeps running; with 0 the first page that needs one starts it."""
     worker_pool_max_size_per_process: int = Field(4, ge=1)
-    """Browsers that each process runs at most; each renders one page at a time."""
+    """Browsers that each process runs at most; each renders one page at a time. Jobs leave one
+    free, and so does each caller, once anybody but the owner has asked."""
     queue_offer_timeout_ms: int = Field(30_000, ge=0)
     """How long a page waits for a free browser before it is refused as OVERLOADED."""
     worker_idle_ms: int = Field(60_000, ge=0)
@@ -310,7 +317,7 @@ class JobsSettings(Section):
     enabled_in_server: bool = True
     """Whether servers work on jobs themselves; on PostgreSQL, `cinder worker` processes can."""
     slots: int = Field(4, ge=1)
-    """Jobs that one process works on at once."""
+    """Jobs that one process works on at once, of each caller who has any an equal part."""
     concurrency: int = Field(8, ge=1)
     """Pages of one job that one process works on at once."""
     workers_per_job: int = Field(4, ge=1)

@@ -1,10 +1,11 @@
 """How many pages may be under way, in bursts and under a load that lasts."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
-from cinder.errors import Overloaded
+from cinder.errors import Overloaded, RateLimited
+from cinder.model.request import OWNER
 from cinder.services.admission import Admission, AdmissionLimits
 
 LIMITS = AdmissionLimits(most=64, least=4, wait_seconds=0.05, moment_seconds=0.25)
@@ -18,12 +19,12 @@ class Machine:
         self.wait = 0.0
         self.admission = Admission(LIMITS, recent_wait=lambda: self.wait, clock=lambda: self.now)
 
-    def count_admitted(self) -> int:
+    def count_admitted(self, caller: str = OWNER) -> int:
         """Return how many are let in at once, and let them all go again."""
         with ExitStack() as pages:
             for admitted in range(2 * LIMITS.most):
                 try:
-                    pages.enter_context(self.admission.admit())
+                    pages.enter_context(self.admission.admit(caller))
                 except Overloaded:
                     return admitted
         raise AssertionError("nobody was refused")
@@ -76,3 +77,49 @@ def test_more_are_let_in_one_by_one_while_some_are_refused_and_soon_all(machine:
 def test_who_is_refused_leaves_no_trace(machine: Machine) -> None:
     for _ in range(3):
         assert machine.count_admitted() == LIMITS.most
+
+
+def hold(admission: Admission, pages: ExitStack, caller: str, count: int) -> None:
+    """Have so many pages of a caller under way."""
+    for _ in range(count):
+        pages.enter_context(admission.admit(caller))
+
+
+def test_a_caller_has_all_but_a_quarter_and_is_told_of_the_setting(machine: Machine) -> None:
+    with ExitStack() as pages:
+        hold(machine.admission, pages, "alice", 48)
+        with (
+            pytest.raises(RateLimited, match=r"scrape\.max-in-flight-per-caller"),
+            machine.admission.admit("alice"),
+        ):
+            pytest.fail("alice has had her share")
+        assert machine.count_admitted("bob") == 16
+
+
+def test_the_owner_keeps_to_a_share_once_there_are_others(machine: Machine) -> None:
+    with machine.admission.admit("bob"), ExitStack() as pages:
+        hold(machine.admission, pages, OWNER, 48)
+        with pytest.raises(RateLimited), machine.admission.admit():
+            pytest.fail("the owner counts as one caller")
+
+
+def test_the_share_can_be_set_and_is_everybodys_then() -> None:
+    admission = Admission(AdmissionLimits(most=64, most_per_caller=2))
+    with ExitStack() as pages:
+        for caller in (OWNER, "alice"):
+            hold(admission, pages, caller, 2)
+            with pytest.raises(RateLimited), admission.admit(caller):
+                pytest.fail("two are enough")
+
+
+def test_where_fewer_are_let_in_a_caller_with_few_has_an_equal_part(machine: Machine) -> None:
+    machine.wait = 0.2
+    with ExitStack() as pages:
+        hold(machine.admission, pages, "alice", 40)
+        for _ in range(8):
+            machine.now += LIMITS.moment_seconds
+            with suppress(Overloaded), machine.admission.admit("alice"):
+                pass
+        with pytest.raises(Overloaded), machine.admission.admit("alice"):
+            pytest.fail("alice has more than are let in")
+        assert machine.count_admitted("bob") == LIMITS.least // 2

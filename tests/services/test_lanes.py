@@ -6,7 +6,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from cinder.errors import Overloaded
+from cinder.model.request import OWNER
 from cinder.services.lanes import Lane, LaneLimits, Lanes, Place, may_start, may_wait, next_place
+from cinder.shares import Claimant
 
 LIMITS = LaneLimits(quick=2, slow=2, slow_waiting=4)
 
@@ -102,6 +104,36 @@ async def test_beyond_the_waiting_the_slow_lane_refuses() -> None:
         waiting.cancel()
 
 
-async def _pass_through(lanes: Lanes, site: str) -> None:
-    async with lanes.enter(Lane.SLOW, site):
+async def test_callers_take_turns_at_the_only_place() -> None:
+    lanes = Lanes(LaneLimits(quick=1, slow=0, slow_waiting=0))
+    served: list[str] = []
+
+    async def pass_through(caller: str) -> None:
+        async with lanes.enter(Lane.QUICK, "a", Claimant(caller=caller)):
+            served.append(caller)
+
+    async with asyncio.TaskGroup() as group, lanes.enter(Lane.QUICK, "a", Claimant(caller="alice")):
+        for caller in ("alice", "alice", "alice", "bob"):
+            group.create_task(pass_through(caller))
+        await asyncio.sleep(0)
+    assert served == ["bob", "alice", "alice", "alice"]
+
+
+async def test_no_caller_fills_the_queue_of_the_slow_lane() -> None:
+    lanes = Lanes(LaneLimits(quick=1, slow=1, slow_waiting=4))
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        await stack.enter_async_context(lanes.enter(Lane.SLOW, "a", Claimant(caller="alice")))
+        waiting = [group.create_task(_pass_through(lanes, site, "alice")) for site in "bcd"]
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded):
+            await _pass_through(lanes, "e", "alice")
+        waiting.append(group.create_task(_pass_through(lanes, "e", "bob")))
+        await asyncio.sleep(0)
+        assert lanes.count_waiting(Lane.SLOW) == 4
+        for task in waiting:
+            task.cancel()
+
+
+async def _pass_through(lanes: Lanes, site: str, caller: str = OWNER) -> None:
+    async with lanes.enter(Lane.SLOW, site, Claimant(caller=caller)):
         pass

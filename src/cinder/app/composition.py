@@ -322,7 +322,11 @@ def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSan
 
 def _admission_limits(scrape: ScrapeSettings) -> AdmissionLimits:
     # As many as keep the processes busy, while as many again are fetched.
-    return AdmissionLimits(most=scrape.max_in_flight, least=2 * scrape.extract_workers)
+    return AdmissionLimits(
+        most=scrape.max_in_flight,
+        most_per_caller=scrape.max_in_flight_per_caller,
+        least=2 * scrape.extract_workers,
+    )
 
 
 def _retry_policy(scrape: ScrapeSettings) -> RetryPolicy:

@@ -7,6 +7,8 @@ from typing import Protocol
 from cinder.errors import CinderError
 from cinder.model.document import FetchedPage, Validators
 from cinder.model.request import OWNER, Format, RenderOptions
+from cinder.model.url import origin_of
+from cinder.shares import Claimant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,7 @@ class FetchTask:
     """What to ask with whether the page at `validated_url` has changed."""
     validated_url: str | None = None
     caller: str = OWNER
+    is_for_job: bool = False
     is_private: bool = False
     """Whether what is fetched may be meant for this caller's request alone."""
     render: RenderOptions = field(default_factory=RenderOptions)
@@ -32,6 +35,11 @@ class FetchTask:
     """Whether a redirect to a URL may be followed, or a browser's page be left for it."""
     may_connect: Callable[[str], bool] | None = None
     """Whether a browser may connect to a host at all; None for all that egress allows."""
+
+    @property
+    def claimant(self) -> Claimant:
+        """Whom a place to fetch it is for."""
+        return Claimant(caller=self.caller, is_job=self.is_for_job, site=origin_of(self.url))
 
 
 class RedirectRefused(CinderError):

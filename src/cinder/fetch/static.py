@@ -26,6 +26,7 @@ from cinder.fetch.tunnel_options import tunnel_options
 from cinder.model.document import FetchedPage, Source, Validators
 from cinder.model.headers import is_sendable
 from cinder.model.url import host_and_port
+from cinder.shares import FairPlaces, Place
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
@@ -83,6 +84,7 @@ class StaticFetcher:
         self._limits = limits
         self._impersonate = impersonate
         self._ca_file = ca_file
+        self._places = FairPlaces(limits.max_concurrency)
         self._session: AsyncSession[Response] | None = None
         self._pass: ProxyPass | None = None
 
@@ -114,6 +116,24 @@ class StaticFetcher:
     async def fetch(self, task: FetchTask) -> FetchedPage:
         """Fetch a URL, following redirects, each judged anew by the proxy."""
         deadline = asyncio.get_running_loop().time() + task.timeout_seconds
+        place = await self._take_place(task, deadline)
+        try:
+            return await self._follow(task, deadline)
+        finally:
+            self._places.give_back(place)
+
+    async def _take_place(self, task: FetchTask, deadline: float) -> Place:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._places.take(task.claimant)
+        except TimeoutError:
+            raise ScrapeTimeout(
+                "Too many pages are fetched at once (setting scrape.max-concurrency): its turn did "
+                "not come in time",
+                url=task.url,
+            ) from None
+
+    async def _follow(self, task: FetchTask, deadline: float) -> FetchedPage:
         hop_headers = HopHeaders(task.url, task.headers)
         url = task.url
         for _ in range(self._limits.max_redirects + 1):

@@ -9,6 +9,7 @@ import structlog
 
 from cinder.errors import CacheFailed, CinderError, DatabaseAway, StorageFull
 from cinder.jobs.base import Attend, Engine
+from cinder.jobs.slot_shares import SlotShares
 from cinder.jobs.sweeper import Sweeper
 from cinder.model.job import Job, JobStatus
 from cinder.store.dialect import scrub
@@ -59,9 +60,11 @@ class Attendants:
         self._sweeper = sweeper
         self._patience = patience or Patience()
         self._teller_of = teller_of
+        self._shares = SlotShares(ledger, slots=1)
 
     async def run(self, *, slots: int) -> None:
         """Look after jobs, `slots` at once, and sweep, until cancelled."""
+        self._shares = SlotShares(self._ledger, slots)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._engine.run(self.look_after, slots=slots))
             group.create_task(self._sweeper.sweep_forever())
@@ -69,10 +72,16 @@ class Attendants:
     async def look_after(self, job_id: str) -> float | None:
         """Work on a job for a while, if it is not over; return when to look again."""
         try:
+            if await self._shares.is_put_off(job_id):
+                return self._shares.wait_seconds()
             job = await self._ledger.find_job(job_id)
             if job is None or job.status.is_over:
+                self._shares.forget(job_id)
                 return None
-            return await self._look_after(job)
+            if await self._shares.must_wait(job_id, job.owner):
+                return self._shares.wait_seconds()
+            with self._shares.work_on(job_id, job.owner):
+                return await self._look_after(job)
         # What is left is the ledger's: the job stays as it is until that can be had again.
         except CacheFailed as exc:
             log.warning("a job cannot be looked after now", job=job_id, error=str(exc))

@@ -1,17 +1,19 @@
 """Lanes: which jobs run now, and in what order the others follow, so that slow ones hold up none.
 
 A job begins in the quick lane and moves to the slow one when it has run for long. No site takes all
-places of the slow lane, nor, while one of its jobs is slow, all those of the quick lane.
+places of the slow lane, nor, while one of its jobs is slow, all those of the quick lane. Callers
+take turns.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from cinder.errors import Overloaded
+from cinder.shares import THE_OWNER, Claimant, Shares
 
 
 class Lane(StrEnum):
@@ -36,8 +38,12 @@ class Place:
 
     lane: Lane
     site: str
+    who: Claimant = THE_OWNER
     turn: asyncio.Event = field(default_factory=asyncio.Event)
     since: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.who = replace(self.who, site=self.site)
 
 
 def may_start(place: Place, running: Iterable[Place], limits: LaneLimits) -> bool:
@@ -62,13 +68,15 @@ def may_wait(place: Place, waiting: Iterable[Place], limits: LaneLimits) -> bool
 
 
 def next_place(
-    waiting: Iterable[Place], running: Iterable[Place], limits: LaneLimits
+    waiting: Iterable[Place],
+    running: Iterable[Place],
+    limits: LaneLimits,
+    shares: Shares | None = None,
 ) -> Place | None:
-    """Return whose turn it is: of those with room, the first of a site with the fewest jobs."""
+    """Return whose turn it is of those with room: first by caller, then by site."""
     running = tuple(running)
     ready = [place for place in waiting if may_start(place, running, limits)]
-    sites = [other.site for other in running]
-    return min(ready, key=lambda place: sites.count(place.site), default=None)
+    return (shares or Shares()).choose(ready, running)
 
 
 def _share(places: int) -> int:
@@ -81,6 +89,7 @@ class Lanes:
 
     def __init__(self, limits: LaneLimits) -> None:
         self._limits = limits
+        self._shares = Shares()
         self._running: list[Place] = []
         self._waiting: list[Place] = []
         self._last_waits = dict.fromkeys(Lane, 0.0)
@@ -100,14 +109,15 @@ class Lanes:
         return self._last_waits[lane] if self.count_waiting(lane) else 0.0
 
     @asynccontextmanager
-    async def enter(self, lane: Lane, site: str) -> AsyncIterator[Place]:
+    async def enter(self, lane: Lane, site: str, who: Claimant = THE_OWNER) -> AsyncIterator[Place]:
         """Wait for a place in a lane, and hold it until the exit.
 
         Raises:
             Overloaded: too many jobs wait for the slow lane already.
         """
-        place = Place(lane, site)
-        if not may_wait(place, self._waiting, self._limits):
+        place = Place(lane, site, who)
+        self._shares.note_asking(who.caller)
+        if not self._may_wait(place):
             raise Overloaded(
                 "Too many pages that take long to turn into content wait already "
                 "(setting scrape.extract-slow-waiting); try again later."
@@ -130,14 +140,21 @@ class Lanes:
         self._admit()
         return True
 
+    def _may_wait(self, place: Place) -> bool:
+        callers = [other.who.caller for other in self._waiting if other.lane is Lane.SLOW]
+        most = self._shares.most_for_one(self._limits.slow_waiting)
+        has_share = place.lane is Lane.QUICK or callers.count(place.who.caller) < most
+        return has_share and may_wait(place, self._waiting, self._limits)
+
     async def wait_until_empty(self) -> None:
         """Return once no job runs or waits."""
         await self._is_empty.wait()
 
     def _admit(self) -> None:
-        while place := next_place(self._waiting, self._running, self._limits):
+        while place := next_place(self._waiting, self._running, self._limits, self._shares):
             self._waiting.remove(place)
             self._running.append(place)
+            self._shares.note_turn(place.who)
             self._last_waits[place.lane] = time.monotonic() - place.since
             place.turn.set()
 
@@ -146,5 +163,6 @@ class Lanes:
             with suppress(ValueError):
                 places.remove(place)
         self._admit()
+        self._shares.forget_absent((*self._running, *self._waiting))
         if not self._running and not self._waiting:
             self._is_empty.set()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -49,6 +49,7 @@ from cinder.model.recipe import Recipe
 from cinder.model.url import host_and_port
 from cinder.services.extraction_worker import WORKER_FAILURES, ExtractionWorker
 from cinder.services.lanes import Lane, LaneLimits, Lanes, Place
+from cinder.shares import THE_OWNER, Claimant
 
 _LEAST_LOOK_SECONDS = 0.02
 
@@ -181,7 +182,9 @@ class ExtractionSandbox:
         """Return for how many seconds ordinary pages wait for their turn now."""
         return self._lanes.recent_wait(Lane.QUICK)
 
-    async def extract(self, page: FetchedPage, options: ExtractOptions) -> Extraction:
+    async def extract(
+        self, page: FetchedPage, options: ExtractOptions, who: Claimant = THE_OWNER
+    ) -> Extraction:
         """Turn a fetched page into content; one beyond the limits gives its bare text, flagged.
 
         Raises:
@@ -191,8 +194,9 @@ class ExtractionSandbox:
         """
         content_type = page.headers.get("content-type", "")
         job = extract_job(page.body, content_type, page.final_url, options, page.unseen)
+        read = partial(read_extraction, body=page.body)
         try:
-            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
+            return await self._ask(job, read, page.url, who)
         except _JobFailed as failure:
             log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             return await self._read_unparsed(page, options, str(failure))
@@ -206,7 +210,7 @@ class ExtractionSandbox:
             return unparsed
 
     async def extract_pdf(
-        self, page: FetchedPage, options: ExtractOptions, max_pages: int
+        self, page: FetchedPage, options: ExtractOptions, max_pages: int, who: Claimant = THE_OWNER
     ) -> Extraction:
         """Turn a fetched PDF into content.
 
@@ -215,8 +219,9 @@ class ExtractionSandbox:
             Unsupported: the file is encrypted, broken, or no PDF.
         """
         job = pdf_job(page.body, page.final_url, options, max_pages)
+        read = partial(read_extraction, body=page.body)
         try:
-            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
+            return await self._ask(job, read, page.url, who)
         except _JobFailed as failure:
             log.error("parsing a PDF failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             raise ParseLimitExceeded(f"The PDF could not be parsed: {failure}") from failure
@@ -358,12 +363,14 @@ class ExtractionSandbox:
                 f"The text of {page.url} could not be read: {failure}", url=page.url
             ) from failure
 
-    async def _ask(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
+    async def _ask(
+        self, job: Message, read: Callable[[Message], T], url: str | None, who: Claimant = THE_OWNER
+    ) -> T:
         async def work(worker: ExtractionWorker) -> T | InvalidRequest | Unsupported | _JobFailed:
             return _read_outcome(await worker.run(job), read)
 
         try:
-            outcome = await self._run(work, lane=Lane.QUICK, site=_site_of(url))
+            outcome = await self._run(work, Place(Lane.QUICK, _site_of(url), who))
         except TimeoutError:
             self._count("timed_out")
             raise ParseLimitExceeded(
@@ -383,18 +390,17 @@ class ExtractionSandbox:
             raise outcome
         return outcome
 
-    async def _run(
-        self, work: Callable[[ExtractionWorker], Awaitable[T]], *, lane: Lane, site: str
-    ) -> T:
+    async def _run(self, work: Callable[[ExtractionWorker], Awaitable[T]], wish: Place) -> T:
         try:
-            async with self._lanes.enter(lane, site) as place, self._borrow(place) as worker:
+            entering = self._lanes.enter(wish.lane, wish.site, wish.who)
+            async with entering as place, self._borrow(place) as worker:
                 async with asyncio.timeout(self._timeout_seconds):
                     with self._watched(place, worker):
                         return await work(worker)
         except _Evicted:
             self._count("put_off")
             self._begin_to_replace()
-        return await self._run(work, lane=Lane.SLOW, site=site)
+        return await self._run(work, replace(wish, lane=Lane.SLOW))
 
     @contextmanager
     def _watched(self, place: Place, worker: ExtractionWorker) -> Iterator[None]:

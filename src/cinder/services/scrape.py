@@ -49,6 +49,7 @@ from cinder.services.pdf_documents import (
 from cinder.services.sandbox import Sandboxes
 from cinder.services.single_flight import SingleFlight
 from cinder.services.summarizing import PageSummary, Summarizer
+from cinder.shares import Claimant
 from cinder.store.base import EntryKey, Store
 from cinder.store.ledger_base import Settlement
 
@@ -206,7 +207,8 @@ class ScrapeService:
                     origin = "cache"
                     return _checked(self._answer_from_cache(kept, request), mandate)
                 work = partial(self._scrape_web, request, key, kept, log, mandate)
-                return _checked(_for_caller(await self._fly(flight, work), request), mandate)
+                found = await self._fly(flight, work, request.caller)
+                return _checked(_for_caller(found, request), mandate)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
 
@@ -240,19 +242,21 @@ class ScrapeService:
         return outcome
 
     async def _fly(
-        self, flight: Hashable, work: Callable[[], Awaitable[ScrapeOutcome]]
+        self, flight: Hashable, work: Callable[[], Awaitable[ScrapeOutcome]], caller: str
     ) -> ScrapeOutcome:
         while True:
             is_joining = self._flights.is_flying(flight)
             try:
-                return await self._flights.run(flight, partial(self._admitted, work))
+                return await self._flights.run(flight, partial(self._admitted, work, caller))
             except ScrapeTimeout:
                 # The time of the caller who began it ran out. This one came later and has more.
                 if not is_joining:
                     raise
 
-    async def _admitted(self, work: Callable[[], Awaitable[ScrapeOutcome]]) -> ScrapeOutcome:
-        with self._admission.admit():
+    async def _admitted(
+        self, work: Callable[[], Awaitable[ScrapeOutcome]], caller: str
+    ) -> ScrapeOutcome:
+        with self._admission.admit(caller):
             return await work()
 
     async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:
@@ -298,6 +302,7 @@ class ScrapeService:
             stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
             task = replace(
                 _fetch_task(request, stale),
+                is_for_job=settle is not None,
                 may_land=mandate.landing_check,
                 may_connect=mandate.connection_check(request),
             )
@@ -310,7 +315,7 @@ class ScrapeService:
                 return replace(answer, change=change)
             # A page may still call itself by another address than the one it was asked for by.
             require_domain(mandate.policy, page.final_url)
-            document = await self._make_document(page, request, started)
+            document = await self._make_document(page, request, started, task.claimant)
             if request.extract is not None and not _is_failure(document, request):
                 until = started + request.timeout_ms / 1000
                 document = await self._extraction.extract(document, request.extract, until)
@@ -333,11 +338,11 @@ class ScrapeService:
         return content_key(request, self._defaults_described)
 
     async def _make_document(
-        self, page: FetchedPage, request: ScrapeRequest, started: float
+        self, page: FetchedPage, request: ScrapeRequest, started: float, who: Claimant
     ) -> Document:
         is_parsed = is_pdf_to_parse(page, request)
         mime = None if is_parsed else media_type(page)
-        content = None if mime else await self._extract(page, request, is_pdf=is_parsed)
+        content = None if mime else await self._extract(page, request, who, is_pdf=is_parsed)
         if content is not None and content.text is None and not is_parsed:
             # Bytes that are no text have no content to take out: a file, whatever it calls itself.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
@@ -375,14 +380,14 @@ class ScrapeService:
         )
 
     async def _extract(
-        self, page: FetchedPage, request: ScrapeRequest, *, is_pdf: bool
+        self, page: FetchedPage, request: ScrapeRequest, who: Claimant, *, is_pdf: bool
     ) -> Extraction:
         options, parser = self._options(request), request.content.pdf_parser
         if not is_pdf or parser is None:
-            return await self._sandbox.extract(page, options)
+            return await self._sandbox.extract(page, options, who)
         asked, most = parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages
         try:
-            content = await self._pdf_sandbox.extract_pdf(page, options, min(asked, most))
+            content = await self._pdf_sandbox.extract_pdf(page, options, min(asked, most), who)
         except Unsupported:
             if page.is_cut:
                 return read_of_cut_pdf(request.formats)

@@ -74,6 +74,10 @@ class Ledger(Protocol):
         """Return how many jobs are not over: somebody's, or all."""
         ...
 
+    async def list_open_owners(self) -> list[str]:
+        """Return who has jobs that are not over."""
+        ...
+
     async def list_unattended(self) -> list[str]:
         """Return the jobs that are not over and that nobody looks after."""
         ...

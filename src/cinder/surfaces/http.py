@@ -36,6 +36,7 @@ from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
 from cinder.surfaces.mcp.toolsets import check_selection
 from cinder.surfaces.protected_resource import protected_resource_routes
 from cinder.surfaces.rest_v1 import routes as rest_v1
+from cinder.surfaces.rest_v1.events import OpenStreams
 from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
 
@@ -115,6 +116,7 @@ def create_api(
     )
     # Set when the server is told to stop: answers that would go on for as long as a job end then.
     api.state.stopping = asyncio.Event()
+    api.state.streams = OpenStreams(settings.server.max_streams_per_caller)
     return api
 
 

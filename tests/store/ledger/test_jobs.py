@@ -182,3 +182,4 @@ async def test_open_jobs_are_counted_for_each_owner(store: Store) -> None:
     assert await store.ledger.count_open("owner") == 1
     assert await store.ledger.count_open("nobody") == 0
     assert await store.ledger.count_open() == 2
+    assert await store.ledger.list_open_owners() == ["owner", "somebody else"]

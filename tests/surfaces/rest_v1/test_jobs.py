@@ -325,6 +325,36 @@ async def test_whoever_watches_may_leave_while_the_job_goes_on(tmp_path: Path, s
     assert crawl["status"] == "completed"
 
 
+async def test_a_caller_has_so_many_streams_open_and_another_when_one_is_closed(
+    tmp_path: Path, site: Site
+) -> None:
+    variables = {
+        "CINDER_EGRESS__ALLOW": site.address,
+        "CINDER_SERVER__MAX_STREAMS_PER_CALLER": "2",
+    }
+    async with run_server(tmp_path / "data", **variables) as server, server.client() as client:
+        crawl_id = (await start(client, url=site.url("/silent")))["crawlId"]
+        events = f"/v1/crawl/{crawl_id}/events"
+        async with client.stream("GET", events) as first:
+            lines = lines_of(first)  # kept: a stream closes with those who read it
+            assert await anext(lines) == "event: status"
+            async with client.stream("GET", events) as second:
+                more_lines = lines_of(second)
+                assert await anext(more_lines) == "event: status"
+                refused = await client.get(events)
+                assert error_of(refused) == (429, "RATE_LIMITED")
+                assert "server.max-streams-per-caller" in refused.text
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                while not await can_be_watched(client, events):  # noqa: ASYNC110 - it is the server's
+                    await asyncio.sleep(0.02)
+        site.release()
+
+
+async def can_be_watched(client: httpx2.AsyncClient, events: str) -> bool:
+    async with client.stream("GET", events) as response:
+        return response.status_code == 200
+
+
 async def test_a_server_that_stops_does_not_wait_for_those_who_watch(
     tmp_path: Path, site: Site
 ) -> None:

@@ -73,7 +73,9 @@ class BrowserFetcher:
         is_plain = not (task.is_private or task.render.actions)
         purpose = Purpose(caller=task.caller if is_plain else None, route=route)
         try:
-            async with parts.pools[task.render.profile].borrow_tab(purpose) as opened:
+            async with parts.pools[task.render.profile].borrow_tab(
+                purpose, task.claimant
+            ) as opened:
                 page = await self._visit(opened, task)
                 opened.is_tidy = True
                 return page

@@ -19,6 +19,7 @@ from cinder.fetch.browser.launcher import WorkerLauncher
 from cinder.fetch.browser.profile_lock import ProfileLock
 from cinder.fetch.browser.worker import BrowserWorker, WorkerTab
 from cinder.model.request import Profile
+from cinder.shares import THE_OWNER, Claimant, FairPlaces, Place
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
@@ -56,7 +57,7 @@ class BrowserWorkerPool(ABC):
         self, launcher: WorkerLauncher, *, max_size: int, queue_timeout_seconds: float
     ) -> None:
         self._launcher = launcher
-        self._room = asyncio.Semaphore(max_size)
+        self._room = FairPlaces(max_size)
         self._queue_timeout_seconds = queue_timeout_seconds
         self._tasks = BackgroundTasks()
         self._waiting = 0
@@ -78,7 +79,9 @@ class BrowserWorkerPool(ABC):
         """What the pool is doing now."""
 
     @asynccontextmanager
-    async def borrow_tab(self, purpose: Purpose) -> AsyncIterator[WorkerTab]:
+    async def borrow_tab(
+        self, purpose: Purpose, who: Claimant = THE_OWNER
+    ) -> AsyncIterator[WorkerTab]:
         """Lend a fresh tab of a free worker, and clear up after it in the background.
 
         Raises:
@@ -88,9 +91,9 @@ class BrowserWorkerPool(ABC):
             BrowserCrashed: the browser opens no tab.
             ConnectionClosed: the browser ended.
         """
-        await self._take_room()
+        place = await self._take_room(who)
         async with AsyncExitStack() as return_room:
-            return_room.callback(self._give_room_back)
+            return_room.callback(self._give_room_back, place)
             worker = await self._take_worker(purpose)
             tab: WorkerTab | None = None
             return_room.pop_all()
@@ -98,7 +101,7 @@ class BrowserWorkerPool(ABC):
                 tab = await self._open(worker, purpose)
                 yield tab
             finally:
-                returning = self._tasks.start(self._put_back(worker, tab))
+                returning = self._tasks.start(self._put_back(worker, tab, place))
                 self._returning.add(returning)
                 returning.add_done_callback(self._returning.discard)
 
@@ -108,11 +111,11 @@ class BrowserWorkerPool(ABC):
         except CommandFailed as error:
             raise BrowserCrashed(f"The browser opened no tab: {error}") from error
 
-    async def _take_room(self) -> None:
+    async def _take_room(self, who: Claimant) -> Place:
         self._waiting += 1
         try:
             async with asyncio.timeout(self._queue_timeout_seconds):
-                await self._room.acquire()
+                place = await self._room.take(who)
         except TimeoutError:
             raise Overloaded(
                 f"No browser came free within {self._queue_timeout_seconds:g} s. Try again later, "
@@ -121,12 +124,13 @@ class BrowserWorkerPool(ABC):
         finally:
             self._waiting -= 1
         self._busy += 1
+        return place
 
-    def _give_room_back(self) -> None:
+    def _give_room_back(self, place: Place) -> None:
         self._busy -= 1
-        self._room.release()
+        self._room.give_back(place)
 
-    async def _put_back(self, worker: BrowserWorker, tab: WorkerTab | None) -> None:
+    async def _put_back(self, worker: BrowserWorker, tab: WorkerTab | None, place: Place) -> None:
         try:
             if tab is None:  # cut off while it was opened: who knows what is open in there
                 worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
@@ -136,7 +140,7 @@ class BrowserWorkerPool(ABC):
         except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
             _log.exception("browser not put back", pid=worker.pid)
         finally:
-            self._give_room_back()
+            self._give_room_back(place)
 
     async def _start_worker(self) -> BrowserWorker:
         try:
@@ -249,16 +253,16 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
 
     async def _fill_up(self) -> None:
         least = min(self._limits.min_size, self._limits.max_size)
-        while self.state.workers < least and not self._room.locked():
+        while self.state.workers < least and self._room.has_room_for(THE_OWNER):
             # A page that comes meanwhile must not start one more than there is room for.
-            await self._take_room()
+            place = await self._take_room(THE_OWNER)
             try:
                 self._idle.append(await self._start_worker())
             except BrowserUnavailable as error:
                 _log.warning("browser not started", error=error.message)
                 return
             finally:
-                self._give_room_back()
+                self._give_room_back(place)
 
 
 class MasterBrowserWorkerPool(BrowserWorkerPool):
@@ -311,7 +315,7 @@ class MasterBrowserWorkerPool(BrowserWorkerPool):
     async def _close_when_unused(self) -> None:
         """Close the browser behind those who wait for it, even if they give up waiting."""
         while self._is_closing:
-            async with self._room:
+            async with self._room.hold(THE_OWNER):
                 if not self._waiting:
                     self._is_closing = False
                     await self._close_for_good()

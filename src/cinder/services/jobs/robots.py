@@ -9,6 +9,7 @@ from cinder.crawl.robots import MAX_BYTES, RobotsAccess, RobotsFile, RobotsRules
 from cinder.errors import CinderError
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.model.job import HostState
+from cinder.shares import NOBODY
 from cinder.store.ledger_base import Ledger
 
 _TIMEOUT_SECONDS = 20
@@ -62,7 +63,10 @@ class RobotsKeeper:
     async def _fetch(self, host: str) -> RobotsFile:
         url = f"{host}/robots.txt"
         try:
-            page = await self._fetcher.fetch(FetchTask(url=url, timeout_seconds=_TIMEOUT_SECONDS))
+            task = FetchTask(
+                url=url, timeout_seconds=_TIMEOUT_SECONDS, caller=NOBODY, is_for_job=True
+            )
+            page = await self._fetcher.fetch(task)
         except (CinderError, FileFound):
             return RobotsFile(url=url, status_code=None, fetched_at=self._clock())
         return RobotsFile(

@@ -12,6 +12,7 @@ from cinder.errors import CinderError
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.model.url import origin_of
 from cinder.services.jobs.robots import RobotsKeeper
+from cinder.shares import NOBODY
 
 _MAX_SITEMAPS = 50
 _TIMEOUT_SECONDS = 30
@@ -63,7 +64,10 @@ class SitemapReader:
 
     async def _fetch(self, url: str) -> Sitemap:
         try:
-            page = await self._fetcher.fetch(FetchTask(url=url, timeout_seconds=_TIMEOUT_SECONDS))
+            task = FetchTask(
+                url=url, timeout_seconds=_TIMEOUT_SECONDS, caller=NOBODY, is_for_job=True
+            )
+            page = await self._fetcher.fetch(task)
         except (CinderError, FileFound) as error:
             log.info("a sitemap could not be read", url=url, error=str(error))
             return Sitemap()

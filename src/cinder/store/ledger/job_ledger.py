@@ -83,6 +83,10 @@ class JobLedger:
         """Return how many jobs are not over: somebody's, or all."""
         return await self._database.read("count_open", lambda: jobs.count_open(owner))
 
+    async def list_open_owners(self) -> list[str]:
+        """Return who has jobs that are not over."""
+        return await self._database.read("list_open_owners", jobs.list_open_owners)
+
     async def list_unattended(self) -> list[str]:
         """Return the jobs that are not over and that nobody looks after."""
         return await self._database.read(

@@ -46,6 +46,8 @@ _COUNT_OPEN = "SELECT count(*) AS jobs FROM webhook.jobs WHERE next_at IS NOT NU
 
 _COUNT_OPEN_OF = f"{_COUNT_OPEN} AND owner = $1"
 
+_OPEN_OWNERS = "SELECT DISTINCT owner FROM webhook.jobs WHERE next_at IS NOT NULL ORDER BY owner"
+
 _NOTE_FAILURE = """
 UPDATE webhook.jobs SET attempts = attempts + 1, error = $2, next_at = $3
  WHERE id = $1 AND status IN ('queued', 'running')
@@ -121,6 +123,12 @@ def count_open(owner: str | None) -> Procedure[int]:
     """Return how many jobs are not over: somebody's, or all."""
     rows = yield Statement(_COUNT_OPEN_OF, (owner,)) if owner else Statement(_COUNT_OPEN)
     return int(rows[0]["jobs"])
+
+
+def list_open_owners() -> Procedure[list[str]]:
+    """Return who has jobs that are not over."""
+    rows = yield Statement(_OPEN_OWNERS)
+    return [row["owner"] for row in rows]
 
 
 def list_unattended(now: int) -> Procedure[list[str]]:

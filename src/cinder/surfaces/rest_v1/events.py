@@ -2,13 +2,16 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pydantic_core import to_json
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from cinder.errors import CinderError
+from cinder.errors import CinderError, RateLimited
 from cinder.model.document import Json
 from cinder.model.job import Job, JobKind
 from cinder.services.jobs.control import JobControl, JobReport
@@ -24,6 +27,49 @@ _LOOK_SECONDS = 1.0
 # Often enough that no proxy takes a job that waits for a connection that is dead.
 _HEARTBEAT_SECONDS = 15.0
 _HEARTBEAT = b": still here\n\n"
+
+
+class OpenStreams:
+    """The streams that are open, so many for each caller at most."""
+
+    def __init__(self, most_per_caller: int) -> None:
+        self._most_per_caller = most_per_caller
+        self._open: Counter[str] = Counter()
+
+    def answer(self, caller: str, events: AsyncIterator[bytes]) -> StreamingResponse:
+        """Return the answer that streams events, which counts from now on until it has ended.
+
+        Raises:
+            RateLimited: the caller has as many open as he may.
+        """
+        if self._open[caller] >= self._most_per_caller:
+            raise RateLimited(
+                f"{self._most_per_caller} streams of events are open to you, as many as one caller "
+                "may have (setting server.max-streams-per-caller). Close one, or ask for the "
+                "job's status instead."
+            )
+        self._open[caller] += 1
+        return _Stream(self, caller, events)
+
+    def close(self, caller: str) -> None:
+        """Count one stream of a caller's less."""
+        self._open[caller] -= 1
+        self._open += Counter()  # drops those who have none
+
+
+class _Stream(StreamingResponse):
+    """A stream that tells when it has ended, also where nobody was there to read its beginning."""
+
+    def __init__(self, streams: OpenStreams, caller: str, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+        self._streams = streams
+        self._caller = caller
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.close(self._caller)
 
 
 async def stream_events(

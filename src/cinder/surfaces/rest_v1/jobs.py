@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from cinder.app import App
@@ -43,7 +43,13 @@ from cinder.surfaces.job_answer import (
 )
 from cinder.surfaces.openapi import Lookup, Operation
 from cinder.surfaces.rest_v1.answering import answering
-from cinder.surfaces.rest_v1.events import EVENT_STREAM, LAST_EVENT, STREAM_HEADERS, stream_events
+from cinder.surfaces.rest_v1.events import (
+    EVENT_STREAM,
+    LAST_EVENT,
+    STREAM_HEADERS,
+    OpenStreams,
+    stream_events,
+)
 from cinder.surfaces.rest_v1.exports import ExportArguments, export_job
 from cinder.surfaces.webhook_arguments import (
     WebhookArguments,
@@ -253,7 +259,8 @@ async def _events(kind: JobKind, app: App, request: Request) -> Response:
     if request.method == "HEAD":  # which would wait for the whole stream to see none of it
         return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
     events = stream_events(app.jobs, job, request.app.state.stopping)
-    return StreamingResponse(events, media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+    streams: OpenStreams = request.app.state.streams
+    return streams.answer(job.owner, events)
 
 
 async def _webhooks(kind: JobKind, app: App, request: Request) -> Response:
