@@ -1,10 +1,12 @@
 """The pages of an extraction: what was got of each, and whether it is one to read."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from cinder.app import App
+from cinder.model.caller import EVERYDAY_SCOPES
 from cinder.model.document import VerdictKind
 from cinder.model.extract import ExtractRequest
 from cinder.model.request import OWNER, Mode
@@ -54,6 +56,22 @@ async def test_who_gives_no_answer_in_time_does_not_hold_up_the_rest(app: App, s
     silent, article = await PageScraper(app.scrape, at_once=2).read(asking_for(*urls), 3)
     assert (silent.page, article.page is not None) == (None, True)
     assert (silent.source.error or "").startswith("SCRAPE_TIMEOUT")
+
+
+async def test_pages_of_one_caller_do_not_hold_up_anothers(app: App, site: Site) -> None:
+    alice, bob = [
+        (await app.callers.create(name, EVERYDAY_SCOPES)).token.id for name in ("alice", "bob")
+    ]
+    scraper = PageScraper(app.scrape, at_once=2)
+    slow = asking_for(*(site.url(f"/silent?n={n}") for n in range(4)))
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(scraper.read(replace(slow, caller=alice), 60))
+        await site.asked("/silent")
+        fast = replace(asking_for(site.url("/article")), caller=bob)
+        (found,) = await scraper.read(fast, 30)
+        assert found.page is not None
+        assert not reading.done()
+        site.release()
 
 
 async def test_a_failure_says_its_verdict(app: App, site: Site) -> None:

@@ -10,6 +10,7 @@ from cinder.model.request import ContentOptions, Format, PdfParser, RenderOption
 from cinder.model.saved import SavedKind
 from cinder.services.extraction.source_pages import SourcePage, page_of
 from cinder.services.scrape import ScrapeOutcome
+from cinder.shares import Claimant, FairPlaces
 
 # What such a page holds is not of what was asked for.
 _OTHER_PAGES = frozenset((VerdictKind.LOGIN_WALL, VerdictKind.CONSENT_ONLY, VerdictKind.SOFT_404))
@@ -30,7 +31,7 @@ class PageScraper:
 
     def __init__(self, scraper: Scraper, at_once: int) -> None:
         self._scraper = scraper
-        self._slots = asyncio.Semaphore(at_once)
+        self._slots = FairPlaces(at_once)
 
     async def read(self, request: ExtractRequest, seconds: float) -> list[SourcePage]:
         """Return what came of each URL; one that failed says why, and the others go on."""
@@ -43,7 +44,8 @@ class PageScraper:
 
     async def _read_one(self, url: str, request: ExtractRequest, seconds: float) -> SourcePage:
         try:
-            async with asyncio.timeout(seconds), self._slots:
+            who = Claimant(caller=request.caller)
+            async with asyncio.timeout(seconds), self._slots.hold(who):
                 outcome = await self._scraper.scrape(_scrape_request(url, request, seconds))
         except TimeoutError:
             late = ScrapeTimeout("There was no time left for this page.", url=url)

@@ -11,6 +11,7 @@ from cinder.model.request import ContentOptions, Mode, PdfParser, RenderOptions,
 from cinder.services.scrape import ScrapeOutcome
 from cinder.services.search.fusion import Candidate
 from cinder.services.search.page_scoring import PageText
+from cinder.shares import Claimant, FairPlaces
 
 _READABLE = (VerdictKind.OK, VerdictKind.PARTIAL)
 
@@ -32,7 +33,7 @@ class ResultReader:
 
     def __init__(self, scraper: Scraper, *, at_once: int = 16) -> None:
         self._scraper = scraper
-        self._slots = asyncio.Semaphore(at_once)
+        self._slots = FairPlaces(at_once)
 
     async def read(
         self, candidates: Sequence[Candidate], caller: str, until: float
@@ -48,7 +49,8 @@ class ResultReader:
 
     async def _read(self, url: str, caller: str, until: float) -> PageText | None:
         try:
-            async with asyncio.timeout_at(until), self._slots:
+            who = Claimant(caller=caller)
+            async with asyncio.timeout_at(until), self._slots.hold(who):
                 left = until - asyncio.get_running_loop().time()
                 outcome = await self._scraper.scrape(page_request(url, caller, left))
         except (TimeoutError, CinderError):

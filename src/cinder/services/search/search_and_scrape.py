@@ -9,6 +9,7 @@ from cinder.model.search import SearchAnswer, SearchRequest, SearchResult
 from cinder.services.scrape import ScrapeOutcome
 from cinder.services.search.result_reader import Scraper, page_request
 from cinder.services.search.service import SearchService
+from cinder.shares import Claimant, FairPlaces
 
 SCRAPE_SECONDS = 40.0
 MAX_PAGES = 20
@@ -40,7 +41,7 @@ class SearchAndScrape:
     def __init__(self, search: SearchService, scraper: Scraper) -> None:
         self._search = search
         self._scraper = scraper
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = FairPlaces(_AT_ONCE)
 
     async def run(
         self, request: SearchRequest, mode: Mode, *, seconds: float = SCRAPE_SECONDS
@@ -64,7 +65,8 @@ class SearchAndScrape:
         self, result: SearchResult, caller: str, mode: Mode, until: float
     ) -> ScrapedResult:
         try:
-            async with asyncio.timeout_at(until), self._slots:
+            who = Claimant(caller=caller)
+            async with asyncio.timeout_at(until), self._slots.hold(who):
                 left = until - asyncio.get_running_loop().time()
                 outcome = await self._scraper.scrape(page_request(result.url, caller, left, mode))
         except TimeoutError:

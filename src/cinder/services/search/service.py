@@ -17,6 +17,7 @@ from cinder.services.search.judging import Judge
 from cinder.services.search.list_memory import ListMemory
 from cinder.services.search.query_text import read_query
 from cinder.services.search.ranked_list import MAX_RESULTS_HELD, RankedList, Source, ids_of
+from cinder.shares import Claimant, FairPlaces
 
 # A search from the start that is younger than this is the same search, whatever has come since.
 _FRESH_SECONDS = 10.0
@@ -55,7 +56,7 @@ class SearchService:
         self._metrics = metrics
         limits = limits or SearchLimits()
         self._times = limits.times
-        self._slots = asyncio.Semaphore(limits.searches_at_once)
+        self._slots = FairPlaces(limits.searches_at_once)
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """Return a page of results within the time of the request's mode.
@@ -170,7 +171,7 @@ class SearchService:
         needed = min(request.offset + request.num_results + 1, MAX_RESULTS_HELD)
         if len(ranked.results) >= needed:
             return True
-        async with self._turn(ranked, timing):
+        async with self._turn(ranked, timing, request.caller):
             gathering = Gathering(
                 ranked=ranked, request=request, timing=timing, asker=self._asker, needed=needed
             )
@@ -187,7 +188,7 @@ class SearchService:
         return len(ranked.results) >= needed
 
     @asynccontextmanager
-    async def _turn(self, ranked: RankedList, timing: Timing) -> AsyncIterator[None]:
+    async def _turn(self, ranked: RankedList, timing: Timing, caller: str) -> AsyncIterator[None]:
         """Wait until nobody else works on the list, and not too many work on others.
 
         Raises:
@@ -199,7 +200,7 @@ class SearchService:
                 async with asyncio.timeout_at(timing.read_by + 1):
                     await held.enter_async_context(ranked.lock)
                 async with asyncio.timeout_at(timing.begun_by):
-                    await held.enter_async_context(self._slots)
+                    await held.enter_async_context(self._slots.hold(Claimant(caller=caller)))
             except TimeoutError:
                 raise Overloaded(_TOO_MANY) from None
             yield
