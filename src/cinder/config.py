@@ -326,7 +326,7 @@ class JobsSettings(Section):
     """Pages of one host that are asked for at once, by all processes together."""
     host_delay_ms: int = Field(0, ge=0)
     """The least time between two requests to one host; a site's crawl-delay may make it longer."""
-    lease_seconds: float = Field(30, gt=0)
+    lease_seconds: float = Field(30, gt=0, le=600)
     """How long a page belongs to the process that fetches it, unless that says it still does."""
     slice_seconds: float = Field(10, gt=0)
     """How long a process works on one job before it looks whether another waits."""

@@ -188,7 +188,7 @@ async def test_a_job_that_somebody_leases_from_is_not_swept_up(
     store: Store, engine: Engine
 ) -> None:
     await store.ledger.add_job(a_job("leased"))
-    await store.ledger.lease("leased", limits(seconds=3600))
+    await store.ledger.lease("leased", limits(seconds=600))
     await store.ledger.add_job(a_job("unattended"))
 
     assert await store.ledger.list_unattended() == ["unattended"]
