@@ -232,7 +232,7 @@ _CRAWLS: tuple[dict[str, Any], ...] = (
     {"delay": -1},
     {"delay": 10**12},
     {"scope": "internet"},
-    {"includePatterns": "a"},
+    {"includePatterns": {"a": 1}},
     {"includePatterns": [7]},
     {"includePatterns": ["a"] * 10_000},
     {"render": "maybe"},
