@@ -49,6 +49,11 @@ ARTICLE = """<!doctype html>
 <footer>Copyright the stokers</footer>
 </body></html>"""
 
+WALL = """<!doctype html><title>Log in</title><h1>Log in</h1>
+<p>You must be logged in to view this page.</p>
+<form><input name="user"><input type="password" name="p"><button>Log in</button></form>
+<script>document.cookie = 'member=yes'</script>"""
+
 # A one-pixel PNG.
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -113,6 +118,10 @@ class Pages:
         """Set a cookie, after the page that asked for it has been left."""
         await asyncio.sleep(0.2)
         return PlainTextResponse("late", headers={"set-cookie": "sent=late; max-age=600; path=/"})
+
+    async def members(self, request: Request) -> Response:
+        """Ask for a login, which every browser makes that renders the page; then show it."""
+        return HTMLResponse(ARTICLE if request.cookies.get("member") == "yes" else WALL)
 
     async def frame_of(self, request: Request) -> Response:
         """Frame a page, of another origin perhaps."""

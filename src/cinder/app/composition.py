@@ -12,6 +12,7 @@ from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
 from cinder.app.jobs import Net, open_jobs
 from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
+from cinder.app.login_window import LogIn, make_log_in
 from cinder.app.oauth import open_access_tokens
 from cinder.app.search import SearchProviders, open_search_providers
 from cinder.app.searching import SearchBasis, make_search, order_providers
@@ -92,6 +93,8 @@ class App:
     metrics: Metrics
     start_parsers: Callable[[], Awaitable[None]]
     """Starts the processes that parse pages of jobs, which else start with the first page."""
+    log_in: LogIn | None
+    """Lets a person log in with the master profile; None where there is no display."""
 
 
 @asynccontextmanager
@@ -224,6 +227,7 @@ async def open_app(
             ),
             metrics=metrics,
             start_parsers=job_sandbox.start_all,
+            log_in=make_log_in(settings, proxy),
         )
 
 

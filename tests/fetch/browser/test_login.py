@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cinder.errors import BrowserUnavailable
-from cinder.fetch.browser.login import LoginBrowser, LoginOptions
+from cinder.fetch.browser.login import LoginBrowser, LoginOptions, has_display
 from cinder.fetch.browser.session_cookies import FILE_NAME
 from tests.fetch.browser.conftest import browser_settings
 from tests.fetch.browser.display import Display, open_display
@@ -111,3 +111,20 @@ async def test_without_a_display_there_is_no_window(
         blind = replace(equipment, environment=environment)
         with pytest.raises(BrowserUnavailable, match="Xvfb"):
             await LoginBrowser.open(blind, tmp_path, LoginOptions(initial_url="about:blank"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "is_there"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ""}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({}, "darwin", True),
+        ({}, "win32", True),
+    ],
+)
+def test_a_display_is_told_by_the_environment_or_the_system(
+    environment: dict[str, str], platform: str, is_there: bool
+) -> None:
+    assert has_display(environment, platform) is is_there

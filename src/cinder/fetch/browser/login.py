@@ -1,6 +1,7 @@
 """A browser window for a person: opened on the master profile, watched until it is closed."""
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -116,6 +117,13 @@ class LoginBrowser:
             await self._worker.close()
 
 
+def has_display(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Whether a window can be shown: macOS and Windows do not say so in the environment."""
+    if platform in ("darwin", "win32"):
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
 def _require_display(environment: Mapping[str, str]) -> None:
-    if not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
+    if not has_display(environment):
         raise BrowserUnavailable(_NO_DISPLAY)

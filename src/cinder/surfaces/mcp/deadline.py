@@ -32,13 +32,17 @@ def bound_extract(request: ExtractRequest, limit_ms: int = SCRAPE_TIMEOUT_MS) ->
 @asynccontextmanager
 async def telling_time(
     report: Callable[[float, float | None, str | None], Awaitable[None]],
+    *,
+    doing: str = "At it",
+    since: float | None = None,
 ) -> AsyncIterator[None]:
     """Tell a client every few seconds that it is still being worked for, until the exit.
 
-    Many wait longer for whoever lets them know.
+    Many wait longer for whoever lets them know. `since` is when a call began of which this is one
+    part: what is told may only grow, and how much there is in all nobody knows then.
     """
     async with BackgroundTasks() as tasks:
-        tasks.start(_tell_time(report))
+        tasks.start(_tell_time(report, doing, since))
         try:
             yield
         finally:
@@ -47,11 +51,14 @@ async def telling_time(
 
 async def _tell_time(
     report: Callable[[float, float | None, str | None], Awaitable[None]],
+    doing: str,
+    since: float | None,
 ) -> None:
     clock = asyncio.get_running_loop().time
-    began = clock()
+    began = clock() if since is None else since
+    total = CALL_SECONDS if since is None else None
     await asyncio.sleep(_FIRST_BEAT_SECONDS)
     while True:
         seconds = clock() - began
-        await report(seconds, CALL_SECONDS, f"At it for {seconds:.0f} s")
+        await report(seconds, total, f"{doing} for {seconds:.0f} s")
         await asyncio.sleep(_BEAT_SECONDS)

@@ -43,6 +43,8 @@ class Tool(Generic[A]):
     run: Callable[[App, A, Caller], Awaitable[types.CallToolResult]]
     wait: Callable[[App, A, Caller, Report], Awaitable[None]] | None = None
     """What a call waits for before it is answered, telling how far that is."""
+    with_login: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
+    """Returns a call's arguments once the owner has logged in; None where no login would help."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
     brings_page_text: bool = True

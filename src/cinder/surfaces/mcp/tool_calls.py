@@ -1,8 +1,9 @@
 """Tool calls: listing the tools and answering calls, every failure as a result."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -22,6 +23,7 @@ from cinder.surfaces.mcp.failures import (
     describe_unexpected,
     describe_unknown_tool,
 )
+from cinder.surfaces.mcp.login_offer import Answer, LoginOffer
 from cinder.surfaces.mcp.session_log import tell_client
 from cinder.surfaces.mcp.tool import Tool
 from cinder.surfaces.mcp.toolsets import Offer, Selection, UnknownName, offer
@@ -44,6 +46,7 @@ class ToolCalls:
         self._app = app
         self._tools = tools
         self._own = selection or Selection()
+        self._login = LoginOffer(app.log_in)
         everything = {tool.name: tool for tool in tools}
         self._offer = offer(tools, selection) if selection else Offer(everything, everything)
         # By the tool itself, whose variants share a name.
@@ -89,10 +92,10 @@ class ToolCalls:
         if tool is None:
             self._count("unknown", "VALIDATION_ERROR")
             return text_failure(self._describe_missing(params.name, offered))
-        given = params.arguments or {}
-        outcome, result = await self._answer(tool, given, context)
-        self._count(_command(tool.name, given), outcome)
-        level: types.LoggingLevel = "warning" if result.is_error else "info"
+        answer = self._login.answer(context, params, tool, partial(self._run, tool, context))
+        outcome, result = await _settle(tool, answer)
+        self._count(_command(tool.name, params.arguments or {}), outcome)
+        level: types.LoggingLevel = "info" if outcome == "ok" else "warning"
         await tell_client(context, level, f"{tool.name}: {outcome}")
         return result
 
@@ -107,28 +110,37 @@ class ToolCalls:
         is_off = any(tool.name == name for tool in self._tools)
         return describe_tool_off(name, offered) if is_off else describe_unknown_tool(name, offered)
 
-    async def _answer(
-        self, tool: Tool[Any], given: Mapping[str, Any], context: ServerRequestContext
-    ) -> tuple[str, types.CallToolResult]:
-        try:
-            caller = caller_in(context)
-            require_scope(caller, tool.scope)
-            report = context.session.report_progress
-            # Who waits for a job tells how far that is, and nothing else.
-            telling = telling_time(report) if tool.wait is None else nullcontext()
-            async with asyncio.timeout(CALL_SECONDS), telling:
-                return "ok", await tool.call(self._app, given, caller, report)
-        except TimeoutError:
-            late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
-            return late.code, tool.fail(describe_failure(late))
-        except CinderError as error:
-            return error.code, tool.fail(describe_failure(error))
-        except Exception:
-            log.exception("a tool failed unexpectedly", tool=tool.name)
-            return "INTERNAL_ERROR", tool.fail(describe_unexpected(tool.name))
+    async def _run(
+        self,
+        tool: Tool[Any],
+        context: ServerRequestContext,
+        given: Mapping[str, Any],
+        since: float | None = None,
+    ) -> types.CallToolResult:
+        caller = caller_in(context)
+        require_scope(caller, tool.scope)
+        report = context.session.report_progress
+        # Who waits for a job tells how far that is, and nothing else.
+        telling = telling_time(report, since=since) if tool.wait is None else nullcontext()
+        async with asyncio.timeout(CALL_SECONDS), telling:
+            return await tool.call(self._app, given, caller, report)
 
     def _count(self, command: str, outcome: str) -> None:
         self._app.metrics.requests.labels(surface="mcp", command=command, outcome=outcome).inc()
+
+
+async def _settle(tool: Tool[Any], answer: Awaitable[Answer]) -> tuple[str, Answer]:
+    """Return how a call ended, and its answer; whatever goes wrong is one."""
+    try:
+        return "ok", await answer
+    except TimeoutError:
+        late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
+        return late.code, tool.fail(describe_failure(late))
+    except CinderError as error:
+        return error.code, tool.fail(describe_failure(error))
+    except Exception:
+        log.exception("a tool failed unexpectedly", tool=tool.name)
+        return "INTERNAL_ERROR", tool.fail(describe_unexpected(tool.name))
 
 
 def _command(tool: str, given: Mapping[str, Any]) -> str:

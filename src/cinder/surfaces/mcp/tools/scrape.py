@@ -9,7 +9,7 @@ import mcp_types as types
 from cinder.app import App
 from cinder.errors import FieldProblem, ScrapeTimeout
 from cinder.model.caller import Caller, Scope
-from cinder.model.request import ActionType, Format
+from cinder.model.request import ActionType, Format, Mode, Profile
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.batch_result import (
     batch_result,
@@ -20,6 +20,7 @@ from cinder.surfaces.mcp.batch_result import (
 from cinder.surfaces.mcp.deadline import SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.icons import PAGE
+from cinder.surfaces.mcp.lenient import read_leniently
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
@@ -124,6 +125,14 @@ def check_only_reading(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
             yield FieldProblem(f"actions[{index}].type", message)
 
 
+def with_login(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that read the same page as the owner; None where no browser may."""
+    meant = read_leniently(ScrapeToolArguments, given)
+    if meant.get("mode") == Mode.STATIC:
+        return None
+    return {**meant, "profile": Profile.MASTER, "forceRescrape": True}
+
+
 async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a URL, or do what is asked of a batch."""
     wanted = Format(arguments.format or Format.MARKDOWN)
@@ -176,6 +185,7 @@ _READING = Tool(
     # Starting a batch, or fetching a page, needs more.
     scope=Scope.READ,
     run=run,
+    with_login=with_login,
     checks=(*SCRAPE_CHECKS, check_format, check_only_reading),
     icon=PAGE,
     # Only an explicit maxChars makes an answer longer than hosts take by themselves.
