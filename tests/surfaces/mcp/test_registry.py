@@ -103,11 +103,19 @@ def test_scrape_is_not_declared_read_only() -> None:
     assert scrape["annotations"]["readOnlyHint"] is False
 
 
-def test_starting_a_crawl_is_not_read_only_and_looking_at_one_is() -> None:
+def test_a_crawl_only_reads_but_each_start_is_another_one() -> None:
     hints = {tool["name"]: tool["annotations"] for tool in described()}
-    assert hints["cinder_crawl"]["readOnlyHint"] is False
+    assert hints["cinder_crawl"]["readOnlyHint"] is True
+    assert hints["cinder_crawl"]["idempotentHint"] is False
     assert hints["cinder_crawl"]["openWorldHint"] is True
     assert hints["cinder_get_crawl_status"]["readOnlyHint"] is True
+
+
+def test_where_pages_may_only_be_read_every_tool_says_so() -> None:
+    reading = {tool.name: tool.for_reading().annotations for tool in TOOLS}
+    assert {name for name, hints in reading.items() if hints.read_only_hint} == set(reading)
+    # Each start of a batch is another one.
+    assert reading["scrape"].idempotent_hint is False
 
 
 def test_extraction_is_offered_with_or_without_a_model() -> None:

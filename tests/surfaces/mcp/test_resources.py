@@ -65,6 +65,14 @@ async def test_saved_text_is_read_back(connect: Connect, site: Site) -> None:
     assert isinstance(contents, types.TextResourceContents)
     assert (contents.uri, contents.mime_type) == (uri, "text/markdown")
     assert contents.text == scraped.structured_content["content"]
+    assert contents.meta == {
+        "cinder/untrusted": True,
+        "cinder/annotations": {
+            "audience": ["user", "assistant"],
+            "priority": 0.5,
+            "lastModified": uri.rpartition("_")[2],
+        },
+    }
 
 
 async def test_saved_file_is_read_back(connect: Connect, site: Site) -> None:

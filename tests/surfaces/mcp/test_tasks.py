@@ -110,6 +110,17 @@ async def test_unknown_tasks_and_clients_that_know_none_are_refused(app: App, do
     assert refused["data"]["requiredCapabilities"] == {"extensions": {EXTENSION: {}}}
 
 
+@pytest.mark.parametrize("do", ["get", "cancel", "update"])
+async def test_a_header_that_names_another_task_is_refused(app: App, site: Site, do: str) -> None:
+    async with raw_client(app) as client:
+        task = await client.call("cinder_crawl", url=site.url("/silent"))
+        for header in ("crawl-000000000000000000000000", ""):
+            refused = await client.send(f"tasks/{do}", header, taskId=task["taskId"])
+            assert refused["code"] == types.HEADER_MISMATCH
+        state = await client.task("get", task["taskId"])
+    assert state["status"] == "working"
+
+
 async def test_who_knows_no_tasks_gets_the_id(app: App, site: Site, call: Call) -> None:
     async with raw_client(app, knows_tasks=False) as client:
         crawl = await client.call("cinder_crawl", url=site.url("/article"))

@@ -85,6 +85,7 @@ async def test_a_crawls_new_pages_are_told(app: App, site: Site, era: Era) -> No
             (contents,) = (await client.read_resource(uri)).contents
     assert isinstance(contents, types.TextResourceContents)
     assert '"pagesCrawled": 1' in contents.text
+    assert {"audience", "lastModified"} <= set((contents.meta or {})["cinder/annotations"])
 
 
 @ERAS

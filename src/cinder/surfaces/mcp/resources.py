@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from datetime import UTC, datetime
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -11,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from cinder.app import App
 from cinder.errors import CinderError, CrawlExpired, CrawlNotFound
 from cinder.model.caller import Scope
-from cinder.model.saved import SavedBody, SavedListing, parse_latest_uri
+from cinder.model.saved import SavedBody, SavedListing, format_timestamp, parse_latest_uri
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.job_answer import MAX_LIMIT, JobAnswers, Part
@@ -24,6 +25,8 @@ PAGE_SIZE = 100
 # A resource is what was saved, to the letter: clients store it, compare it and cite from it. So its
 # text has no marks in it, and is declared untrusted beside it.
 _UNTRUSTED: dict[str, object] = {META_KEY: True}
+# What was read has no annotations in the protocol, unlike what is listed: they go here.
+ANNOTATIONS_KEY = "cinder/annotations"
 _MAX_NAME_CHARS = 100
 
 SAVED_TEMPLATE = types.ResourceTemplate(
@@ -119,22 +122,24 @@ class Resources:
         answers = JobAnswers(self._jobs, self._archive, caller)
         data = await answers.crawl_status(crawl_id, Part(offset, MAX_LIMIT, self._max_chars))
         text = json.dumps(data, ensure_ascii=False)
+        # While it goes on, it is as it is now.
+        modified = data.get("completedAt", format_timestamp(datetime.now(UTC)))
+        meta = _meta(note_annotations().model_copy(update={"last_modified": modified}))
         contents = types.TextResourceContents(
-            uri=uri, mime_type="application/json", text=text, meta=_UNTRUSTED
+            uri=uri, mime_type="application/json", text=text, meta=meta
         )
         # Unlike a saved version, it goes on.
         return types.ReadResourceResult(contents=[contents], ttl_ms=0)
 
     def _contents(self, body: SavedBody) -> types.TextResourceContents | types.BlobResourceContents:
+        meta = _meta(note_annotations(body.saved_at))
         if body.data is not None:
             blob = base64.b64encode(body.data).decode()
             return types.BlobResourceContents(
-                uri=body.uri, mime_type=body.mime, blob=blob, meta=_UNTRUSTED
+                uri=body.uri, mime_type=body.mime, blob=blob, meta=meta
             )
         text = self._fit(body.text or "", body.url)
-        return types.TextResourceContents(
-            uri=body.uri, mime_type=body.mime, text=text, meta=_UNTRUSTED
-        )
+        return types.TextResourceContents(uri=body.uri, mime_type=body.mime, text=text, meta=meta)
 
     def _fit(self, text: str, url: str) -> str:
         excerpt = take_excerpt(text, Window(0, self._max_chars))
@@ -150,6 +155,11 @@ def parse_crawl_uri(uri: str) -> tuple[str, int] | None:
     """Return the crawl and the offset that a `crawl://` URI names; None for other URIs."""
     found = _CRAWL_URI.fullmatch(uri)
     return (found[1], int(found[2] or 0)) if found else None
+
+
+def _meta(annotations: types.Annotations) -> dict[str, object]:
+    told = annotations.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return {**_UNTRUSTED, ANNOTATIONS_KEY: told}
 
 
 def _describe(listing: SavedListing) -> types.Resource:

@@ -10,6 +10,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import Field
 
@@ -62,7 +63,7 @@ class Tasks:
         Raises:
             MCPError: there is no such task, or the client has not declared to know them.
         """
-        caller = _require_tasks(context, Scope.READ)
+        caller = _require_tasks(context, params, Scope.READ)
         job = await self._find(params.task_id, caller)
         answer: dict[str, Any] = {"resultType": "complete", **_describe(job)}
         if job.status is JobStatus.COMPLETED:
@@ -77,7 +78,7 @@ class Tasks:
         Raises:
             MCPError: there is no such task, or the client may not stop it.
         """
-        job = await self._find(params.task_id, _require_tasks(context, Scope.CRAWL))
+        job = await self._find(params.task_id, _require_tasks(context, params, Scope.CRAWL))
         await self._app.jobs.cancel(job)
         return {"resultType": "complete"}
 
@@ -87,7 +88,7 @@ class Tasks:
         Raises:
             MCPError: there is no such task, or the client has not declared to know them.
         """
-        await self._find(params.task_id, _require_tasks(context, Scope.READ))
+        await self._find(params.task_id, _require_tasks(context, params, Scope.READ))
         return {"resultType": "complete"}
 
     async def _find(self, job_id: str, caller: Caller) -> Job:
@@ -138,14 +139,27 @@ def _knows_tasks(context: Context) -> bool:
     return is_modern and EXTENSION in ((capabilities and capabilities.extensions) or {})
 
 
-def _require_tasks(context: Context, scope: Scope) -> Caller:
+def _require_tasks(context: Context, params: TaskParams, scope: Scope) -> Caller:
     if not _knows_tasks(context):
         data: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
         message = f"Declare the extension {EXTENSION} to use tasks"
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, data)
+    _require_name(context, params.task_id)
     caller = caller_in(context)
     try:
         require_scope(caller, scope)
     except CinderError as error:
         raise MCPError(types.INVALID_PARAMS, error.message) from None
     return caller
+
+
+def _require_name(context: Context, task_id: str) -> None:
+    """Refuse a request whose header names another task, as the SDK does for its own methods.
+
+    Whoever stands between client and server may have let it through by its header alone.
+    """
+    if context.request is None:
+        return
+    if decode_header_value(context.request.headers.get(MCP_NAME_HEADER)) != task_id:
+        message = f"The {MCP_NAME_HEADER} header is not the request's 'taskId'"
+        raise MCPError(types.HEADER_MISMATCH, message)

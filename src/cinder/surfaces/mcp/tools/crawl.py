@@ -142,9 +142,10 @@ CRAWL = Tool(
         "render": Parameter(description="In a browser; slow"),
     },
     output=CrawlOutput,
-    # It reads the web, and begins work that goes on and keeps pages.
+    # It fetches pages and keeps them, as every scrape does: no page is changed. Each call begins
+    # another crawl.
     annotations=types.ToolAnnotations(
-        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
     scope=Scope.CRAWL,
     run=start,

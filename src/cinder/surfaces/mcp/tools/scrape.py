@@ -179,8 +179,9 @@ _READING = Tool(
     arguments=ScrapeToolArguments,
     parameters=_READING_PARAMETERS,
     output=ScrapeOutput,
+    # Each start of a batch is another one.
     annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
     # Starting a batch, or fetching a page, needs more.
     scope=Scope.READ,
