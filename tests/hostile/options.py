@@ -71,7 +71,7 @@ _WRONG: tuple[dict[str, Any], ...] = (
     {"parsers": [{"type": "exe"}]},
     {"parsers": [{"type": "pdf", "maxPages": 0}]},
     {"parsers": [{"type": "pdf"}] * 1_000},
-    {"includeTags": ["p"] * 1_000},
+    {"includeTags": ["p"] * 2_000},
     {"includeTags": ["["]},
     {"includeTags": ["p:has("]},
     {"includeTags": [""]},

@@ -126,7 +126,7 @@ _WRONG_EXTRACTIONS: tuple[dict[str, Any], ...] = (
     {"prompt": "a" * 1_000_000},
     {"prompt": "x", "urls": []},
     {"prompt": "x", "urls": [_PAGE] * 1_000},
-    {"prompt": "x", "urls": _PAGE},
+    {"prompt": "x", "urls": 7},
     {"prompt": "x", "urls": [{"url": _PAGE}]},
     {"prompt": "x", "urls": ["file:///etc/passwd"]},
     {"schema": "x"},
