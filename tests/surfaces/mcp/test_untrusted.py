@@ -98,7 +98,8 @@ async def test_a_resource_is_what_was_saved_and_declared_untrusted(
         (contents,) = (await client.read_resource(data["savedUris"]["cleaned"])).contents
     assert isinstance(contents, types.TextResourceContents)
     assert contents.text == data["content"]
-    assert contents.meta == {META_KEY: True}
+    assert contents.meta is not None
+    assert contents.meta[META_KEY] is True
 
 
 async def test_what_holds_no_page_text_is_not_marked(call: Call) -> None:
