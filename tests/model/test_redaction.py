@@ -13,6 +13,7 @@ SECRET = "hunter2-s3cr3t"
         *("token", "access_token", "api_key", "apikey", "API-Key", "password", "passwd", "pwd"),
         *("signature", "sig", "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "key"),
         *("client_secret", "sessionid", "session_id", "jwt", "auth", "%74oken", "awsAccessKeyId"),
+        *("hmac", "bearer", "hdnea"),
     ],
 )
 def test_the_value_of_a_secret_parameter_is_hidden(name: str) -> None:

@@ -19,6 +19,7 @@ _SCHEME = re.compile(r"\b(bearer|basic) +(?=\S*[0-9=])[A-Za-z0-9._~+/=-]{6,}", r
 _OWN_SECRET = re.compile(r"\b(cinder_|whsec_)[A-Za-z0-9_-]{20,}")
 _SECRET_PARAMETER = re.compile(
     r"token|secret|passw|passphrase|signature|credential|cookie|api[-_.]?key|access[-_.]?key|"
+    r"hmac|bearer|hdnea|"
     r"private[-_.]?key|session[-_.]?id|^(?:x-)?auth(?:orization)?$|[-_.]auth$|"
     r"^(?:key|sig|pwd|pass|jwt|sid|session|otp)$",
     re.IGNORECASE,
