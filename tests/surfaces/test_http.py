@@ -233,3 +233,9 @@ def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "api-token").touch()
     with pytest.raises(UnsafeSettings):
         find_token(read_settings(data_dir=tmp_path))
+
+
+async def test_the_api_describes_itself_the_same_way_each_time(client: httpx2.AsyncClient) -> None:
+    # Completing the document adds to it: it is done once.
+    answers = [(await client.get("/openapi.json")).content for _ in range(3)]
+    assert len(set(answers)) == 1

@@ -95,3 +95,17 @@ async def _read_all(server: RunningServer, uris: list[str]) -> None:
         for uri in uris:
             result = await client.read_resource(uri)
             assert "Ember" in str(result.contents)
+
+
+async def test_beyond_so_many_connections_requests_are_refused_at_once(tmp_path: Path) -> None:
+    async with run_server(tmp_path / "data", CINDER_SERVER__MAX_CONNECTIONS="10") as server:
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(12)]
+        async with server.client() as client:
+            refused = await client.get("/healthz")
+        for _, writer in held:
+            writer.close()
+            await writer.wait_closed()
+        async with server.client() as client:
+            answered = await client.get("/healthz")
+    assert (refused.status_code, answered.status_code) == (503, 200)

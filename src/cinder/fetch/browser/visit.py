@@ -85,8 +85,7 @@ class Visit:
         try:
             return await self._run(outfit, strategy)
         except CinderError as error:
-            if (target := outfit.interception.refused_landing) is not None:
-                raise RedirectRefused(self._task.url, target) from error
+            self._require_landing(outfit, error)
             raise
 
     async def _run(self, outfit: Outfit, strategy: str) -> FetchedPage:
@@ -115,8 +114,7 @@ class Visit:
             raise self._refusal() or error from error
         # Not before: a caller's actions may be about the very pop-up.
         await self._clear_away_consent()
-        if (target := outfit.interception.refused_landing) is not None:
-            raise RedirectRefused(self._task.url, target)
+        self._require_landing(outfit)
         page = await self._read(strategy)
         screenshot = await self._photograph()
         return replace(
@@ -127,6 +125,11 @@ class Visit:
             warnings=tuple(self._warnings),
             pages_taken=self._tab.pages_asked_for,
         )
+
+    def _require_landing(self, outfit: Outfit, cause: Exception | None = None) -> None:
+        """Return unless the tab wanted to go where it must not."""
+        if (target := outfit.interception.refused_landing) is not None:
+            raise RedirectRefused(self._task.url, target) from cause
 
     async def _dress(self, outfit: Outfit) -> None:
         """Put on identity and limits. The commands go out together: waiting for each costs time."""
