@@ -35,3 +35,13 @@ def test_a_refusal_becomes_the_error_for_its_url(code: RefusalCode, error: type)
     raised = ProxyRefusal(code, "why").to_error("http://h/")
     assert type(raised) is error
     assert (raised.message, raised.url) == ("why", "http://h/")
+
+
+@pytest.mark.parametrize("code", RefusalCode)
+def test_every_refusal_can_be_told_without_an_address(code: RefusalCode) -> None:
+    refusal = ProxyRefusal(code, "inner.example:8080 is down", "Connection refused")
+    raised = refusal.to_error_without_address()
+    assert type(raised) is type(refusal.to_error("http://h/"))
+    assert raised.message.endswith(": Connection refused")
+    assert "inner.example" not in raised.message
+    assert raised.url is None

@@ -2,8 +2,9 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+from structlog.testing import capture_logs
 
-from cinder.egress import ProxyLimits, RefusalCode, Route, Upstream
+from cinder.egress import ProxyLimits, ProxyRefusal, RefusalCode, Route, Upstream
 from cinder.egress.target import Target
 from tests.egress.loopback import (
     CONNECTED,
@@ -118,9 +119,20 @@ async def test_an_address_that_the_upstream_proxy_cannot_reach_is_followed_by_th
         b"",
     ],
 )
-async def test_an_upstream_proxy_that_declines_is_named_without_its_credentials(
+async def test_an_upstream_proxy_that_declines_is_named_by_its_setting_and_in_the_log(
     answer: bytes,
 ) -> None:
+    with capture_logs() as log:
+        refusal, upstream = await _declined_with(answer)
+    (line,) = [line for line in log if line["event"] == "the upstream proxy made no connection"]
+    assert "CINDER_BROWSER__PROXY_SERVER" in refusal.message
+    assert str(upstream.port) not in refusal.message
+    assert (line["upstream"], line["reason"]) == (upstream.pair, refusal.message)
+    assert line["log_level"] == ("info" if answer is DECLINED else "warning")
+    assert "secret" not in str(log)
+
+
+async def _declined_with(answer: bytes) -> tuple[ProxyRefusal, Origin]:
     async with (
         open_origin(answering(answer)) as upstream,
         through(upstream, "127.0.0.1:9") as proxy,
@@ -129,19 +141,21 @@ async def test_an_upstream_proxy_that_declines_is_named_without_its_credentials(
     refusal = proxy.holder.refusal_for("127.0.0.1", 9)
     assert refusal
     assert (status_of(received), refusal.code) == (424, RefusalCode.CONNECT_FAILED)
-    assert upstream.pair in refusal.message
-    assert "secret" not in refusal.message
+    return refusal, upstream
 
 
 async def test_an_upstream_proxy_that_is_not_there_is_a_failed_connection() -> None:
     async with open_origin(acting_as_proxy()) as closed:
         pass
-    async with through(closed, "127.0.0.1:9") as proxy:
-        await ask(proxy, request_head(proxy, "GET http://127.0.0.1:9/"))
+    with capture_logs() as log:
+        async with through(closed, "127.0.0.1:9") as proxy:
+            await ask(proxy, request_head(proxy, "GET http://127.0.0.1:9/"))
     refusal = proxy.holder.refusal_for("127.0.0.1", 9)
     assert refusal
     assert refusal.code is RefusalCode.CONNECT_FAILED
-    assert f"the upstream proxy {closed.pair}" in refusal.message
+    assert "CINDER_BROWSER__PROXY_SERVER" in refusal.message
+    assert str(closed.port) not in refusal.message
+    assert closed.pair in [line.get("upstream") for line in log]
 
 
 async def test_an_upstream_proxy_is_resolved_and_not_judged() -> None:

@@ -54,7 +54,7 @@ async def open_model_at(
         max_concurrency=max_concurrency, timeout_seconds=timeout_seconds, max_body_bytes=200_000
     )
     options = EndpointOptions(
-        title="The language model", api_key=KEY, max_concurrency=max_concurrency
+        title="The language model", address=url, api_key=KEY, max_concurrency=max_concurrency
     )
     metrics = Metrics()
     waits: list[float] = []

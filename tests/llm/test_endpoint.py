@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from structlog.testing import capture_logs
 
 from cinder.llm.failures import BudgetSpent, FormatRefused, ModelFailed
 from cinder.llm.openai import OpenAiFormat
@@ -117,9 +118,12 @@ async def test_an_answer_that_is_too_long_is_no_answer() -> None:
 async def test_a_server_that_is_not_there_is_named_with_its_setting() -> None:
     async with serving(OpenAiServer()) as server:
         wire = OpenAiFormat(f"{server.url}/v1", "m", None)
-    async with open_model_at(server.url, wire) as opened:
-        failed = await failure_of(opened)
-    assert "gave no answer: Could not connect to 127.0.0.1" in failed.message
+    with capture_logs() as log:
+        async with open_model_at(server.url, wire) as opened:
+            failed = await failure_of(opened)
+    assert "gave no answer: No connection to it could be made: Connection refused" in failed.message
+    assert server.address not in failed.message
+    assert server.url in [line.get("address") for line in log]
     assert "CINDER_LLM__BASE_URL" in failed.message
     assert len(opened.waits) == 2
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.model.redaction import redact, redact_line
+from cinder.model.redaction import hide_address, redact, redact_line
 
 SECRET = "hunter2-s3cr3t"
 
@@ -83,3 +83,17 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
     for _ in range(5_000):
         facts = [facts]
     assert SECRET not in str(redact_line({"facts": facts}))
+
+
+@pytest.mark.parametrize(
+    ("url", "said", "left"),
+    [
+        ("http://inner.test:8080/v1", "At HTTP://Inner.test:8080/x: no", "At HTTP://…:…/x: no"),
+        ("http://inner.test:8080/v1", "Port 8080 of 18080 8080s", "Port … of 18080 …s"),
+        ("https://inner.test/v1", "inner.test has 443 models", "… has 443 models"),
+        ("http://[fd00::1]:8080/", "[fd00::1]:8080 is down", "[…]:… is down"),
+        ("http://10.0.0.1:8080/", "10x0.0.1 is another", "10x0.0.1 is another"),
+    ],
+)
+def test_what_a_server_says_is_told_without_its_address(url: str, said: str, left: str) -> None:
+    assert hide_address(said, url) == left

@@ -208,7 +208,7 @@ async def test_a_private_address_is_refused_and_the_dead_letter_says_why(
 
     assert not canary.was_reached()
     assert dead.error is not None
-    assert f"127.0.0.1:{canary.port} may not be connected to" in dead.error
+    assert f"No answer from 127.0.0.1:{canary.port}: It may not be connected to" in dead.error
     assert "CINDER_EGRESS__ALLOW" in dead.error
 
 

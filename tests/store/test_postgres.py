@@ -5,9 +5,11 @@ from contextlib import suppress
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from cinder.errors import CacheFailed
 from cinder.store.postgres import DRIVER_ERRORS
+from tests.site import Canary
 from tests.store.conftest import open_at
 from tests.store.postgres import PostgresServer
 from tests.store.samples import NOW, Clock, a_full_document, a_key
@@ -67,6 +69,19 @@ async def test_a_server_that_is_not_there_is_said_so() -> None:
     with pytest.raises(CacheFailed):
         async with open_at("postgresql://postgres@/none?host=/no/such/folder", Clock()):
             pass
+
+
+async def test_the_servers_address_stands_in_the_log_and_in_no_failure(canary: Canary) -> None:
+    port = canary.port
+    canary.close()
+    url = f"postgresql://postgres@127.0.0.1:{port}/none"
+    with capture_logs() as log, pytest.raises(CacheFailed) as failed:
+        async with open_at(url, Clock()):
+            pass
+    assert "CINDER_STORE__URL" in failed.value.message
+    assert str(port) not in failed.value.message
+    assert "127.0.0.1" not in failed.value.message
+    assert str(port) in str([line.get("error") for line in log])
 
 
 async def test_a_lost_connection_fails_one_call_and_not_the_store(url: str) -> None:

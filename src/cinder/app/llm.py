@@ -18,7 +18,7 @@ from cinder.llm.openai import OpenAiFormat
 from cinder.metrics import Metrics
 from cinder.model.headers import is_sendable
 from cinder.model.url import origin_of
-from cinder.services.health import Check
+from cinder.services.health import Check, telling_address
 from cinder.services.summarizing import Summarizer
 from cinder.services.summary_writing import SummaryWriter
 
@@ -35,6 +35,8 @@ class ConfiguredModel:
     """The owner's language model, and what one request may take of it."""
 
     model: LanguageModel
+    address: str
+    """Its origin: for the owner alone."""
     limits: BudgetLimits
     chunk_tokens: int
     """About how many tokens of a page one call carries."""
@@ -46,7 +48,7 @@ class ConfiguredModel:
     @property
     def trials(self) -> dict[str, Check]:
         """A question, for a person who asks whether it works."""
-        return {"model": self._try_out}
+        return {"model": telling_address(self._try_out, self.address)}
 
     async def _try_out(self) -> None:
         await self.model.complete(_TRIAL, self.new_budget())
@@ -74,7 +76,12 @@ async def open_language_model(
         )
         model = _make_model(llm, base_url, client, metrics)
     async with client:
-        yield ConfiguredModel(model=model, limits=_limits(llm), chunk_tokens=llm.chunk_tokens)
+        yield ConfiguredModel(
+            model=model,
+            address=origin_of(base_url),
+            limits=_limits(llm),
+            chunk_tokens=llm.chunk_tokens,
+        )
 
 
 def make_summarizer(configured: ConfiguredModel, metrics: Metrics) -> Summarizer:
@@ -88,7 +95,8 @@ def _make_model(
 ) -> HttpLanguageModel:
     name, key = llm.model or "", _read_key(llm)
     options = EndpointOptions(
-        title=f"The language model {name!r} at {origin_of(base_url)}",
+        title=f"The language model {name!r}",
+        address=origin_of(base_url),
         api_key=key,
         max_concurrency=llm.max_concurrency,
         max_retries=llm.max_retries,

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 
@@ -13,7 +13,7 @@ from cinder.extract.charset import decode_body
 from cinder.extract.plain.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
 from cinder.fetch.client import ClientOptions, ProxiedClient
 from cinder.model.search import LOCAL
-from cinder.model.url import parse_web_url
+from cinder.model.url import origin_of, parse_web_url
 from cinder.search.addresses import parse_base_url
 from cinder.search.base import HttpClient, Provider, ProviderQuery
 from cinder.search.brave import BRAVE_URL, BraveProvider
@@ -23,7 +23,7 @@ from cinder.search.json_endpoint import JsonEndpoint, JsonEndpointProvider, Json
 from cinder.search.opensearch import OpenSearchProvider
 from cinder.search.politeness import Politeness
 from cinder.search.searxng import SearxngProvider
-from cinder.services.health import Check
+from cinder.services.health import Check, telling_address
 from cinder.xml_tree import parse_xml
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -39,11 +39,17 @@ class SearchProviders:
     """All names, the first choice first; `local` among them is the store's."""
     web: Mapping[str, Provider]
     """Those of the web, by name."""
+    homes: Mapping[str, str] = field(default_factory=dict)
+    """The origins of those whose address the owner wrote, by name: for the owner alone."""
 
     @property
     def trials(self) -> dict[str, Check]:
         """A search with each, for a person who asks whether they work."""
-        return {f"search:{name}": partial(_try_out, one) for name, one in self.web.items()}
+        return {f"search:{name}": self._trial_of(name) for name in self.web}
+
+    def _trial_of(self, name: str) -> Check:
+        trial = partial(_try_out, self.web[name])
+        return telling_address(trial, self.homes[name]) if name in self.homes else trial
 
 
 async def _try_out(provider: Provider) -> None:
@@ -64,6 +70,7 @@ async def open_search_providers(
     """
     order = settings.search.providers
     web: dict[str, Provider] = {}
+    homes: dict[str, str] = {}
     async with AsyncExitStack() as parts:
         for name in order:
             if name != LOCAL:
@@ -71,8 +78,10 @@ async def open_search_providers(
                     plan = _plan(name, settings)
                     client = _make_client(plan, settings, proxy)
                     web[name] = plan.build(client)
+                if plan.home is not None:
+                    homes[name] = origin_of(plan.home)
                 await parts.enter_async_context(client)
-        yield SearchProviders(order, web)
+        yield SearchProviders(order, web, homes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,8 @@ async def dial_each(
         except OSError as exc:
             # The error's own text has the address in it.
             reason = os.strerror(exc.errno) if exc.errno else "no connection"
-            failure = Refused(RefusalCode.CONNECT_FAILED, f"Could not connect to {peer}: {reason}")
+            message = f"Could not connect to {peer}: {reason}"
+            failure = Refused(RefusalCode.CONNECT_FAILED, message, reason)
     raise failure
 
 

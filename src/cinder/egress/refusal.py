@@ -62,12 +62,27 @@ _ERRORS: dict[RefusalCode, type[CinderError]] = {
 }
 
 
+# What can be told of a server whose address is not to be known.
+_REASONS = {
+    RefusalCode.OVERLOADED: "Too many connections are open; try again later",
+    RefusalCode.EGRESS_BLOCKED: "It may not be connected to: only public addresses and the "
+    "configured ports may, and what egress.allow (CINDER_EGRESS__ALLOW) names",
+    RefusalCode.UNWANTED: "It is on a filter list",
+    RefusalCode.DNS_ERROR: "Its host name could not be resolved",
+    RefusalCode.CONNECT_TIMEOUT: "It did not accept a connection in time",
+    RefusalCode.IDLE_TIMEOUT: "It did not answer in time",
+}
+_NO_CONNECTION = "No connection to it could be made"
+
+
 @dataclass(frozen=True, slots=True)
 class ProxyRefusal:
     """Why the proxy did not get the origin's answer."""
 
     code: RefusalCode
     message: str
+    cause: str = ""
+    """What the system says of it, without an address; blank where it says nothing."""
 
     @property
     def status(self) -> int:
@@ -76,12 +91,21 @@ class ProxyRefusal:
 
     def to_error(self, url: str) -> CinderError:
         """Return the error to raise for the URL that was asked for."""
-        return _ERRORS.get(self.code, ScrapeFailed)(self.message, url=url)
+        return self._kind(self.message, url=url)
+
+    def to_error_without_address(self) -> CinderError:
+        """Return the error to raise where whoever is told may not know what was asked for."""
+        reason = _REASONS.get(self.code, _NO_CONNECTION)
+        return self._kind(f"{reason}: {self.cause}" if self.cause else reason)
+
+    @property
+    def _kind(self) -> type[CinderError]:
+        return _ERRORS.get(self.code, ScrapeFailed)
 
 
 class Refused(Exception):
     """The proxy cannot do what it was asked to."""
 
-    def __init__(self, code: RefusalCode, message: str) -> None:
+    def __init__(self, code: RefusalCode, message: str, cause: str = "") -> None:
         super().__init__(message)
-        self.refusal = ProxyRefusal(code, message)
+        self.refusal = ProxyRefusal(code, message, cause)

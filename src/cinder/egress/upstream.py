@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import can_ada
 import h11
+import structlog
+from structlog.typing import FilteringBoundLogger
 
 from cinder.egress.base import Address, Dialer
 from cinder.egress.credentials import Credentials
@@ -14,6 +16,11 @@ from cinder.egress.refusal import RefusalCode, Refused
 from cinder.egress.stream import ByteStream
 from cinder.egress.target import Target
 from cinder.errors import DnsFailed
+
+# Its address stands in the log alone: who asks for a page need not know the owner's network.
+_NAME = "the upstream proxy of browser.proxy-server (CINDER_BROWSER__PROXY_SERVER)"
+
+_log: FilteringBoundLogger = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,10 @@ class Upstream:
         )
 
 
+class _Declined(Refused):
+    """The upstream proxy answers that it has no connection: more often that is the target's."""
+
+
 class UpstreamDialer:
     """Has an upstream proxy connect to the pinned addresses: it never gets to resolve a name."""
 
@@ -68,7 +79,6 @@ class UpstreamDialer:
         self._bypass_dialer = bypass_dialer
         self._timeout_seconds = timeout_seconds
         self._max_head_bytes = max_head_bytes
-        self._name = f"the upstream proxy {upstream.target}"
 
     async def dial(self, target: Target, addresses: list[Address]) -> ByteStream:
         """Have the upstream proxy connect to the first address that answers it.
@@ -78,12 +88,16 @@ class UpstreamDialer:
         """
         if self._upstream.is_bypassed_for(target.host):
             return await self._bypass_dialer.dial(target, addresses)
-        return await dial_each(
-            f"{target} through {self._name}",
-            addresses,
-            lambda address: self._connect(Target(str(address), target.port), target),
-            timeout_seconds=self._timeout_seconds,
-        )
+        try:
+            return await dial_each(
+                f"{target} through {_NAME}",
+                addresses,
+                lambda address: self._connect(Target(str(address), target.port), target),
+                timeout_seconds=self._timeout_seconds,
+            )
+        except Refused as refused:
+            self._log_failure(target, refused)
+            raise
 
     async def _connect(self, pinned: Target, target: Target) -> ByteStream:
         stream = await self._reach_upstream()
@@ -99,10 +113,10 @@ class UpstreamDialer:
         try:
             addresses = await self._resolve(server.host)
         except DnsFailed as exc:
-            message = f"The host name of {self._name} could not be resolved"
+            message = f"The host name of {_NAME} could not be resolved"
             raise Refused(RefusalCode.CONNECT_FAILED, message) from exc
         return await dial_each(
-            self._name,
+            _NAME,
             addresses,
             lambda address: open_stream(address, server.port),
             timeout_seconds=self._timeout_seconds,
@@ -114,14 +128,15 @@ class UpstreamDialer:
         try:
             answer = await http.receive()
         except h11.RemoteProtocolError as exc:
-            raise self._failure(f"{self._name} does not answer with HTTP/1.1") from exc
+            raise self._failure(f"{_NAME} does not answer with HTTP/1.1") from exc
         if not isinstance(answer, h11.Response):
-            raise self._failure(f"{self._name} gave no final answer for {target}")
+            raise self._failure(f"{_NAME} gave no final answer for {target}")
         if answer.status_code == 407:
-            raise self._failure(f"{self._name} did not accept its credentials")
+            raise self._failure(f"{_NAME} did not accept its credentials")
         if not 200 <= answer.status_code < 300:
             status = answer.status_code
-            raise self._failure(f"{self._name} did not connect to {target}: status {status}")
+            message = f"{target} was not connected to by {_NAME}: status {status}"
+            raise _Declined(RefusalCode.CONNECT_FAILED, message)
         stream.unread(http.beyond)
 
     def _request(self, pinned: Target) -> h11.Request:
@@ -129,6 +144,16 @@ class UpstreamDialer:
         if credentials := self._upstream.credentials:
             headers.append((b"Proxy-Authorization", credentials.to_header()))
         return h11.Request(method=b"CONNECT", target=str(pinned).encode(), headers=headers)
+
+    def _log_failure(self, target: Target, refused: Refused) -> None:
+        say = _log.info if isinstance(refused, _Declined) else _log.warning
+        say(
+            "the upstream proxy made no connection",
+            upstream=str(self._upstream.target),
+            host=target.host,
+            port=target.port,
+            reason=refused.refusal.message,
+        )
 
     def _failure(self, message: str) -> Refused:
         return Refused(RefusalCode.CONNECT_FAILED, message[0].upper() + message[1:])

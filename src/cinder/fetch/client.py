@@ -89,8 +89,8 @@ class ProxiedClient:
 
         Raises:
             EgressBlocked: the address policy refuses the server.
-            CinderError: no answer came; the message says why and has no more of the URL than
-                its host.
+            CinderError: no answer came; the message says why, and nothing of the URL: who may
+                know it is for the one who asks to say.
         """
         origin = origin_of(url)
         for _ in range(_MAX_REDIRECTS):
@@ -108,8 +108,8 @@ class ProxiedClient:
 
         Raises:
             EgressBlocked: the address policy refuses the receiver.
-            CinderError: no answer came; the message says why and has no more of the URL than
-                its host.
+            CinderError: no answer came; the message says why, and nothing of the URL: who may
+                know it is for the one who asks to say.
         """
         return await self._ask("POST", url, headers, body)
 
@@ -147,9 +147,9 @@ class ProxiedClient:
         if code is CurlECode.COULDNT_CONNECT and self._pass is not None:
             refusal = self._pass.refusal_for(*host_and_port(url))
             if refusal is not None:
-                return refusal.to_error(url)
+                return refusal.to_error_without_address()
         failure, sentence = kind_of_failure(code)
-        return failure(f"{sentence} ({code.name.lower()})", url=url)
+        return failure(f"{sentence} ({code.name.lower()})")
 
 
 def _place_after(url: str, answer: HttpAnswer) -> str | None:

@@ -121,5 +121,7 @@ class Attendants:
 
 
 def _describe(exc: Exception) -> str:
-    text = str(exc) if isinstance(exc, CinderError) else f"{type(exc).__name__}: {exc}"
-    return scrub(text)[:MAX_ERROR_LENGTH]
+    if isinstance(exc, CinderError):
+        return scrub(str(exc))[:MAX_ERROR_LENGTH]
+    # The job's caller reads this, and what a library says may name the owner's servers.
+    return f"It failed unexpectedly ({type(exc).__name__}); the server's log has the details"

@@ -7,11 +7,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import structlog
+from structlog.typing import FilteringBoundLogger
+
 from cinder import __version__
 from cinder.errors import CinderError, ConnectionFailed
 from cinder.llm.base import HttpClient
 from cinder.llm.budget import Budget
-from cinder.llm.failures import ModelFailed
+from cinder.llm.failures import FormatRefused, ModelFailed
 from cinder.llm.refusals import SETTING, Refusal, find_refusal
 from cinder.llm.wire import Dialect, WireAnswer, WireCall, WireFormat
 from cinder.metrics import Metrics
@@ -26,6 +29,8 @@ _HEADERS = {
 # Fewer than any tokenizer makes of common text: a provider that does not count is not free.
 _CHARS_PER_TOKEN = 3
 
+_log: FilteringBoundLogger = structlog.get_logger()
+
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -34,7 +39,9 @@ class EndpointOptions:
     """Who is asked, and how patiently."""
 
     title: str
-    """How failures name it, such as `The language model 'qwen3' at http://127.0.0.1:11434`."""
+    """How failures name it to whoever asked, such as `The language model 'qwen3'`."""
+    address: str
+    """Where it is, such as `http://127.0.0.1:11434`: for the log alone, which is the owner's."""
     api_key: str | None = field(default=None, repr=False)
     """What must stand in no message."""
     max_concurrency: int = 4
@@ -100,6 +107,7 @@ class Endpoint:
                 continue
             wait = self._wait_seconds(outcome, retries)
             if wait is None:
+                self._log_failure(outcome.error)
                 raise outcome.error
             retries += 1
             await self._sleep(wait)
@@ -123,6 +131,9 @@ class Endpoint:
             )
         except CinderError as error:
             return self._without_answer(error)
+        except asyncio.CancelledError:
+            _log.info("the language model was given up", address=self._options.address)
+            raise
         read = _read_json(answer)
         refusal = find_refusal(answer, read)
         if refusal is not None:
@@ -144,7 +155,7 @@ class Endpoint:
     def _refused(self, answer: HttpAnswer, refusal: Refusal, dialect: Dialect) -> "_Failure":
         after = read_retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
         return _Failure(
-            refusal.to_error(self.title, self._options.api_key),
+            refusal.to_error(self.title, self._options.api_key, self._options.address),
             is_retryable=refusal.is_retryable,
             retry_after_seconds=after,
             wanted_dialect=refusal.adapt(dialect),
@@ -153,10 +164,15 @@ class Endpoint:
     def _without_answer(self, error: CinderError) -> "_Failure":
         failed = ModelFailed(
             f"{self.title} gave no answer: {error.message.rstrip('.')}. Check that it runs and "
-            f"that {SETTING} is its address"
+            f"that {SETTING} is its address; `cinder doctor` and the log tell which that is"
         )
         failed.__cause__ = error
         return _Failure(failed, is_retryable=isinstance(error, ConnectionFailed))
+
+    def _log_failure(self, error: ModelFailed) -> None:
+        # What takes no request of one shape is asked in another: that is no trouble yet.
+        say = _log.info if isinstance(error, FormatRefused) else _log.warning
+        say("the language model failed", address=self._options.address, reason=error.message)
 
     def _wait_seconds(self, failure: "_Failure", retries: int) -> float | None:
         options = self._options

@@ -9,6 +9,7 @@ from cinder.llm.failures import ContextTooLong, FormatRefused, ModelFailed
 from cinder.llm.wire import Dialect
 from cinder.model.document import Json
 from cinder.model.http import HttpAnswer
+from cinder.model.redaction import hide_address
 
 SETTING = "llm.base-url (CINDER_LLM__BASE_URL)"
 
@@ -85,17 +86,17 @@ class Refusal:
             return replace(dialect, sends_temperature=False)
         return None
 
-    def to_error(self, title: str, key: str | None) -> ModelFailed:
-        """Return what is wrong and what to do about it; the key stands nowhere in it."""
+    def to_error(self, title: str, key: str | None, address: str) -> ModelFailed:
+        """Return what is wrong and what to do; neither key nor address stands anywhere in it."""
         if self.is_too_long:
             return ContextTooLong(
                 f"{title} cannot read a prompt this long (it answered {self.status}). Send less, "
                 "or choose a model with a larger context"
             )
         kind = FormatRefused if self.status in _UNSHAPED else ModelFailed
-        return kind(f"{title} answered {self.status}: {self._meaning(key)}")
+        return kind(f"{title} answered {self.status}: {self._meaning(key, address)}")
 
-    def _meaning(self, key: str | None) -> str:
+    def _meaning(self, key: str | None, address: str) -> str:
         if self._says(_UNPAID):
             return "the account has no credit left; top it up with the provider"
         if self.status in _REFUSED:
@@ -108,14 +109,15 @@ class Refusal:
             return "it has troubles of its own; try again later"
         if HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
             return f"it redirects elsewhere; check {SETTING}"
-        return f"it refuses the request; check {_MODEL}. It says: {self._shown(key)}"
+        return f"it refuses the request; check {_MODEL}. It says: {self._shown(key, address)}"
 
     def _says(self, words: tuple[str, ...]) -> bool:
         said = self.said.lower()
         return any(word in said for word in words)
 
-    def _shown(self, key: str | None) -> str:
-        said = self.said.replace(key, "…") if key else self.said
+    def _shown(self, key: str | None, address: str) -> str:
+        said = hide_address(self.said, address)
+        said = said.replace(key, "…") if key else said
         return " ".join(said.split())[:_MAX_SHOWN_CHARS] or "nothing"
 
 

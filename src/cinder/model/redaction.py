@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
+from cinder.model.url import host_and_port
+
 HIDDEN = "…"
 
 # A name never holds what begins the next one, so that each character is looked at once.
@@ -30,6 +32,7 @@ _SECRET_FACTS = frozenset(("authorization", "cookie", "cookies", "password", "se
 _CLOSING = ".,:;)]}`"
 _MAX_NESTED_ADDRESSES = 2
 _MAX_DEPTH = 12
+_USUAL_PORTS = (80, 443)
 
 
 def redact(text: str) -> str:
@@ -47,6 +50,14 @@ def redact_line(line: Mapping[str, object]) -> dict[str, object]:
         name: HIDDEN if name in _SECRET_FACTS else _redact_fact(fact, _MAX_DEPTH)
         for name, fact in line.items()
     }
+
+
+def hide_address(text: str, url: str) -> str:
+    """Return what a server said of itself without the host and the port of its URL."""
+    host, port = host_and_port(url)
+    text = re.sub(re.escape(host), HIDDEN, text, flags=re.IGNORECASE)
+    # The usual ports tell nothing, and as numbers stand anywhere.
+    return text if port in _USUAL_PORTS else re.sub(rf"(?<!\d){port}(?!\d)", HIDDEN, text)
 
 
 def _redact_fact(facts: object, depth: int) -> object:

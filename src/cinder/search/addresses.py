@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import can_ada
 
-from cinder.model.url import parse_web_url
+from cinder.model.url import origin_of, parse_web_url
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _AFTER_AUTHORITY = re.compile(r"[/\\?#]")
@@ -62,6 +62,11 @@ class UrlTemplate:
             raise ValueError("It must begin with https:// or http:// and a host without {…}")
         parse_web_url(_PLACEHOLDER.sub("x", text))
         return cls(text, frozenset(_PLACEHOLDER.findall(text)))
+
+    @property
+    def origin(self) -> str:
+        """Who is asked, whatever the values."""
+        return origin_of(parse_web_url(_PLACEHOLDER.sub("x", self.text)))
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the URL with a value for each name, escaped.

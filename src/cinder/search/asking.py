@@ -1,5 +1,6 @@
 """Asking a provider's server, and saying what is wrong where it does not answer."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,10 +9,15 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Never
 
+import structlog
+from structlog.typing import FilteringBoundLogger
+
 from cinder import __version__
 from cinder.errors import CinderError
 from cinder.model.document import Json
 from cinder.model.http import HttpAnswer, read_retry_after
+from cinder.model.redaction import hide_address
+from cinder.model.url import origin_of
 from cinder.search.base import HttpClient, ProviderFailed
 
 USER_AGENT = f"cinder/{__version__}"
@@ -19,14 +25,21 @@ ACCEPT_JSON = {"User-Agent": USER_AGENT, "Accept": "application/json"}
 
 _MAX_SHOWN_CHARS = 200
 
+_log: FilteringBoundLogger = structlog.get_logger()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A provider's server: how it is reached, and how failures name it."""
+    """A provider's server: how it is reached, and how failures name it.
+
+    Whoever searches reads the failures, and the address is the owner's: it stands in the log alone.
+    """
 
     client: HttpClient
     title: str
-    """Such as `SearXNG at http://127.0.0.1:8888`."""
+    """Such as `SearXNG`."""
+    address: str
+    """Where it is, such as `http://127.0.0.1:8888`."""
     setting: str
     """Where its address is set."""
     advice: Mapping[int, str] = field(default_factory=dict)
@@ -38,10 +51,8 @@ class Server:
         Raises:
             ProviderFailed: there is none.
         """
-        try:
+        with self._waiting_for(url):
             return await self.client.get(url, headers)
-        except CinderError as error:
-            self._fail_without_answer(error)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Return the answer, whatever its status.
@@ -49,10 +60,8 @@ class Server:
         Raises:
             ProviderFailed: there is none.
         """
-        try:
+        with self._waiting_for(url):
             return await self.client.post(url, body, headers)
-        except CinderError as error:
-            self._fail_without_answer(error)
 
     def check(self, answer: HttpAnswer) -> None:
         """Let an answer by that is whole and fine.
@@ -69,6 +78,7 @@ class Server:
 
     def fail(self, sentence: str, *, retry_after_seconds: float | None = None) -> Never:
         """Say what is wrong with this server."""
+        self._log_failure(self.address, sentence)
         if retry_after_seconds:
             sentence = f"{sentence}. It may be asked again in {retry_after_seconds:.0f} seconds"
         raise ProviderFailed(f"{self.title} {sentence}", retry_after_seconds=retry_after_seconds)
@@ -79,7 +89,8 @@ class Server:
         try:
             yield
         except ValueError as error:
-            raise ProviderFailed(f"The query cannot be sent to {self.title}: {error}") from error
+            reason = hide_address(str(error), self.address)
+            raise ProviderFailed(f"The query cannot be sent to {self.title}: {reason}") from error
 
     def read_json(self, answer: HttpAnswer) -> Json:
         """Return what an answer says.
@@ -91,29 +102,44 @@ class Server:
             read: Json = json.loads(answer.body)
         except (ValueError, RecursionError):
             kind = answer.headers.get("content-type", "").partition(";")[0] or "something"
-            self.fail(f"answered {shown(kind)} instead of JSON; check {self.setting}")
+            self.fail(f"answered {self.shown(kind)} instead of JSON; check {self.setting}")
         return read
 
-    def _fail_without_answer(self, error: CinderError) -> Never:
-        reason = error.message.rstrip(".")
-        raise ProviderFailed(
-            f"{self.title} gave no answer: {reason}. Check that it runs and that {self.setting} "
-            "is its address"
-        ) from error
+    def shown(self, text: str) -> str:
+        """Return what this server said fit for a message: one short line without its address."""
+        said = hide_address(text, self.address)
+        return " ".join(said[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]
+
+    @contextmanager
+    def _waiting_for(self, url: str) -> Iterator[None]:
+        try:
+            yield
+        except CinderError as error:
+            reason = error.message.rstrip(".")
+            self._log_failure(origin_of(url), f"gave no answer: {reason}")
+            raise ProviderFailed(
+                f"{self.title} gave no answer: {reason}. Check that it runs and that "
+                f"{self.setting} is its address; `cinder doctor` and the log tell which that is"
+            ) from error
+        except asyncio.CancelledError:
+            _log.info("a search provider was given up", name=self.title, address=origin_of(url))
+            raise
+
+    def _log_failure(self, address: str, problem: str) -> None:
+        _log.warning("a search provider failed", name=self.title, address=address, problem=problem)
 
     def _meaning(self, answer: HttpAnswer) -> str:
         status = answer.status
         if 300 <= status < 400:
             # Without parameters: they may be ours, with a key among them.
-            place = shown(answer.headers.get("location", "another place").partition("?")[0])
-            return f"it redirects to {place}; if that is its address, put it into {self.setting}"
+            place = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
+            _log.warning("a search provider redirects", name=self.title, place=place)
+            return (
+                f"it redirects elsewhere; if that is its address, which the log tells, put it into "
+                f"{self.setting}"
+            )
         if status == HTTPStatus.TOO_MANY_REQUESTS:
             return "it is asked too often; search less often, or name other providers too"
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return "it has troubles of its own; try again later"
         return f"it refuses the request; check {self.setting}"
-
-
-def shown(text: str) -> str:
-    """Return foreign text fit for a message: one short line."""
-    return " ".join(text[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]

@@ -8,8 +8,9 @@ from cinder.model.document import Json
 from cinder.model.headers import is_sendable
 from cinder.model.http import HttpAnswer
 from cinder.model.search import SearchHit
+from cinder.model.url import origin_of
 from cinder.search.addresses import parse_base_url, with_parameters
-from cinder.search.asking import ACCEPT_JSON, Server, shown
+from cinder.search.asking import ACCEPT_JSON, Server
 from cinder.search.base import HttpClient, ProviderFailed, ProviderQuery
 from cinder.search.hits import FoundItem, to_hits
 from cinder.search.json_values import text_at, value_at
@@ -53,6 +54,7 @@ class BraveProvider:
         self._server = Server(
             client=client,
             title="Brave Search",
+            address=origin_of(self._url),
             setting="search.brave-url (CINDER_SEARCH__BRAVE_URL)",
         )
 
@@ -98,7 +100,7 @@ class BraveProvider:
         except ProviderFailed:
             return
         code = text_at(error, "code")
-        meaning = _ADVICE.get(code) or shown(text_at(error, "detail"))
+        meaning = _ADVICE.get(code) or self._server.shown(text_at(error, "detail"))
         if code not in _ADVICE and answer.status in _REFUSALS:
             meaning = f"it refuses the key; check {_KEY}. It says: {meaning}"
         if meaning:

@@ -61,6 +61,7 @@ class DuckDuckGoProvider:
         self._server = Server(
             client=client,
             title="DuckDuckGo",
+            address=origin_of(self._url),
             setting="search.duckduckgo-url (CINDER_SEARCH__DUCKDUCKGO_URL)",
         )
 

@@ -62,7 +62,12 @@ class JsonEndpointProvider:
         for problem in check_headers(endpoint.headers):
             raise ValueError(f"{setting}.{problem.field}: {problem.message}")
         self._headers = _with_defaults(endpoint.headers)
-        self._server = Server(client=client, title=f"The search endpoint {name!r}", setting=setting)
+        self._server = Server(
+            client=client,
+            title=f"The search endpoint {name!r}",
+            address=self._template.origin,
+            setting=setting,
+        )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
         """Return a page of what it finds; without `{page}` or `{offset}` it has one alone."""

@@ -95,6 +95,7 @@ class OpenSearchProvider:
         self._server = Server(
             client=client,
             title=f"The search engine {name!r}",
+            address=origin_of(self._description_url),
             setting=f"search.endpoints.{name}.description-url",
         )
 

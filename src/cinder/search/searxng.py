@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from cinder.model.document import Json
 from cinder.model.http import HttpAnswer
 from cinder.model.search import SearchHit
+from cinder.model.url import origin_of
 from cinder.search.addresses import parse_base_url, with_parameters
-from cinder.search.asking import ACCEPT_JSON, Server, shown
+from cinder.search.asking import ACCEPT_JSON, Server
 from cinder.search.base import HttpClient, ProviderQuery
 from cinder.search.hits import FoundItem, to_hits
 from cinder.search.json_values import number_at, text_at, value_at
@@ -39,7 +40,8 @@ class SearxngProvider:
         self._base_url = parse_base_url(base_url).rstrip("/")
         self._server = Server(
             client=client,
-            title=f"SearXNG at {self._base_url}",
+            title="SearXNG",
+            address=origin_of(self._base_url),
             setting="search.searxng-url (CINDER_SEARCH__SEARXNG_URL)",
             advice=_ADVICE,
         )
@@ -77,7 +79,8 @@ class SearxngProvider:
                 "answered JSON that is not SearXNG's; check search.searxng-url "
                 "(CINDER_SEARCH__SEARXNG_URL)"
             )
-        silent = ", ".join(_silent_engines(value_at(said, "unresponsive_engines")))
+        engines = _silent_engines(value_at(said, "unresponsive_engines"))
+        silent = ", ".join(map(self._server.shown, engines))
         if not results and silent:
             self._server.fail(
                 f"found nothing, for its engines did not answer: {silent}. Switch others on in its "
@@ -100,4 +103,4 @@ def _silent_engines(listed: Json) -> Iterator[str]:
     for pair in listed[:_MAX_ENGINES_SHOWN] if isinstance(listed, list) else ():
         name, reason = text_at(pair, "0"), text_at(pair, "1")
         if name:
-            yield shown(f"{name} ({reason})" if reason else name)
+            yield f"{name} ({reason})" if reason else name

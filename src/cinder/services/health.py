@@ -20,6 +20,21 @@ class Finding:
     problem: str | None = None
 
 
+def telling_address(check: Check, address: str) -> Check:
+    """Return a check that tells, where it fails, where the part was looked for.
+
+    For a trial alone: only the owner has them made, and others are not to know the address.
+    """
+
+    async def run() -> None:
+        try:
+            await check()
+        except CinderError as error:
+            raise CinderError(f"{error.message.rstrip('.')}. It was asked at {address}") from error
+
+    return run
+
+
 class Health:
     """Checks the parts that a request needs.
 

@@ -152,9 +152,9 @@ class Webhooks:
         try:
             answer = await self._client.post(event.url, event.body.encode(), event.headers)
         except EgressBlocked as error:
-            await self._give_up(due, str(error))
+            await self._give_up(due, _tell(due, error))
         except CinderError as error:
-            await self._put_off(due, str(error))
+            await self._put_off(due, _tell(due, error))
         else:
             await self._heed(due, answer.status)
 
@@ -182,6 +182,12 @@ class Webhooks:
     async def _give_up(self, due: DueEvent, error: str) -> None:
         await self._outbox.mark_failed(due, error, None)
         _log.warning("webhook given up", event_id=due.event.id, host=_host(due), error=error)
+
+
+def _tell(due: DueEvent, error: CinderError) -> str:
+    # Whoever named the receiver reads this; the client itself names nobody.
+    host, port = host_and_port(due.event.url)
+    return f"No answer from {host}:{port}: {error.message}"
 
 
 def _host(due: DueEvent) -> str:

@@ -6,7 +6,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
+import structlog
 from asyncpg.transaction import Transaction
+from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, DatabaseAway, StorageFull
 from cinder.store.dialect import POSTGRESQL, Dialect
@@ -19,6 +21,8 @@ if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
 
 T = TypeVar("T")
+
+_log: FilteringBoundLogger = structlog.get_logger()
 
 MIGRATION_SECONDS = 24 * 3600
 COMMAND_SECONDS = 60
@@ -231,7 +235,15 @@ def translated() -> Iterator[None]:
         ) from exc
     except DRIVER_ERRORS as exc:
         kind = DatabaseAway if isinstance(exc, _AWAY) else CacheFailed
+        _log.warning("PostgreSQL could not be used", error=str(exc) or type(exc).__name__)
         raise kind(
-            f"PostgreSQL could not be used: {str(exc) or type(exc).__name__}. "
-            "Check that the server in the store's URL is up and lets cinder in"
+            f"PostgreSQL could not be used: {_describe(exc)}. Check that the server of store.url "
+            "(CINDER_STORE__URL) is up and lets cinder in; the log has the details"
         ) from exc
+
+
+def _describe(exc: Exception) -> str:
+    if isinstance(exc, TimeoutError):
+        return "it did not answer in time"
+    # What the system says of a connection has the server's address in it.
+    return "no connection" if isinstance(exc, OSError) else str(exc) or type(exc).__name__

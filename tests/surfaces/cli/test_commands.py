@@ -287,7 +287,8 @@ async def test_doctor_tries_every_search_provider(run: Run) -> None:
             CINDER_SEARCH__ENDPOINTS__WIKI__HEADERS=json.dumps({"X-Token": TOKEN}),
         )
     assert done.code == 1
-    assert "FAIL  search:searxng  SearXNG at http://127.0.0.1:" in done.out
+    assert "FAIL  search:searxng  SearXNG answered 403: its JSON format is off" in done.out
+    assert f"It was asked at {searxng.url}." in done.out
     assert "add `json` to `search.formats` in its settings.yml" in done.out
     assert "ok    search:wiki  works" in done.out
 
@@ -306,7 +307,8 @@ async def test_doctor_tries_the_language_model(run: Run) -> None:
     assert fine.code == 0, fine.out
     assert "ok    model       works" in fine.out
     assert failing.code == 1
-    assert "FAIL  model       The language model 'ember-1' at http://127.0.0.1:" in failing.out
+    assert "FAIL  model       The language model 'ember-1' answered 401" in failing.out
+    assert f"It was asked at {server.url}." in failing.out
     assert "check llm.api-key (CINDER_LLM__API_KEY)" in failing.out
     assert "sk-hidden" not in failing.out + failing.err
 

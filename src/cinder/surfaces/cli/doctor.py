@@ -93,7 +93,9 @@ async def _check_parts(settings: "Settings") -> list[Line]:
             Line(part, "not checked", is_fine=False)
             for part in ("egress", "extraction", "browser", "jobs")
         )
-        reason = f"{error.message.rstrip('.')}. {_MENDING['database']}"
+        # The message is for every caller; what it leaves out of the cause is for the owner.
+        said = f" ({error.__cause__})" if error.__cause__ else ""
+        reason = f"{error.message.rstrip('.')}{said}. {_MENDING['database']}"
         return [Line("database", reason, is_fine=False), *unchecked]
     except SettingsError as error:
         return [Line("settings", str(error), is_fine=False)]
