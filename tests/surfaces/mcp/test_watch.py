@@ -5,18 +5,24 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import mcp_types as types
 import pytest
 from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 
 from cinder.app import App, open_app
 from cinder.config import Settings
+from cinder.model.caller import EVERYDAY_SCOPES
+from cinder.shares import all_but_a_few
 from cinder.surfaces.mcp.server import build_server
+from cinder.surfaces.mcp.watch import MAX_SUBSCRIPTIONS
 from tests.conftest import TableResolver
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Era
+from tests.surfaces.running import RunningServer, run_server
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 # What the older era has, the newer one's SDK warns of.
@@ -132,3 +138,43 @@ async def test_what_never_changes_is_refused(app: App, era: Era, uri: str) -> No
             async with subscriber.subscribed(uri):
                 pass
     assert caught.value.code == types.INVALID_PARAMS
+
+
+@asynccontextmanager
+async def connected(server: RunningServer, token: str) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+def some_pages(count: int) -> list[str]:
+    return [f"scrape://a.example/{number}/cleaned_latest" for number in range(count)]
+
+
+async def is_heard(client: Client) -> bool:
+    try:
+        async with client.listen(resource_subscriptions=some_pages(1)):
+            return True
+    except MCPError:
+        return False
+
+
+async def test_no_caller_takes_all_subscriptions(settings: Settings) -> None:
+    most = all_but_a_few(MAX_SUBSCRIPTIONS)
+    async with open_app(settings) as app:
+        greedy = await app.callers.create("greedy", EVERYDAY_SCOPES)
+        modest = await app.callers.create("modest", EVERYDAY_SCOPES)
+    async with (
+        run_server(settings.data_dir, CINDER_SERVER__API_TOKEN="owners") as server,
+        connected(server, greedy.secret) as taking,
+        connected(server, modest.secret) as asking,
+        asyncio.timeout(60),
+    ):
+        async with taking.listen(resource_subscriptions=some_pages(most)):
+            assert not await is_heard(taking)
+            assert await is_heard(asking)
+        while not await is_heard(taking):
+            continue  # the server sees a while later that a stream is closed

@@ -23,6 +23,7 @@ from cinder.errors import CinderError
 from cinder.model.caller import Scope
 from cinder.model.job import JobKind
 from cinder.model.saved import format_timestamp, parse_latest_uri
+from cinder.shares import Shares
 from cinder.surfaces.caller import require_scope
 from cinder.surfaces.mcp.caller import caller_in
 from cinder.surfaces.mcp.connection import connection_of
@@ -65,6 +66,7 @@ class Watch:
         self._subscriptions: set[_Subscription] = set()
         self._is_wanted = asyncio.Event()
         self._streams: set[InMemorySubscriptionBus] = set()
+        self._shares = Shares()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -131,17 +133,27 @@ class Watch:
     async def _add(
         self, context: Context, uri: str, tell: Callable[[], Awaitable[None]]
     ) -> _Subscription:
-        if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
-            raise MCPError(types.INTERNAL_ERROR, "Too many resources are subscribed to; try later")
         try:
             caller = require_scope(caller_in(context), Scope.READ)
+            self._require_room(caller)
             seen = await self.look(uri, caller)
         except CinderError as error:
             raise MCPError(types.INVALID_PARAMS, error.message, {"uri": uri}) from None
+        # Others may have come while it was looked at.
+        self._require_room(caller)
         subscription = _Subscription(uri, caller, tell, seen)
         self._subscriptions.add(subscription)
         self._is_wanted.set()
         return subscription
+
+    def _require_room(self, caller: str) -> None:
+        self._shares.note_asking(caller)
+        most = self._shares.most_for_one(MAX_SUBSCRIPTIONS)
+        if sum(each.caller == caller for each in self._subscriptions) >= most:
+            message = f"{most} resources are subscribed to by you, as many as one caller may have"
+            raise MCPError(types.INTERNAL_ERROR, f"{message}. Unsubscribe from some first")
+        if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
+            raise MCPError(types.INTERNAL_ERROR, "Too many resources are subscribed to; try later")
 
     def _drop(self, subscription: _Subscription) -> None:
         self._subscriptions.discard(subscription)
