@@ -6,10 +6,11 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
+from cinder.llm.budget import Budget, BudgetLimits
 from cinder.llm.failures import BudgetSpent, FormatRefused, ModelFailed
 from cinder.llm.openai import OpenAiFormat
 from cinder.llm.wire import WireCall
-from tests.egress.loopback import Origin, Reader, Writer
+from tests.egress.loopback import Origin, Reader, Writer, answer_of, read_request
 from tests.llm.opening import OpenModel, open_model, open_model_at, some_budget
 from tests.llm.servers import AnthropicServer, OpenAiServer
 from tests.search_servers.serving import Reply, serving
@@ -218,3 +219,36 @@ async def test_no_more_calls_are_made_at_once_than_allowed() -> None:
         await server.two_are_here.wait()
         server.may_answer.set()
     assert (len(server.asked), server.most) == (5, 2)
+
+
+async def test_a_caller_with_many_calls_leaves_room_for_another() -> None:
+    class Holding(OpenAiServer):
+        """Keeps the greedy waiting until told to answer."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_asked = asyncio.Event()
+            self.may_answer = asyncio.Event()
+
+        async def behave(self, origin: Origin, reader: Reader, writer: Writer) -> None:
+            await read_request(origin, reader)
+            self.is_asked.set()
+            if b"greedy" in origin.bodies[-1]:
+                await self.may_answer.wait()
+            said = json.dumps(self.message("Hello.", {})).encode()
+            writer.write(answer_of(said, b"Content-Type: application/json", b"Connection: close"))
+            await writer.drain()
+
+    server, limits = Holding(), BudgetLimits(calls=9, tokens=9_000, seconds=60)
+    greedy = WireCall(user="greedy", system="", max_output_tokens=50)
+    async with (
+        open_model(server, max_concurrency=2) as opened,
+        asyncio.timeout(20),
+        asyncio.TaskGroup() as tasks,
+    ):
+        for _ in range(5):
+            tasks.create_task(opened.endpoint.ask(greedy, Budget(limits, caller="greedy")))
+        await server.is_asked.wait()
+        answer = await opened.endpoint.ask(CALL, Budget(limits, caller="modest"))
+        server.may_answer.set()
+    assert answer.text == "Hello."

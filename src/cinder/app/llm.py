@@ -17,6 +17,7 @@ from cinder.llm.endpoint import Endpoint, EndpointOptions
 from cinder.llm.openai import OpenAiFormat
 from cinder.metrics import Metrics
 from cinder.model.headers import is_sendable
+from cinder.model.request import OWNER
 from cinder.model.url import origin_of
 from cinder.services.health import Check, telling_address
 from cinder.services.summarizing import Summarizer
@@ -41,9 +42,9 @@ class ConfiguredModel:
     chunk_tokens: int
     """About how many tokens of a page one call carries."""
 
-    def new_budget(self) -> Budget:
-        """Return what one request may take; its time begins now."""
-        return Budget(self.limits)
+    def new_budget(self, caller: str = OWNER) -> Budget:
+        """Return what one request of a caller may take; its time begins now."""
+        return Budget(self.limits, caller=caller)
 
     @property
     def trials(self) -> dict[str, Check]:

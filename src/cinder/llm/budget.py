@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Never
 
 from cinder.llm.failures import BudgetSpent
+from cinder.model.request import OWNER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,15 @@ class BudgetLimits:
 class Budget:
     """What one request has taken so far; its time begins when it is made."""
 
-    def __init__(self, limits: BudgetLimits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limits: BudgetLimits,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        caller: str = OWNER,
+    ) -> None:
+        self.caller = caller
+        """Whose request it is."""
         self._limits = limits
         self._clock = clock
         self._until = clock() + limits.seconds

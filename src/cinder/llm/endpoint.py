@@ -20,6 +20,7 @@ from cinder.llm.wire import Dialect, WireAnswer, WireCall, WireFormat
 from cinder.metrics import Metrics
 from cinder.model.document import Json
 from cinder.model.http import HttpAnswer, read_retry_after
+from cinder.shares import Claimant, FairPlaces
 
 _HEADERS = {
     "User-Agent": f"cinder/{__version__}",
@@ -68,7 +69,7 @@ class Endpoint:
         self._metrics = metrics
         self._sleep = sleep
         self._dialect = Dialect()
-        self._slots = asyncio.Semaphore(options.max_concurrency)
+        self._places = FairPlaces(options.max_concurrency)
 
     @property
     def title(self) -> str:
@@ -98,7 +99,7 @@ class Endpoint:
         while True:
             dialect = self._dialect
             budget.take_call()
-            outcome = await self._try(call, dialect)
+            outcome = await self._try(call, dialect, Claimant(caller=budget.caller))
             if isinstance(outcome, WireAnswer):
                 return outcome
             if outcome.wanted_dialect is not None:
@@ -112,9 +113,11 @@ class Endpoint:
             retries += 1
             await self._sleep(wait)
 
-    async def _try(self, call: WireCall, dialect: Dialect) -> "WireAnswer | _Failure":
+    async def _try(
+        self, call: WireCall, dialect: Dialect, who: Claimant
+    ) -> "WireAnswer | _Failure":
         body = json.dumps(self._wire.body(call, dialect)).encode()
-        async with self._slots:
+        async with self._places.hold(who):
             started = time.monotonic()
             outcome: WireAnswer | _Failure | None = None
             try:

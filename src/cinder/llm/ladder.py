@@ -16,6 +16,7 @@ from cinder.llm.schema_forms import SchemaForms, read_schema
 from cinder.llm.wire import Rung, WireCall
 from cinder.metrics import Metrics
 from cinder.model.document import Json
+from cinder.shares import NOBODY
 
 _TRIAL_SCHEMA: Mapping[str, Json] = {
     "type": "object",
@@ -76,7 +77,9 @@ class StructureLadder:
     async def _try_rungs(self, seconds: float) -> Rung:
         forms = read_schema(_TRIAL_SCHEMA)
         tokens = _TRIAL_CALLS * (self._max_output_tokens + _TRIAL_TOKENS)
-        budget = Budget(BudgetLimits(calls=_TRIAL_CALLS, tokens=tokens, seconds=seconds))
+        # What it finds is for all, and waits for no caller's share.
+        limits = BudgetLimits(calls=_TRIAL_CALLS, tokens=tokens, seconds=seconds)
+        budget = Budget(limits, caller=NOBODY)
         for rung in Rung:
             if await self._serves(forms, rung, budget):
                 return rung

@@ -115,7 +115,7 @@ Settle: TypeAlias = Callable[[ScrapeOutcome], Settlement]
 class PageExtraction(Protocol):
     """Takes what a prompt wants out of scraped pages."""
 
-    async def extract(self, document: Document, prompt: str, until: float) -> Document:
+    async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
         """Return the document with what was extracted, or with a warning that says why not."""
         ...
 
@@ -184,7 +184,7 @@ class ScrapeService:
         if self._summarizer is None or not _wants_summary(outcome, request):
             return outcome
         seconds = request.timeout_ms / 1000 - (time.monotonic() - started)
-        summary = await self._summarizer.summarize(outcome.document, seconds)
+        summary = await self._summarizer.summarize(outcome.document, seconds, request.caller)
         return replace(outcome, summary=summary)
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
@@ -318,7 +318,9 @@ class ScrapeService:
             document = await self._make_document(page, request, started, task.claimant)
             if request.extract is not None and not _is_failure(document, request):
                 until = started + request.timeout_ms / 1000
-                document = await self._extraction.extract(document, request.extract, until)
+                document = await self._extraction.extract(
+                    document, request.extract, until, request.caller
+                )
             change = await self._track(document, request)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):

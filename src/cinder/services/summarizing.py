@@ -37,14 +37,14 @@ class Summarizer:
     """Has summaries written by the language model; where that fails, chooses sentences."""
 
     def __init__(
-        self, writer: SummaryWriter, new_budget: Callable[[], Budget], metrics: Metrics
+        self, writer: SummaryWriter, new_budget: Callable[[str], Budget], metrics: Metrics
     ) -> None:
         self._writer = writer
         self._new_budget = new_budget
         self._metrics = metrics
         self._kept: OrderedDict[bytes, PageSummary] = OrderedDict()
 
-    async def summarize(self, document: Document, seconds: float) -> PageSummary:
+    async def summarize(self, document: Document, seconds: float, caller: str) -> PageSummary:
         """Return a document's summary within so many seconds; a failing model is only told."""
         markdown = document.content.markdown or ""
         if not markdown.strip():
@@ -55,7 +55,7 @@ class Summarizer:
             return kept
         try:
             async with asyncio.timeout(max(0.0, seconds)):
-                written = await self._writer.write(markdown, self._new_budget())
+                written = await self._writer.write(markdown, self._new_budget(caller))
         except TimeoutError:
             return await self._stand_in(document, "The request's timeout left it too little time.")
         except CinderError as error:

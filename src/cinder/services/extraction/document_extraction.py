@@ -25,17 +25,18 @@ class DocumentExtraction:
         self._extractor = extractor
         self._max_bytes = max_bytes
 
-    async def extract(self, document: Document, prompt: str, until: float) -> Document:
+    async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
         """Return the document with what a prompt wants of it, or with a warning that says why not.
 
         Args:
             document: the page.
             prompt: what is wanted, in words.
             until: when it has to be done, by the loop's clock.
+            caller: who wants it.
         """
         if document.media is not None:
             return _with_warnings(document, (_NO_TEXT,))
-        run = self._extractor.begin(until)
+        run = self._extractor.begin(until, caller)
         findings = await self._extractor.answer([page_of(document)], prompt, None, run)
         found = cut_to_size(findings.extracted, self._max_bytes)
         warned = _with_warnings(document, (*run.warnings, *found.warnings))

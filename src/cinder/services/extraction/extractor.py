@@ -68,13 +68,14 @@ class Extractor:
         self._memory = memory
         self._learner = learner
 
-    def begin(self, until: float) -> Run:
-        """Return what a request notes, which ends at a time of the loop's clock."""
+    def begin(self, until: float, caller: str) -> Run:
+        """Return what a caller's request notes, which ends at a time of the loop's clock."""
         if self._model is None:
             return Run()
         left = max(0.0, until - asyncio.get_running_loop().time() - _ANSWERING_SECONDS)
         limits = self._model.limits
-        return Run(budget=Budget(replace(limits, seconds=min(limits.seconds, left))))
+        limits = replace(limits, seconds=min(limits.seconds, left))
+        return Run(budget=Budget(limits, caller=caller))
 
     def usage_of(self, run: Run) -> ModelUsage | None:
         """Return what was asked of the model; None where there was none to ask."""

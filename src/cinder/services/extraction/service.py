@@ -69,7 +69,7 @@ class ExtractService:
         if not pages:
             raise ExtractionFailed(f"No page could be read. {describe_failures(sources)}")
         # Who comes with values of his own has a model, most likely a better one.
-        run = Run() if request.claims else self._extractor.begin(until)
+        run = Run() if request.claims else self._extractor.begin(until, request.caller)
         run.caller = request.caller
         if request.claims:
             findings = await self._verify(request, sources, wish, run)
