@@ -16,8 +16,6 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import Tool
 
-from cinder.surfaces.mcp.registry import TOOLS
-
 FOLDER = Path(__file__).parent
 MODULES = FOLDER / "node_modules"
 NODE = str(MODULES / ".bin/node")
@@ -52,16 +50,19 @@ def _node(program: str) -> list[str]:
     return [NODE, str((MODULES / ".bin" / program).resolve())]
 
 
-def _cinder(folder: str) -> Listed:
-    command = [sys.executable, "-m", "cinder", "mcp"]
+def _cinder(folder: str, toolset: str) -> Listed:
+    command = [sys.executable, "-m", "cinder", "mcp", "--toolsets", toolset]
     return Listed("cinder", command, {"CINDER_DATA_DIR": folder})
 
 
 async def bench_tool_lists() -> None:
     print("tokens of the tool list (compact JSON / 4):")
-    with tempfile.TemporaryDirectory() as folder:
-        _print_count("cinder", await _list_tools(_cinder(folder)), f" (bar {DEFAULT_BAR:,})")
-    _print_count("cinder, all tools", [tool.describe() for tool in TOOLS], f" (bar {ALL_BAR:,})")
+    for name, toolset, bar in (
+        ("cinder", "default", DEFAULT_BAR),
+        ("cinder, all tools", "all", ALL_BAR),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            _print_count(name, await _list_tools(_cinder(folder, toolset)), f" (bar {bar:,})")
     for server in _peers():
         _print_count(server.name, await _list_tools(server))
 

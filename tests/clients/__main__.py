@@ -57,13 +57,12 @@ async def main() -> bool:
     with serve_site() as site, tempfile.TemporaryDirectory() as folder:
         variables = {"CINDER_EGRESS__ALLOW": site.address, "CINDER_SERVER__MCP_TOOLSETS": "all"}
         over_stdio = stdio_task(site, {"CINDER_DATA_DIR": str(Path(folder) / "stdio"), **variables})
-        listing = await list_tools(over_stdio)
-        print(f"cinder {version('cinder-web')} lists {len(listing.tools)} tools, of which")
-        print(f"{', '.join(listing.open_tools) or 'none'} cannot be strict: any key may be given")
+        listed = await list_tools(over_stdio)
+        print(f"cinder {version('cinder-web')} lists {len(listed)} tools")
         async with run_server(Path(folder) / "http", **variables) as server:
             over_http = Task(site.url("/article"), f"{server.url}/mcp", server.token)
             results = [
-                await try_out(contender, task, listing)
+                await try_out(contender, task, listed)
                 for contender in CONTENDERS
                 for task in (over_http, over_stdio)
             ]
@@ -76,44 +75,20 @@ def stdio_task(site: Site, variables: dict[str, str]) -> Task:
     return Task(site.url("/article"), command=command, variables=variables)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The names of the tools, and of those that take an object with any keys."""
-
-    tools: list[str]
-    open_tools: list[str]
-
-    @property
-    def strict_tools(self) -> list[str]:
-        return [name for name in self.tools if name not in self.open_tools]
-
-
-async def list_tools(task: Task) -> Listing:
+async def list_tools(task: Task) -> list[str]:
     """Return what cinder's own environment finds listed, as the others must."""
     command, *arguments = task.command
     server = StdioServerParameters(command=command, args=arguments, env=task.variables)
     async with Client(server) as client:
-        tools = (await client.list_tools()).tools
-    is_open = {tool.name: has_open_object(tool.input_schema) for tool in tools}
-    return Listing(list(is_open), [name for name, value in is_open.items() if value])
+        return [tool.name for tool in (await client.list_tools()).tools]
 
 
-def has_open_object(schema: object) -> bool:
-    """Whether an object with any keys may be given: no model can be held to that."""
-    if isinstance(schema, list):
-        return any(has_open_object(each) for each in schema)
-    if not isinstance(schema, dict):
-        return False
-    is_open = schema.get("type") == "object" and "properties" not in schema
-    return is_open or any(has_open_object(each) for each in schema.values())
-
-
-async def try_out(contender: Contender, task: Task, listing: Listing) -> bool:
+async def try_out(contender: Contender, task: Task, listed: list[str]) -> bool:
     """Run a client; print and return whether it did what it was asked to."""
     transport = "http" if task.is_over_http else "stdio"
     code, output, errors = await run(contender, task)
     report = read_report(output) if code == 0 else None
-    problem = judge(report, listing) if report else f"it ended with {code}:\n{errors}"
+    problem = judge(report, listed) if report else f"it ended with {code}:\n{errors}"
     revision = report.revision if report else ""
     mark = "FAIL" if problem else "ok  "
     print(f"{mark}  {contender.name:<32} {transport:<5} {revision:<10} {problem}".rstrip())
@@ -140,13 +115,13 @@ async def run(contender: Contender, task: Task) -> tuple[int | None, str, str]:
     return process.returncode, output.decode(), errors.decode()
 
 
-def judge(report: Report, listing: Listing) -> str:
+def judge(report: Report, listed: list[str]) -> str:
     """Return what is wrong with a report; nothing where all is right."""
-    if list(report.tools) != listing.tools:
+    if list(report.tools) != listed:
         return f"it lists {', '.join(report.tools)}"
     if SAID not in report.text:
         return f"it scraped: {report.text[:200]!r}"
-    if report.strict_tools is not None and list(report.strict_tools) != listing.strict_tools:
+    if report.strict_tools is not None and list(report.strict_tools) != listed:
         return f"strict are only {', '.join(report.strict_tools)}"
     return ""
 

@@ -1,5 +1,7 @@
+import pytest
+
 from cinder.model.document import Json
-from cinder.services.fitting import fit_items, fit_lists, fit_members, without_nulls
+from cinder.services.fitting import fit_items, fit_lists, fit_members, fit_text, without_nulls
 
 
 def test_list_is_cut_to_what_fits() -> None:
@@ -11,6 +13,14 @@ def test_cut_lists_are_named_with_their_counts() -> None:
     cut = fit_lists(data, ("links", "images"), 16)
     assert cut == "Only the first 2 of 3 links are shown."
     assert data == {"links": ["aaaa", "bbbb"], "images": ["d"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fitting"),
+    [("abcdef", "abcd"), ("abc", "abc"), ('a"b"c', 'a"b'), ('abc"', "abc"), ("\x01ab", "")],
+)
+def test_text_is_cut_to_what_fits_when_it_is_escaped(text: str, fitting: str) -> None:
+    assert fit_text(text, 4) == fitting
 
 
 def test_short_members_come_before_long_ones() -> None:

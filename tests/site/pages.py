@@ -132,11 +132,15 @@ class Pages:
         return PlainTextResponse("User-agent: *\nDisallow: /forbidden\n")
 
     async def shelf(self, request: Request) -> Response:
-        """Link to books, to one that robots may not read, and to one that is not there."""
-        books = "".join(
-            f"<li><a href='/book?n={n}'>Book {n}</a></li>"
-            for n in range(int(request.query_params["books"]))
-        )
+        """Link to books, to one that robots may not read, and to one that is not there.
+
+        Where one is lent, it is not had before the test lets go.
+        """
+        count = int(request.query_params["books"])
+        shelved = [f"<li><a href='/book?n={n}'>Book {n}</a></li>" for n in range(count)]
+        if "lent" in request.query_params:
+            shelved.insert(count // 2, "<li><a href='/lent?n=99'>Book 99</a></li>")
+        books = "".join(shelved)
         others = "<a href='/forbidden'>Kept shut</a> <a href='/lost'>Lost</a>"
         words = "This shelf holds what was written about fire, ash, embers and the night."
         return HTMLResponse(f"<title>Shelf</title><p>{words}</p><ul>{books}</ul><p>{others}</p>")
@@ -146,6 +150,11 @@ class Pages:
         number = request.query_params["n"]
         words = " ".join(f"word{number}x{n}" for n in range(200))
         return HTMLResponse(f"<title>Book {number}</title><h1>Book {number}</h1><p>{words}</p>")
+
+    async def lent(self, request: Request) -> Response:
+        """Be such a page once the test lets go."""
+        await self.release.wait()
+        return await self.book(request)
 
     async def late_data(self, request: Request) -> Response:
         return JSONResponse(LATE_DATA)

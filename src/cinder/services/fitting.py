@@ -8,6 +8,8 @@ from cinder.model.document import Json
 
 T = TypeVar("T")
 
+_MAX_ESCAPE_CHARS = len("\\u0000")
+
 
 def fit_items(items: Sequence[T], max_chars: int) -> list[T]:
     """Return as many of the first items as fit."""
@@ -30,6 +32,17 @@ def fit_members(members: Mapping[str, Json], max_chars: int) -> dict[str, Json]:
             fitting[name] = part
             max_chars -= json_chars((name, part))
     return {name: fitting[name] for name in members if name in fitting}
+
+
+def fit_text(text: str, max_chars: int) -> str:
+    """Return as much of a text's beginning as takes so many characters within JSON."""
+    escaped = json.dumps(text[:max_chars], ensure_ascii=False)[1:-1][:max_chars]
+    for left_out in range(_MAX_ESCAPE_CHARS):
+        try:
+            return str(json.loads(f'"{escaped[: len(escaped) - left_out]}"'))
+        except ValueError:  # an escape was cut through
+            continue
+    return ""
 
 
 def fit_lists(data: dict[str, Json], names: Sequence[str], max_chars: int) -> str | None:

@@ -72,6 +72,11 @@ _FIELDS = {
 }
 
 
+def fields_of(kind: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the fields that an action needs beside its type, and those that it can have."""
+    return next((fields for type_, fields in _FIELDS.items() if type_ == kind), _Fields())
+
+
 def check_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
     """Name what an action lacks for its type, what does not belong to it, and what cannot work."""
     actions = given.get("actions")

@@ -9,7 +9,7 @@ from cinder.model.job import Fate, Job, JobKind, JobStatus, LedgerPage
 from cinder.model.redaction import redact
 from cinder.model.saved import format_timestamp, parse_saved_uri
 from cinder.services.archive import Archive
-from cinder.services.fitting import json_chars
+from cinder.services.fitting import fit_text, json_chars
 from cinder.services.jobs.control import ERRORS, BatchStart, JobControl, JobReport
 
 DEFAULT_LIMIT = 50
@@ -17,6 +17,8 @@ MAX_LIMIT = 100
 MAX_OFFSET = 10_000_000
 _MAX_INVALID_SHOWN = 100
 _ROBOTS = "Robots.txt disallowed"
+# What the sentence takes that says that something was cut.
+_CUT_CHARS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Part:
     limit: int = DEFAULT_LIMIT
     max_chars: int = 100_000
     """As JSON; further entries are left for the next part. One is always shown."""
+    is_bound: bool = False
+    """Whether that one, too, may be no longer; else its content alone may be as long."""
 
 
 Describe = Callable[[LedgerPage, int], Awaitable[dict[str, Json]]]
@@ -113,7 +117,8 @@ class JobAnswers:
         }
 
     async def _results(self, job: Job, part: Part, *, include_content: bool) -> dict[str, Json]:
-        describe = self._with_content if include_content else _describe_result
+        with_content = self._with_fitting_content if part.is_bound else self._with_content
+        describe = with_content if include_content else _describe_result
         return await self._part("pages", job, (Fate.FETCHED,), part, describe)
 
     async def _part(
@@ -147,6 +152,17 @@ class JobAnswers:
             return entry | {"content": body.text}
         cut = "Its content was cut: scrape the URL, with startIndex, to read on."
         return entry | {"content": body.text[:room], "wasTruncated": True, "warning": cut}
+
+    async def _with_fitting_content(self, page: LedgerPage, room: int) -> dict[str, Json]:
+        """Describe a page with as much of its content as leaves the whole within the room."""
+        entry = await self._with_content(page, room)
+        content = str(entry.get("content", ""))
+        over = json_chars(entry) - room
+        if over <= 0:
+            return entry
+        # Once more, so that the rest is cut as any other.
+        fitting = fit_text(content, max(json_chars(content) - over - _CUT_CHARS, room // 2))
+        return await self._with_content(page, len(fitting))
 
 
 async def _fit(

@@ -1,6 +1,6 @@
 """The arguments of a scrape, as POST /api/v2/scrape and the MCP tool `scrape` both take them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -185,6 +185,11 @@ class ScrapeArguments(Arguments):
             proxy=self.proxy,
             profile=self.profile,
         )
+
+
+def taken_by(command: object) -> Collection[str]:
+    """Return the arguments that a command takes: all where it starts something or is unknown."""
+    return next((taken for each, taken in _TAKEN_BY.items() if each == command), _DEFAULTS)
 
 
 def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:

@@ -1,6 +1,7 @@
 """openai-agents: the tools as functions that a model is held to strictly."""
 
 import asyncio
+from typing import Any
 
 from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
 from agents.mcp.util import MCPUtil
@@ -14,7 +15,8 @@ async def main(task: Task) -> None:
         functions = [
             MCPUtil.to_function_tool(tool, server, convert_schemas_to_strict=True) for tool in tools
         ]
-        result = await server.call_tool(TOOL, {"url": task.page})
+        schema = next(each.params_json_schema for each in functions if each.name == TOOL)
+        result = await server.call_tool(TOOL, give_everything(schema) | {"url": task.page})
     print_report(
         Report(
             revision="",
@@ -23,6 +25,24 @@ async def main(task: Task) -> None:
             strict_tools=[each.name for each in functions if each.strict_json_schema],
         )
     )
+
+
+def give_everything(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model must send at least that is held to a schema: nothing, but of all."""
+    if schema["required"] != list(schema["properties"]):
+        raise ValueError(f"This is not strict: {schema}")
+    return {name: nothing(node) for name, node in schema["properties"].items()}
+
+
+def nothing(node: dict[str, Any]) -> Any:
+    if choices := node.get("enum"):
+        words = node.get("description", "")
+        return next((each for each in choices if f"Default {each}" in words), choices[0])
+    if node["type"] == "object":
+        return give_everything(node)
+    if node["type"] == "boolean":
+        return "Default true" in node.get("description", "")
+    return {"string": "", "integer": 0, "number": 0, "array": []}[node["type"]]
 
 
 def connect(task: Task) -> MCPServer:

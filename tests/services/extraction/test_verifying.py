@@ -1,5 +1,7 @@
 """What a caller found is looked up in the pages."""
 
+import pytest
+
 from cinder.model.document import Json
 from cinder.model.extract import Claim
 from cinder.model.extracted_data import Grounding
@@ -50,6 +52,22 @@ async def test_dates_are_brought_into_the_form_of_the_schema() -> None:
     (forged,) = (await verify_claims([claim], PAGES, WISH)).values
     assert forged.value == "2024-03-05"
     assert forged.evidence[0].grounding is Grounding.NORMALIZED
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "grounding"),
+    [
+        ("49.50", 49.5, Grounding.VERIFIED),
+        ("1e999", "1e999", Grounding.UNVERIFIED),
+        ("true", "true", Grounding.UNVERIFIED),
+    ],
+)
+async def test_a_number_may_be_claimed_as_text(
+    said: str, value: Json, grounding: Grounding
+) -> None:
+    claim = Claim(path=("price",), value=said, quote="You pay 49.50 euros")
+    (price,) = (await verify_claims([claim], PAGES, WISH)).values
+    assert (price.value, price.evidence[0].grounding) == (value, grounding)
 
 
 async def test_objects_and_arrays_are_checked_value_by_value() -> None:

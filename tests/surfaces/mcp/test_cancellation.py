@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -21,11 +23,14 @@ from tests.conftest import TableResolver
 from tests.site import Site
 from tests.surfaces.mcp.conftest import Connect, Era
 from tests.surfaces.mcp.reading import error_of, text_of
+from tests.surfaces.mcp.waiting_client import Errand, running_errand
 from tests.surfaces.running import RunningServer, run_server
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 # A tab is to be free within two seconds; a machine that does much else gets five times that.
 FREE_WITHIN_SECONDS = 2 * 5
+# A site that cannot be crawled to the end before the test lets go.
+SHELF = "/shelf?books=20&lent=1"
 
 
 @pytest.fixture
@@ -77,38 +82,78 @@ async def test_cancelling_a_slow_scrape_frees_its_tab(tmp_path: Path, site: Site
 
 
 @ERAS
-async def test_a_crawl_outlives_the_client_that_started_it(
+async def test_cancelling_over_stdio_leaves_the_only_tab_to_the_next_call(
+    tmp_path: Path, site: Site, era: Era
+) -> None:
+    only_tab = {
+        "CINDER_BROWSER__WORKER_POOL_MAX_SIZE_PER_PROCESS": "1",
+        # Who gets no tab within that time is refused.
+        "CINDER_BROWSER__QUEUE_OFFER_TIMEOUT_MS": str(FREE_WITHIN_SECONDS * 1000),
+    }
+    async with Client(stdio_server(tmp_path, site, **only_tab), mode=era) as client:
+        slow = {"url": site.url("/silent"), "mode": "dynamic"}
+        async with asyncio.TaskGroup() as tasks:
+            calling = tasks.create_task(client.call_tool("scrape", slow))
+            await site.asked("/silent")
+            calling.cancel()
+        after = await client.call_tool("scrape", {"url": site.url("/article"), "mode": "dynamic"})
+    assert not after.is_error, text_of(after)
+    assert (after.structured_content or {})["source"] == "browser", after
+
+
+def stdio_server(data_dir: Path, site: Site, **variables: str) -> StdioServerParameters:
+    own = {"CINDER_DATA_DIR": str(data_dir), "CINDER_EGRESS__ALLOW": site.address, **variables}
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "cinder", "mcp"], env={**os.environ, **own}
+    )
+
+
+@ERAS
+async def test_a_crawl_goes_on_where_its_waiting_client_is_killed(
     tmp_path: Path, site: Site, era: Era
 ) -> None:
     async with run_server(tmp_path / "data", CINDER_EGRESS__ALLOW=site.address) as server:
-        async with connected(server, era) as client:
-            crawl = await client.call_tool("cinder_crawl", {"url": site.url("/shelf?books=20")})
-            await site.asked("/book")
-        looking = {"id": (crawl.structured_content or {})["crawlId"], "waitSeconds": 50}
-        async with connected(server, era) as client:
-            status = await client.call_tool("cinder_get_crawl_status", looking)
-    assert_whole(status.structured_content or {}, site)
+        errand = Errand(site.url(SHELF), era, url=f"{server.url}/mcp", token=server.token)
+        async with running_errand(errand) as (client, crawl_id):
+            await site.asked("/lent")
+            client.kill()
+            assert await client.wait() == -signal.SIGKILL
+        site.release()
+        async with connected(server, era) as another:
+            assert_whole(await end_of(another, crawl_id), site)
 
 
+@ERAS
 async def test_a_crawl_goes_on_where_a_killed_client_took_its_server_with_it(
-    tmp_path: Path, site: Site
+    tmp_path: Path, site: Site, era: Era
 ) -> None:
-    variables = {"CINDER_DATA_DIR": str(tmp_path), "CINDER_EGRESS__ALLOW": site.address}
-    started = StdioServerParameters(
-        command=sys.executable, args=["-m", "cinder", "mcp"], env={**os.environ, **variables}
-    )
-    async with Client(started) as client:
-        crawl = await client.call_tool("cinder_crawl", {"url": site.url("/shelf?books=20")})
-        await site.asked("/book")
-    looking = {"id": (crawl.structured_content or {})["crawlId"], "waitSeconds": 50}
-    async with Client(started) as client:
-        status = await client.call_tool("cinder_get_crawl_status", looking)
-    assert_whole(status.structured_content or {}, site)
+    # How long the next process leaves a job to one that may yet be at it.
+    parameters = stdio_server(tmp_path, site, CINDER_JOBS__LEASE_SECONDS="2")
+    async with running_errand(
+        Errand(site.url(SHELF), era, variables=parameters.env or {})
+    ) as started:
+        client, crawl_id = started
+        await site.asked("/lent")
+        (server,) = psutil.Process(client.pid).children()
+        client.kill()
+        assert await client.wait() == -signal.SIGKILL
+    # Its input is over, and so is it.
+    await asyncio.to_thread(server.wait, 60)
+    site.release()
+    async with Client(parameters, mode=era) as another:
+        assert_whole(await end_of(another, crawl_id), site)
+
+
+async def end_of(client: Client, crawl_id: str) -> dict[str, Any]:
+    looking = {"id": crawl_id, "waitSeconds": 50}
+    status = await client.call_tool("cinder_get_crawl_status", looking)
+    return status.structured_content or {}
 
 
 def assert_whole(status: dict[str, Any], site: Site) -> None:
     assert status["status"] == "completed", status
-    expected = [site.url("/shelf?books=20"), *(site.url(f"/book?n={n}") for n in range(20))]
+    books = [f"/book?n={n}" for n in range(20)]
+    expected = [site.url(path) for path in (SHELF, "/lent?n=99", *books)]
     assert sorted(page["url"] for page in status["pages"]) == sorted(expected)
 
 

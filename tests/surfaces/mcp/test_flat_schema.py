@@ -64,6 +64,20 @@ def test_input_schema_shows_only_what_is_offered_of_it() -> None:
     }
 
 
+def test_a_free_object_names_what_it_may_hold_or_is_a_text() -> None:
+    named = {"type": "object", "properties": {"Cookie": {"type": "string"}}}
+    parameters = {
+        "headers": Parameter(keys=("Cookie",), description="Any"),
+        "many": Parameter(keys=("Cookie",)),
+        "free": Parameter(is_text=True),
+    }
+    assert input_schema(Outer, parameters)["properties"] == {
+        "headers": named | {"description": "Any"},
+        "many": {"type": "array", "items": named},
+        "free": {"type": "string"},
+    }
+
+
 def test_a_union_cannot_be_offered() -> None:
     with pytest.raises(TypeError, match="no single plain type"):
         output_schema(Union)

@@ -60,6 +60,30 @@ def test_stdio_answers_and_ends_with_its_input(tmp_path: Path) -> None:
         assert running.wait(60) == 0
 
 
+def test_a_client_that_reads_no_more_ends_the_server_in_good_order(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"CINDER_DATA_DIR": str(tmp_path)},
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdin.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[0]) + "\n")
+        running.stdin.flush()
+        running.stdout.readline()
+        running.stdout.close()
+        running.stdin.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[2]) + "\n")
+        running.stdin.close()
+        said = running.stderr.read()
+        assert running.wait(60) == 0, said
+    assert "the client is gone" in said
+    assert "Traceback" not in said
+
+
 def test_interrupt_ends_the_server_while_it_waits(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SERVE],

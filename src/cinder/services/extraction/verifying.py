@@ -1,11 +1,13 @@
 """Verifies what a caller found: each value is looked up in the saved page by its quote."""
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cinder.extract.fields.claims import ClaimProver, normalise_claim
 from cinder.extract.fields.merging import merge_data
-from cinder.extract.fields.wanted import Wanted, read_schema, schema_path
+from cinder.extract.fields.wanted import FieldKind, Wanted, read_schema, schema_path
 from cinder.model.document import Json
 from cinder.model.extract import Claim
 from cinder.model.extracted_data import Evidence, ExtractedData, FieldValue, Grounding, Method
@@ -16,6 +18,11 @@ _MAX_VALUES = 5_000
 _MAX_TOLD = 10
 _UNKNOWN = "{path} is not a field of the schema, so that it was left out."
 _KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
+_TYPES: Mapping[FieldKind, tuple[type, ...]] = {
+    FieldKind.BOOLEAN: (bool,),
+    FieldKind.INTEGER: (int,),
+    FieldKind.NUMBER: (int, float),
+}
 
 
 async def verify_claims(
@@ -70,14 +77,27 @@ def _verify(claims: Sequence[Claim], pages: Mapping[str, ReadPage], wish: Wish) 
 
 
 def _check(claim: Claim, field: Wanted, provers: Sequence[ClaimProver]) -> FieldValue:
-    normalised = normalise_claim(field, claim.value)
-    value = claim.value if normalised is None else normalised
+    said = _typed(field, claim.value)
+    normalised = normalise_claim(field, said)
+    value = said if normalised is None else normalised
     evidence = [_prove(prover, field, value, claim.quote) for prover in provers]
     evidence.sort(key=lambda each: each.grounding is Grounding.UNVERIFIED)
     shown = evidence[:1] or [
         Evidence(method=Method.CALLER, quote=claim.quote, grounding=Grounding.UNVERIFIED)
     ]
     return FieldValue(path=claim.path, value=value, evidence=tuple(shown))
+
+
+def _typed(field: Wanted, value: Json) -> Json:
+    """Return a number, true or false that was claimed as text as what the field wants."""
+    if not isinstance(value, str) or field.kind not in _TYPES:
+        return value
+    try:
+        read: Json = json.loads(value)
+    except ValueError:
+        return value
+    is_finite = not isinstance(read, float) or math.isfinite(read)
+    return read if type(read) in _TYPES[field.kind] and is_finite else value
 
 
 def _prove(prover: ClaimProver, field: Wanted, value: Json, quote: str) -> Evidence:

@@ -1,6 +1,7 @@
 """Batches through the tool `scrape`: starting one, and the commands about it."""
 
 import json
+from dataclasses import replace
 
 import mcp_types as types
 
@@ -81,6 +82,7 @@ async def _answer(
     answers = JobAnswers(app.jobs, app.archive, caller)
     job_id, server = arguments.job_id or "", app.settings.server
     part = arguments.part(body_chars(server), server.result_max_chars_ceiling)
+    part = replace(part, is_bound=arguments.max_chars is None)
     match arguments.command:
         case Command.START:
             urls, key = arguments.urls or [], arguments.idempotency_key

@@ -1,7 +1,8 @@
 """Flat JSON Schemas: what a tool takes and gives, in the subset that every model provider accepts.
 
-No references, no unions, no constants, no bounds: each node has one plain type. Whatever needs more
-than that is checked in code when the arguments are read.
+No references, no unions, no constants, no bounds: each node has one plain type, and each object
+that is taken names what it may hold, so that a model can be held to it strictly. Whatever needs
+more than that is checked in code when the arguments are read.
 """
 
 from collections.abc import Mapping
@@ -31,8 +32,10 @@ class Parameter:
     """Of the types of its objects, those that are offered; all where none are named."""
     left_out: tuple[str, ...] = ()
     """The fields of its objects that are not offered."""
-    is_open: bool = False
-    """Whether the description alone says what its objects hold, which takes fewer words."""
+    keys: tuple[str, ...] = ()
+    """Some of the texts that a free object, or each of a list, may hold; others may be as well."""
+    is_text: bool = False
+    """Whether a free object is asked for as JSON in a text. It is taken as it is, too."""
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:
@@ -58,8 +61,12 @@ def output_schema(model: type[BaseModel]) -> Schema:
 
 def _offered(node: Schema, parameter: Parameter) -> Schema:
     shown = dict(node)
-    if parameter.is_open:
-        shown["items"] = {"type": "object"}
+    if parameter.is_text:
+        shown = {"type": "string"}
+    if parameter.keys and "items" in shown:
+        shown["items"] = _holding(parameter.keys)
+    elif parameter.keys:
+        shown = _holding(parameter.keys)
     if parameter.item_types:
         shown["items"] = _narrowed(shown["items"], parameter)
     if parameter.choices and "items" in shown:
@@ -69,6 +76,10 @@ def _offered(node: Schema, parameter: Parameter) -> Schema:
     if parameter.description:
         shown["description"] = parameter.description
     return shown
+
+
+def _holding(keys: tuple[str, ...]) -> Schema:
+    return {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
 
 
 def _narrowed(item: Schema, parameter: Parameter) -> Schema:
@@ -91,9 +102,7 @@ class _WithoutUnions(GenerateJsonSchema):
 
 def _flat_schema(model: type[BaseModel]) -> Schema:
     whole = model.model_json_schema(schema_generator=_WithoutUnions)
-    flat = _flatten(whole, whole.get("$defs", {}))
-    flat.pop("additionalProperties", None)
-    return flat
+    return _flatten(whole, whole.get("$defs", {}))
 
 
 def _flatten(node: Schema, definitions: Schema) -> Schema:
@@ -108,8 +117,9 @@ def _flatten(node: Schema, definitions: Schema) -> Schema:
         flat["properties"] = {
             name: _flatten(inner, definitions) for name, inner in flat["properties"].items()
         }
-    if flat.get("additionalProperties") is True:
-        del flat["additionalProperties"]  # what holds where nothing is said
+    # True is what holds where nothing is said; false is checked when the arguments are read.
+    if isinstance(flat.get("additionalProperties"), bool):
+        del flat["additionalProperties"]
     if isinstance(flat.get("additionalProperties"), dict):
         flat["additionalProperties"] = _flatten(flat["additionalProperties"], definitions)
     return flat

@@ -1,11 +1,12 @@
 """Lenient arguments: what models send instead of what a schema says, put right where it is plain.
 
 Names that they often take for others, lists and objects as JSON in a string, a single value for a
-list of one, all arguments within another object. Whatever stays unclear is refused as always.
+list of one, all arguments within another object, and empty values where nothing is meant. Whatever
+stays unclear is refused as always.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, get_args, get_origin
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel, to_snake
 
 from cinder.surfaces.arguments import Arguments, parse_json_strings
+from cinder.surfaces.mcp.unsaid import leave_out_unsaid
 
 # What they call an argument, and what it may be called here; the first that a tool has counts.
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -55,12 +57,20 @@ _MAX_NAME_CHARS = 100
 _WRAPPERS = frozenset({"arguments", "args", "params", "parameters", "input"})
 
 
-def read_leniently(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that were meant, as far as that is plain."""
+def read_leniently(
+    model: type[Arguments], given: Mapping[str, Any], offered: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the arguments that were meant, as far as that is plain.
+
+    Whoever gives everything that was offered may have had to, and means none of the defaults.
+    """
     known = {info.alias or name for name, info in model.model_fields.items()}
     renamed = _renamed(known, _unwrapped(known, given))
     unpacked = parse_json_strings(model, renamed)
-    return {key: _as_list(model, key, value) for key, value in unpacked.items()}
+    listed = {key: _as_list(model, key, value) for key, value in unpacked.items()}
+    return leave_out_unsaid(
+        model, listed, is_all_given=bool(offered) and listed.keys() >= set(offered)
+    )
 
 
 def _unwrapped(known: set[str], given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,12 +3,15 @@
 import asyncio
 import signal
 
+import structlog
 from mcp.server.stdio import stdio_server
 
 from cinder.app import open_app
 from cinder.config import Settings
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.toolsets import check_selection
+
+log = structlog.get_logger()
 
 
 def serve_stdio(settings: Settings) -> None:
@@ -24,9 +27,11 @@ def serve_stdio(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    async with (
-        open_app(settings, works_on_jobs=True) as app,
-        stdio_server() as (incoming, outgoing),
-    ):
+    async with open_app(settings, works_on_jobs=True) as app:
         server = build_server(app)
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        except* BrokenPipeError:
+            # Whoever is killed reads no answers. What was begun is put down in good order.
+            log.info("the client is gone")

@@ -1,6 +1,6 @@
 """A tool: what the protocol tells of it, and the function that answers a call."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -45,6 +45,8 @@ class Tool(Generic[A]):
     """What a call waits for before it is answered, telling how far that is."""
     with_login: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
     """Returns a call's arguments once the owner has logged in; None where no login would help."""
+    read: Callable[[type[A], Mapping[str, Any], Collection[str]], dict[str, Any]] = read_leniently
+    """Returns the arguments that were meant by those that were given."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
     brings_page_text: bool = True
@@ -85,7 +87,7 @@ class Tool(Generic[A]):
             CinderError: the arguments are wrong, or what they ask for could not be done.
         """
         require_within(given, app.settings.limits)
-        meant = read_leniently(self.arguments, given)
+        meant = self.read(self.arguments, given, self.parameters)
         # Again, for what stood as JSON in a text.
         require_within(meant, app.settings.limits)
         arguments = read_arguments(self.arguments, meant, *self.checks)

@@ -64,6 +64,12 @@ async def test_a_schema_that_is_not_valid_is_named_by_its_place(call: Call, site
     assert "schema.properties.name.type" in error_of(result)
 
 
+async def test_a_schema_in_a_text_that_is_no_json_is_refused(call: Call, site: Site) -> None:
+    urls = list(urls_of(site, "kettle"))
+    result = await call("cinder_extract", urls=urls, schema='{"type": "object"')
+    assert "- schema: No JSON object." in error_of(result)
+
+
 async def test_data_that_is_no_object_is_asked_for_in_one(call: Call, site: Site) -> None:
     schema = {"type": "array", "items": {"type": "string"}}
     result = await call("cinder_extract", urls=list(urls_of(site, "kettle")), schema=schema)

@@ -164,7 +164,7 @@ CRAWL_STATUS = Tool(
     arguments=CrawlStatusArguments,
     parameters={
         "id": Parameter(description="The crawlId"),
-        "offset": Parameter(description="Pages to skip: nextOffset of the last answer"),
+        "offset": Parameter(description="nextOffset of the last answer"),
         "limit": Parameter(description="Default 50, at most 100"),
         "waitSeconds": Parameter(description="Wait for its end, at most 50. Default 0"),
     },

@@ -1,6 +1,6 @@
 """The tool `cinder_extract`: data from pages, by a prompt or a schema, with proof."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -14,6 +14,7 @@ from cinder.surfaces.mcp.content import json_result
 from cinder.surfaces.mcp.deadline import bound_extract
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.icons import TABLE
+from cinder.surfaces.mcp.lenient import read_leniently
 from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.size_limit import body_chars
 from cinder.surfaces.mcp.tool import Tool
@@ -29,6 +30,21 @@ class ExtractOutput(Output):
     engine: str
     warnings: list[str] | None = None
     hand_off: dict[str, Any] | None = None
+
+
+def read_extract(
+    model: type[ExtractArguments], given: Mapping[str, Any], offered: Collection[str]
+) -> dict[str, Any]:
+    """Return the arguments that were meant.
+
+    Raises:
+        InvalidRequest: the schema is a text, and no JSON.
+    """
+    meant = read_leniently(model, given, offered)
+    if isinstance(meant.get("schema"), str):
+        message = 'No JSON object. It looks like {"type": "object", "properties": {…}}'
+        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+    return meant
 
 
 async def run(app: App, arguments: ExtractArguments, caller: Caller) -> types.CallToolResult:
@@ -54,10 +70,10 @@ EXTRACT = Tool(
     parameters={
         "urls": Parameter(description="At most 10"),
         "prompt": Parameter(),
-        "schema": Parameter(description="JSON Schema"),
+        "schema": Parameter(description="JSON Schema", is_text=True),
         "mode": Parameter(),
         "strictGrounding": Parameter(description="Drop unverified"),
-        "verify": Parameter(description="[{path, value, quote, passage}]"),
+        "verify": Parameter(keys=("path", "value", "quote", "passage")),
     },
     output=ExtractOutput,
     annotations=types.ToolAnnotations(
@@ -65,6 +81,7 @@ EXTRACT = Tool(
     ),
     scope=Scope.SCRAPE,
     run=run,
+    read=read_extract,
     checks=EXTRACT_CHECKS,
     icon=TABLE,
 )

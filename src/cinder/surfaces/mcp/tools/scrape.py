@@ -1,6 +1,6 @@
 """The tool `scrape`: one URL with every option of POST /api/v2/scrape, or a batch of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -25,13 +25,13 @@ from cinder.surfaces.mcp.output import Output
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.size_limit import leave_room_for_outline, shared_window
 from cinder.surfaces.mcp.tool import Tool
-from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, Command, ScrapeArguments
+from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, Command, ScrapeArguments, taken_by
 
 
 class ScrapeToolArguments(ScrapeArguments):
     """The arguments of a scrape, and `format` for asking for a single one."""
 
-    format: Literal["markdown", "links", "screenshot", "fullscreenshot"] | None = None
+    format: Literal["markdown", "links", "screenshot", "fullscreenshot"] = "markdown"
 
 
 class ScrapeOutput(Output):
@@ -55,7 +55,7 @@ class ScrapeOutput(Output):
     cached: bool | None = None
     cache_age: int | None = None
     timestamp: str | None = None
-    saved_uris: dict[str, str] | None = None
+    saved_uris: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     verdict: str | None = None
     evidence: str | None = None
@@ -69,10 +69,10 @@ class ScrapeOutput(Output):
 
 PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
-    "urls": Parameter(description="Instead of url: a batch in the background"),
+    "urls": Parameter(description="Instead of url: a batch"),
     "command": Parameter(description="All but start are about the batch jobId"),
     "jobId": Parameter(),
-    "offset": Parameter(description="Of a batch's pages or errors"),
+    "offset": Parameter(description="In a batch"),
     "format": Parameter(description="Default markdown"),
     "formats": Parameter(
         description="Several, instead of format",
@@ -83,9 +83,9 @@ PARAMETERS = {
     ),
     "onlyMainContent": Parameter(description="Default true"),
     "includeTags": Parameter(description="CSS selectors"),
-    "excludeTags": Parameter(description="CSS selectors"),
+    "excludeTags": Parameter(),
     "cleanScrape": Parameter(description="false: unconverted. Default true"),
-    "parsers": Parameter(description="[{type: pdf, maxPages}]: as markdown", is_open=True),
+    "parsers": Parameter(description="PDF as markdown"),
     "mode": Parameter(description="dynamic: in a browser. Default smart"),
     "waitFor": Parameter(description="ms in the browser"),
     "actions": Parameter(description="In order; selector is for click, write, scrape"),
@@ -94,15 +94,26 @@ PARAMETERS = {
     "profile": Parameter(description="master: owner's logged-in browser"),
     "maxChars": Parameter(description="Default 20000"),
     "startIndex": Parameter(description="Where to go on when cut"),
-    "section": Parameter(description="Outline id or title, to read it alone"),
+    "section": Parameter(description="Outline id or title"),
     "query": Parameter(description="Only matching passages"),
     "extract": Parameter(description="Data wanted: the author name"),
     "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
     "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
     "forceRescrape": Parameter(description="Skip the cache"),
-    "headers": Parameter(),
+    "headers": Parameter(
+        description="Others too", keys=("Accept-Language", "Authorization", "Cookie")
+    ),
     "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
 }
+
+
+def read_scrape(
+    model: type[ScrapeToolArguments], given: Mapping[str, Any], offered: Collection[str]
+) -> dict[str, Any]:
+    """Return the arguments that were meant; what a command has no use for may be 0 or false."""
+    meant = read_leniently(model, given, offered)
+    taken = taken_by(meant.get("command", Command.START))
+    return {name: value for name, value in meant.items() if value or name in taken}
 
 
 def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
@@ -127,7 +138,7 @@ def check_only_reading(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
 
 def with_login(given: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the arguments that read the same page as the owner; None where no browser may."""
-    meant = read_leniently(ScrapeToolArguments, given)
+    meant = read_scrape(ScrapeToolArguments, given, PARAMETERS)
     if meant.get("mode") == Mode.STATIC:
         return None
     return {**meant, "profile": Profile.MASTER, "forceRescrape": True}
@@ -135,7 +146,7 @@ def with_login(given: Mapping[str, Any]) -> dict[str, Any] | None:
 
 async def run(app: App, arguments: ScrapeToolArguments, caller: Caller) -> types.CallToolResult:
     """Scrape a URL, or do what is asked of a batch."""
-    wanted = Format(arguments.format or Format.MARKDOWN)
+    wanted = Format(arguments.format)
     if is_about_batch(arguments):
         return await batch_result(app, arguments, wanted, caller)
     owner = require_scope(caller, Scope.SCRAPE)
@@ -186,6 +197,7 @@ _READING = Tool(
     # Starting a batch, or fetching a page, needs more.
     scope=Scope.READ,
     run=run,
+    read=read_scrape,
     with_login=with_login,
     checks=(*SCRAPE_CHECKS, check_format, check_only_reading),
     icon=PAGE,
