@@ -195,6 +195,22 @@ async def test_a_job_that_somebody_leases_from_is_not_swept_up(
     assert await store.ledger.list_unattended() == ["unattended"]
 
 
+async def test_who_ends_in_good_order_leaves_jobs_to_whoever_comes_next(
+    store: Store, engine: Engine
+) -> None:
+    async def work(job_id: str) -> float:
+        await store.ledger.lease(job_id, limits(seconds=600))
+        return 60
+
+    await store.ledger.add_job(a_job())
+    looks = Looks(work)
+    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+        await looks.until(lambda looks: len(looks.seen) == 1 and looks.at_once == 0)
+        assert await store.ledger.list_unattended() == []
+
+    assert await store.ledger.list_unattended() == ["job"]
+
+
 async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Engine) -> None:
     async def step_aside(_job_id: str) -> float:
         await asyncio.sleep(0.01)

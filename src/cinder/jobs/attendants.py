@@ -61,13 +61,18 @@ class Attendants:
         self._patience = patience or Patience()
         self._teller_of = teller_of
         self._shares = SlotShares(ledger, slots=1)
+        # Those that were worked on here and are not over.
+        self._begun: set[str] = set()
 
     async def run(self, *, slots: int) -> None:
         """Look after jobs, `slots` at once, and sweep, until cancelled."""
         self._shares = SlotShares(self._ledger, slots)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._engine.run(self.look_after, slots=slots))
-            group.create_task(self._sweeper.sweep_forever())
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._engine.run(self.look_after, slots=slots))
+                group.create_task(self._sweeper.sweep_forever())
+        finally:
+            await self._leave()
 
     async def look_after(self, job_id: str) -> float | None:
         """Work on a job for a while, if it is not over; return when to look again."""
@@ -80,12 +85,24 @@ class Attendants:
                 return None
             if await self._shares.must_wait(job_id, job.owner):
                 return self._shares.wait_seconds()
+            self._begun.add(job_id)
             with self._shares.work_on(job_id, job.owner):
-                return await self._look_after(job)
+                seconds = await self._look_after(job)
+            if seconds is None:
+                self._begun.discard(job_id)
+            return seconds
         # What is left is the ledger's: the job stays as it is until that can be had again.
         except CacheFailed as exc:
             log.warning("a job cannot be looked after now", job=job_id, error=str(exc))
             return self._patience.first_wait_seconds
+
+    async def _leave(self) -> None:
+        """Have whoever comes next go on at once."""
+        try:
+            if self._begun:
+                await self._ledger.leave_jobs(self._begun)
+        except CacheFailed as exc:
+            log.warning("jobs go on only once their leases have run out", error=str(exc))
 
     async def _look_after(self, job: Job) -> float | None:
         limit = asyncio.timeout(self._patience.slice_seconds)

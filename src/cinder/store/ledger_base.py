@@ -86,6 +86,10 @@ class Ledger(Protocol):
         """Note that working on a job failed; return how often in a row it now has."""
         ...
 
+    async def leave_jobs(self, job_ids: Collection[str]) -> None:
+        """Note that jobs are no longer looked after here: others need not wait for their leases."""
+        ...
+
     async def forget_failures(self, job_id: str) -> None:
         """Note that working on a job went well: the next failure is its first in a row."""
         ...

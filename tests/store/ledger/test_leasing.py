@@ -189,3 +189,14 @@ async def test_a_job_nobody_leases_from_is_unattended(store: Store, clock: Clock
     assert await store.ledger.list_unattended() == []
     clock.move_on(timedelta(seconds=10))
     assert await store.ledger.list_unattended() == ["job"]
+
+
+async def test_a_job_that_was_left_is_unattended_at_once(store: Store) -> None:
+    for job_id in ("left", "kept", "failing"):
+        await store.ledger.add_job(a_job(job_id))
+        await store.ledger.lease(job_id, limits())
+    await store.ledger.note_failure("failing", "It broke", 10_000)
+
+    await store.ledger.leave_jobs(["left", "failing"])
+
+    assert await store.ledger.list_unattended() == ["left"]

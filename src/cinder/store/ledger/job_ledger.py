@@ -99,6 +99,10 @@ class JobLedger:
             "note_failure", lambda: jobs.note_failure(job_id, error, self._now() + retry_ms)
         )
 
+    async def leave_jobs(self, job_ids: Collection[str]) -> None:
+        """Note that jobs are no longer looked after here: others need not wait for their leases."""
+        await self._database.write("leave_jobs", lambda: jobs.leave_jobs(job_ids, self._now()))
+
     async def forget_failures(self, job_id: str) -> None:
         """Note that working on a job went well: the next failure is its first in a row."""
         await self._database.write("forget_failures", lambda: jobs.forget_failures(job_id))

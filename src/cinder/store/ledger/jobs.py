@@ -54,6 +54,11 @@ UPDATE webhook.jobs SET attempts = attempts + 1, error = $2, next_at = $3
 RETURNING attempts
 """
 
+# One that failed keeps its pause.
+_LEAVE = """
+UPDATE webhook.jobs SET next_at = $2 WHERE id = ANY($1) AND next_at > $2 AND attempts = 0
+"""
+
 _FORGET_FAILURES = """
 UPDATE webhook.jobs SET attempts = 0, error = NULL
  WHERE id = $1 AND attempts > 0 AND status IN ('queued', 'running')
@@ -141,6 +146,11 @@ def note_failure(job_id: str, error: str, next_at: int) -> Procedure[int]:
     """Note that working on a job failed; return how often in a row it now has."""
     rows = yield Statement(_NOTE_FAILURE, (job_id, error, next_at))
     return rows[0]["attempts"] if rows else 0
+
+
+def leave_jobs(job_ids: Collection[str], now: int) -> Procedure[None]:
+    """Note that somebody should look after jobs from now on."""
+    yield Statement(_LEAVE, (sorted(job_ids), now))
 
 
 def forget_failures(job_id: str) -> Procedure[None]:
