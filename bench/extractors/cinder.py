@@ -15,7 +15,8 @@ from cinder.config import read_settings
 from cinder.errors import ParseLimitExceeded
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import FetchedPage, Source
-from cinder.services.sandbox import ChildOptions, ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.sandbox.worker_pool import ChildOptions
 from cinder.surfaces.logs import set_up_logs
 
 

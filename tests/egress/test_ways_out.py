@@ -26,7 +26,9 @@ _ALLOWED = {
     WayOut("jobs/messages.py", "pgqueuer"): "the database of the settings",
     WayOut("jobs/shift.py", "asyncpg"): "the database of the settings",
     WayOut("jobs/shift.py", "pgqueuer"): "the database of the settings",
-    WayOut("services/extraction_worker.py", "create_subprocess_exec"): "cinder's own parser",
+    WayOut(
+        "services/sandbox/extraction_worker.py", "create_subprocess_exec"
+    ): "cinder's own parser",
     WayOut("store/postgres.py", "asyncpg"): "the database of the settings",
     WayOut("surfaces/bounded_heads.py", "uvicorn"): "serves, and asks nobody",
     WayOut("surfaces/cli/doctor.py", "http.client"): "the server of the settings",

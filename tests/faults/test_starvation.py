@@ -14,7 +14,7 @@ from cinder.config import Settings
 from cinder.model.caller import EVERYDAY_SCOPES
 from cinder.model.job import JobKind, JobStatus
 from cinder.model.request import Action, ActionType, CachePolicy, Mode, RenderOptions, ScrapeRequest
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.conftest import TableResolver
 from tests.fetch.browser.conftest import browser_settings
 from tests.site import Site

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import FetchedPage, Source
 from cinder.model.request import ContentOptions
-from cinder.services.sandbox import ExtractionSandbox, SlowLane
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.sandbox.worker_pool import SlowLane
 
 _NESTED = b"<p>first words" + b"<div>" * 200 + b"<i>last words"
 # The parser tries every way to match such a selector on nested elements: minutes, for this page.

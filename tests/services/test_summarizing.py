@@ -8,7 +8,7 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import LlmSettings, Settings
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.conftest import TableResolver
 from tests.llm.knowing_servers import KnowingOpenAiServer
 from tests.llm.small_model import needs_model, running_model

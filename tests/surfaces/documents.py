@@ -17,7 +17,7 @@ from cinder.model.document import (
 )
 from cinder.model.request import ActionType
 from cinder.model.saved import SavedDocument, Version
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 
 MOMENT = datetime(2026, 11, 15, tzinfo=UTC)
 

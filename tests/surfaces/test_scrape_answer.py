@@ -10,7 +10,7 @@ from cinder.errors import Attempt, Diagnostics
 from cinder.model.document import Verdict, VerdictKind
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.excerpt import Window
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.scrape_answer import describe_outcome
 from tests.surfaces.documents import (
     a_page,

@@ -37,7 +37,6 @@ from cinder.fetch.static import StaticFetcher, StaticLimits
 from cinder.metrics import Metrics
 from cinder.model.request import ProxyTier
 from cinder.model.url import host_and_port
-from cinder.services.admission import Admission, AdmissionLimits
 from cinder.services.archive import Archive
 from cinder.services.callers import Callers
 from cinder.services.expiry import expire_forever
@@ -47,8 +46,11 @@ from cinder.services.extraction.service import ExtractService
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
 from cinder.services.learned_recipes import LearnedRecipes
-from cinder.services.sandbox import ChildOptions, ExtractionSandbox, Sandboxes, SlowLane
-from cinder.services.scrape import ContentDefaults, ContentMakers, ScrapeService
+from cinder.services.sandbox.sandbox import ExtractionSandbox, Sandboxes
+from cinder.services.sandbox.worker_pool import ChildOptions, SlowLane
+from cinder.services.scraping.admission import Admission, AdmissionLimits
+from cinder.services.scraping.document_making import ContentDefaults
+from cinder.services.scraping.service import ContentMakers, ScrapeService
 from cinder.services.search.search_and_scrape import SearchAndScrape
 from cinder.services.search.service import SearchService
 from cinder.services.text_tools import TextTools

@@ -15,8 +15,8 @@ from cinder.services.extraction.recipe_stage import RecipeStage
 from cinder.services.extraction.rules_stage import RulesStage
 from cinder.services.extraction.service import ExtractLimits, ExtractService
 from cinder.services.page_scraping import PageScraper
-from cinder.services.sandbox import ExtractionSandbox
-from cinder.services.scrape import ScrapeService
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.scraping.service import ScrapeService
 from cinder.store.recipe_base import RecipeBook, RecipeLimits
 
 

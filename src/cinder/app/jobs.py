@@ -20,7 +20,7 @@ from cinder.services.jobs.page_runner import PageRunner, RunLimits
 from cinder.services.jobs.robots import RobotsKeeper
 from cinder.services.jobs.seeds import SitemapReader
 from cinder.services.jobs.works import Works
-from cinder.services.scrape import ScrapeService
+from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhook_events import JobEvents
 from cinder.services.webhooks import DeliveryLimits, Webhooks
 from cinder.store import Store

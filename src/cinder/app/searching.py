@@ -7,7 +7,7 @@ from cinder.metrics import Metrics
 from cinder.model.search import LOCAL
 from cinder.search.base import Provider
 from cinder.services.archive import Archive
-from cinder.services.scrape import ScrapeService
+from cinder.services.scraping.service import ScrapeService
 from cinder.services.search.asking import Asker
 from cinder.services.search.judging import Judge
 from cinder.services.search.list_memory import ListMemory

@@ -9,7 +9,7 @@ from cinder.model.extract import ExtractRequest, PageSource
 from cinder.model.request import ContentOptions, Format, PdfParser, RenderOptions, ScrapeRequest
 from cinder.model.saved import SavedKind
 from cinder.services.extraction.source_pages import SourcePage, page_of
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.shares import Claimant, FairPlaces
 
 # What such a page holds is not of what was asked for.

@@ -4,7 +4,7 @@ from cinder.extract.facts import HtmlFacts
 from cinder.extract.selectors import is_valid_selector
 from cinder.extract.similarity import text_similarity
 from cinder.services.off_loop import off_loop
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 
 __all__ = ["TextTools", "is_valid_selector"]
 

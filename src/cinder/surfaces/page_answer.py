@@ -9,7 +9,7 @@ from cinder.services.fitting import fit_members, json_chars, without_nulls
 from cinder.services.off_loop import off_loop
 from cinder.services.page_json import page_as_json
 from cinder.services.reading import Reading, has_headings, read_markdown
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.page_arguments import PageArguments, ReturnFormat
 from cinder.surfaces.reading_answer import (
     TellOutline,

@@ -12,7 +12,7 @@ from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists, fit_members
 from cinder.services.off_loop import off_loop
 from cinder.services.reading import Reading
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summarizing import SENTENCES_COST
 from cinder.surfaces.action_answer import describe_actions
 from cinder.surfaces.change_answer import describe_change

@@ -11,7 +11,7 @@ from cinder.services.excerpt import Window, take_excerpt
 from cinder.services.fitting import fit_items, json_chars
 from cinder.services.off_loop import off_loop
 from cinder.services.reading import has_headings, read_markdown
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.fusion import cut_words
 from cinder.services.search.search_and_scrape import ScrapedResult, ScrapedSearch
 from cinder.surfaces.verdict_advice import explain_verdict

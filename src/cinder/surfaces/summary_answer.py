@@ -2,7 +2,7 @@
 
 from cinder.model.document import Json
 from cinder.model.request import Format, ScrapeRequest
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summarizing import PageSummary, summarize_document
 
 NO_SUMMARY = "The page has no sentences to make a summary of."

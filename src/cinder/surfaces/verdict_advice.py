@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cinder.model.document import NOTHING_INCLUDED, Document, Json, VerdictKind
 
 if TYPE_CHECKING:
-    from cinder.services.scrape import ScrapeOutcome
+    from cinder.services.scraping.outcome import ScrapeOutcome
 
 _STEALTH = "browser-stealth"
 

@@ -27,7 +27,7 @@ from cinder.model.request import (
     RenderOptions,
     ScrapeRequest,
 )
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.conftest import TableResolver
 from tests.fetch.browser.processes import browsers_on
 from tests.site import Site

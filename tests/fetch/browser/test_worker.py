@@ -18,7 +18,7 @@ from cinder.fetch.browser.connection import ConnectionClosed
 from cinder.fetch.browser.context import Purpose
 from cinder.fetch.browser.launcher import Equipment
 from cinder.fetch.browser.worker import BrowserWorker, WorkerLimits
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.fetch.browser.conftest import browser_settings, clear_memory
 from tests.fetch.browser.processes import (
     browsers_on,

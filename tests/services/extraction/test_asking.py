@@ -17,7 +17,7 @@ from cinder.model.document import Json
 from cinder.model.extracted_data import Grounding, Method, QuotedText
 from cinder.model.request import Format
 from cinder.services.extraction.asking import ModelAsker, ModelFindings, ModelQuestion
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from tests.extract.passages.test_ranking import book
 from tests.llm.knowing_servers import KNOWING, KnowingOpenAiServer, KnowingServer, Tell
 from tests.llm.opening import OpenModel, open_model, some_budget

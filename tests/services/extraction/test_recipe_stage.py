@@ -13,7 +13,7 @@ from cinder.model.recipe import KeptRecipe
 from cinder.services.extraction.recipe_learning import RecipeLearner, is_lesson
 from cinder.services.extraction.recipe_stage import RecipeStage
 from cinder.services.extraction.stages import ReadPage, Run, make_wish
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.store import Store
 from cinder.store.recipe_base import RecipeLimits
 from tests.store.conftest import open_at

@@ -9,7 +9,7 @@ import pytest
 from cinder.llm.anthropic import AnthropicFormat
 from cinder.llm.openai import OpenAiFormat
 from cinder.services.extraction.asking import ModelAsker, ModelFindings, ModelQuestion
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from tests.extract.passages.test_ranking import book
 from tests.llm.opening import open_model_at, some_budget
 from tests.llm.small_model import needs_model, running_model, serving_messages

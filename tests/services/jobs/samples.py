@@ -8,7 +8,7 @@ from cinder.errors import Attempt, ConnectionFailed, Diagnostics
 from cinder.fetch.base import FetchTask
 from cinder.model.document import Extraction, FetchedPage, PageMetadata, Source
 from cinder.model.job import Claim
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.store.samples import a_document
 
 HOST = "https://site.test"

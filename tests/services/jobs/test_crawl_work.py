@@ -14,7 +14,7 @@ from cinder.services.jobs.robots import RobotsKeeper
 from cinder.services.jobs.seeds import SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.jobs.work import Reading
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import Store
 from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_claim, an_outcome
 from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, settle, the_job

@@ -23,7 +23,7 @@ from cinder.services.jobs.seeds import SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.jobs.work import Reading, Work
 from cinder.services.jobs.works import Works
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import Store, open_store
 from tests.conftest import TableResolver
 from tests.services.jobs.samples import TableFetcher

@@ -13,7 +13,7 @@ from cinder.model.request import OWNER, ScrapeRequest
 from cinder.model.saved import Version
 from cinder.model.search import SearchHit, SearchMode, SearchRequest
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.asking import Asker
 from cinder.services.search.gathering import ModeTimes
 from cinder.services.search.judging import Judge

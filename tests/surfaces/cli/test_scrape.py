@@ -7,7 +7,7 @@ import pytest
 from cinder.errors import InvalidRequest
 from cinder.model.request import Format, ScrapeRequest
 from cinder.services.excerpt import Window
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.cli.scrape import outline_text, parse_actions, write_outcome
 from cinder.surfaces.scrape_answer import describe_outcome
 from tests.surfaces.documents import (

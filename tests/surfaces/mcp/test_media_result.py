@@ -5,7 +5,7 @@ import mcp_types as types
 import pytest
 
 from cinder.model.document import Document, Media, Source
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.mcp.media_result import MAX_INLINE_BYTES, describe_media, media_blocks
 from tests.site import Site
 from tests.site.pages import PDF, PNG

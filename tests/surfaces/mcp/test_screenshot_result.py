@@ -11,7 +11,7 @@ from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedKind
 from cinder.services.excerpt import Window
 from cinder.services.fitting import without_nulls
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.mcp.scrape_result import scrape_result
 from cinder.surfaces.mcp.screenshot_result import MAX_IMAGES
 from tests.surfaces.documents import (

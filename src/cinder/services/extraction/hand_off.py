@@ -9,7 +9,7 @@ from cinder.model.document import Json
 from cinder.model.extract import HandOff, OfferedPassage
 from cinder.model.passage import Passage, PassageQuery
 from cinder.services.extraction.stages import ReadPage
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 
 PASSAGES = 8
 _PER_PAGE = 4

@@ -13,7 +13,7 @@ from cinder.model.extracted_data import ExtractedData, Method
 from cinder.model.recipe import Recipe, RecipePlace
 from cinder.services.extraction.recipe_places import describe_wish, place_of
 from cinder.services.extraction.stages import ReadPage, Run, Wish
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.store.recipe_base import NewRecipe, RecipeBook, RecipeLimits
 
 _TEACHING = (Method.MODEL, Method.CALLER)

@@ -11,7 +11,7 @@ from cinder.model.extracted_data import ExtractedData, Method, Path
 from cinder.model.recipe import KeptRecipe, RecipePlace, Trial
 from cinder.services.extraction.recipe_places import place_of
 from cinder.services.extraction.stages import ReadPage, Run, Wish
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.store.recipe_base import RecipeBook
 
 log = structlog.get_logger()

@@ -4,7 +4,7 @@ from cinder.extract.fields.version import FIELDS_VERSION
 from cinder.model.extract import Engine
 from cinder.model.extracted_data import ExtractedData
 from cinder.services.extraction.stages import ReadPage, Run, Wish
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 
 
 class RulesStage:

@@ -6,7 +6,7 @@ from cinder.model.job import Claim, Job, JobStatus
 from cinder.model.request import ScrapeRequest
 from cinder.services.jobs.specs import request_from_json
 from cinder.services.jobs.work import Reading, failure_of, fetched_page
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.webhook_events import JobEvents
 from cinder.store.ledger_base import Ledger
 

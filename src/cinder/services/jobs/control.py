@@ -34,11 +34,11 @@ from cinder.model.job import (
 from cinder.model.request import ResultHandling, ScrapeRequest
 from cinder.model.url import origin_of, parse_web_url
 from cinder.model.webhook import WebhookTarget, write_target
-from cinder.services.cache_key import without_fragment
 from cinder.services.jobs.specs import CrawlSpec, batch_request, request_to_json
 from cinder.services.jobs.work import new_page
 from cinder.services.off_loop import off_loop
-from cinder.services.scrape import require_supported
+from cinder.services.scraping.cache_key import without_fragment
+from cinder.services.scraping.service import require_supported
 from cinder.services.webhook_events import JobEvents
 from cinder.services.webhook_targets import SPEC_KEY
 from cinder.store.ledger_base import Ledger

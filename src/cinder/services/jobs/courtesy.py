@@ -8,7 +8,7 @@ from cinder.model.job import Claim
 from cinder.model.url import origin_of
 from cinder.services.jobs.pace import HostPace
 from cinder.services.jobs.robots import RobotsKeeper
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.ledger_base import Ledger
 
 # How often a host may say "not now" of one page before that counts as its answer.

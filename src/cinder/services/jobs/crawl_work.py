@@ -23,7 +23,7 @@ from cinder.model.request import ScrapeRequest
 from cinder.services.jobs.seeds import SitemapReader
 from cinder.services.jobs.specs import CrawlSpec, crawl_request
 from cinder.services.jobs.work import Reading, failure_of, fetched_page, new_page
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.webhook_events import JobEvents
 from cinder.store.ledger_base import IsNear, Ledger
 

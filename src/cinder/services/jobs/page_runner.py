@@ -16,7 +16,8 @@ from cinder.fetch.base import RedirectRefused
 from cinder.model.job import Claim, Fate, Job, JobStatus, Lease, LeaseLimits, PageResult
 from cinder.services.jobs.courtesy import Courtesy, TryAgain
 from cinder.services.jobs.work import Reading, Work, uris_of
-from cinder.services.scrape import ScrapeOutcome, ScrapeService
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhook_events import JobEvents
 from cinder.store.ledger_base import LeaseLost, Ledger, Settlement
 from cinder.store.outbox_base import Teller

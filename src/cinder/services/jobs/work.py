@@ -10,7 +10,7 @@ from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult
 from cinder.model.request import ScrapeRequest
 from cinder.model.saved import SavedDocument
 from cinder.model.url import origin_of
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.ledger_base import IsNear
 
 _MAX_TITLE_CHARS = 500

@@ -8,7 +8,7 @@ from typing import Protocol
 from cinder.errors import CinderError
 from cinder.model.document import VerdictKind
 from cinder.model.request import ContentOptions, Mode, PdfParser, RenderOptions, ScrapeRequest
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.fusion import Candidate
 from cinder.services.search.page_scoring import PageText
 from cinder.shares import Claimant, FairPlaces

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from cinder.errors import CinderError, ScrapeTimeout
 from cinder.model.request import Mode
 from cinder.model.search import SearchAnswer, SearchRequest, SearchResult
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.result_reader import Scraper, page_request
 from cinder.services.search.service import SearchService
 from cinder.shares import Claimant, FairPlaces

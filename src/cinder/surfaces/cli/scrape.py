@@ -15,7 +15,7 @@ from cinder.model.request import OWNER
 from cinder.surfaces.cli.output import write_media, write_text
 
 if TYPE_CHECKING:
-    from cinder.services.scrape import ScrapeOutcome
+    from cinder.services.scraping.outcome import ScrapeOutcome
 
 
 def scrape(

@@ -3,7 +3,7 @@
 import mcp_types as types
 
 from cinder.model.document import Json, Media
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.mcp.content import (
     body_annotations,
     embed_bytes,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cinder.model.document import Json, Verdict, VerdictKind
 from cinder.model.saved import format_timestamp
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.verdict_advice import next_step
 
 _TITLE_CHARS = 200

@@ -8,7 +8,7 @@ from cinder.model.document import Json
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument, SavedKind
 from cinder.services.excerpt import Window
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.change_answer import tell_change
 from cinder.surfaces.mcp.content import body_annotations, embed_text, note_annotations
 from cinder.surfaces.mcp.media_result import describe_media, media_blocks

@@ -10,7 +10,7 @@ import mcp_types as types
 from cinder.model.document import Document, Json, Media
 from cinder.model.request import ActionType, Format
 from cinder.model.saved import SavedKind
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations, note_annotations, show_image
 from cinder.surfaces.mcp.image_scaling import PNG, Picture, read_png, scale_png
 from cinder.surfaces.mcp.page_header import page_name

@@ -9,7 +9,7 @@ from cinder.app import App
 from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.model.saved import format_timestamp
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.mcp.content import body_annotations
 from cinder.surfaces.mcp.flat_schema import Parameter
 from cinder.surfaces.mcp.icons import PAGE

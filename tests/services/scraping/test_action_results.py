@@ -4,8 +4,8 @@ import pytest
 
 from cinder.model.document import ActionResult, FetchedPage, Source
 from cinder.model.request import ActionType
-from cinder.services.action_results import convert_scraped, unconverted_warnings
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.scraping.action_results import convert_scraped, unconverted_warnings
 from tests.services.overload import overloaded_sandbox
 
 NAV = '<nav><a href="/home">Home</a></nav><main><p>Rake the ash. ü</p></main>'

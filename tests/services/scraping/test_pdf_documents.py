@@ -8,7 +8,7 @@ from cinder.app import open_app
 from cinder.config import Settings
 from cinder.model.document import Extraction, FetchedPage, Source, VerdictKind
 from cinder.model.request import ContentOptions, Format, PdfParser, ScrapeRequest
-from cinder.services.pdf_documents import judge_pdf, unmade_warnings
+from cinder.services.scraping.pdf_documents import judge_pdf, unmade_warnings
 from tests.site import Site
 
 PAGE = FetchedPage(

@@ -7,7 +7,15 @@ import pytest
 
 from cinder.errors import Overloaded
 from cinder.model.request import OWNER
-from cinder.services.lanes import Lane, LaneLimits, Lanes, Place, may_start, may_wait, next_place
+from cinder.services.sandbox.lanes import (
+    Lane,
+    LaneLimits,
+    Lanes,
+    Place,
+    may_start,
+    may_wait,
+    next_place,
+)
 from cinder.shares import Claimant
 
 LIMITS = LaneLimits(quick=2, slow=2, slow_waiting=4)

@@ -16,7 +16,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.cache_key import cache_key, content_key, describe_options
+from cinder.services.scraping.cache_key import cache_key, content_key, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
 

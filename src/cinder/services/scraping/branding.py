@@ -11,7 +11,7 @@ from cinder.fetch.base import Fetcher, FetchTask
 from cinder.model.document import FetchedPage, Json
 from cinder.model.request import ScrapeRequest
 from cinder.model.url import origin_of
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 
 MAX_SHEETS = 20
 MAX_SHEET_BYTES = 1_500_000

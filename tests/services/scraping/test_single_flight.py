@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from cinder.errors import ScrapeFailed
-from cinder.services.single_flight import SingleFlight
+from cinder.services.scraping.single_flight import SingleFlight
 
 
 async def test_callers_of_one_key_share_one_run() -> None:

@@ -1,55 +1,52 @@
 """Scraping one URL: from the cache where it is fresh enough, else from the web."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
-from cinder.errors import CinderError, Diagnostics, ScrapeFailed, ScrapeTimeout, Unsupported
-from cinder.extract.options import ExtractOptions
+from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FetchTask
 from cinder.fetch.ladder import AttemptLog, Ladder
-from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, media_type, safe_type
 from cinder.fetch.plan import Step, check_mode
-from cinder.fetch.verdicts.verdict import NOT_MODIFIED, judge
+from cinder.fetch.verdicts.verdict import NOT_MODIFIED
 from cinder.metrics import Metrics
-from cinder.model.change import ChangeStatus, PageChange
+from cinder.model.change import PageChange
 from cinder.model.document import (
     Document,
-    Extraction,
     FetchedPage,
-    Json,
-    Media,
     Source,
     Validators,
-    Verdict,
     VerdictKind,
 )
 from cinder.model.request import Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedDocument
-from cinder.services.action_results import convert_scraped, unconverted_warnings
-from cinder.services.admission import Admission
-from cinder.services.branding import BrandReader
-from cinder.services.cache_key import cache_key, content_key, describe_options
 from cinder.services.callers import Callers, require_domain
-from cinder.services.change_tracking import ChangeTracker, is_comparable
-from cinder.services.mandate import Mandate
-from cinder.services.pdf_documents import (
-    is_pdf_to_parse,
-    judge_pdf,
-    read_of_cut_pdf,
-    unmade_warnings,
+from cinder.services.sandbox.sandbox import Sandboxes
+from cinder.services.scraping.admission import Admission
+from cinder.services.scraping.branding import BrandReader
+from cinder.services.scraping.cache_key import cache_key, content_key, describe_options
+from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
+from cinder.services.scraping.document_making import (
+    ContentDefaults,
+    DocumentMaker,
+    with_warnings,
 )
-from cinder.services.sandbox import Sandboxes
-from cinder.services.single_flight import SingleFlight
-from cinder.services.summarizing import PageSummary, Summarizer
-from cinder.shares import Claimant
+from cinder.services.scraping.mandate import Mandate
+from cinder.services.scraping.outcome import (
+    ScrapeOutcome,
+    Settle,
+    checked,
+    for_caller,
+    is_failure,
+)
+from cinder.services.scraping.single_flight import SingleFlight
+from cinder.services.summarizing import Summarizer
 from cinder.store.base import EntryKey, Store
 from cinder.store.ledger_base import Settlement
 
@@ -59,57 +56,6 @@ _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 _GOOD_ONE_STAYS = "This was not saved: a good copy of the page is kept, and "
 _GOOD_ONE_BY_AGE = "a longer maxAge returns that one."
 _GOOD_ONE_UNTRACKED = "a scrape without changeTracking, with a long maxAge, returns that one."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentDefaults:
-    """What the owner has set for all pages."""
-
-    strip_chrome_tags: bool = True
-    remove_base64_images: bool = True
-    retention: timedelta = timedelta(days=30)
-    pdf_max_pages: int = 200
-
-    def describe(self) -> dict[str, Json]:
-        """Return what of it changes a page's content."""
-        return {
-            "stripChromeTags": self.strip_chrome_tags,
-            "removeBase64Images": self.remove_base64_images,
-            "pdfMaxPages": self.pdf_max_pages,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScrapeOutcome:
-    """What came of a scrape: the document, where it is kept, and the way it was got."""
-
-    document: Document
-    saved: SavedDocument | None = None
-    cached: bool = False
-    age_ms: int = 0
-    diagnostics: Diagnostics = field(default_factory=Diagnostics)
-    change: PageChange | None = None
-    """What has become of the page since it was last saved, where that was asked."""
-    is_settled: bool = False
-    """Whether what was to be written with it has been."""
-    summary: PageSummary | None = None
-    """None where none was asked for, or there is no language model to write it."""
-
-    @property
-    def warning(self) -> str | None:
-        """What the reader should know before trusting the content."""
-        of_change = (self.change.warning,) if self.change and self.change.warning else ()
-        of_summary = (self.summary.warning,) if self.summary and self.summary.warning else ()
-        return " ".join((*self.document.content.warnings, *of_change, *of_summary)) or None
-
-    @property
-    def is_removed(self) -> bool:
-        """Whether the page was there before and is gone."""
-        return self.change is not None and self.change.status is ChangeStatus.REMOVED
-
-
-# What a job writes in the transaction that saves a page, given what came of scraping it.
-Settle: TypeAlias = Callable[[ScrapeOutcome], Settlement]
 
 
 class PageExtraction(Protocol):
@@ -151,9 +97,8 @@ class ScrapeService:
         self._callers = callers
         self._ladder = ladder
         sandboxes = makers.sandboxes
-        self._sandbox = sandboxes.pages
-        self._pdf_sandbox = sandboxes.pdfs
-        self._brands = BrandReader(ladder.engine(Step.STATIC), sandboxes.pages)
+        brands = BrandReader(ladder.engine(Step.STATIC), sandboxes.pages)
+        self._documents = DocumentMaker(sandboxes, brands, defaults, makers.clock)
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._extraction = makers.extraction
@@ -205,10 +150,10 @@ class ScrapeService:
                 kept = await self._find(request, key)
                 if kept is not None and self._is_fresh(kept, request):
                     origin = "cache"
-                    return _checked(self._answer_from_cache(kept, request), mandate)
+                    return checked(self._answer_from_cache(kept, request), mandate)
                 work = partial(self._scrape_web, request, key, kept, log, mandate)
                 found = await self._fly(flight, work, request.caller)
-                return _checked(_for_caller(found, request), mandate)
+                return checked(for_caller(found, request), mandate)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
 
@@ -233,10 +178,10 @@ class ScrapeService:
         async with _within_timeout(request, log):
             kept = await self._find(request, key)
             if kept is not None and self._is_fresh(kept, request):
-                outcome = _checked(self._answer_from_cache(kept, request), mandate)
+                outcome = checked(self._answer_from_cache(kept, request), mandate)
             else:
                 found = await self._scrape_web(request, key, kept, log, mandate, settle)
-                outcome = _for_caller(found, request)
+                outcome = for_caller(found, request)
         if not outcome.is_settled:
             await self._store.ledger.settle(settle(outcome), outcome.saved)
         return outcome
@@ -315,8 +260,8 @@ class ScrapeService:
                 return replace(answer, change=change)
             # A page may still call itself by another address than the one it was asked for by.
             require_domain(mandate.policy, page.final_url)
-            document = await self._make_document(page, request, started, task.claimant)
-            if request.extract is not None and not _is_failure(document, request):
+            document = await self._documents.make(page, request, started, task.claimant)
+            if request.extract is not None and not is_failure(document, request):
                 until = started + request.timeout_ms / 1000
                 document = await self._extraction.extract(
                     document, request.extract, until, request.caller
@@ -338,77 +283,6 @@ class ScrapeService:
 
     def _content_key(self, request: ScrapeRequest) -> str:
         return content_key(request, self._defaults_described)
-
-    async def _make_document(
-        self, page: FetchedPage, request: ScrapeRequest, started: float, who: Claimant
-    ) -> Document:
-        is_parsed = is_pdf_to_parse(page, request)
-        mime = None if is_parsed else media_type(page)
-        content = None if mime else await self._extract(page, request, who, is_pdf=is_parsed)
-        if content is not None and content.text is None and not is_parsed:
-            # Bytes that are no text have no content to take out: a file, whatever it calls itself.
-            content, mime = None, safe_type(page) or UNNAMED_TYPE
-        has_brand = content is not None and not is_parsed and page.status_code < 400
-        if content is not None and has_brand and Format.BRANDING in request.formats:
-            brand = await self._brands.read(page, request)
-            content = _with_warnings(replace(content, branding=brand.branding), brand.warnings)
-        actions = await convert_scraped(
-            page, self._sandbox, remove_base64_images=self._defaults.remove_base64_images
-        )
-        return Document(
-            url=request.url,
-            final_url=page.final_url,
-            status_code=page.status_code,
-            source=page.source,
-            strategy=page.strategy,
-            content_type=PDF_TYPE if is_parsed else mime or page.content_type or "text/html",
-            scraped_at=self._clock(),
-            load_time_ms=round((time.monotonic() - started) * 1000),
-            content=_with_warnings(
-                content or Extraction(),
-                (
-                    *page.warnings,
-                    *unconverted_warnings(actions),
-                    *unmade_warnings(page, request, is_parsed=is_parsed),
-                ),
-            ),
-            media=Media(mime, page.body) if mime else None,
-            original=Media(PDF_TYPE, page.body) if is_parsed else None,
-            screenshot=None if mime else page.screenshot,
-            actions=actions,
-            verdict=judge_pdf(page, content) if is_parsed else judge(page, content),
-            is_cut=page.is_cut,
-            validators=page.validators,
-        )
-
-    async def _extract(
-        self, page: FetchedPage, request: ScrapeRequest, who: Claimant, *, is_pdf: bool
-    ) -> Extraction:
-        options, parser = self._options(request), request.content.pdf_parser
-        if not is_pdf or parser is None:
-            return await self._sandbox.extract(page, options, who)
-        asked, most = parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages
-        try:
-            content = await self._pdf_sandbox.extract_pdf(page, options, min(asked, most), who)
-        except Unsupported:
-            if page.is_cut:
-                return read_of_cut_pdf(request.formats)
-            raise
-        # Who asked for so many pages himself has them all.
-        has_too_many = min(asked, content.metadata.page_count or 0) > most
-        return replace(content, is_partial=True) if has_too_many else content
-
-    def _options(self, request: ScrapeRequest) -> ExtractOptions:
-        formats = request.formats
-        if request.extract is not None and Format.MARKDOWN not in formats:
-            # What is extracted is quoted from it.
-            formats = (*formats, Format.MARKDOWN)
-        return ExtractOptions(
-            formats=formats,
-            content=request.content,
-            strip_chrome_tags=self._defaults.strip_chrome_tags,
-            remove_base64_images=self._defaults.remove_base64_images,
-        )
 
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
@@ -438,7 +312,7 @@ class ScrapeService:
         if saved is None:
             is_tracking = Format.CHANGE_TRACKING in request.formats
             way = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
-            content = _with_warnings(document.content, (_GOOD_ONE_STAYS + way,))
+            content = with_warnings(document.content, (_GOOD_ONE_STAYS + way,))
             document = replace(document, content=content)
         return document, saved
 
@@ -453,23 +327,9 @@ def require_supported(request: ScrapeRequest) -> None:
     check_mode(request)
 
 
-def _checked(outcome: ScrapeOutcome, mandate: Mandate) -> ScrapeOutcome:
-    """Return an outcome, if the token goes as far as where the page came from.
-
-    Raises:
-        Forbidden: it does not.
-    """
-    require_domain(mandate.policy, outcome.document.final_url)
-    return outcome
-
-
 def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:
     is_answer = document.verdict.kind not in _FAILURES
     return is_answer and request.result_handling is not ResultHandling.RETURN_ONLY
-
-
-def _is_failure(document: Document, request: ScrapeRequest) -> bool:
-    return _describe_failure(document.verdict, request) is not None
 
 
 def _wants_summary(outcome: ScrapeOutcome, request: ScrapeRequest) -> bool:
@@ -506,38 +366,6 @@ def _is_confirmed(document: Document, page: FetchedPage) -> bool:
     """Whether the origin, asked by the document's validators, said that it has not changed."""
     was_asked = bool(document.validators) and page.final_url == document.final_url
     return was_asked and page.status_code == NOT_MODIFIED
-
-
-def _for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:
-    """Return a shared outcome as one of its callers asked for it.
-
-    Raises:
-        ScrapeFailed: the page was blocked, or the server answered with an error and this caller
-            wants none.
-    """
-    document = outcome.document
-    failure = None if outcome.is_removed else _describe_failure(document.verdict, request)
-    if failure:
-        raise ScrapeFailed(
-            f"Failed to scrape {request.url}: {failure}",
-            url=request.url,
-            diagnostics=outcome.diagnostics,
-            verdict=document.verdict.kind,
-        )
-    return replace(outcome, document=replace(document, url=request.url))
-
-
-def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
-    """Return what is wrong with a page that is no answer; None where it is one."""
-    if verdict.kind is VerdictKind.BLOCKED:
-        return f"The site blocked the request ({verdict.evidence})"
-    if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
-        return f"The server answered {verdict.evidence}"
-    return None
-
-
-def _with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:
-    return replace(content, warnings=(*content.warnings, *warnings)) if warnings else content
 
 
 @asynccontextmanager

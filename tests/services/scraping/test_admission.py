@@ -6,7 +6,7 @@ import pytest
 
 from cinder.errors import Overloaded, RateLimited
 from cinder.model.request import OWNER
-from cinder.services.admission import Admission, AdmissionLimits
+from cinder.services.scraping.admission import Admission, AdmissionLimits
 
 LIMITS = AdmissionLimits(most=64, least=4, wait_seconds=0.05, moment_seconds=0.25)
 

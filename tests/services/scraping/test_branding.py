@@ -8,8 +8,8 @@ from cinder.app import App
 from cinder.fetch.base import FetchTask
 from cinder.model.document import FetchedPage, Json, Source
 from cinder.model.request import Format, Mode, RenderOptions, ScrapeRequest
-from cinder.services.branding import BrandReader
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.scraping.branding import BrandReader
+from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.services.overload import overloaded_sandbox
 from tests.site import Canary, Site
 

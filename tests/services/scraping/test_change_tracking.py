@@ -14,9 +14,9 @@ from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import Document, Verdict, VerdictKind
 from cinder.model.request import CachePolicy, ContentOptions, Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedKind
-from cinder.services.change_tracking import ChangeTracker, is_comparable
-from cinder.services.sandbox import ExtractionSandbox
-from cinder.services.scrape import ScrapeOutcome
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import open_store
 from cinder.store.base import Store
 from tests.services.overload import overloaded_sandbox

@@ -28,8 +28,9 @@ from cinder.model.extracted_data import Evidence, FieldValue, Grounding, Method,
 from cinder.model.passage import PassageQuery
 from cinder.model.recipe import Trial
 from cinder.model.request import ContentOptions, Format
-from cinder.services.extraction_worker import LOW_PRIORITY
-from cinder.services.sandbox import ChildOptions, ExtractionSandbox, SlowLane
+from cinder.services.sandbox.extraction_worker import LOW_PRIORITY
+from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.services.sandbox.worker_pool import ChildOptions, SlowLane
 from tests.site.documents import bomb, encrypted, leaflet
 
 MEBIBYTE = 1024 * 1024

@@ -5,7 +5,7 @@ from cinder.model.change import ChangeStatus, Comparison, PageChange
 from cinder.model.document import Document, VerdictKind
 from cinder.model.request import ScrapeRequest
 from cinder.model.saved import SavedDocument
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.store.base import Store
 
 _GONE_STATUSES = (404, 410)

@@ -7,7 +7,7 @@ from cinder.errors import Overloaded, ParseLimitExceeded
 from cinder.extract.options import ExtractOptions
 from cinder.model.document import ActionResult, FetchedPage
 from cinder.model.request import ContentOptions, Format
-from cinder.services.sandbox import ExtractionSandbox
+from cinder.services.sandbox.sandbox import ExtractionSandbox
 
 
 async def convert_scraped(
