@@ -73,6 +73,18 @@ async def test_a_host_gets_its_time_between_requests_after_the_clock_was_set_bac
     assert (await store.ledger.lease("job", limits())).wait_ms == 1_000
 
 
+async def test_a_jobs_own_time_between_requests_does_not_become_an_hour(
+    store: Store, clock: Clock
+) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/one"), a_page("/two")])
+    slowly = limits(least_delay_ms=1_000)
+    (first,) = (await store.ledger.lease("job", slowly)).claims
+    await settle(store, first)
+    assert not (await store.ledger.lease("job", slowly)).claims
+    clock.move_on(-HOUR)
+    assert len((await store.ledger.lease("job", slowly)).claims) == 1
+
+
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 async def test_a_job_that_nobody_looks_after_is_found(
     store: Store, clock: Clock, jump: timedelta
