@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
-from cinder.errors import Attempt, ConnectionFailed, Diagnostics
+from cinder.errors import Attempt, CinderError, ConnectionFailed, Diagnostics
 from cinder.fetch.base import FetchTask
 from cinder.model.document import Extraction, FetchedPage, PageMetadata, Source
 from cinder.model.job import Claim
@@ -18,12 +18,12 @@ WORDS = "Cover the coals with a thick layer of ash before you go to bed tonight,
 class TableFetcher:
     """Answers with the bodies of a table, and 404 to all else; a status may stand for a body.
 
-    None stands for a website that nobody can connect to.
+    None stands for a website that nobody can connect to; an error is raised.
     """
 
     name = "table"
 
-    def __init__(self, table: dict[str, bytes | int | None]) -> None:
+    def __init__(self, table: dict[str, bytes | int | CinderError | None]) -> None:
         self.table = table
         self.asked: Counter[str] = Counter()
         self.held: asyncio.Event | None = None
@@ -37,6 +37,8 @@ class TableFetcher:
         answer = self.table.get(task.url, 404)
         if answer is None:
             raise ConnectionFailed(f"{task.url} cannot be reached")
+        if isinstance(answer, CinderError):
+            raise answer
         status, body = (answer, b"") if isinstance(answer, int) else (200, answer)
         return FetchedPage(
             url=task.url,

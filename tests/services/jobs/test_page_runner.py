@@ -11,7 +11,7 @@ import pytest
 
 from cinder.app import App, open_app
 from cinder.config import Settings
-from cinder.errors import CacheFailed
+from cinder.errors import CacheFailed, EgressBlocked
 from cinder.model.job import Claim, Fate, Job, JobStatus, LedgerPage
 from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from cinder.services.jobs.batch_work import BatchWork
@@ -193,6 +193,17 @@ async def test_a_page_that_cannot_be_had_fails_alone(bench: Bench, clock: Clock)
     assert pages["/redirect-loop"].reason.startswith("Failed to scrape ")
     assert (pages["/wall"].fate, pages["/wall"].verdict) == (Fate.FAILED, "blocked")
     assert pages["/article"].fate is Fate.FETCHED
+
+
+async def test_a_crawl_of_an_address_that_is_closed_to_it_says_so_at_once(bench: Bench) -> None:
+    robots = bench.site.url("/robots.txt")
+    bench.robots.table[robots] = EgressBlocked("It is not a public address", url=robots)
+    job = await bench.start_crawl("/article")
+    assert await bench.runner().attend(job.id) is None
+
+    done = await the_job(bench.store, job.id)
+    assert done.status is JobStatus.FAILED
+    assert "It is not a public address" in (done.error or "")
 
 
 async def test_what_robots_txt_forbids_is_not_asked_for(bench: Bench, clock: Clock) -> None:

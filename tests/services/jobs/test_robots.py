@@ -3,6 +3,9 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
+from cinder.errors import CinderError, DnsFailed, EgressBlocked
 from cinder.services.jobs.robots import RobotsKeeper
 from cinder.store import Store
 from tests.services.jobs.samples import HOST, TableFetcher
@@ -70,3 +73,21 @@ async def test_a_site_that_cannot_say_is_waited_for_and_asked_again(
 
     assert not (await keeper.rules(HOST)).must_wait
     assert (await store.ledger.find_host(HOST)).robots_failures == 0
+
+
+@pytest.mark.parametrize("kind", [EgressBlocked, DnsFailed])
+async def test_a_host_that_cannot_be_reached_at_all_is_not_waited_for(
+    store: Store, clock: Clock, kind: type[CinderError]
+) -> None:
+    fetcher = TableFetcher({ROBOTS: kind("It cannot be reached", url=ROBOTS)})
+    keeper = RobotsKeeper(store.ledger, fetcher, clock)
+    with pytest.raises(kind):
+        await keeper.rules(HOST)
+
+
+async def test_a_robots_txt_that_leads_where_nobody_may_go_is_waited_for(
+    store: Store, clock: Clock
+) -> None:
+    elsewhere = EgressBlocked("It is not public", url="http://127.0.0.1:1/robots.txt")
+    keeper = RobotsKeeper(store.ledger, TableFetcher({ROBOTS: elsewhere}), clock)
+    assert (await keeper.rules(HOST)).must_wait

@@ -42,6 +42,7 @@ class Courtesy:
 
         Raises:
             TryAgain: the site cannot say so for now.
+            CinderError: the host cannot be reached, and will not be.
         """
         rules = await self._robots.rules(claim.host)
         if rules.must_wait and claim.tries < _MAX_TRIES:

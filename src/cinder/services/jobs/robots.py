@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from weakref import WeakValueDictionary
 
 from cinder.crawl.robots import MAX_BYTES, RobotsAccess, RobotsFile, RobotsRules
-from cinder.errors import CinderError
+from cinder.errors import CinderError, DnsFailed, EgressBlocked
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.model.job import HostState
+from cinder.model.url import origin_of
 from cinder.shares import NOBODY
 from cinder.store.ledger_base import Ledger
 
@@ -33,7 +34,12 @@ class RobotsKeeper:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def rules(self, host: str) -> RobotsRules:
-        """Return what a host (an origin) allows; while that cannot be known, they must wait."""
+        """Return what a host (an origin) allows; while that cannot be known, they must wait.
+
+        Raises:
+            EgressBlocked: the host may not be connected to at all.
+            DnsFailed: its name does not resolve.
+        """
         known = self._known.get(host)
         if known is not None and self._is_current(known[0]):
             return known[1]
@@ -67,7 +73,9 @@ class RobotsKeeper:
                 url=url, timeout_seconds=_TIMEOUT_SECONDS, caller=NOBODY, is_for_job=True
             )
             page = await self._fetcher.fetch(task)
-        except (CinderError, FileFound):
+        except (CinderError, FileFound) as failure:
+            if _is_about_host(failure, host):
+                raise  # waiting would not help
             return RobotsFile(url=url, status_code=None, fetched_at=self._clock())
         return RobotsFile(
             url=page.final_url,
@@ -75,6 +83,13 @@ class RobotsKeeper:
             fetched_at=self._clock(),
             body=page.body[:MAX_BYTES],
         )
+
+
+def _is_about_host(failure: Exception, host: str) -> bool:
+    """Whether it is the host itself that cannot be reached, rather than where it redirects to."""
+    if not isinstance(failure, EgressBlocked | DnsFailed):
+        return False
+    return failure.url is None or origin_of(failure.url) == host
 
 
 def _file_of(state: HostState) -> RobotsFile | None:
