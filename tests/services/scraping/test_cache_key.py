@@ -52,6 +52,8 @@ SAME = [
     replace(BASE, cache=CachePolicy(max_age_ms=1, force_rescrape=True)),
     replace(BASE, result_handling=ResultHandling.RETURN_ONLY),
     replace(BASE, caller="someone else"),
+    replace(BASE, formats=(Format.MARKDOWN, Format.CHANGE_TRACKING)),
+    replace(BASE, formats=(Format.CHANGE_TRACKING,)),
 ]
 
 

@@ -85,6 +85,20 @@ async def test_a_server_in_trouble_is_no_removed_page(app: App, site: Site) -> N
     assert statuses([await app.scrape.scrape(request)]) == ["same"]
 
 
+@pytest.mark.parametrize("formats", [(), (Format.MARKDOWN,)])
+async def test_what_a_look_for_changes_brought_is_what_comes_from_the_cache(
+    app: App, site: Site, formats: tuple[Format, ...]
+) -> None:
+    looking = tracking(site, "/diary?days=first,changed,404")
+    plain = replace(looking, formats=(Format.MARKDOWN,))
+    await app.scrape.scrape(plain)
+    changed = await app.scrape.scrape(replace(looking, formats=(*formats, Format.CHANGE_TRACKING)))
+    again = await app.scrape.scrape(plain)
+    assert again.cached
+    assert again.change is None
+    assert again.document.content.markdown == changed.document.content.markdown
+
+
 async def test_any_earlier_scrape_of_the_page_is_compared_with(app: App, site: Site) -> None:
     request = tracking(site, "/diary?days=first,changed", Format.HTML)
     plain = await app.scrape.scrape(replace(request, formats=(Format.MARKDOWN, Format.LINKS)))

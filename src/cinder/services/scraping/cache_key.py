@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cinder.model.document import Json
 from cinder.model.redaction import redact
-from cinder.model.request import Action, ScrapeRequest
+from cinder.model.request import Action, Format, ScrapeRequest
 
 
 def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
@@ -17,6 +17,7 @@ def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None
     it is too old, is not part of it. A private request has keys of its caller's own.
     """
     parts = describe_options(request)
+    parts["formats"] = sorted(kept_formats(request.formats))
     parts["url"] = without_fragment(request.url)
     parts["defaults"] = dict(defaults or {})
     parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
@@ -32,6 +33,17 @@ def content_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = No
     It covers what the cache key covers, but for the formats in which the content was asked for.
     """
     return cache_key(replace(request, formats=(), extract=None), defaults)
+
+
+def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:
+    """Return the formats that are kept of those asked for.
+
+    What has changed is told and not kept; where only that was asked for, the markdown is that was
+    compared. So what comes later finds the newest page, whoever asked for it and why.
+    """
+    if formats == (Format.CHANGE_TRACKING,):
+        return (Format.MARKDOWN,)
+    return tuple(wanted for wanted in formats if wanted is not Format.CHANGE_TRACKING)
 
 
 def describe_options(request: ScrapeRequest) -> dict[str, Json]:

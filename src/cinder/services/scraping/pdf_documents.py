@@ -3,6 +3,7 @@
 from cinder.fetch.media import is_pdf
 from cinder.model.document import Extraction, FetchedPage, Verdict, VerdictKind
 from cinder.model.request import Format, ScrapeRequest
+from cinder.services.scraping.cache_key import kept_formats
 
 _MADE_OF_PDF = (
     Format.MARKDOWN,
@@ -13,7 +14,7 @@ _MADE_OF_PDF = (
     Format.CHANGE_TRACKING,
 )
 # What the file itself answers.
-_SERVED_BY_FILE = (Format.RAW_HTML, Format.CHANGE_TRACKING)
+_SERVED_BY_FILE = (Format.RAW_HTML,)
 _SCREENSHOTS = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
 
 
@@ -59,7 +60,8 @@ def unmade_warnings(
         return ()
     made = _MADE_OF_PDF if is_parsed else _SERVED_BY_FILE
     seen = _SCREENSHOTS if is_parsed and page.screenshot is not None else ()
-    lacking = [wanted for wanted in request.formats if wanted not in (*made, *seen)]
+    wishes = kept_formats(request.formats)
+    lacking = [wanted for wanted in wishes if wanted not in (*made, *seen)]
     if not lacking:
         return ()
     if is_parsed:

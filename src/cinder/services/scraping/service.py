@@ -138,7 +138,7 @@ class ScrapeService:
         key = cache_key(request, self._defaults_described)
         flight = (
             *(key, request.result_handling, request.timeout_ms, request.cache),
-            mandate.policy.domains,
+            *(Format.CHANGE_TRACKING in request.formats, mandate.policy.domains),
         )
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
         joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
