@@ -22,9 +22,7 @@ _NEXT_STEP = {
     ErrorCode.SCRAPE_TIMEOUT: (
         f"Try again, or another page; a tool call has at most {SCRAPE_TIMEOUT_MS} ms."
     ),
-    ErrorCode.SCRAPE_FAILED: (
-        "Check the URL or try again later; cinder_scrape returns a page despite an HTTP error."
-    ),
+    ErrorCode.SCRAPE_FAILED: "Check the URL, or try again later.",
     ErrorCode.CONTENT_TOO_LARGE: (
         "Use a smaller page; the owner can raise CINDER_SCRAPE__MAX_BODY_BYTES."
     ),
