@@ -193,4 +193,7 @@ async def test_a_server_and_workers_share_a_crawl_as_the_compose_file_starts_the
         assert "works on up to" in second
         done = await commands.run("crawl", url, CINDER_SERVER__API_TOKEN="a-token")
     assert done.code == 0, done.err
-    assert " completed: 21 pages fetched, 0 duplicates, 0 traps, 2 errors" in done.out
+    assert (
+        " completed: 21 pages fetched, 0 duplicates, 0 traps, 1 disallowed by robots.txt, 1 error"
+        in done.out
+    )

@@ -36,10 +36,36 @@ async def test_what_is_wrong_with_the_list_is_told_and_not_fatal(
     urls = [site.url("/article"), site.url("/article"), "http://", site.url("/lost")]
     done = await commands.run("batch", *urls)
     assert done.code == 0, done.err
-    assert done.out.endswith(" completed: 1 pages fetched, 2 errors\n")
+    assert done.out.endswith(" completed: 1 page fetched, 2 errors\n")
     assert "URLs that are given more than once: 1\n" in done.err
     assert "URLs that are not valid: 1\n" in done.err
     assert f"{site.url('/lost')}  404 Not Found\n" in done.err
+
+
+async def test_what_robots_txt_disallows_is_told_apart_from_errors(
+    commands: Commands, site: Site
+) -> None:
+    done = await commands.run("batch", site.url("/article"), site.url("/forbidden"))
+    assert done.out.endswith(
+        " completed: 1 page fetched, 1 disallowed by robots.txt, 0 errors\n"
+    ), done.err
+    assert f"{site.url('/forbidden')}  Robots.txt disallowed\n" in done.err
+
+
+@pytest.mark.parametrize("name", ["nofile.txt", "lists/shops.CSV", "my.list", "all.urls"])
+async def test_a_list_that_is_not_there_is_not_taken_for_a_website(
+    commands: Commands, name: str
+) -> None:
+    done = await commands.run("batch", name)
+    assert (done.code, done.out) == (2, "")
+    told = f"There is no file {name}; write https://{name} if you mean a website\n"
+    assert done.err == f"cinder: Invalid arguments: FILE: {told}"
+
+
+async def test_an_address_that_ends_like_a_list_is_a_page(commands: Commands, site: Site) -> None:
+    done = await commands.run("batch", site.url("/robots.txt"), "--json")
+    started = json.loads(done.out.splitlines()[0])
+    assert (started["event"], started["urls"]) == ("started", 1), done.err
 
 
 async def test_a_batch_is_done_on_the_server_that_runs(commands: Commands, site: Site) -> None:
@@ -52,7 +78,7 @@ async def test_a_batch_is_done_on_the_server_that_runs(commands: Commands, site:
         cancelled = await commands.run("batch", "--cancel", batch_id)
         async with server.client() as client:
             batches = (await client.get("/v1/batches")).json()["batches"]
-    assert watched.out == f"{batch_id} completed: 1 pages fetched, 0 errors\n"
+    assert watched.out == f"{batch_id} completed: 1 page fetched, 0 errors\n"
     assert listed.out.startswith(f"{batch_id}  completed ")
     assert cancelled.out == "Batch scrape was over before: completed\n"
     assert [batch["jobId"] for batch in batches] == [batch_id]

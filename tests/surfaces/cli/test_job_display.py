@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from cinder.surfaces.cli.job_display import Bar, Ending, JsonLines, Lines, Rate, visible
+from cinder.surfaces.cli.job_display import Bar, Ending, JsonLines, Lines, Rate, counted, visible
 from cinder.surfaces.cli.job_view import JobView
 
 
@@ -88,8 +88,23 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys: pytest.CaptureFixt
         display.show(a_view())
         display.conclude(a_view("failed"), Ending({}, [{"url": "u", "error": "e"}]))
     captured = capsys.readouterr()
-    assert captured.out == "crawl-1 failed: 3 pages fetched, 1 errors\n"
-    assert captured.err == "running: 3 of 10 pages, 6 queued, 1 errors\n  u  e\n"
+    assert captured.out == "crawl-1 failed: 3 pages fetched, 1 error\n"
+    assert captured.err == "running: 3 of 10 pages, 6 queued, 1 error\n  u  e\n"
+
+
+def test_one_of_a_thing_is_told_in_the_singular() -> None:
+    assert [counted(count, "pages fetched") for count in (0, 1, 2)] == [
+        "0 pages fetched",
+        "1 page fetched",
+        "2 pages fetched",
+    ]
+
+
+def test_what_robots_txt_disallows_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(Clock()) as display:
+        display.conclude(a_view("completed"), Ending({"traps": 1}, [], disallowed=1))
+    told = "3 pages fetched, 1 trap, 1 disallowed by robots.txt, 0 errors"
+    assert capsys.readouterr().out == f"crawl-1 completed: {told}\n"
 
 
 def test_errors_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +126,7 @@ def test_the_bar_shows_pages_rate_queue_errors_and_the_last_page(
         display.show(a_view(url="http://a.test/\x1b[31mred"))
     shown = read_all(master)
     os.close(master)
-    assert "3 pages, 0.0/s, 6 queued, 1 errors" in shown
+    assert "3 pages, 0.0/s, 6 queued, 1 error " in shown
     assert "http://a.test/\ufffd[31mred" in shown
 
 

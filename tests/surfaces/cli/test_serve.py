@@ -1,6 +1,7 @@
 """The server as a process: how it starts, stops, and what survives its death."""
 
 import asyncio
+import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.site import Site
+from tests.surfaces.cli.commands import Commands
 from tests.surfaces.running import RunningServer, run_server
 
 SCRAPES = 200
@@ -19,6 +21,25 @@ async def test_the_server_prints_where_it_listens_and_its_token(tmp_path: Path) 
     async with run_server(tmp_path / "data") as server, server.client() as client:
         assert (await client.get("/readyz")).json()["status"] == "ready"
         assert server.token == (tmp_path / "data" / "api-token").read_text().strip()
+
+
+async def test_a_port_in_use_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = await Commands(tmp_path, "", port).run("serve")
+    advice = "Stop what listens there, or choose another with --port"
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"cinder: 127.0.0.1:{port} is in use. {advice}\n"
+
+
+async def test_an_address_of_another_machine_is_told_in_one_sentence(tmp_path: Path) -> None:
+    commands = Commands(tmp_path, "", 1)
+    done = await commands.run(
+        "serve", "--host", "192.0.2.1", "--port", "0", CINDER_SERVER__API_TOKEN="T" * 40
+    )
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("cinder: Cannot listen on 192.0.2.1:0: ")
+    assert done.err.count("\n") == 1
 
 
 async def test_a_told_stop_is_a_clean_one(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ async def test_a_worker_takes_up_what_waits_and_gives_back_what_it_leaves(
     assert done.code == 0, done.err
     site.release()
     back = await commands.run("crawl", "--attach", crawl_id)
-    assert back.out.startswith(f"{crawl_id} completed: 1 pages fetched")
+    assert back.out.startswith(f"{crawl_id} completed: 1 page fetched")
 
 
 async def test_a_worker_that_cannot_open_its_database_says_so_in_one_line(

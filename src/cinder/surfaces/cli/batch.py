@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
+from cinder.errors import FieldProblem, InvalidRequest
 from cinder.model.document import Json
 from cinder.model.job import JobKind
 from cinder.surfaces.cli.crawl import check_one_of
 from cinder.surfaces.cli.job_watch import attach_job, cancel_job, list_jobs, start_job
 from cinder.surfaces.cli.scrape import parse_actions, parse_headers
+
+# How files that list URLs are named, and hardly a website.
+_LIST_SUFFIXES = (".txt", ".csv", ".list", ".urls")
 
 
 def batch(
@@ -101,15 +105,24 @@ def batch(
 
 
 def read_targets(targets: list[str]) -> list[str]:
-    """Return the URLs that are named, and those that the named files list."""
+    """Return the URLs that are named, and those that the named files list.
+
+    Raises:
+        InvalidRequest: what is named like a list is no file.
+    """
     return [url for target in targets for url in _read_target(target)]
 
 
 def _read_target(target: str) -> list[str]:
     if target == "-":
         return _listed(sys.stdin.read())
-    if "://" not in target and Path(target).is_file():
+    if "://" in target:
+        return [target]
+    if Path(target).is_file():
         return _listed(Path(target).read_text())
+    if target.lower().endswith(_LIST_SUFFIXES):
+        message = f"There is no file {target}; write https://{target} if you mean a website"
+        raise InvalidRequest(problems=(FieldProblem("FILE", message),))
     return [target]
 
 

@@ -1,12 +1,15 @@
 """`cinder export`: the pages of a crawl or batch as one file."""
 
 import asyncio
+import os
 import sys
+from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cinder.errors import FieldProblem, InvalidRequest
 from cinder.model.job import Job, JobKind
 from cinder.model.request import OWNER
 
@@ -14,15 +17,24 @@ if TYPE_CHECKING:
     from cinder.app import App
     from cinder.services.export import ExportRequest
 
+STANDARD_OUTPUT = Path("-")
+
+_FORMATS = {".jsonl": "jsonl", ".warc": "warc", ".warc.gz": "warc", ".parquet": "parquet"}
+
 
 def export(
     job: Annotated[str, typer.Argument(help="The crawl's or batch's id.")],
     format_: Annotated[
-        str, typer.Option("--format", "-f", help="jsonl, warc or parquet.")
-    ] = "jsonl",
+        str | None,
+        typer.Option(
+            "--format", "-f", help="jsonl, warc or parquet; as the file's name ends, or jsonl."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write; the job's id by default."),
+        typer.Option(
+            "--output", "-o", help="The file to write, - is stdout; the job's id by default."
+        ),
     ] = None,
     include: Annotated[
         list[str] | None, typer.Option(help="What else of each page: html, raw. Repeatable.")
@@ -34,11 +46,26 @@ def export(
     """Write the pages of a crawl or batch to a file."""
     from cinder.services.export import read_request
 
-    wanted = read_request(format_, include or (), include_errors=errors)
+    wanted = read_request(_choose_format(format_, output), include or (), include_errors=errors)
     path = output or Path(f"{job}{wanted.format.suffix}")
     pages, size = asyncio.run(_export(job, wanted, path))
     noun = "page" if pages == 1 else "pages"
-    print(f"{pages} {noun}, {size:,} bytes, in {path}", file=sys.stderr)
+    place = "on standard output" if path == STANDARD_OUTPUT else f"in {path}"
+    print(f"{pages} {noun}, {size:,} bytes, {place}", file=sys.stderr)
+
+
+def _choose_format(given: str | None, output: Path | None) -> str:
+    """Return the format that is given, or that the file's name tells.
+
+    Raises:
+        InvalidRequest: the two contradict each other.
+    """
+    name = output.name.lower() if output else ""
+    told = next((word for suffix, word in _FORMATS.items() if name.endswith(suffix)), None)
+    if given in _FORMATS.values() and told not in (None, given):
+        message = f"{output} is a name for {told}, not {given}: leave out --format or rename it"
+        raise InvalidRequest(problems=(FieldProblem("--format", message),))
+    return given or told or "jsonl"
 
 
 async def _export(job_id: str, wanted: "ExportRequest", path: Path) -> tuple[int, int]:
@@ -65,8 +92,18 @@ async def _export(job_id: str, wanted: "ExportRequest", path: Path) -> tuple[int
                 done = count
                 progress.update(task, completed=count, total=total)
 
-            size = await write_file(path, app.exporter.export(job, wanted, note))
+            chunks = app.exporter.export(job, wanted, note)
+            is_file = path != STANDARD_OUTPUT
+            size = await (write_file(path, chunks) if is_file else _write_out(chunks))
     return done, size
+
+
+async def _write_out(chunks: AsyncIterable[bytes]) -> int:
+    size = 0
+    with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as out:
+        async for chunk in chunks:
+            size += await asyncio.to_thread(out.write, chunk)
+    return size
 
 
 async def _find(app: "App", job_id: str) -> Job:

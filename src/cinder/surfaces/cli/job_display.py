@@ -28,6 +28,8 @@ class Ending:
     """How many URLs of which kind a crawl did not take for pages; a list of URLs has none."""
     errors: Sequence[Mapping[str, Json]] = ()
     """The first pages that could not be had."""
+    disallowed: int = 0
+    """How many of those that could not be had robots.txt disallows."""
 
 
 class Display(Protocol):
@@ -141,8 +143,8 @@ class Bar:
             self._task,
             total=100,
             completed=view.progress,
-            figures=f"{view.fetched} pages, {self._rate.per_second:.1f}/s, "
-            f"{view.queued} queued, {view.errors} errors",
+            figures=f"{counted(view.fetched, 'pages')}, {self._rate.per_second:.1f}/s, "
+            f"{view.queued} queued, {counted(view.errors, 'errors')}",
             url=_shortened(self._url),
         )
 
@@ -189,15 +191,24 @@ def print_json(data: Mapping[str, Json]) -> None:
 def figures_line(view: JobView) -> str:
     """Return how far a job is, in one line."""
     return (
-        f"{view.status}: {view.fetched} of {view.found} pages, {view.queued} queued, "
-        f"{view.errors} errors"
+        f"{view.status}: {view.fetched} of {counted(view.found, 'pages')}, {view.queued} queued, "
+        f"{counted(view.errors, 'errors')}"
     )
+
+
+def counted(count: int, plural: str) -> str:
+    """Return how many of something there are; one of them is told in the singular."""
+    noun, *rest = plural.split(" ")
+    return " ".join((str(count), noun.removesuffix("s") if count == 1 else noun, *rest))
 
 
 def print_summary(view: JobView, end: Ending) -> None:
     """Print what became of a job, and the first pages that failed."""
-    figures = {"pages fetched": view.fetched, **end.passed_over, "errors": view.errors}
-    told = ", ".join(f"{count} {noun}" for noun, count in figures.items())
+    figures = {"pages fetched": view.fetched, **end.passed_over}
+    if end.disallowed:
+        figures["disallowed by robots.txt"] = end.disallowed
+    figures["errors"] = view.errors - end.disallowed
+    told = ", ".join(counted(count, noun) for noun, count in figures.items())
     print(f"{view.id} {view.status}: {told}", flush=True)
     if view.error:
         print(f"What went wrong: {visible(view.error)}", file=sys.stderr)

@@ -152,13 +152,19 @@ async def _follow(desk: JobDesk, watch: Watch) -> int:
     job_id = watch.job_id or ""
     with make_display(as_json=watch.as_json) as display:
         view = await _watch(desk, job_id, display)
-        fates = await desk.count_fates(job_id) if watch.kind is JobKind.CRAWL else {}
-        end = Ending(
-            {noun: fates.get(fate, 0) for noun, fate in _PASSED_OVER.items()} if fates else {},
-            await desk.errors(job_id, limit=SHOWN_ERRORS) if view.errors else (),
-        )
-        display.conclude(view, end)
+        display.conclude(view, await _ending(desk, watch, view))
     return 0 if view.is_completed else EXIT_FAILURE
+
+
+async def _ending(desk: JobDesk, watch: Watch, view: JobView) -> Ending:
+    is_crawl = watch.kind is JobKind.CRAWL
+    fates = await desk.count_fates(view.id) if is_crawl or view.errors else {}
+    return Ending(
+        {noun: fates.get(fate, 0) for noun, fate in _PASSED_OVER.items()} if is_crawl else {},
+        await desk.errors(view.id, limit=SHOWN_ERRORS) if view.errors else (),
+        # The ledger is read later than the figures, and may have more by then.
+        min(fates.get(Fate.DISALLOWED, 0), view.errors),
+    )
 
 
 async def _watch(desk: JobDesk, job_id: str, display: Display) -> JobView:

@@ -1,5 +1,6 @@
 """`cinder serve`: the HTTP server."""
 
+import errno
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
@@ -45,7 +46,7 @@ def serve(
     failures: list[Exception] = []
     opening = open_app(settings, works_on_jobs=settings.jobs.enabled_in_server)
     server = _make_server(settings, create_api(settings, _noting(opening, failures)))
-    _hush_startup_traceback()
+    _note_startup_failures(settings, failures)
     try:
         server.run()
     except SystemExit:
@@ -70,14 +71,28 @@ async def _noting(
         raise
 
 
-def _hush_startup_traceback() -> None:
-    """Keep the server from printing a failed start's traceback: the one line is told after it."""
+def _note_startup_failures(settings: "Settings", failures: list[Exception]) -> None:
+    """Keep the server from logging why it could not start: the one line is told after it."""
 
     def is_wanted(record: logging.LogRecord) -> bool:
+        # An address that cannot be listened on is told by the log alone, as the error itself.
+        logged: object = record.msg
+        if isinstance(logged, OSError):
+            failures.append(_cannot_listen(settings, logged))
+            return False
         message = record.getMessage()
         return "Traceback" not in message and not message.startswith("Application startup failed")
 
     logging.getLogger("uvicorn.error").addFilter(is_wanted)
+
+
+def _cannot_listen(settings: "Settings", error: OSError) -> OSError:
+    address = f"{settings.server.host}:{settings.server.port}"
+    if error.errno == errno.EADDRINUSE:
+        advice = "Stop what listens there, or choose another with --port"
+        return OSError(error.errno, f"{address} is in use. {advice}")
+    advice = "Choose another address with --host and --port"
+    return OSError(error.errno, f"Cannot listen on {address}: {error.strerror}. {advice}")
 
 
 def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is imported when used

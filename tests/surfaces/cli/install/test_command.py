@@ -164,6 +164,21 @@ async def test_the_owners_token_goes_to_a_server_on_this_machine_alone(home: Hom
 
 
 @pytest.mark.parametrize(
+    ("given", "entered"),
+    [
+        ("https://cinder.example", URL),
+        ("https://cinder.example/", URL),
+        ("https://cinder.example/tools/mcp", "https://cinder.example/tools/mcp"),
+    ],
+)
+async def test_an_address_without_a_path_is_that_of_the_servers_mcp(
+    given: str, entered: str, home: Home
+) -> None:
+    done = await home.install("cursor", "--print", "--url", given)
+    assert json.loads(done.out)["mcpServers"]["cinder"]["url"] == entered
+
+
+@pytest.mark.parametrize(
     "options",
     [
         ("--token", "T"),

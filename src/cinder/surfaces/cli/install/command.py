@@ -20,7 +20,7 @@ def install(
     client: Annotated[ClientName, typer.Option(help="The client to set up.")],
     url: Annotated[
         str | None,
-        typer.Option(help="A server that runs, with /mcp; else the client starts cinder itself."),
+        typer.Option(help="A server that runs; without one the client starts cinder itself."),
     ] = None,
     token: Annotated[
         str | None,
@@ -68,8 +68,11 @@ def _target(url: str | None, token: str | None, env: list[str]) -> Target:
         return Launch(_own_command(), _variables(env))
     if env:
         raise _wrong("--env", "A server that runs has its own: --env goes without --url")
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise _wrong("--url", "Give the whole address: http://127.0.0.1:8000/mcp")
+    if parts.path in ("", "/"):
+        url = parts._replace(path="/mcp").geturl()
     return Address(url, token or _owners_token(url))
 
 
