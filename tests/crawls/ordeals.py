@@ -73,6 +73,7 @@ async def freeze_one(watch: Watch, crew: Crew) -> int:
             frozen.send_signal(signal.SIGCONT)
     await crew.hire()
     await _until_done(watch, claimed)
+    crew.late_requests = len(claimed)
     frozen.send_signal(signal.SIGCONT)
 
     async def has_noticed() -> bool:

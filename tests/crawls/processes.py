@@ -50,6 +50,8 @@ class Crew:
     """Those at work."""
     started: list[asyncio.subprocess.Process] = field(default_factory=list)
     orphans: list[psutil.Process] = field(default_factory=list)
+    late_requests: int = 0
+    """What one that was frozen may send as it wakes: bytes on their way cannot be called back."""
 
     async def hire(self) -> asyncio.subprocess.Process:
         """Start one more process; return when it is at work."""

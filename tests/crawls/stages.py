@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.crawled_site import CrawledSite, serve_crawled_site
 from tests.crawled_site.server import Manners
-from tests.crawls.processes import Crew, run_crew, worker_settings
+from tests.crawls.processes import HOST_CONCURRENCY, Crew, run_crew, worker_settings
 from tests.crawls.verdicts import judge_crawl, judge_file
 from tests.crawls.watching import Part, Watch, open_watched
 from tests.store.postgres import PostgresServer
@@ -38,7 +38,8 @@ class Play:
 
     async def judge(self) -> list[str]:
         """Return what is wrong, once the crawl is over."""
-        problems = await judge_crawl(self.watch, self.site, self.part)
+        at_once = HOST_CONCURRENCY + self.crew.late_requests
+        problems = await judge_crawl(self.watch, self.site, self.part, at_once)
         if self.file is not None:
             problems += judge_file(self.file)
         if not self.crew.all_alive:

@@ -10,7 +10,6 @@ from cinder.model.saved import SavedListing, parse_saved_uri
 from cinder.store import Store
 from tests.crawled_site import SITE, CrawledSite
 from tests.crawled_site import Fate as Right
-from tests.crawls.processes import HOST_CONCURRENCY
 from tests.crawls.watching import CALLER, Part, Watch
 
 _RIGHT = {
@@ -24,7 +23,7 @@ _RIGHT = {
 }
 
 
-async def judge_crawl(watch: Watch, site: CrawledSite, part: Part) -> list[str]:
+async def judge_crawl(watch: Watch, site: CrawledSite, part: Part, at_once: int) -> list[str]:
     """Return what is wrong with the pages of a crawl, where they are kept, and its manners."""
     rows = await watch.pages()
     status = await watch.status()
@@ -33,7 +32,7 @@ async def judge_crawl(watch: Watch, site: CrawledSite, part: Part) -> list[str]:
         *_judge_pages(rows, site, part),
         *_judge_others(rows, site, part),
         *await judge_saved(watch, rows),
-        *judge_manners(site),
+        *judge_manners(site, at_once),
     ]
 
 
@@ -48,10 +47,10 @@ async def judge_saved(watch: Watch, rows: Iterable[LedgerPage]) -> list[str]:
     ]
 
 
-def judge_manners(site: CrawledSite) -> list[str]:
-    """Return whether the website was asked for more at once than was set."""
+def judge_manners(site: CrawledSite, at_once: int) -> list[str]:
+    """Return whether the website was asked for more at once than it may be."""
     most = site.visits().max_at_once()
-    return [f"{most} requests at once"] if most > HOST_CONCURRENCY else []
+    return [f"{most} requests at once"] if most > at_once else []
 
 
 def judge_file(path: Path) -> list[str]:
