@@ -52,7 +52,6 @@ _WRONG_SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": 7},
     {"query": ["a"]},
     {"query": {"$ne": None}},
-    {"numResults": 0},
     {"numResults": 10**9},
     {"numResults": "many"},
     {"offset": -1},
@@ -131,7 +130,6 @@ _WRONG_EXTRACTIONS: tuple[dict[str, Any], ...] = (
     {"prompt": "x", "urls": ["file:///etc/passwd"]},
     {"schema": "x"},
     {"schema": [1]},
-    {"prompt": "x", "timeout": 0},
     {"prompt": "x", "mode": "telepathy"},
     {"verify": [{}]},
     {"verify": [{"path": "a[", "value": 1, "quote": "x"}]},
@@ -161,12 +159,17 @@ def question_cases() -> list[Case]:
     claims = [{**urls, "verify": [each]} for each in _CLAIMS]
     wishes = [{**urls, **given} for given in _WRONG_EXTRACTIONS]
     inner = [{**urls, "prompt": "x", "urls": ["http://{canary}/"]}]
+    # Over MCP, where strict models must send something, 0 says nothing.
+    no_results, none = {"query": "ash", **_LOCAL, "numResults": 0}, frozenset({OK})
+    no_time = {**urls, "prompt": "x", "timeout": 0}
     extract = {"task": Task.EXTRACT, "bounds": bounds}
     return [
         *cases_of("query", searches, OK, wrong, task=Task.SEARCH),
         *cases_of("wrong search", wrong_searches, wrong, task=Task.SEARCH),
+        *cases_of("empty search", [no_results], wrong, task=Task.SEARCH, codes_over_mcp=none),
         *cases_of("schema", schemas, OK, wrong, **extract),
         *cases_of("claim", claims, OK, wrong, **extract),
         *cases_of("wrong extraction", wishes, wrong, **extract),
+        *cases_of("empty extraction", [no_time], wrong, codes_over_mcp=none, **extract),
         *cases_of("inner extraction", inner, "EXTRACTION_FAILED", **extract),
     ]
