@@ -226,7 +226,32 @@ async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Eng
         for task in sweeping:
             task.cancel()
 
-    assert looks.most_at_once == 2
+    assert looks.most_at_once == 1
+
+
+async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jobs(
+    store: Store, engine: Engine
+) -> None:
+    at_work: set[str] = set()
+    are_both_at_work = asyncio.Event()
+
+    async def wait_for_the_other(job_id: str) -> None:
+        assert job_id not in at_work
+        at_work.add(job_id)
+        if len(at_work) == 2:
+            are_both_at_work.set()
+        await are_both_at_work.wait()
+        await store.ledger.finish_job(job_id, JobStatus.COMPLETED)
+
+    looks = Looks(wait_for_the_other)
+    async with beside(make_attendants(store, engine, looks, seats=4).run(slots=2)):
+        await store.ledger.add_job(a_job("first"))
+        await looks.count(1)
+        await store.ledger.add_job(a_job("second"))
+        await looks.count(2)
+        await are_both_at_work.wait()
+
+    assert sorted(looks.seen) == ["first", "second"]
 
 
 @pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (5, 16), (9, 60), (5000, 60)])

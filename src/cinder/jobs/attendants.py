@@ -18,6 +18,8 @@ from cinder.store.outbox_base import Teller
 
 MAX_ERROR_LENGTH = 2000
 MAX_DOUBLINGS = 30
+# How soon a seat at a job comes back that another process might take meanwhile.
+SECOND_SEAT_SECONDS = 1
 
 log = structlog.get_logger()
 
@@ -63,6 +65,7 @@ class Attendants:
         self._shares = SlotShares(ledger, slots=1)
         # Those that were worked on here and are not over.
         self._begun: set[str] = set()
+        self._at_work: set[str] = set()
 
     async def run(self, *, slots: int) -> None:
         """Look after jobs, `slots` at once, and sweep, until cancelled."""
@@ -75,7 +78,20 @@ class Attendants:
             await self._leave()
 
     async def look_after(self, job_id: str) -> float | None:
-        """Work on a job for a while, if it is not over; return when to look again."""
+        """Work on a job for a while, if it is not over; return when to look again.
+
+        A job has one seat here: a second would take a slot from another job, and claim the pages
+        that the first could have.
+        """
+        if job_id in self._at_work:
+            return SECOND_SEAT_SECONDS
+        self._at_work.add(job_id)
+        try:
+            return await self._look_after_alone(job_id)
+        finally:
+            self._at_work.discard(job_id)
+
+    async def _look_after_alone(self, job_id: str) -> float | None:
         try:
             if await self._shares.is_put_off(job_id):
                 return self._shares.wait_seconds()
