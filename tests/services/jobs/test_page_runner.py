@@ -269,6 +269,17 @@ async def test_leases_are_renewed_while_a_page_takes_long(
     assert bench.site.hits("/silent") == 1
 
 
+async def test_pages_that_take_long_keep_no_other_place_empty(bench: Bench) -> None:
+    slow = [f"/silent?page={number}" for number in range(3)]
+    job = await bench.start_batch(*slow, "/article", "/guide")
+    # Three of four places are taken to the end: the other pages go through the fourth.
+    async with attending(bench.runner(concurrency=4), job):
+        await bench.site.asked("/guide")
+        bench.site.release()
+
+    assert {page.fate for page in (await bench.ledger(job)).values()} == {Fate.FETCHED}
+
+
 async def test_who_ends_in_good_order_gives_his_pages_back(bench: Bench) -> None:
     job = await bench.start_batch("/silent")
     task = asyncio.ensure_future(bench.runner().attend(job.id))

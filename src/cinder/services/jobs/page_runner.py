@@ -24,6 +24,8 @@ from cinder.store.outbox_base import Teller
 
 _MAX_WAIT_SECONDS = 5.0
 _NO_ROOM_SECONDS = 1.0
+# A place is not kept empty for longer than this while others are waited for.
+_FILL_SECONDS = 0.25
 _MAX_REASON_CHARS = 1_000
 
 _STALE = "work on a job stood still for longer than its leases last: its pages are left to others"
@@ -95,7 +97,7 @@ class PageRunner:
                 )
                 for claim in lease.claims:
                     session.start(claim, self._scrape(claim, session))
-                session.pause((lease.wait_ms or 0) / 1000)
+                session.leased((lease.wait_ms or 0) / 1000)
             if lease.is_over and not session.is_busy:
                 await session.work.end()
                 return None
@@ -221,6 +223,8 @@ class _Session:
     _failure: Exception | None = None
     _until: float = 0
     _next_lease: float = 0
+    _fill_at: float = 0
+    _most_running: int = 0
     _next_look: float = 0
     _renewed_at: float = 0
     _is_seeded: bool = False
@@ -263,9 +267,9 @@ class _Session:
 
     @property
     def wants_more(self) -> bool:
-        """Whether it is time to claim pages: not one by one, which would cost a claim for each."""
+        """Whether it is time to claim pages."""
         now = time.monotonic()
-        return self._has_room and self._next_lease <= now < self._until
+        return self._has_room and self._claim_at <= now < self._until
 
     @property
     def is_time_to_look(self) -> bool:
@@ -296,9 +300,11 @@ class _Session:
             await self.work.seed()
             self._is_seeded = True
 
-    def pause(self, seconds: float) -> None:
-        """Claim nothing for some time, or until a page is done."""
-        self._next_lease = time.monotonic() + seconds
+    def leased(self, pause_seconds: float) -> None:
+        """Note that pages were claimed; claim none for some time, or until a page is done."""
+        now = time.monotonic()
+        self._next_lease, self._fill_at = now + pause_seconds, now + _FILL_SECONDS
+        self._most_running = max(len(self._running), self._most_running if pause_seconds else 0)
 
     def renewed(self, at: float) -> None:
         """Note when the leases were renewed."""
@@ -315,8 +321,8 @@ class _Session:
             Exception: what a page's task could not handle.
         """
         now = time.monotonic()
-        may_claim = self._has_room and self._next_lease < self._until
-        wake = min(self._next_look, self._next_lease) if may_claim else self._next_look
+        may_claim = self._has_room and self._claim_at < self._until
+        wake = min(self._next_look, self._claim_at) if may_claim else self._next_look
         done, _ = await asyncio.wait(
             self._running, timeout=max(wake - now, 0.01), return_when=asyncio.FIRST_COMPLETED
         )
@@ -334,7 +340,17 @@ class _Session:
 
     @property
     def _has_room(self) -> bool:
-        return len(self._running) <= self.limits.concurrency // 2
+        return len(self._running) < self.limits.concurrency
+
+    @property
+    def _claim_at(self) -> float:
+        """When to claim pages: not one by one, which would cost a claim for each.
+
+        Half of what this process last had at once is waited for, be that all that it may have or
+        what others of its kind left to it.
+        """
+        is_half_done = len(self._running) <= self._most_running // 2
+        return self._next_lease if is_half_done else max(self._next_lease, self._fill_at)
 
     async def stop(self) -> list[Claim]:
         """End what is under way; return the pages that were."""
