@@ -81,9 +81,12 @@ def _redact(text: str, nested: int) -> str:
     if "=" in text:
         text = _PARAMETER.sub(lambda found: _without_value(found, nested), text)
         text = _REST_OF_HIDDEN.sub(r"\1", text)
-    if "//" in text:
+    # Most texts are plain addresses: what none of the patterns can match without is looked for.
+    if "@" in text:
         text = _USER.sub(f"//{HIDDEN}@", text)
-    return _OWN_SECRET.sub(rf"\1{HIDDEN}", _SCHEME.sub(rf"\1 {HIDDEN}", text))
+    if " " in text:
+        text = _SCHEME.sub(rf"\1 {HIDDEN}", text)
+    return _OWN_SECRET.sub(rf"\1{HIDDEN}", text) if "_" in text else text
 
 
 def _without_value(found: re.Match[str], nested: int) -> str:

@@ -16,7 +16,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.scraping.cache_key import cache_key, content_key, describe_options
+from cinder.services.scraping.cache_key import RequestKeys, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
 
@@ -58,25 +58,25 @@ SAME = [
 
 
 def test_all_that_changes_the_answer_changes_the_key() -> None:
-    keys = {cache_key(request) for request in [BASE, *DIFFERENT]}
+    keys = {RequestKeys(request).cache for request in [BASE, *DIFFERENT]}
     assert len(keys) == len(DIFFERENT) + 1
 
 
 @pytest.mark.parametrize("request_", SAME)
 def test_what_does_not_change_the_answer_does_not_change_the_key(request_: ScrapeRequest) -> None:
-    assert cache_key(request_) == cache_key(BASE)
+    assert RequestKeys(request_).cache == RequestKeys(BASE).cache
 
 
 def test_the_order_of_lists_does_not_matter() -> None:
     one = replace(BASE, formats=(Format.HTML, Format.LINKS))
     other = replace(BASE, formats=(Format.LINKS, Format.HTML))
-    assert cache_key(one) == cache_key(other)
+    assert RequestKeys(one).cache == RequestKeys(other).cache
 
 
 @pytest.mark.parametrize("name", ["Cookie", "Authorization", "X-Api-Key"])
 def test_a_request_with_credentials_shares_with_no_other_caller(name: str) -> None:
     mine = replace(BASE, headers=((name, "secret"),), caller="me")
-    assert cache_key(mine) != cache_key(replace(mine, caller="you"))
+    assert RequestKeys(mine).cache != RequestKeys(replace(mine, caller="you")).cache
     assert "secret" not in str(describe_options(mine))
 
 
@@ -93,6 +93,6 @@ def test_what_actions_type_and_run_is_not_written_down() -> None:
 def test_requests_that_differ_in_formats_alone_share_a_content_key() -> None:
     request = ScrapeRequest(url="https://example.com/")
     other = replace(request, formats=(Format.HTML, Format.CHANGE_TRACKING))
-    assert content_key(request) == content_key(other) != cache_key(request)
+    assert RequestKeys(request).content == RequestKeys(other).content != RequestKeys(request).cache
     part = replace(request, content=ContentOptions(only_main_content=False))
-    assert content_key(part) != content_key(request)
+    assert RequestKeys(part).content != RequestKeys(request).content

@@ -4,35 +4,54 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from cinder.model.document import Json
 from cinder.model.redaction import redact
 from cinder.model.request import Action, Format, ScrapeRequest
 
 
-def cache_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
-    """Return the key under which the answer to a request is kept; `defaults` are the owner's.
+class RequestKeys:
+    """The keys under which the answer to a request is kept; `defaults` are the owner's options."""
 
-    It covers everything that changes the answer. What pages through a kept answer, or says when
-    it is too old, is not part of it. A private request has keys of its caller's own.
-    """
-    parts = describe_options(request)
-    parts["formats"] = sorted(kept_formats(request.formats))
-    parts["url"] = without_fragment(request.url)
-    parts["defaults"] = dict(defaults or {})
-    parts["headers"] = sorted([name.lower(), value] for name, value in request.headers)
-    parts["actions"] = [_describe_action(action) for action in request.render.actions]
-    if request.is_private:
-        parts["caller"] = request.caller
+    def __init__(self, request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> None:
+        """Describe the request: once, since every page of a crawl comes by here."""
+        self.options = describe_options(request)
+        """The request's options as they may be kept and shown."""
+        self.is_private = request.is_private
+        """Whether the keys are the caller's own."""
+        self._parts: dict[str, Json] = {
+            **self.options,
+            "formats": sorted(kept_formats(request.formats)),
+            "url": without_fragment(request.url),
+            "defaults": dict(defaults or {}),
+            "headers": sorted([name.lower(), value] for name, value in request.headers),
+            "actions": [_describe_action(action) for action in request.render.actions],
+        }
+        if self.is_private:
+            self._parts["caller"] = request.caller
+
+    @cached_property
+    def cache(self) -> str:
+        """The key of the answer.
+
+        It covers everything that changes the answer. What pages through a kept answer, or says
+        when it is too old, is not part of it.
+        """
+        return _hash(self._parts)
+
+    @cached_property
+    def content(self) -> str:
+        """The key that requests share whose content may be compared.
+
+        It covers what the cache key covers, but for the formats in which the content was asked
+        for.
+        """
+        return _hash(self._parts | {"formats": [], "extract": None})
+
+
+def _hash(parts: Mapping[str, Json]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def content_key(request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> str:
-    """Return the key that requests share whose content may be compared.
-
-    It covers what the cache key covers, but for the formats in which the content was asked for.
-    """
-    return cache_key(replace(request, formats=(), extract=None), defaults)
 
 
 def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:

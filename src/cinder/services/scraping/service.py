@@ -30,7 +30,7 @@ from cinder.services.callers import Callers, require_domain
 from cinder.services.sandbox.sandbox import Sandboxes
 from cinder.services.scraping.admission import Admission
 from cinder.services.scraping.branding import BrandReader
-from cinder.services.scraping.cache_key import cache_key, content_key, describe_options
+from cinder.services.scraping.cache_key import RequestKeys
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.document_making import (
     ContentDefaults,
@@ -135,9 +135,9 @@ class ScrapeService:
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
         require_supported(request)
         mandate = Mandate(await self._callers.permit(request))
-        key = cache_key(request, self._defaults_described)
+        keys = RequestKeys(request, self._defaults_described)
         flight = (
-            *(key, request.result_handling, request.timeout_ms, request.cache),
+            *(keys.cache, request.result_handling, request.timeout_ms, request.cache),
             *(Format.CHANGE_TRACKING in request.formats, mandate.policy.domains),
         )
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
@@ -147,11 +147,11 @@ class ScrapeService:
         origin, started = "web", time.monotonic()
         try:
             async with _within_timeout(request, log):
-                kept = await self._find(request, key)
+                kept = await self._find(request, keys.cache)
                 if kept is not None and self._is_fresh(kept, request):
                     origin = "cache"
                     return checked(self._answer_from_cache(kept, request), mandate)
-                work = partial(self._scrape_web, request, key, kept, log, mandate)
+                work = partial(self._scrape_web, request, keys, kept, log, mandate)
                 found = await self._fly(flight, work, request.caller)
                 return checked(for_caller(found, request), mandate)
         finally:
@@ -173,14 +173,14 @@ class ScrapeService:
         """
         require_supported(request)
         mandate = Mandate(await self._callers.permit(request), may_land)
-        key = cache_key(request, self._defaults_described)
+        keys = RequestKeys(request, self._defaults_described)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
-            kept = await self._find(request, key)
+            kept = await self._find(request, keys.cache)
             if kept is not None and self._is_fresh(kept, request):
                 outcome = checked(self._answer_from_cache(kept, request), mandate)
             else:
-                found = await self._scrape_web(request, key, kept, log, mandate, settle)
+                found = await self._scrape_web(request, keys, kept, log, mandate, settle)
                 outcome = for_caller(found, request)
         if not outcome.is_settled:
             await self._store.ledger.settle(settle(outcome), outcome.saved)
@@ -235,7 +235,7 @@ class ScrapeService:
     async def _scrape_web(
         self,
         request: ScrapeRequest,
-        key: str,
+        keys: RequestKeys,
         stale: SavedDocument | None,
         log: AttemptLog,
         mandate: Mandate,
@@ -255,7 +255,7 @@ class ScrapeService:
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
                 await self._callers.spend_page(request.caller, mandate.policy)
             if stale is not None and _is_confirmed(stale.document, page):
-                change = await self._track(stale.document, request)
+                change = await self._track(stale.document, request, keys)
                 answer = await self._answer_revalidated(stale, request, log)
                 return replace(answer, change=change)
             # A page may still call itself by another address than the one it was asked for by.
@@ -266,23 +266,22 @@ class ScrapeService:
                 document = await self._extraction.extract(
                     document, request.extract, until, request.caller
                 )
-            change = await self._track(document, request)
+            change = await self._track(document, request, keys)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
             settlement = settle(outcome) if settle is not None else None
-            document, saved = await self._keep(document, request, key, settlement)
+            document, saved = await self._keep(document, request, keys, settlement)
             return replace(
                 outcome, document=document, saved=saved, is_settled=settlement is not None
             )
 
-    async def _track(self, document: Document, request: ScrapeRequest) -> PageChange | None:
+    async def _track(
+        self, document: Document, request: ScrapeRequest, keys: RequestKeys
+    ) -> PageChange | None:
         if Format.CHANGE_TRACKING not in request.formats:
             return None
-        return await self._changes.track(document, request, self._content_key(request))
-
-    def _content_key(self, request: ScrapeRequest) -> str:
-        return content_key(request, self._defaults_described)
+        return await self._changes.track(document, request, keys.content)
 
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
@@ -295,16 +294,20 @@ class ScrapeService:
         return replace(self._answer_from_cache(current, request), diagnostics=log.diagnostics)
 
     async def _keep(
-        self, document: Document, request: ScrapeRequest, key: str, settlement: Settlement | None
+        self,
+        document: Document,
+        request: ScrapeRequest,
+        keys: RequestKeys,
+        settlement: Settlement | None,
     ) -> tuple[Document, SavedDocument | None]:
         """Save a document, but never over a better one."""
         entry = EntryKey(
-            cache_key=key,
-            options=describe_options(request),
-            owner=request.caller if request.is_private else None,
+            cache_key=keys.cache,
+            options=keys.options,
+            owner=request.caller if keys.is_private else None,
             expires_at=document.scraped_at + self._defaults.retention,
             extract_query=request.extract,
-            content_key=self._content_key(request) if is_comparable(document, request) else None,
+            content_key=keys.content if is_comparable(document, request) else None,
         )
         if document.verdict.kind is VerdictKind.OK:
             return document, await self._store.save(document, entry, settlement)
