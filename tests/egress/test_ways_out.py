@@ -19,6 +19,7 @@ _ALLOWED = {
     WayOut("fetch/browser/profile_lock.py", "socket"): "for this machine's name",
     WayOut("fetch/client.py", "curl_cffi"): "the client that knows no way but the egress proxy",
     WayOut("fetch/curl_errors.py", "curl_cffi"): "names of errors",
+    WayOut("fetch/curl_requests.py", "curl_cffi"): "asks through the proxy that it is set up with",
     WayOut("fetch/static.py", "curl_cffi"): "fetches pages through the egress proxy",
     WayOut("fetch/tunnel_options.py", "curl_cffi"): "names of options",
     WayOut("jobs/fleet.py", "asyncpg"): "the database of the settings",

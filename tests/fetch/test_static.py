@@ -111,3 +111,32 @@ async def test_a_server_that_says_nothing_is_given_up_before_the_requests_time(
         with pytest.raises(ScrapeTimeout, match="The server did not answer in time"):
             await app.scrape.scrape(ScrapeRequest(url=site.url("/silent"), timeout_ms=60_000))
     site.release()
+
+
+async def test_nothing_of_a_request_is_left_for_the_next_one(tmp_path: Path) -> None:
+    heads: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode().lower())
+        cookie = b"set-cookie: seen=yes; path=/\r\n"
+        body = b"<p>The ember glows</p>"
+        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/html\r\n"
+        writer.write(head + cookie + b"content-length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        settings = read_settings(data_dir=tmp_path, egress={"allow": [address]})
+        async with open_app(settings) as app:
+            for number, headers in enumerate([(("X-Api-Key", "mine"), ("X-Empty", "")), ()]):
+                url = f"http://{address}/{number}"
+                fresh = CachePolicy(force_rescrape=True)
+                await app.scrape.scrape(ScrapeRequest(url=url, headers=headers, cache=fresh))
+
+    first, second = heads
+    assert "x-api-key: mine" in first
+    assert "x-empty:" in first
+    assert not any(word in second for word in ("x-api-key", "x-empty", "cookie"))
+    plain = [line for line in first.splitlines() if not line.startswith(("get", "x-"))]
+    assert second.splitlines()[1:] == plain

@@ -2,13 +2,11 @@
 
 import asyncio
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, get_args
+from typing import Self, TypeAlias, get_args
 
-from curl_cffi import CurlECode, CurlMOpt, CurlOpt, ffi, lib
-from curl_cffi.requests import AsyncSession, Response
-from curl_cffi.requests.exceptions import RequestException
+from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
 from cinder.egress import ForwardProxy, ProxyPass, ProxyRefusal
@@ -20,6 +18,13 @@ from cinder.errors import (
 )
 from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl_errors import kind_of_failure
+from cinder.fetch.curl_requests import (
+    CurlAnswer,
+    CurlFailed,
+    CurlRequest,
+    CurlRequests,
+    CurlSetup,
+)
 from cinder.fetch.gzip_members import unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
 from cinder.fetch.tunnel_options import tunnel_options
@@ -47,6 +52,8 @@ _BROKEN_OFF = (
 )
 
 _BROWSERS = frozenset({*get_args(BrowserTypeLiteral), *REAL_TARGET_MAP})
+
+_HeaderList: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,7 @@ class StaticFetcher:
         self._impersonate = impersonate
         self._ca_file = ca_file
         self._places = FairPlaces(limits.max_concurrency)
-        self._session: AsyncSession[Response] | None = None
+        self._requests: CurlRequests | None = None
         self._pass: ProxyPass | None = None
 
     async def __aenter__(self) -> Self:
@@ -95,21 +102,21 @@ class StaticFetcher:
         options[CurlOpt.LOW_SPEED_TIME] = self._limits.stall_seconds
         # No limit of its own: curl keeps connections open, and each of them has a place.
         self._pass = self._proxy.issue_pass(max_connections=None)
-        self._session = AsyncSession(
-            proxy=self._proxy.url,
-            proxy_auth=self._pass.credentials,
-            impersonate=self._impersonate,
-            allow_redirects=False,
-            max_clients=self._limits.max_concurrency,
-            trust_env=False,
-            curl_options=options,
+        self._requests = CurlRequests(
+            CurlSetup(
+                impersonate=self._impersonate,
+                proxy=self._proxy.url,
+                proxy_auth=self._pass.credentials,
+                options=options,
+                max_connections=self._limits.max_concurrency,
+            )
         )
-        _keep_connections(self._session, self._limits.max_concurrency)
+        await self._requests.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        if self._requests is not None:
+            await self._requests.__aexit__()
         if self._pass is not None:
             self._pass.revoke()
 
@@ -140,81 +147,76 @@ class StaticFetcher:
             headers = hop_headers.for_url(url)
             if url == task.validated_url:
                 headers += _conditions(task.validators)
-            response, body, is_cut = await self._request(url, dict(headers), deadline)
-            target = redirect_target(url, response.status_code, response.headers.get("location"))
+            # Of a name that is given twice, the last counts.
+            named = {name.lower(): (name, value) for name, value in headers}
+            answer, body, is_cut = await self._request(url, tuple(named.values()), deadline)
+            target = redirect_target(url, answer.status, answer.headers.get("location"))
             if target is None:
-                return replace(_page(task.url, url, response, body), is_cut=is_cut)
+                return _page(task.url, url, answer, body, is_cut=is_cut)
             if task.may_land is not None and not task.may_land(target):
                 raise RedirectRefused(task.url, target)
-            hop_headers.keep_cookies(url, _all_values(response, "set-cookie"))
+            hop_headers.keep_cookies(url, _all_values(answer, "set-cookie"))
             url = target
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
     async def _request(
-        self, url: str, headers: dict[str, str], deadline: float
-    ) -> tuple[Response, bytes, bool]:
+        self, url: str, headers: _HeaderList, deadline: float
+    ) -> tuple[CurlAnswer, bytes, bool]:
         """Return the answer, its body, and whether the connection broke off before its end."""
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
-            response = await self._send(url, headers, deadline, body)
-        except RequestException as error:
+            answer = await self._send(url, headers, deadline, body)
+        except CurlFailed as error:
             if _ended_after_one_member(error, body):
                 return await self._request_packed(url, headers, deadline)
-            if (begun := _begun_answer(error, body)) is None:
+            if not _has_begun(error, body):
                 raise self._translate(error, url, body) from error
-            return begun, bytes(body.data), True
-        return response, bytes(body.data), False
+            return error.answer, bytes(body.data), True
+        return answer, bytes(body.data), False
 
     async def _request_packed(
-        self, url: str, headers: dict[str, str], deadline: float
-    ) -> tuple[Response, bytes, bool]:
+        self, url: str, headers: _HeaderList, deadline: float
+    ) -> tuple[CurlAnswer, bytes, bool]:
         """Ask again for an answer that curl cannot unpack, and unpack it here."""
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
-            response = await self._send(url, headers, deadline, body, unpacked=None)
+            answer = await self._send(url, headers, deadline, body, unpacked=None)
             data = await asyncio.to_thread(
                 unpack_members, bytes(body.data), self._limits.max_body_bytes
             )
-        except RequestException as error:
+        except CurlFailed as error:
             raise self._translate(error, url, body) from error
         except zlib.error as error:
             failure, sentence = kind_of_failure(CurlECode.BAD_CONTENT_ENCODING)
             raise failure(f"{sentence} ({error})", url=url) from error
-        return response, data, False
+        return answer, data, False
 
     async def _send(
         self,
         url: str,
-        headers: dict[str, str],
+        headers: _HeaderList,
         deadline: float,
         body: "_BoundedBody",
         *,
         unpacked: str | None = _UNPACKED,
-    ) -> Response:
+    ) -> CurlAnswer:
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
             raise ScrapeTimeout("The time was spent on redirects", url=url)
-        return await self._opened.request(
-            "GET",
-            url,
-            headers=headers,
-            timeout=remaining,
-            content_callback=body.write,
-            accept_encoding=unpacked,
-            discard_cookies=True,
-            # On plain http curl would offer an upgrade to h2c that some servers choke on.
-            http_version="v1" if url.startswith("http:") else None,
-            quote=False,
+        if self._requests is None:
+            raise RuntimeError("the fetcher is not open")
+        return await self._requests.get(
+            CurlRequest(
+                url=url,
+                headers=headers,
+                timeout_seconds=remaining,
+                write=body.write,
+                unpacked=unpacked,
+            )
         )
 
-    @property
-    def _opened(self) -> AsyncSession[Response]:
-        if self._session is None:
-            raise RuntimeError("the fetcher is not open")
-        return self._session
-
-    def _translate(self, error: RequestException, url: str, body: "_BoundedBody") -> CinderError:
-        code = CurlECode(error.code)
+    def _translate(self, error: CurlFailed, url: str, body: "_BoundedBody") -> CinderError:
+        code = error.code
         # With this code no tunnel came about, and only then may the proxy's word be the reason.
         if code is CurlECode.COULDNT_CONNECT and (refusal := self._refusal_for(url)):
             return refusal.to_error(url)
@@ -227,15 +229,6 @@ class StaticFetcher:
 
     def _refusal_for(self, url: str) -> ProxyRefusal | None:
         return self._pass.refusal_for(*host_and_port(url)) if self._pass else None
-
-
-def _keep_connections(session: AsyncSession[Response], count: int) -> None:
-    """Let idle connections stay open; else curl keeps four for each request under way.
-
-    curl_cffi's own way to set it hands curl the address of the number, which curl ignores.
-    """
-    number = ffi.cast("void *", count)
-    lib.curl_multi_setopt(session.acurl._curlm, CurlMOpt.MAXCONNECTS, number)
 
 
 class _BoundedBody:
@@ -254,20 +247,18 @@ class _BoundedBody:
         return len(chunk)
 
 
-def _begun_answer(error: RequestException, body: _BoundedBody) -> Response | None:
-    """Return the answer that a broken connection had begun to bring; None where it brought none."""
-    if CurlECode(error.code) not in _BROKEN_OFF or not body.data or body.is_full:
-        return None
-    response: Response | None = error.response
-    return response if response is not None and response.status_code >= 200 else None
+def _has_begun(error: CurlFailed, body: _BoundedBody) -> bool:
+    """Whether a connection broke that had begun to bring an answer."""
+    is_broken = error.code in _BROKEN_OFF and not body.is_full
+    return is_broken and bool(body.data) and error.answer.status >= 200
 
 
-def _ended_after_one_member(error: RequestException, body: _BoundedBody) -> bool:
+def _ended_after_one_member(error: CurlFailed, body: _BoundedBody) -> bool:
     """Whether curl gave up because bytes follow the gzip member that it unpacked."""
-    response: Response | None = error.response
-    if CurlECode(error.code) is not CurlECode.WRITE_ERROR or body.is_full or response is None:
+    if error.code is not CurlECode.WRITE_ERROR or body.is_full:
         return False
-    return (response.headers.get("content-encoding") or "").strip().lower() in _GZIP_NAMES
+    encoding = error.answer.headers.get("content-encoding") or ""
+    return encoding.strip().lower() in _GZIP_NAMES
 
 
 def _conditions(validators: Validators) -> list[tuple[str, str]]:
@@ -275,18 +266,21 @@ def _conditions(validators: Validators) -> list[tuple[str, str]]:
     return [(name, value) for name, value in headers.items() if value and is_sendable(value)]
 
 
-def _all_values(response: Response, name: str) -> list[str]:
-    return [value for value in response.headers.get_list(name) if value]
+def _all_values(answer: CurlAnswer, name: str) -> list[str]:
+    return [value for value in answer.headers.get_list(name) if value]
 
 
-def _page(url: str, final_url: str, response: Response, body: bytes) -> FetchedPage:
-    headers = {name.lower(): value or "" for name, value in response.headers.items()}
+def _page(
+    url: str, final_url: str, answer: CurlAnswer, body: bytes, *, is_cut: bool
+) -> FetchedPage:
+    headers = {name.lower(): value or "" for name, value in answer.headers.items()}
     return FetchedPage(
         url=url,
         final_url=final_url,
-        status_code=response.status_code,
+        status_code=answer.status,
         headers=headers,
         body=body,
         source=Source.NATIVE,
         strategy=StaticFetcher.name,
+        is_cut=is_cut,
     )

@@ -1,0 +1,185 @@
+"""Requests by curl, on handles that are set up once.
+
+The session that comes with curl_cffi sets a handle up anew for each request, with some thirty
+options: a crawl spent as much on that as on what curl itself does.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import NamedTuple, Self
+
+from curl_cffi import (
+    AsyncCurl,
+    Curl,
+    CurlECode,
+    CurlError,
+    CurlHttpVersion,
+    CurlInfo,
+    CurlMOpt,
+    CurlOpt,
+    ffi,
+    lib,
+)
+from curl_cffi.requests.headers import Headers
+from curl_cffi.requests.impersonate import resolve_latest_browser_type
+
+
+@dataclass(frozen=True, slots=True)
+class CurlAnswer:
+    """What a server answered, but for the body."""
+
+    status: int
+    headers: Headers
+
+
+class CurlFailed(Exception):
+    """No whole answer came."""
+
+    def __init__(self, error: CurlError, answer: CurlAnswer) -> None:
+        """Take curl's word, and what had come by then."""
+        super().__init__(str(error))
+        self.code = CurlECode(error.code)
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurlSetup:
+    """What all requests have in common."""
+
+    impersonate: str
+    """The browser whose fingerprint and headers curl takes on."""
+    proxy: str
+    proxy_auth: tuple[str, str]
+    options: Mapping[CurlOpt, str | int]
+    max_connections: int
+    """How many idle connections may stay open."""
+
+
+class _Kind(NamedTuple):
+    """What tells handles apart that cannot be used for each other's requests."""
+
+    is_tls: bool
+    unpacked: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurlRequest:
+    """A request without a body."""
+
+    url: str
+    """Taken as it is: it must be canonical."""
+    headers: Sequence[tuple[str, str]]
+    timeout_seconds: float
+    write: Callable[[bytes], int]
+    """Takes each piece of the body; returns how much of it was taken."""
+    unpacked: str | None
+    """The encodings that curl is to unpack; None for a body as it comes."""
+
+
+class CurlRequests:
+    """Sends requests, any number at once; cookies are neither kept nor sent."""
+
+    def __init__(self, setup: CurlSetup) -> None:
+        self._setup = setup
+        self._idle: defaultdict[_Kind, list[Curl]] = defaultdict(list)
+        self._multi: AsyncCurl | None = None
+
+    async def __aenter__(self) -> Self:
+        self._multi = AsyncCurl()
+        # Else curl keeps four connections for each request under way. The library's own way to set
+        # it hands curl the address of the number, which curl ignores.
+        number = ffi.cast("void *", self._setup.max_connections)
+        lib.curl_multi_setopt(self._multi._curlm, CurlMOpt.MAXCONNECTS, number)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._multi is not None:
+            await self._multi.close()  # type: ignore[no-untyped-call]  # it has no types
+            self._multi = None
+        for handles in self._idle.values():
+            while handles:
+                handles.pop().close()
+
+    async def get(self, request: CurlRequest) -> CurlAnswer:
+        """Ask for a page.
+
+        Raises:
+            CurlFailed: no whole answer came.
+        """
+        multi = self._multi
+        if multi is None:
+            raise RuntimeError("the requests are not open")
+        kind = _Kind(request.url.startswith("https:"), request.unpacked)
+        idle = self._idle[kind]
+        curl = idle.pop() if idle else self._set_up(kind)
+        is_done = False
+        try:
+            received = _prepare(curl, request)
+            try:
+                await multi.add_handle(curl)
+            except CurlError as error:
+                raise CurlFailed(error, _read_answer(curl, received)) from error
+            answer = _read_answer(curl, received)
+            is_done = True
+            return answer
+        finally:
+            curl.clean_handles_and_buffers()
+            if is_done and self._multi is multi:
+                idle.append(curl)
+            else:
+                # Whatever went wrong, the next request is not to inherit it.
+                if self._multi is multi:
+                    multi.remove_handle(curl)
+                curl.close()
+
+    def _set_up(self, kind: _Kind) -> Curl:
+        setup, curl = self._setup, Curl()
+        user, password = setup.proxy_auth
+        curl.setopt(CurlOpt.PROXY_CREDENTIAL_NO_REUSE, 1)
+        curl.setopt(CurlOpt.PROXY, setup.proxy)
+        curl.setopt(CurlOpt.PROXYUSERNAME, user)
+        curl.setopt(CurlOpt.PROXYPASSWORD, password)
+        curl.setopt(CurlOpt.FOLLOWLOCATION, 0)
+        if kind.unpacked is not None:
+            curl.setopt(CurlOpt.ACCEPT_ENCODING, kind.unpacked)
+        if not kind.is_tls:
+            # On plain http curl would offer an upgrade to h2c that some servers choke on.
+            curl.setopt(CurlOpt.HTTP_VERSION, CurlHttpVersion.V1_1)
+        browser = resolve_latest_browser_type(setup.impersonate)  # type: ignore[no-untyped-call]  # as above
+        if curl.impersonate(browser) != 0:
+            raise ValueError(f"curl cannot take on the guise of {setup.impersonate!r}")
+        for option, value in setup.options.items():
+            curl.setopt(option, value)
+        return curl
+
+
+def _prepare(curl: Curl, request: CurlRequest) -> BytesIO:
+    """Set what is this request's own; return where the headers of its answer will be."""
+    received = BytesIO()
+    curl.setopt(CurlOpt.URL, request.url)
+    curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
+    curl.setopt(CurlOpt.HTTPHEADER, [_line(name, value) for name, value in request.headers])
+    curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
+    curl.setopt(CurlOpt.HEADERDATA, received)
+    return received
+
+
+def _line(name: str, value: str) -> bytes:
+    # A colon with nothing behind it would take the header out.
+    return (f"{name}: {value}" if value else f"{name};").encode()
+
+
+def _read_answer(curl: Curl, received: BytesIO) -> CurlAnswer:
+    lines: list[bytes] = []
+    for line in received.getvalue().splitlines():
+        if line.startswith(b"HTTP/"):
+            lines = []  # those before were the proxy's, or told to wait
+        elif line[:1] in (b" ", b"\t") and lines:
+            lines[-1] += line
+        elif line.strip():
+            lines.append(line)
+    status = curl.getinfo(CurlInfo.RESPONSE_CODE)
+    assert isinstance(status, int)  # noqa: S101 - it is what curl has for this
+    return CurlAnswer(status, Headers(lines))
