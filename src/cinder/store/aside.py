@@ -25,6 +25,7 @@ document, raw_content, cleaned_content, extracted_content, screenshot
 # Beside the kinds that a URI may name.
 _REST = "document"
 _COLUMNS = ("url", "source", "strategy_used", "content_type")
+_RAW_KINDS = (SavedKind.RAW, SavedKind.SCREENSHOT)
 
 _ADD_BODY = "INSERT INTO webhook.bodies (hash, data) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 
@@ -50,9 +51,11 @@ def set_aside(entry: Row, dialect: Dialect) -> Procedure[None]:
         yield Statement(_ADD_VERSION_BODY, (entry["version_id"], kind, mime, digest))
 
 
-def find_aside(version_id: int) -> Procedure[Document | None]:
+def find_aside(version_id: int, *, with_raw: bool) -> Procedure[Document | None]:
     """Return the document of a version that was set aside; None where only its bodies were."""
     rows = yield Statement(_FIND_BODIES, (version_id,))
+    if not with_raw:
+        rows = [row for row in rows if row["kind"] not in _RAW_KINDS]
     rest = next((decompress(row["data"]) for row in rows if row["kind"] == _REST), None)
     if rest is None:
         return None

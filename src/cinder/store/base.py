@@ -70,9 +70,12 @@ class Store(Protocol):
         ...
 
     async def find_versions(
-        self, versions: Sequence[Version], caller: str
+        self, versions: Sequence[Version], caller: str, *, with_raw: bool = True
     ) -> list[SavedDocument | None]:
-        """Return the document of each version; None where there is none this caller may see."""
+        """Return the document of each version; None where there is none this caller may see.
+
+        Without what the server sent, be it text or a file, far less is read.
+        """
         ...
 
     @property

@@ -117,14 +117,19 @@ class DocumentStore:
         )
 
     async def find_versions(
-        self, versions: Sequence[Version], caller: str
+        self, versions: Sequence[Version], caller: str, *, with_raw: bool = True
     ) -> list[SavedDocument | None]:
-        """Return the document of each version; None where there is none this caller may see."""
+        """Return the document of each version; None where there is none this caller may see.
+
+        Without what the server sent, be it text or a file, far less is read.
+        """
         now = self._clock()
         return await self._timed(
             "find_versions",
             self._database.read(
-                lambda: reading.find_versions(versions, caller, now, self._dialect)
+                lambda: reading.find_versions(
+                    versions, caller, now, self._dialect, with_raw=with_raw
+                )
             ),
         )
 

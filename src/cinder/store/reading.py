@@ -35,6 +35,11 @@ SELECT v.id, v.cache_key, e.id AS entry_id, e.url, e.source, e.strategy_used, e.
    AND v.expires_at > $3 AND (v.owner IS NULL OR v.owner = $4)
 """
 
+# What the server sent is most of what is read, and often not wanted.
+_FIND_WITHOUT_RAW = _FIND_DOCUMENT.replace("e.raw_content", "NULL AS raw_content").replace(
+    "e.screenshot\n", "NULL AS screenshot\n"
+)
+
 _FIND_COMPARABLE = """
 SELECT cache_key FROM webhook.scrape_cache
  WHERE url_hash = $1 AND expires_at > $2 AND (owner IS NULL OR owner = $3)
@@ -127,26 +132,26 @@ def find_comparable(
 
 
 def find_versions(
-    versions: Sequence[Version], caller: str, now: datetime, dialect: Dialect
+    versions: Sequence[Version], caller: str, now: datetime, dialect: Dialect, *, with_raw: bool
 ) -> Procedure[list[SavedDocument | None]]:
     """Return the document of each version that has not expired and that the caller may see."""
     found: list[SavedDocument | None] = []
     for version in versions:
-        found += [(yield from _find_version(version, caller, now, dialect))]
+        found += [(yield from _find_version(version, caller, now, dialect, with_raw=with_raw))]
     return found
 
 
 def _find_version(
-    version: Version, caller: str, now: datetime, dialect: Dialect
+    version: Version, caller: str, now: datetime, dialect: Dialect, *, with_raw: bool
 ) -> Procedure[SavedDocument | None]:
     saved_at = to_milliseconds(version.saved_at)
     args = (fingerprint(version.place), saved_at, dialect.pack_moment(now), caller)
-    rows = yield Statement(_FIND_DOCUMENT, args)
+    rows = yield Statement(_FIND_DOCUMENT if with_raw else _FIND_WITHOUT_RAW, args)
     if not rows:
         return None
     row = rows[0]
     if row["entry_id"] is None:
-        document = yield from find_aside(row["id"])
+        document = yield from find_aside(row["id"], with_raw=with_raw)
     else:
         document = decode_entry(row, dialect)
     return None if document is None else SavedDocument(document, version, row["cache_key"])

@@ -36,7 +36,6 @@ async def test_a_line_tells_all_of_a_page(store: Store) -> None:
             "metadata": {
                 "source": "native",
                 "strategy": "static",
-                "rawIs": "the text as it came, decoded and written again as UTF-8",
             },
             "savedUris": {
                 kind: f"scrape://site.test/plain/{kind}_2025-11-15T18:30:00.123Z"
@@ -49,7 +48,7 @@ async def test_a_line_tells_all_of_a_page(store: Store) -> None:
 
 async def test_metadata_has_what_the_page_says_and_how_it_was_got(store: Store) -> None:
     job = await add_job_with(store, some_documents()[1:2])
-    [line] = lines_of(await export(store, job, PLAIN))
+    [line] = lines_of(await export(store, job, WITH_BODIES))
     assert line["metadata"] == {
         "description": "A page",
         "language": "de",

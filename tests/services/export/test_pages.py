@@ -6,10 +6,10 @@ from cinder.store import Store
 from tests.services.export.samples import add_job_with, some_documents
 
 
-async def read_all(store: Store, *fates: Fate) -> list[ExportedPage]:
+async def read_all(store: Store, *fates: Fate, with_raw: bool = True) -> list[ExportedPage]:
     job = await add_job_with(store, some_documents(), failing=["/broken"])
     total = await count_wanted(store, job, fates)
-    return [page async for page in read_pages(store, job, fates, total)]
+    return [page async for page in read_pages(store, job, fates, total, with_raw=with_raw)]
 
 
 async def test_pages_are_read_in_the_order_in_which_they_were_settled(store: Store) -> None:
@@ -35,3 +35,9 @@ async def test_the_raw_body_of_a_pdf_is_the_file_and_not_its_text(store: Store) 
     assert isinstance(raw, bytes)
     assert raw.startswith(b"%PDF")
     assert pages[2].size > len(raw)
+
+
+async def test_what_the_server_sent_is_read_only_where_it_is_wanted(store: Store) -> None:
+    pages = await read_all(store, Fate.FETCHED, with_raw=False)
+    assert [page.raw for page in pages] == [None] * 5
+    assert [page.markdown for page in pages] == [page.content.markdown for page in some_documents()]

@@ -39,7 +39,8 @@ class Exporter:
         if beginning := encoder.begin():
             yield beginning
         done = 0
-        async for batch in _batch(read_pages(self._store, job, fates, total)):
+        pages = read_pages(self._store, job, fates, total, with_raw=request.has_raw)
+        async for batch in _batch(pages):
             if chunk := await asyncio.to_thread(encoder.add, batch):
                 yield chunk
             done += len(batch)

@@ -73,7 +73,7 @@ class ExportedPage:
 
     @property
     def raw(self) -> str | bytes | None:
-        """What the server sent: the file itself, or the page decoded to text."""
+        """What the server sent, if it was read: the file itself, or the page decoded to text."""
         document = self.document
         if document is None:
             return None
@@ -154,7 +154,7 @@ async def count_wanted(store: Store, job: Job, fates: Collection[Fate]) -> int:
 
 
 async def read_pages(
-    store: Store, job: Job, fates: Collection[Fate], total: int
+    store: Store, job: Job, fates: Collection[Fate], total: int, *, with_raw: bool
 ) -> AsyncIterator[ExportedPage]:
     """Yield the first pages of a job that have one of these fates, each once.
 
@@ -173,14 +173,17 @@ async def read_pages(
         # last of them into this list.
         new = [entry for entry in listed if entry.id not in before]
         for start in range(0, len(new), _READ_AT_ONCE):
-            for page in await _read(store, job, new[start : start + _READ_AT_ONCE]):
+            entries = new[start : start + _READ_AT_ONCE]
+            for page in await _read(store, job, entries, with_raw=with_raw):
                 yield page
         before = {entry.id for entry in listed}
 
 
-async def _read(store: Store, job: Job, entries: Sequence[LedgerPage]) -> list[ExportedPage]:
+async def _read(
+    store: Store, job: Job, entries: Sequence[LedgerPage], *, with_raw: bool
+) -> list[ExportedPage]:
     versions = {entry.id: parse_saved_uri(entry.uris[0])[0] for entry in entries if entry.uris}
-    found = await store.find_versions(list(versions.values()), job.owner)
+    found = await store.find_versions(list(versions.values()), job.owner, with_raw=with_raw)
     saved = dict(zip(versions, found, strict=True))
     return [ExportedPage(entry, _without_pictures(saved.get(entry.id))) for entry in entries]
 

@@ -52,6 +52,11 @@ class ExportRequest:
     include_errors: bool = False
     """Whether URLs that could not or must not be fetched are told, too."""
 
+    @property
+    def has_raw(self) -> bool:
+        """Whether what the server sent goes into it."""
+        return self.format is ExportFormat.WARC or Extra.RAW in self.include
+
 
 def read_request(
     format_name: str, include: Collection[str] = (), *, include_errors: bool = False

@@ -67,7 +67,7 @@ def read_set_aside(after: int) -> Procedure[list[Kept]]:
     rows = yield Statement(_SET_ASIDE, (after, BATCH))
     kept = []
     for row in rows:
-        document = yield from find_aside(row["version_id"])
+        document = yield from find_aside(row["version_id"], with_raw=True)
         kept.append(Kept(row["id"], _place(row), document))
     return kept
 
