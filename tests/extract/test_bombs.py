@@ -26,6 +26,9 @@ DEEP = MAX_DEPTH + 1
         "<div/>" * DEEP,
         "<svg>" + "<g></g>" * DEEP + "</svg>" + "<g/>" * DEEP,
         "<ul><li>t" * (MAX_INDENTED_DEPTH + 1),
+        "<OL><li>t" * (MAX_INDENTED_DEPTH + 1),
+        "<dl><dd>t" * (MAX_INDENTED_DEPTH + 1),
+        "<Menu><li>t" * (MAX_INDENTED_DEPTH + 1),
         "<BlockQuote>t" * (MAX_INDENTED_DEPTH + 1),
         "<div " + " ".join(f"a{n}=1" for n in range(MAX_ATTRIBUTES + 1)) + ">",
         "<div " + "/".join(f"a{n}" for n in range(MAX_ATTRIBUTES + 1)) + ">",
@@ -59,6 +62,7 @@ def test_a_bomb_is_found(html: str) -> None:
         "<" * 1_000_000,
         "<p>" + "<" * 1_000_000 + "<div>x</div>" * 1_000,
         "<div" * 1_000,
+        f"<p>{'x' * 3_000}<p>" * 10 + "x" * 3_000,
         "<script>" + "i < n; " * 50_000 + "</script>",
     ],
 )

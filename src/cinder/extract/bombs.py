@@ -4,10 +4,8 @@ What evades the look ends at the sandbox's limits; it only takes longer to be gi
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from operator import itemgetter
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -36,9 +34,9 @@ _INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
 _FOREIGN = frozenset(("svg", "math"))
 # With each one the parser goes through all that came before it: in its list, or on its element.
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
-_START = itemgetter(slice(3))
-_INDENTED_STARTS = tuple(name[:3] for name in _INDENTED)
-_COMPARED_STARTS = tuple(name[:3] for name in _COMPARED)
+# So all of those begin and few others, which is sooner told than their whole names.
+_INDENTED_START = re.compile(r"<[uodbmUODBM](?:[lL]|[eE][nN])")
+_COMPARED_START = re.compile(rf"<(?:{'|'.join(sorted(_COMPARED))})", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
 _ELEMENT = re.compile(r"<[a-zA-Z]")
 _RAW = re.compile(r"(?:script|style)\b", re.IGNORECASE)
@@ -51,29 +49,41 @@ _VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
 
 def find_bomb(html: str) -> str | None:
     """Return what makes a page too costly to parse; None for a page that is not."""
-    pieces = html.split("<")
-    if len(pieces) > MAX_DEPTH:
-        # A `<` with another right after it begins nothing, and a page may be made of those alone.
-        pieces = list(filter(None, pieces))
-    if len(pieces) > MAX_ELEMENTS and _has_too_many_elements(html):
+    # A `<` with another right after it begins nothing, and a page may be made of those alone.
+    is_long = html.count("<") >= MAX_DEPTH
+    pieces = list(filter(None, html.split("<"))) if is_long else []
+    if len(pieces) > MAX_ELEMENTS and _has_more(_ELEMENT, html, MAX_ELEMENTS):
         return "it has too many elements"
-    if _have_too_many_attributes(pieces):
+    if _have_too_many_attributes(html):
         return "its elements have too many attributes"
     # Few pages may be that deep or that long, and only those are looked through.
-    if _may_be_deep(pieces) or _may_take_long(pieces):
+    if _may_be_deep(pieces) or _may_take_long(html, is_long=is_long):
         return _find_depth(html)
     return None
 
 
-def _has_too_many_elements(html: str) -> bool:
-    return any(islice(_ELEMENT.finditer(html), MAX_ELEMENTS, None))
+def _has_more(pattern: re.Pattern[str], html: str, times: int) -> bool:
+    return any(islice(pattern.finditer(html), times, None))
 
 
-def _have_too_many_attributes(pieces: list[str]) -> bool:
+def _have_too_many_attributes(html: str) -> bool:
     """Whether the parser would compare too many: each of an element's with all before it."""
-    long_ones = [piece for piece in pieces if len(piece) > _LONG_TAG_CHARS]
     # What looks like a tag in a script is none, and is told only where it matters.
-    return _compare_too_many(long_ones) and _compare_too_many(_outside_scripts(pieces))
+    return _compare_too_many(_long_pieces(html)) and _compare_too_many(
+        _outside_scripts(html.split("<"))
+    )
+
+
+def _long_pieces(html: str) -> Iterator[str]:
+    """Yield what stands between one `<` and the next wherever that is long."""
+    start = 0
+    while start + _LONG_TAG_CHARS < len(html):
+        # The last one within reach: of those before it none is far from the next.
+        last = html.rfind("<", start, start + _LONG_TAG_CHARS + 1)
+        if last < 0:
+            last = html.find("<", start + _LONG_TAG_CHARS)
+            yield html[start:last] if last > 0 else html[start:]
+        start = last + 1 if last >= 0 else len(html)
 
 
 def _compare_too_many(pieces: Iterable[str]) -> bool:
@@ -113,14 +123,11 @@ def _may_be_deep(pieces: list[str]) -> bool:
     return False
 
 
-def _may_take_long(pieces: list[str]) -> bool:
+def _may_take_long(html: str, *, is_long: bool) -> bool:
     """Whether so many elements may be lists or quotations, or compared with those before them."""
-    indented = compared = 0
-    for start, times in Counter(map(_START, pieces)).items():
-        lowered = start.lower()
-        indented += times if lowered.startswith(_INDENTED_STARTS) else 0
-        compared += times if lowered.startswith(_COMPARED_STARTS) else 0
-    return indented > MAX_INDENTED_DEPTH or compared > _MAX_HARMLESS_COMPARED
+    if _has_more(_INDENTED_START, html, MAX_INDENTED_DEPTH):
+        return True
+    return is_long and _has_more(_COMPARED_START, html, _MAX_HARMLESS_COMPARED)
 
 
 def _find_depth(html: str) -> str | None:
