@@ -10,6 +10,7 @@ import can_ada
 
 from cinder.extract.charset import decode_body
 from cinder.extract.cleaning import remove_invisible
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import content_root, document_base, parse_html
 from cinder.extract.main_content.blocks import BlockTree, read_blocks
 from cinder.extract.main_content.page_hints import PageHints, read_hints
@@ -73,11 +74,12 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
     body = content_root(parsed)
     if body is None:
         return None
-    metadata = read_metadata(parsed, document_base(parsed, url), url)
+    elements = Elements.of_page(parsed)
+    metadata = read_metadata(elements, document_base(parsed, url), url)
     hints = read_hints(parsed, metadata, url)
-    rules = read_hiding_rules(parsed)
-    complete_body(body)
-    remove_invisible(body, rules)
+    rules = read_hiding_rules(elements)
+    complete_body(elements.within(body))
+    remove_invisible(Elements(body), rules)
     return read_blocks(body), hints
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from cinder.extract.addresses import give_lazy_images_their_source, resolve_addresses
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_address, parse_html
 
 BASE = "https://example.com/dir/page"
@@ -12,7 +13,7 @@ def resolved(html: str, base: str = BASE) -> str:
     body = parse_html(html).body
     assert body is not None
     give_lazy_images_their_source(body)
-    resolve_addresses(body, parse_address(base))
+    resolve_addresses(body, parse_address(base), Elements(body))
     return body.inner_html or ""
 
 

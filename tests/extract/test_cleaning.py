@@ -11,6 +11,7 @@ from cinder.extract.cleaning import (
     remove_matching,
     strip_attributes,
 )
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_html
 
 
@@ -33,13 +34,13 @@ from cinder.extract.html_tree import parse_html
 )
 def test_what_nobody_sees_is_removed(html: str) -> None:
     body = parse_html(f"<body>{html}<p>kept</p>").css("body")[0]
-    remove_invisible(body)
+    remove_invisible(Elements(body))
     assert body.inner_html == "<p>kept</p>"
 
 
 def test_a_page_hidden_until_its_script_runs_is_kept() -> None:
     body = parse_html("<body style=display:none><main hidden><p>kept</p></main>").css("body")[0]
-    remove_invisible(body)
+    remove_invisible(Elements(body))
     assert body.css_first("p") is not None
 
 
@@ -57,20 +58,20 @@ def test_a_page_hidden_until_its_script_runs_is_kept() -> None:
 )
 def test_page_chrome_is_removed(html: str) -> None:
     body = parse_html(f"<body>{html}<p>kept</p>").css("body")[0]
-    remove_chrome(body)
+    remove_chrome(Elements(body))
     assert body.inner_html == "<p>kept</p>"
 
 
 def test_an_articles_own_header_and_footer_stay() -> None:
     html = "<article><header><h1>T</h1></header><p>x</p><footer>by Ada</footer></article>"
     body = parse_html(html).css("body")[0]
-    remove_chrome(body)
+    remove_chrome(Elements(body))
     assert body.inner_html == html
 
 
 def test_a_form_around_the_whole_page_stays() -> None:
     body = parse_html(f"<form><p>{'word ' * 500}</p></form>").css("body")[0]
-    remove_chrome(body)
+    remove_chrome(Elements(body))
     assert body.css_first("p") is not None
 
 
@@ -101,7 +102,7 @@ def test_an_invalid_selector_is_named_with_its_field(selector: str) -> None:
 
 def test_embedded_images_are_removed() -> None:
     body = parse_html("<img src='data:image/png;base64,AA'><img src=/a.png>").css("body")[0]
-    remove_base64_images(body)
+    remove_base64_images(Elements(body))
     assert body.inner_html == '<img src="/a.png">'
 
 

@@ -1,5 +1,6 @@
 """The links of a page."""
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_address, parse_html
 from cinder.extract.links import collect_links
 
@@ -11,7 +12,7 @@ def test_links_are_absolute_and_unique_in_document_order() -> None:
         "<a href=b>1</a><a href=/a>2</a><map><area href=/c></map><a href=./b>3</a>"
         "<a href=https://other.org>4</a>"
     )
-    assert collect_links([tree.css("body")[0]], BASE) == (
+    assert collect_links([Elements.of_page(tree)], BASE) == (
         "https://example.com/dir/b",
         "https://example.com/a",
         "https://example.com/c",
@@ -24,9 +25,9 @@ def test_links_that_lead_nowhere_else_are_left_out() -> None:
         "<a href=#x>1</a><a href=''>2</a><a href=mailto:a@b.c>3</a><a href=javascript:x>4</a>"
         "<a href=https://example.com/dir/page#y>5</a><a href=/a#z>6</a><a href='http://['>7</a>"
     )
-    assert collect_links([tree.css("body")[0]], BASE) == ("https://example.com/a#z",)
+    assert collect_links([Elements.of_page(tree)], BASE) == ("https://example.com/a#z",)
 
 
 def test_a_drawing_links_as_well() -> None:
     tree = parse_html("<svg><a xlink:href='/drawn'><text>1</text></a></svg>")
-    assert collect_links([tree.css("body")[0]], BASE) == ("https://example.com/drawn",)
+    assert collect_links([Elements.of_page(tree)], BASE) == ("https://example.com/drawn",)

@@ -5,6 +5,7 @@ import re
 import can_ada
 from selectolax.lexbor import LexborAttributes, LexborNode
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import WEB_SCHEMES, join_address
 from cinder.extract.srcset import parse_srcset, widest
 
@@ -22,22 +23,30 @@ _PLACEHOLDER_NAMES = ("blank", "placeholder", "spacer", "1x1", "lazy", "transpar
 _DATA_IMAGE = re.compile(r"\s*data:image/", re.IGNORECASE)
 
 
-def resolve_addresses(root: LexborNode, base: can_ada.URL | None) -> None:
-    """Rewrite href, src, srcset and poster below `root`; without a base, relative ones stay."""
+def resolve_addresses(root: LexborNode, base: can_ada.URL | None, elements: Elements) -> None:
+    """Rewrite href, src, srcset and poster below `root`; without a base, relative ones stay.
+
+    Args:
+        root: what is left of a part of the page.
+        base: what its addresses are relative to.
+        elements: all that was in it.
+    """
     # For each attribute the parser looks through the tree, which is quicker than a walk.
-    for name in _SINGLE_ADDRESSES:
+    for name in filter(elements.have_attribute, _SINGLE_ADDRESSES):
         for node in root.css(f"[{name}]"):
             _resolve_attribute(node.attrs, name, base)
-    for node in root.css(_DRAWN):
-        _resolve_attribute(node.attrs, _DRAWN_ADDRESS, base)
-    for node in root.css("[srcset]"):
-        _resolve_source_set(node.attrs, base)
+    if elements.have_tag("svg", "math") or elements.have_attribute(_DRAWN_ADDRESS):
+        for node in root.css(_DRAWN):
+            _resolve_attribute(node.attrs, _DRAWN_ADDRESS, base)
+    if elements.have_attribute("srcset"):
+        for node in root.css("[srcset]"):
+            _resolve_source_set(node.attrs, base)
 
 
-def give_lazy_images_their_source(root: LexborNode) -> None:
-    """Let the images below `root` that wait for a script show what it would."""
-    for image in root.css("img"):
-        _give_lazy_image_its_source(image)
+def give_lazy_images_their_source(root: LexborNode) -> bool:
+    """Let the images below `root` that wait for a script show what it would, if there are any."""
+    given = [_give_lazy_image_its_source(image) for image in root.css("img")]
+    return any(given)
 
 
 def is_data_image(address: str) -> bool:
@@ -87,16 +96,17 @@ def _resolve_source_set(attributes: LexborAttributes, base: can_ada.URL | None) 
         del attributes["srcset"]
 
 
-def _give_lazy_image_its_source(image: LexborNode) -> None:
+def _give_lazy_image_its_source(image: LexborNode) -> bool:
     attributes = image.attributes
     source = attributes.get("src")
     if source and not _is_placeholder(source):
-        return
+        return False
     lazy = next((attributes[name] for name in _LAZY_SOURCES if attributes.get(name)), None)
     sets = [attributes.get(name) for name in (*_LAZY_SOURCE_SETS, "srcset")]
     best = lazy or next((widest(parse_srcset(value)) for value in sets if value), None)
     if best:
         image.attrs["src"] = best
+    return bool(best)
 
 
 def _is_placeholder(source: str) -> bool:

@@ -6,12 +6,13 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import is_data_image
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import detach, element_walk
 from cinder.extract.visibility.backgrounds import names_a_colour
 from cinder.extract.visibility.hidden_text import (
-    Glance,
     HiddenText,
     find_blending,
+    find_doubtful,
     find_hidden,
     is_hidden,
 )
@@ -34,7 +35,7 @@ _CHROME_ROLES = frozenset(
         *("menubar", "navigation", "search", "toolbar", "tooltip"),
     )
 )
-_CHROME_CANDIDATES = ", ".join((*sorted(_CHROME_TAGS), "header", "footer", "form", "[role]"))
+_CHROME_CANDIDATES = (*_CHROME_TAGS, "header", "footer", "form")
 _MAX_ANCESTORS = 500
 _CONTENT_TAGS = frozenset(("article", "main"))
 # A form with more text than this wraps a page rather than asks for something.
@@ -74,35 +75,32 @@ def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[Lexb
 
 
 def remove_invisible(
-    root: LexborNode, rules: HidingRules = _NO_RULES, report: HiddenText | None = None
+    elements: Elements, rules: HidingRules = _NO_RULES, report: HiddenText | None = None
 ) -> None:
     """Take out scripts, styles, comments, embedded documents, hidden elements and dead images.
 
     The text that was hidden from visitors goes into the report.
     """
-    never_shown: list[LexborNode] = []
+    dead = {
+        place for place in elements.tagged("img") if not elements.attributes(place).get("src")
+    }.union(elements.tagged(*_NEVER_SHOWN))
     hidden: list[LexborNode] = []
     coloured: list[LexborNode] = []
     marked: list[LexborNode] = []
-    glance = Glance(rules)
-    for node in root.traverse():
+    for place in find_doubtful(elements, rules):
+        node, attributes = elements.node(place), elements.attributes(place)
         tag = node.tag
-        if tag in _NEVER_SHOWN:
-            never_shown.append(node)
+        if place in dead or not (attributes or tag == "dialog"):
             continue
-        attributes = node.attributes
-        if tag == "img" and not attributes.get("src"):
-            never_shown.append(node)
-        elif (attributes or tag == "dialog") and glance.may_hide(tag, attributes):
-            if is_hidden(tag, attributes, rules):
-                hidden.append(node)
-            elif names_a_colour(tag, attributes):
-                coloured.append(node)
-            elif UNSEEN in attributes:
-                marked.append(node)
-    detach(never_shown)
+        if is_hidden(tag, attributes, rules):
+            hidden.append(node)
+        elif names_a_colour(tag, attributes):
+            coloured.append(node)
+        elif UNSEEN in attributes:
+            marked.append(node)
+    detach(elements.nodes(dead))
     hidden += find_blending(coloured, rules)
-    outermost = find_hidden(hidden, root, rules)
+    outermost = find_hidden(hidden, elements.root, rules)
     if report is not None:
         report.add(outermost, rules)
     detach(outermost)
@@ -110,18 +108,19 @@ def remove_invisible(
         unmark(node)
 
 
-def remove_base64_images(root: LexborNode) -> None:
+def remove_base64_images(elements: Elements) -> None:
     """Take out images and sources whose bytes stand in the page itself."""
-    detach(
-        node
-        for node in root.css("img[src], source[srcset], source[src]")
-        if is_data_image(node.attributes.get("src") or node.attributes.get("srcset") or "")
-    )
+    for place in elements.tagged("img", "source"):
+        attributes = elements.attributes(place)
+        if is_data_image(attributes.get("src") or attributes.get("srcset") or ""):
+            detach([elements.node(place)])
 
 
-def remove_chrome(root: LexborNode) -> None:
+def remove_chrome(elements: Elements) -> None:
     """Take out navigation, side bars, forms, and headers and footers that are the page's own."""
-    detach([node for node in root.css(_CHROME_CANDIDATES) if _is_chrome(node, root)])
+    places = {*elements.tagged(*_CHROME_CANDIDATES), *elements.having("role")}
+    root = elements.root
+    detach([node for node in elements.nodes(sorted(places)) if _is_chrome(node, root)])
 
 
 def strip_attributes(root: LexborNode) -> None:

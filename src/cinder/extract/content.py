@@ -1,5 +1,6 @@
 """The one way from a fetched page to its content."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ from cinder.extract.cleaning import (
     strip_attributes,
 )
 from cinder.extract.content_kind import ContentKind, Shape, content_kind
-from cinder.extract.html_tree import content_root, document_base
+from cinder.extract.elements import Elements
+from cinder.extract.html_tree import base_address, content_root
 from cinder.extract.images import collect_images
 from cinder.extract.invisible_characters import only_visible_characters
 from cinder.extract.links import collect_links
@@ -162,43 +164,57 @@ class _Page:
         if bomb := find_bomb(self._text):
             return self._uncleaned(bomb)
         try:
-            tree = parse_seen(self._text, self._unseen)
-            base = document_base(tree, self._url)
-            metadata = read_metadata(tree, base, self._url)
-            cuts = find_cuts(self._text, tree, metadata)
-            selected = self._select(tree, base, metadata)
-            selected.warnings += cuts
-            return self._render(selected, metadata)
+            return self._render(*self._read(parse_seen(self._text, self._unseen)))
         except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
             return self._uncleaned(str(exc)[:200] or type(exc).__name__)
+
+    def _read(self, tree: LexborHTMLParser) -> tuple[_Content, PageMetadata]:
+        elements = Elements.of_page(tree)
+        base = base_address(_first_base(elements), self._url)
+        metadata = read_metadata(elements, base, self._url)
+        cuts = find_cuts(self._text, elements, metadata)
+        selected = self._select(tree, elements, base, metadata)
+        selected.warnings += cuts
+        return selected, metadata
 
     def _uncleaned(self, reason: str) -> Extraction:
         wants_markdown = self._options.wants_markdown
         return unparsed_html(self._text, wants_markdown=wants_markdown, reason=reason)
 
     def _select(
-        self, tree: LexborHTMLParser, base: can_ada.URL | None, metadata: PageMetadata
+        self,
+        tree: LexborHTMLParser,
+        elements: Elements,
+        base: can_ada.URL | None,
+        metadata: PageMetadata,
     ) -> _Content:
         """Narrow the tree to its content, taking the links of the whole page on the way."""
         formats, content = self._options.formats, self._options.content
-        remove_matching(tree, content.exclude_tags)
+        if content.exclude_tags:
+            remove_matching(tree, content.exclude_tags)
+            elements = Elements.of_page(tree)
         body = content_root(tree)
         if body is None:
             return _Content([], (), ())
-        rules = read_hiding_rules(tree)
+        rules = read_hiding_rules(elements)
         if self._unseen:
             rules = replace(rules, has_marks=True)
-        complete_body(body)
+        elements = elements.within(body)
+        is_changed = complete_body(elements)
         included = find_included(tree, content.include_tags)
         roots = included if content.include_tags else [body]
+        if content.include_tags or is_changed or rules.has_marks:
+            parts = [Elements(root) for root in roots]
+        else:
+            parts = [elements]
         selected = _Content(
             roots,
-            links=collect_links(roots, base) if Format.LINKS in formats else None,
+            links=collect_links(parts, base) if Format.LINKS in formats else None,
             images=collect_images(roots, base) if Format.IMAGES in formats else None,
         )
         if content.include_tags and not included:
             selected.warnings = (NOTHING_INCLUDED,)
-        self._clean(selected, rules)
+        self._clean(selected, parts, rules)
         # Before anything takes such characters out, and of the whole page.
         shown = "\n".join(root.text(separator="") for root in selected.roots)
         title = metadata.title or ""
@@ -206,27 +222,33 @@ class _Page:
         selected.warnings += character_warnings(told)
         if not content.include_tags:
             # What a caller names is the content, whatever it looks like.
-            self._narrow(selected, tree, metadata)
-        for root in selected.roots:
-            resolve_addresses(root, base)
+            self._narrow(selected, parts, tree, metadata)
+        for root, part in zip(selected.roots, parts, strict=True):
+            resolve_addresses(root, base, part)
         return selected
 
-    def _clean(self, selected: _Content, rules: HidingRules) -> None:
+    def _clean(self, selected: _Content, parts: Sequence[Elements], rules: HidingRules) -> None:
         hidden = HiddenText()
-        for root in selected.roots:
-            remove_invisible(root, rules, hidden)
+        for part in parts:
+            remove_invisible(part, rules, hidden)
             if self._options.remove_base64_images:
-                remove_base64_images(root)
+                remove_base64_images(part)
         selected.warnings += hidden.warnings
 
-    def _narrow(self, selected: _Content, tree: LexborHTMLParser, metadata: PageMetadata) -> None:
+    def _narrow(
+        self,
+        selected: _Content,
+        parts: Sequence[Elements],
+        tree: LexborHTMLParser,
+        metadata: PageMetadata,
+    ) -> None:
         if self._options.content.only_main_content:
             hints = read_hints(tree, metadata, self._url)
             scorer = self._scorer or shipped_scorer()
             selected.roots = [keep_main_content(root, hints, scorer) for root in selected.roots]
             return
-        for root in selected.roots if self._options.strip_chrome_tags else ():
-            remove_chrome(root)
+        for part in parts if self._options.strip_chrome_tags else ():
+            remove_chrome(part)
 
     def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
         html = None
@@ -256,6 +278,11 @@ class _Page:
         if images is None or self._options.content.include_tags:
             return images
         return tuple(dict.fromkeys((*images, *metadata.images)))
+
+
+def _first_base(elements: Elements) -> str | None:
+    bases = map(elements.attributes, elements.tagged("base"))
+    return next((base["href"] for base in bases if "href" in base), None)
 
 
 def _without_invisible(metadata: PageMetadata) -> PageMetadata:

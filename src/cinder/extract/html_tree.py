@@ -30,9 +30,13 @@ def document_base(tree: LexborHTMLParser, url: str) -> can_ada.URL | None:
 
     `url` is the page's own address; None comes back when that is no web address either.
     """
-    page = parse_address(url)
     element = tree.css_first("base[href]")
-    href = element.attributes.get("href") if element else None
+    return base_address(element.attributes.get("href") if element else None, url)
+
+
+def base_address(href: str | None, url: str) -> can_ada.URL | None:
+    """Return what the addresses of a page are relative to whose first `<base>` has this href."""
+    page = parse_address(url)
     base = join_address(page, href) if href else None
     return base if base is not None and base.protocol in WEB_SCHEMES else page
 

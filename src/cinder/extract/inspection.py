@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.extract.addresses import absolute_address, is_data_image
 from cinder.extract.bombs import find_bomb
+from cinder.extract.elements import Elements
 from cinder.extract.facts import Heading, HtmlFacts
 from cinder.extract.html_tree import collapse, content_root, document_base, parse_html
 from cinder.extract.metadata.declared_elements import Declared, read_declared
@@ -28,7 +29,7 @@ def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
     images = tree.css("img")
     text = _body_text(tree)
     headings = _headings(tree)
-    declared = read_declared(tree)
+    declared = read_declared(Elements.of_page(tree))
     return HtmlFacts(
         title=declared.title or next((h.text for h in headings if h.level == 1), ""),
         headings=headings,

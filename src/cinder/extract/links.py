@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator
 
 import can_ada
-from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import WEB_SCHEMES, join_address
 
 
-def collect_links(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tuple[str, ...]:
-    """Return the web addresses that the elements below `roots` link to.
+def collect_links(parts: Iterable[Elements], base: can_ada.URL | None) -> tuple[str, ...]:
+    """Return the web addresses that the elements of parts of a page link to.
 
     Links to a place on the page itself are left out.
     """
     page = base.href.partition("#")[0] if base is not None else ""
     # Pages lead to many a place more than once.
-    found = (_link_address(base, page, href) for href in dict.fromkeys(_hrefs(roots)))
+    found = (_link_address(base, page, href) for href in dict.fromkeys(_hrefs(parts)))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -35,9 +35,9 @@ def _link_address(base: can_ada.URL | None, page: str, href: str) -> str | None:
     return None if address.partition("#")[0] == page else address
 
 
-def _hrefs(roots: Iterable[LexborNode]) -> Iterator[str]:
-    for root in roots:
-        for node in root.css("a, area"):
-            attributes = node.attrs
+def _hrefs(parts: Iterable[Elements]) -> Iterator[str]:
+    for elements in parts:
+        for place in elements.tagged("a", "area"):
+            attributes = elements.attributes(place)
             # In drawings a link has a name space of its own.
             yield attributes.get("href") or attributes.get("xlink:href") or ""

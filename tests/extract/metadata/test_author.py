@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import document_base, parse_html
 from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.model.document import Json
@@ -14,7 +15,9 @@ def author_of(html: str, *json_ld: Json) -> str | None:
         f'<script type="application/ld+json">{json.dumps(each)}</script>' for each in json_ld
     )
     tree = parse_html(scripts + html)
-    return read_metadata(tree, document_base(tree, "https://ember.example/fires")).author
+    return read_metadata(
+        Elements.of_page(tree), document_base(tree, "https://ember.example/fires")
+    ).author
 
 
 ADA: Json = {"@type": "Person", "name": "Ada Oak"}

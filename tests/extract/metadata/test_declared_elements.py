@@ -1,11 +1,12 @@
 """The elements by which a page declares what it is."""
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_html
 from cinder.extract.metadata.declared_elements import Declared, read_declared
 
 
 def declared_of(html: str) -> Declared:
-    return read_declared(parse_html(html))
+    return read_declared(Elements.of_page(parse_html(html)))
 
 
 def test_the_title_of_a_drawing_is_not_the_pages() -> None:

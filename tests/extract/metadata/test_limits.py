@@ -1,5 +1,6 @@
 import pytest
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_html
 from cinder.extract.metadata.limits import (
     MAX_JSON_LD_CHARS,
@@ -17,8 +18,8 @@ def script(json: str) -> str:
 
 
 def cuts_of(html: str) -> tuple[str, ...]:
-    tree = parse_html(html)
-    return find_cuts(html, tree, read_metadata(tree, None))
+    elements = Elements.of_page(parse_html(html))
+    return find_cuts(html, elements, read_metadata(elements, None))
 
 
 @pytest.mark.parametrize(

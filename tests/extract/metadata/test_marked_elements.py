@@ -2,13 +2,16 @@
 
 import pytest
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_html
 from cinder.extract.metadata.marked_elements import Marks, Role
 
 
 def marked(html: str, role: Role) -> list[str]:
     tree = parse_html(html)
-    return [mark.element.text() for mark in Marks(tree, tree.css_first("h1")).of(role)]
+    return [
+        mark.element.text() for mark in Marks(Elements.of_page(tree), tree.css_first("h1")).of(role)
+    ]
 
 
 def test_the_surest_come_first_then_those_next_to_the_heading() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import document_base, parse_html
 from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.model.document import Json, PageMetadata
@@ -11,7 +12,7 @@ URL = "https://example.com/blog/post"
 
 def metadata_of(html: str) -> PageMetadata:
     tree = parse_html(html)
-    return read_metadata(tree, document_base(tree, URL))
+    return read_metadata(Elements.of_page(tree), document_base(tree, URL))
 
 
 def test_everything_a_page_says_is_read() -> None:

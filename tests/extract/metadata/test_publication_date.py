@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import document_base, parse_html
 from cinder.extract.metadata.page_metadata import read_metadata
 from cinder.model.document import Json
@@ -15,14 +16,14 @@ FAR = "<p>Fire is hot.</p>" * 200
 def dates_of(html: str, json_ld: Json = None, url: str = "https://ember.example/fires") -> Json:
     script = f'<script type="application/ld+json">{json.dumps(json_ld)}</script>'
     tree = parse_html(script + html)
-    found = read_metadata(tree, document_base(tree, url), url)
+    found = read_metadata(Elements.of_page(tree), document_base(tree, url), url)
     return [found.published, found.modified]
 
 
 def published(html: str, json_ld: Json = None) -> Json:
     tree = parse_html(f'<script type="application/ld+json">{json.dumps(json_ld)}</script>{html}')
     url = "https://ember.example/fires"
-    return read_metadata(tree, document_base(tree, url), url).published
+    return read_metadata(Elements.of_page(tree), document_base(tree, url), url).published
 
 
 @pytest.mark.parametrize(

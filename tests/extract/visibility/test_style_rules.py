@@ -3,12 +3,13 @@
 import pytest
 
 from cinder.extract.cleaning import remove_invisible
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import parse_html
 from cinder.extract.visibility.style_rules import HidingRules, read_hiding_rules
 
 
 def _found(styles: str) -> tuple[set[str], set[str]]:
-    rules = read_hiding_rules(parse_html(styles))
+    rules = read_hiding_rules(Elements.of_page(parse_html(styles)))
     return set(rules.classes - HidingRules().classes), set(rules.ids)
 
 
@@ -40,8 +41,8 @@ def test_what_some_visitor_sees_is_not_hidden(styles: str) -> None:
 
 def test_a_page_with_many_see_through_elements_fades_in() -> None:
     few, many = ("<p style='opacity:0'>x</p>" * count for count in (5, 6))
-    assert not read_hiding_rules(parse_html(few)).fades_in
-    assert read_hiding_rules(parse_html(many)).fades_in
+    assert not read_hiding_rules(Elements.of_page(parse_html(few))).fades_in
+    assert read_hiding_rules(Elements.of_page(parse_html(many))).fades_in
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,8 @@ def _hidden_texts(page: str) -> list[str]:
     tree = parse_html(f"<body>{page}</body>")
     body = tree.css("body")[0]
     before = [node.text() for node in body.css("p")]
-    remove_invisible(body, read_hiding_rules(tree))
+    rules = read_hiding_rules(Elements.of_page(tree))
+    remove_invisible(Elements(body), rules)
     assert "cinder" not in (body.html or "")
     after = {node.text() for node in body.css("p")}
     return [text for text in before if text not in after]

@@ -12,6 +12,7 @@ from cinder.extract.branding.sheet import BrandSheet
 from cinder.extract.branding.styles import BrandStyles, Styled, StyledElement, to_pixels
 from cinder.extract.charset import decode_body
 from cinder.extract.content_kind import Shape, content_kind
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import collapse, document_base, parse_html
 from cinder.extract.links import web_address
 from cinder.extract.metadata.declared_elements import read_declared
@@ -63,7 +64,7 @@ def read_branding(
         return {}
     tree = parse_html(text)
     base = document_base(tree, url)
-    declared = read_declared(tree)
+    declared = read_declared(Elements.of_page(tree))
     meta, json_ld = declared.meta, read_json_ld(declared.scripts)
     styles = styles_from_css(tree, sheets) if samples is None else styles_from_browser(samples)
     sheet = BrandSheet()

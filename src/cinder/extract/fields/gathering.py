@@ -11,6 +11,7 @@ import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
 from cinder.extract.cleaning import remove_invisible
+from cinder.extract.elements import Elements
 from cinder.extract.fields.candidates import Candidate, CandidateList, Finds, Group, Span, Thing
 from cinder.extract.fields.declared import read_declared_values, read_keywords
 from cinder.extract.fields.flat_page import MAX_ELEMENTS, Element, FlatPage
@@ -35,7 +36,7 @@ from cinder.extract.fields.pairs import (
 from cinder.extract.fields.postal_addresses import address_parts
 from cinder.extract.fields.records import find_groups, repeated_candidates
 from cinder.extract.fields.tables import read_table
-from cinder.extract.html_tree import content_root, document_base, parse_html
+from cinder.extract.html_tree import document_base, parse_html
 from cinder.extract.metadata.dates import find_date, has_year
 from cinder.extract.metadata.declared_elements import read_declared
 from cinder.extract.metadata.page_metadata import read_metadata
@@ -68,8 +69,9 @@ def gather_page(html: str, url: str) -> GatheredPage:
     """Gather what a page offers; what no visitor sees is left out, but for linked data."""
     tree = parse_html(html)
     base = document_base(tree, url)
-    metadata = read_metadata(tree, base, url)
-    meta = read_declared(tree).meta
+    elements = Elements.of_page(tree)
+    metadata = read_metadata(elements, base, url)
+    meta = read_declared(elements).meta
     objects = [each for each in metadata.json_ld if isinstance(each, dict)]
     items = [*JsonLdReader(objects).read(), *read_microdata(tree)]
     items = [item for item in items if not item.is_part_of_site]
@@ -115,14 +117,11 @@ def _as_written(html: str, page: FlatPage, value: str) -> str | None:
 
 def flatten_page(tree: LexborHTMLParser) -> FlatPage:
     """Return the elements of a page that visitors see; the rest is taken out of the tree."""
-    body = content_root(tree)
-    if body is None:
-        body = parse_html("").body
-    if body is None:
-        raise ValueError("An empty page has no body.")
-    rules = read_hiding_rules(tree)
-    complete_body(body)
-    remove_invisible(body, rules)
+    elements = Elements.of_page(tree)
+    body = tree.body or elements.root
+    rules = read_hiding_rules(elements)
+    complete_body(elements.within(body))
+    remove_invisible(Elements(body), rules)
     return FlatPage(body)
 
 

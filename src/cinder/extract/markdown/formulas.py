@@ -7,6 +7,7 @@ import re
 
 from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Elements
 from cinder.extract.html_tree import detach
 from cinder.extract.markdown.mathml import mathml_to_tex
 from cinder.extract.tree_edits import insert_element_before
@@ -27,10 +28,10 @@ _ANY = 'math, mjx-container, script[type^="math/"], [class*=math i], [class*=kat
 _MAX_TEX = 10_000
 
 
-def unify_formulas(root: LexborNode) -> None:
-    """Replace every formula below `root` by a span with its TeX."""
+def unify_formulas(root: LexborNode) -> bool:
+    """Replace every formula below `root` by a span with its TeX, if there are any."""
     if root.css_first(_ANY) is None:
-        return
+        return False
     for script in root.css(_TEX_SCRIPT):
         _replace(script, script.text(deep=True), display="mode=display" in _type_of(script))
     if root.css_first(_DRAWN_BESIDE) is not None and root.css_first("span.math") is not None:
@@ -46,6 +47,20 @@ def unify_formulas(root: LexborNode) -> None:
         if _is_attached(image):
             display = "display" in (image.attributes.get("class") or "")
             _replace(image, image.attributes.get("alt") or "", display=display)
+    return True
+
+
+def may_hold_formulas(elements: Elements) -> bool:
+    """Whether anything on a page looks like a formula, which is sooner told than found."""
+    if elements.have_tag("math", "mjx-container"):
+        return True
+    names = " ".join(elements.classes).lower()
+    if "math" in names or "katex" in names:
+        return True
+    scripts, images = elements.tagged("script"), elements.tagged("img") if "tex" in names else []
+    return any(
+        "math/" in (elements.attributes(place).get("type") or "").lower() for place in scripts
+    ) or any("tex" in (elements.attributes(place).get("class") or "") for place in images)
 
 
 def _type_of(script: LexborNode) -> str:

@@ -13,13 +13,15 @@ _SOURCE_SETS = ("srcset", "data-srcset", "data-lazy-srcset")
 _SOURCES = ("src", "data-src", "data-lazy-src", "data-original")
 
 
-def restore_images(root: LexborNode) -> None:
-    """Give images that wait for a script the source that stands beside them."""
-    for image in root.css("picture img"):
-        if not _own_sources(image):
-            _take_from_picture(image)
-    for image in root.css("noscript img"):
+def restore_images(root: LexborNode) -> bool:
+    """Give images that wait for a script the source that stands beside them, if there are any."""
+    waiting = [image for image in root.css("picture img") if not _own_sources(image)]
+    for image in waiting:
+        _take_from_picture(image)
+    unseen = root.css("noscript img")
+    for image in unseen:
         _take_out_of_noscript(image)
+    return bool(waiting or unseen)
 
 
 def remove_pixels(root: LexborNode) -> None:

@@ -1,17 +1,15 @@
 """The elements by which a page declares what it is: title, meta tags, JSON-LD, first headings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Attributes, Elements
 from cinder.extract.html_tree import collapse
 from cinder.extract.metadata.limits import MAX_META_TAGS, MAX_VALUE_CHARS
+from cinder.extract.metadata.sources import find_json_ld, find_meta_tags
 
-# One walk over the tree for all of them: walks are what reading metadata costs.
-_SELECTOR = (
-    'title, meta[content], link[rel=canonical i][href], h1, script[type="application/ld+json" i]'
-)
 _NAME_ATTRIBUTES = ("name", "property", "http-equiv", "itemprop")
 _MAX_PROPERTIES = 4
 # Each author of a paper has a tag of its own; of what robots should do, every tag counts.
@@ -33,18 +31,16 @@ class Declared:
     """The scripts that hold JSON-LD."""
 
 
-def read_declared(tree: LexborHTMLParser) -> Declared:
+def read_declared(elements: Elements) -> Declared:
     """Collect the elements by which a page declares what it is."""
-    by_tag: dict[str | None, list[LexborNode]] = {}
-    for element in tree.css(_SELECTOR):
-        by_tag.setdefault(element.tag, []).append(element)
-    links = by_tag.get("link", [])
+    links = map(elements.attributes, elements.tagged("link"))
+    canonical = (link["href"] for link in links if "href" in link and _is_canonical(link))
     return Declared(
-        title=_title(by_tag.get("title", [])),
-        meta=_meta_tags(by_tag.get("meta", [])[:MAX_META_TAGS]),
-        canonical=cut(links[0].attributes.get("href")) if links else "",
-        headings=by_tag.get("h1", []),
-        scripts=by_tag.get("script", []),
+        title=_title(elements.nodes(elements.tagged("title"))),
+        meta=_meta_tags(find_meta_tags(elements)[:MAX_META_TAGS]),
+        canonical=cut(next(canonical, "")),
+        headings=elements.nodes(elements.tagged("h1")),
+        scripts=find_json_ld(elements),
     )
 
 
@@ -61,11 +57,14 @@ def _title(elements: Iterable[LexborNode]) -> str:
     return ""
 
 
-def _meta_tags(elements: Iterable[LexborNode]) -> dict[str, str]:
+def _is_canonical(link: Attributes) -> bool:
+    return (link.get("rel") or "").lower() == "canonical"
+
+
+def _meta_tags(tags: Iterable[Attributes]) -> dict[str, str]:
     found: dict[str, str] = {}
     repeats: dict[str, list[str]] = {}
-    for element in elements:
-        attributes = element.attributes
+    for attributes in tags:
         content = cut(attributes.get("content"))
         for name in _names_of(attributes) if content else ():
             found.setdefault(name, content)
@@ -75,7 +74,7 @@ def _meta_tags(elements: Iterable[LexborNode]) -> dict[str, str]:
     return found | joined
 
 
-def _names_of(attributes: Mapping[str, str | None]) -> list[str]:
+def _names_of(attributes: Attributes) -> list[str]:
     said = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "")
     name = said.strip().lower()
     # Only an item's property may have several names.

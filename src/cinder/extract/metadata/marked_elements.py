@@ -7,14 +7,10 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
-# One walk over the tree for all of them: walks are what reading metadata costs.
-_SELECTOR = (
-    "h1, h2, time, relative-time, time-ago, [rel~=author], [itemprop~=author], [itemprop^=date], "
-    "[class*=author i], [class*=byline i], [class*=username i], [class*=date i], "
-    "[class*=publish i], a[href*='/author']"
-)
+from cinder.extract.elements import Elements
+
 _MAX_ELEMENTS = 150
 _MAX_ANCESTORS = 12
 # So many marked elements next to the heading, with no other between, are surely the page's own.
@@ -29,6 +25,7 @@ _TIME_TAGS = frozenset(("time", "relative-time", "time-ago"))
 _NEVER_MARKED = frozenset(
     ("html", "body", "main", "article", "input", "form", "link", "meta", "img", "button", "figure")
 )
+_MARKING_WORDS = ("author", "byline", "username", "date", "publish")
 _WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
 _AUTHOR_WORDS = frozenset(("author", "authors", "byline", "bylines", "username"))
 _BYLINE_WORDS = frozenset(("byline", "bylines", "authors"))
@@ -89,8 +86,8 @@ class Mark:
 class Marks:
     """The marked elements of a page, looked for when first asked for."""
 
-    def __init__(self, tree: LexborHTMLParser, heading: LexborNode | None) -> None:
-        self._tree = tree
+    def __init__(self, elements: Elements, heading: LexborNode | None) -> None:
+        self._elements = elements
         self._heading_id = heading.mem_id if heading is not None else None
 
     def of(self, role: Role) -> list[Mark]:
@@ -99,7 +96,7 @@ class Marks:
 
     @cached_property
     def _marks(self) -> list[Mark]:
-        elements = self._elements()
+        elements = self._elements.nodes(_find_marked(self._elements)[:_MAX_ELEMENTS])
         doubts: dict[int, int | None] = {}
         places = _places(elements, self._heading_id)
         found = [
@@ -112,10 +109,27 @@ class Marks:
         found.sort(key=lambda each: (each[0], each[1].value))
         return [mark for *_, mark in found]
 
-    def _elements(self) -> list[LexborNode]:
-        # An element that several of the selectors match comes up as often.
-        distinct = {element.mem_id: element for element in self._tree.css(_SELECTOR)}
-        return list(distinct.values())[:_MAX_ELEMENTS]
+
+def _find_marked(elements: Elements) -> list[int]:
+    """Return where headings stand, and what may be marked as an author or a date."""
+    places = set(elements.tagged(*_HEADINGS, *_TIME_TAGS))
+    places.update(elements.classed(_marking_classes(elements)))
+    for place in elements.having("rel", "itemprop"):
+        attributes = elements.attributes(place)
+        itemprop = attributes.get("itemprop") or ""
+        said = (*(attributes.get("rel") or "").lower().split(), *itemprop.split())
+        if "author" in said or itemprop.startswith("date"):
+            places.add(place)
+    for place in elements.tagged("a"):
+        if "/author" in (elements.attributes(place).get("href") or ""):
+            places.add(place)
+    return sorted(places)
+
+
+def _marking_classes(elements: Elements) -> set[str]:
+    everything = " ".join(elements.classes).lower()
+    words = [word for word in _MARKING_WORDS if word in everything]
+    return {names for names in elements.classes if any(word in names.lower() for word in words)}
 
 
 class _Place(Enum):

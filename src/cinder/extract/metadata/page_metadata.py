@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 import can_ada
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Elements
 from cinder.extract.links import web_address
 from cinder.extract.metadata.author import find_author
 from cinder.extract.metadata.declared_elements import Declared, cut, read_declared
@@ -26,28 +27,26 @@ _LANGUAGE = ("content-language", "language", "dc.language", "og:locale")
 _IMAGES = ("og:image", "og:image:secure_url", "twitter:image", "twitter:image:src")
 
 
-def read_metadata(
-    tree: LexborHTMLParser, base: can_ada.URL | None, address: str = ""
-) -> PageMetadata:
+def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "") -> PageMetadata:
     """Collect a page's metadata; what it does not say is None or empty.
 
     Args:
-        tree: the page.
+        elements: the page.
         base: what its addresses are relative to.
         address: its own address, as many a page has a base that is another; empty where it is not.
     """
-    declared = read_declared(tree)
+    declared = read_declared(elements)
     meta = declared.meta
     json_ld = read_json_ld(declared.scripts)
     graph = Graph(json_ld)
     titles = _titles(declared, graph, base)
     title = choose_title(titles)
-    heading = _heading_of(tree, declared, titles, title)
-    marks, surroundings = Marks(tree, heading), Surroundings(heading)
+    heading = _heading_of(elements, declared, titles, title)
+    marks, surroundings = Marks(elements, heading), Surroundings(heading)
     return PageMetadata(
         title=title or None,
         description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
-        language=_declared_language(tree) or _first(meta, _LANGUAGE),
+        language=_declared_language(elements) or _first(meta, _LANGUAGE),
         author=find_author(meta, graph, marks, surroundings, titles.site_names),
         published=find_published(
             meta, graph, marks, surroundings, address or (base.href if base else "")
@@ -87,7 +86,7 @@ def _heading_text(heading: LexborNode) -> str:
 
 
 def _heading_of(
-    tree: LexborHTMLParser, declared: Declared, titles: Titles, title: str
+    elements: Elements, declared: Declared, titles: Titles, title: str
 ) -> LexborNode | None:
     """Return the heading that is the page's title, of whichever rank, or else the first one."""
     for heading, text in zip(declared.headings, titles.headings, strict=False):
@@ -95,14 +94,15 @@ def _heading_of(
             return heading
     # Beside a first-rank heading, one that only resembles the title may be that of a reply.
     least = 1.0 if declared.headings else _LIKENESS
-    for heading in tree.css("h2, h3")[:_MAX_HEADINGS] if title else ():
+    others = elements.tagged("h2", "h3")[:_MAX_HEADINGS] if title else []
+    for heading in elements.nodes(others):
         if agreement(_heading_text(heading), [title]) >= least:
             return heading
     return declared.headings[0] if declared.headings else None
 
 
-def _declared_language(tree: LexborHTMLParser) -> str | None:
-    return cut(tree.root.attributes.get("lang")) or None if tree.root is not None else None
+def _declared_language(elements: Elements) -> str | None:
+    return cut(elements.root.attributes.get("lang")) or None
 
 
 def _first(meta: Mapping[str, str], names: Iterable[str]) -> str | None:

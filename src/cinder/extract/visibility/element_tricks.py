@@ -1,17 +1,15 @@
 """By what tricks elements are out of sight: by their styles, the page's rules, a browser's word."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Attributes
 from cinder.extract.visibility.declarations import Declared, declarations
 from cinder.extract.visibility.hiding_styles import Found, Trick, find_trick
 from cinder.extract.visibility.marks import COMPUTED, UNSEEN
 from cinder.extract.visibility.style_rules import HidingRules, vanishes
-
-Attributes = Mapping[str, str | None]
 
 _ANIMATED_CLASS = re.compile(
     r"(?:^|[\s_-])(?:wow|aos|animated?|animation|fade|reveal|motion|elementor-invisible|invisible|"

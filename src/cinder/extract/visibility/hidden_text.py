@@ -13,11 +13,11 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
+from cinder.extract.elements import Attributes, Elements
 from cinder.extract.html_tree import collapse
 from cinder.extract.invisible_characters import without_invisible_characters
 from cinder.extract.visibility.backgrounds import blends_in, only_sets_the_stage
 from cinder.extract.visibility.element_tricks import (
-    Attributes,
     is_animated,
     is_sure,
     is_trick,
@@ -72,7 +72,8 @@ _SPEAKS_TO_MACHINES = re.compile(
     r"ai (?:agents?|models?))\b",
     re.IGNORECASE,
 )
-_TELLING_TAGS = frozenset(("dialog", "font"))
+_TELLING_TAGS = ("dialog", "font")
+_TELLING_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
 _SAMPLE_CHARS = 100
 _MAX_ANCESTORS = 100
 _MAX_COUNTED = 5_000
@@ -103,28 +104,16 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     return attributes.get("id") in rules.ids and _rules_hide(tag, attributes, rules)
 
 
-class Glance:
-    """Tells most elements of a page that are in sight from those that need a look."""
-
-    def __init__(self, rules: HidingRules) -> None:
-        self._rules = rules
-        # Classes come up again and again, and most hide nothing.
-        self._harmless: set[str | None] = {None}
-
-    def may_hide(self, tag: str | None, attributes: Attributes) -> bool:
-        """Whether anything about an element might put it out of sight."""
-        if "style" in attributes or "hidden" in attributes or tag in _TELLING_TAGS:
-            return True
-        if "popover" in attributes or "bgcolor" in attributes:
-            return True
-        if self._rules.has_marks and not MARKS.isdisjoint(attributes):
-            return True
-        names = attributes.get("class")
-        if names not in self._harmless:
-            if not self._rules.classes.isdisjoint((names or "").split()):
-                return True
-            self._harmless.add(names)
-        return "id" in attributes and attributes["id"] in self._rules.ids
+def find_doubtful(elements: Elements, rules: HidingRules) -> list[int]:
+    """Return where elements stand that anything might put out of sight: most have nothing."""
+    told = (*_TELLING_ATTRIBUTES, *MARKS) if rules.has_marks else _TELLING_ATTRIBUTES
+    places = {*elements.having(*told), *elements.tagged(*_TELLING_TAGS)}
+    if not rules.classes.isdisjoint(" ".join(elements.classes).split()):
+        hiding = {each for each in elements.classes if not rules.classes.isdisjoint(each.split())}
+        places.update(elements.classed(hiding))
+    named = elements.having("id") if rules.ids else []
+    places.update(place for place in named if elements.attributes(place)["id"] in rules.ids)
+    return sorted(places)
 
 
 def find_hidden(

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice, product
 
-from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+from selectolax.lexbor import LexborNode, SelectolaxError
 
 from cinder.extract.branding.colours import Colour, parse_colour
+from cinder.extract.elements import Elements
 from cinder.extract.visibility.declarations import declarations
 from cinder.extract.visibility.marks import BACKGROUND, COLOUR, mark
 from cinder.extract.visibility.selectors import can_be_looked_up, split_selectors
@@ -40,31 +41,34 @@ _EXTERNAL = 'link[rel~="stylesheet" i][href]'
 _Ranked = tuple[tuple[int, int, int], int, str, str, str]
 
 
-def is_closed(tree: LexborHTMLParser, *, has_imports: bool) -> bool:
+def is_closed(elements: Elements, *, has_imports: bool) -> bool:
     """Whether all style sheets of a page are in it."""
-    return not has_imports and tree.css_first(_EXTERNAL) is None
+    if has_imports:
+        return False
+    return not elements.have_tag("link") or elements.root.css_first(_EXTERNAL) is None
 
 
 def mark_colours(
-    tree: LexborHTMLParser, sheets: StyleSheets, variables: Mapping[str, str], *, may_blend: bool
+    elements: Elements, sheets: StyleSheets, variables: Mapping[str, str], *, may_blend: bool
 ) -> bool:
     """Mark elements with the colours that rules give them, the strongest rule last.
 
     Returns whether that was done: where no text has the colour of any background there is nothing
     to find, and rules beyond a number are not worth the time.
     """
-    if not may_blend and tree.css_first(f"{_STYLED}, {_FONTS}") is None:
+    root = elements.root
+    if not may_blend and not _have_colours(elements):
         return False
     telling = [rule for rule in sheets.rules if _TELLING.search(rule.style)]
     if len(telling) > _MAX_RULES:
         return False
     coloured = _coloured(telling, variables)
-    if not _could_blend([*coloured, *_inline(tree, variables)]):
+    if not _could_blend([*coloured, *_inline(root, variables)]):
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
         try:
-            nodes = tree.css(selector)[:left]
+            nodes = root.css(selector)[:left]
         except SelectolaxError:
             continue
         left -= len(nodes)
@@ -74,6 +78,13 @@ def mark_colours(
             if background:
                 mark(node, BACKGROUND, background)
     return True
+
+
+def _have_colours(elements: Elements) -> bool:
+    """Whether elements themselves say what colours they have."""
+    if not (elements.have_attribute("style", "bgcolor") or elements.have_tag("font")):
+        return False
+    return elements.root.css_first(f"{_STYLED}, {_FONTS}") is not None
 
 
 def _coloured(rules: Iterable[Rule], variables: Mapping[str, str]) -> list[_Ranked]:
@@ -107,11 +118,11 @@ def names_like_colours(text: str) -> bool:
     return any(may_be_alike(one, other) for one, other in islice(pairs, _MAX_PAIRS))
 
 
-def _inline(tree: LexborHTMLParser, variables: Mapping[str, str]) -> list[_Ranked]:
+def _inline(root: LexborNode, variables: Mapping[str, str]) -> list[_Ranked]:
     """Return the colours of elements' own styles, as if they were rules."""
-    styles = {node.attributes.get("style") or "" for node in tree.css(_STYLED)[:_MAX_STYLED]}
+    styles = {node.attributes.get("style") or "" for node in root.css(_STYLED)[:_MAX_STYLED]}
     rules = [Rule("i", style, holds_for_all=True) for style in styles if style]
-    fonts = [node.attributes for node in tree.css(_FONTS)[:_MAX_STYLED]]
+    fonts = [node.attributes for node in root.css(_FONTS)[:_MAX_STYLED]]
     given = [
         ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
     ]

@@ -13,12 +13,14 @@ _MIN_CHARS = 400
 _MIN_RATIO = 1.5
 
 
-def show_scriptless_part(root: LexborNode) -> None:
-    """Unwrap the largest `noscript` below `root` if the page is in it."""
+def show_scriptless_part(root: LexborNode) -> bool:
+    """Unwrap the largest `noscript` below `root` if the page is in it; return whether it is."""
     parts = [part for part in root.css("noscript") if len(part.text()) >= _MIN_CHARS]
     sizes = [len(visible_text(part)) for part in parts]
     if max(sizes, default=0) < _MIN_CHARS:
-        return
+        return False
     size, largest = max(zip(sizes, parts, strict=True), key=lambda pair: pair[0])
-    if size >= (len(visible_text(root)) - sum(sizes)) * _MIN_RATIO:
-        largest.unwrap()
+    if size < (len(visible_text(root)) - sum(sizes)) * _MIN_RATIO:
+        return False
+    largest.unwrap()
+    return True

@@ -15,11 +15,14 @@ _MAX_PARTS = 1_000
 _MAX_FALLBACK_NODES = 1_000
 
 
-def place_streamed_parts(root: LexborNode) -> None:
-    """Move every late part below `root` to its place; one without a place is shown where it is."""
+def place_streamed_parts(root: LexborNode) -> bool:
+    """Move every late part below `root` to its place; one without a place is shown where it is.
+
+    Returns whether there are any.
+    """
     parts = root.css(_PARTS)[:_MAX_PARTS]
     if not parts:
-        return
+        return False
     places = {place.id: place for place in root.css(_PLACES)}
     for part in parts:
         number = (part.id or "").partition(":")[2]
@@ -28,6 +31,7 @@ def place_streamed_parts(root: LexborNode) -> None:
             del part.attrs["hidden"]
         else:
             _move(part, place)
+    return True
 
 
 def _move(part: LexborNode, place: LexborNode) -> None:

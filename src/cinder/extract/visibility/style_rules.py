@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from selectolax.lexbor import LexborNode, SelectolaxError
 
+from cinder.extract.elements import Elements
 from cinder.extract.visibility.declarations import Declared, declarations
 from cinder.extract.visibility.hiding_styles import (
     Found,
@@ -47,7 +48,7 @@ _LABEL_CLASSES = frozenset(
         *("element-invisible", "govuk-visually-hidden", "usa-sr-only", "hidden-visually"),
     )
 )
-_SEE_THROUGH = '[style*="opacity:0"], [style*="opacity: 0"]'
+_SEE_THROUGH = ("opacity:0", "opacity: 0")
 # A page with more see-through elements than this fades its content in.
 _MAX_SEE_THROUGH = 5
 _MAX_TRICKS = 200
@@ -79,24 +80,24 @@ class HidingRules:
     """Whether elements of the page are marked."""
 
 
-def read_hiding_rules(tree: LexborHTMLParser) -> HidingRules:
+def read_hiding_rules(elements: Elements) -> HidingRules:
     """Return what the `style` elements of a page hide for good.
 
     Elements that a rule means otherwise than by one class or id are marked. What some other rule
     shows again, in whatever state of the page, is left out: it is content that waits for a click
     or a script.
     """
-    fades_in = len(tree.css(_SEE_THROUGH)) > _MAX_SEE_THROUGH
-    found = _judge_sheets(find_sheets(tree))
-    are_all_read = is_closed(tree, has_imports=found.sheets.has_imports)
+    root, fades_in = elements.root, _count_see_through(elements) > _MAX_SEE_THROUGH
+    found = _judge_sheets(find_sheets(elements))
+    are_all_read = is_closed(elements, has_imports=found.sheets.has_imports)
     if not found.sheets.rules:
         return HidingRules(fades_in=fades_in, are_all_read=are_all_read)
     if are_all_read:
         are_all_read = mark_colours(
-            tree, found.sheets, found.variables, may_blend=found.has_like_colours
+            elements, found.sheets, found.variables, may_blend=found.has_like_colours
         )
-    has_marks = _mark_selected(tree, found.hiding) > 0
-    tricks = _named(tree, found.hiding)
+    has_marks = _mark_selected(root, found.hiding) > 0
+    tricks = _named(root, found.hiding)
     return HidingRules(
         classes=_LABEL_CLASSES | {name[1:] for name in tricks if name[0] == "."},
         ids=frozenset(name[1:] for name in tricks if name[0] == "#"),
@@ -234,23 +235,28 @@ def _properties_shown(
     return shown
 
 
-def _named(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> dict[str, Trick | None]:
+def _named(root: LexborNode, hiding: Mapping[str, _Hiding]) -> dict[str, Trick | None]:
     """Return the classes and ids, with their marks, whose elements are hidden wherever they are."""
     named: dict[str, Trick | None] = {}
     for selector, (trick, _) in hiding.items():
         name = simple_name(selector)
-        if name is None or (trick is Trick.SEE_THROUGH and _fades_in(_look_up(tree, name))):
+        if name is None or (trick is Trick.SEE_THROUGH and _fades_in(_look_up(root, name))):
             continue
         if trick is None or name not in named:
             named[name] = trick
     return named
 
 
+def _count_see_through(elements: Elements) -> int:
+    styles = (elements.attributes(place)["style"] or "" for place in elements.having("style"))
+    return sum(words in style for style in styles for words in _SEE_THROUGH)
+
+
 def _fades_in(nodes: list[LexborNode]) -> bool:
     return len(nodes) > _MAX_SEE_THROUGH
 
 
-def _mark_selected(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> int:
+def _mark_selected(root: LexborNode, hiding: Mapping[str, _Hiding]) -> int:
     """Mark the elements of selectors that are more than a class or an id; return how many."""
     wanted = (
         (selector, trick)
@@ -259,7 +265,7 @@ def _mark_selected(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> int
     )
     marked = 0
     for _, (selector, trick) in zip(range(_MAX_LOOKUPS), wanted, strict=False):
-        nodes = _look_up(tree, selector)
+        nodes = _look_up(root, selector)
         if trick is Trick.SEE_THROUGH and _fades_in(nodes):
             continue
         for node in nodes[: _MAX_MARKED - marked]:
@@ -268,8 +274,8 @@ def _mark_selected(tree: LexborHTMLParser, hiding: Mapping[str, _Hiding]) -> int
     return marked
 
 
-def _look_up(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
+def _look_up(root: LexborNode, selector: str) -> list[LexborNode]:
     try:
-        return tree.css(selector)
+        return root.css(selector)
     except SelectolaxError:
         return []

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser
-
+from cinder.extract.elements import Elements
 from cinder.extract.visibility.declarations import without_comments
 
 _MAX_STYLES = 100_000
@@ -63,14 +62,14 @@ class Sheet(NamedTuple):
     holds_for_all: bool
 
 
-def find_sheets(tree: LexborHTMLParser) -> tuple[Sheet, ...]:
+def find_sheets(elements: Elements) -> tuple[Sheet, ...]:
     """Return a page's `style` elements, of very long ones the first part."""
     sheets: list[Sheet] = []
     left = _MAX_STYLES
-    for style in tree.css("style"):
-        medium = (style.attributes.get("media") or "").strip().lower()
+    for place in elements.tagged("style"):
+        medium = (elements.attributes(place).get("media") or "").strip().lower()
         for_all = not medium or _FOR_ALL.fullmatch(f"@media {medium}") is not None
-        text = style.text(deep=True)[:left]
+        text = elements.node(place).text(deep=True)[:left]
         left -= len(text)
         sheets.append(Sheet(text, for_all))
     return tuple(sheets)
