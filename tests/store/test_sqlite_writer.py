@@ -1,6 +1,5 @@
 """The writer: all or nothing for each write, one commit for many, nothing lost at the end."""
 
-import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cinder.store.sqlite import connect
-from cinder.store.sqlite_writer import MAX_BATCH, QueuedWrite, SqliteWriter, WaitingWrites
+from cinder.store.sqlite_writer import MAX_BATCH, QueuedWrite, SqliteWriter
 
 SECONDS = 30
 
@@ -129,23 +128,3 @@ def test_stopping_finishes_what_waits(path: Path) -> None:
     writer.stop()
     assert all(future.done() for future in futures)
     assert kept(path) == list(range(2 * MAX_BATCH))
-
-
-async def test_writes_that_go_together_wait_for_each_other(
-    writer: SqliteWriter, path: Path, commits: list[str]
-) -> None:
-    waiting, writes = WaitingWrites(writer.submit), [QueuedWrite(add(n)) for n in range(10)]
-    for write in writes:
-        waiting.add(write, asyncio.get_running_loop())
-        await asyncio.sleep(0)
-    await asyncio.gather(*(asyncio.wrap_future(write.future) for write in writes))
-    assert kept(path) == list(range(10))
-    assert len(commits) == 1
-
-
-async def test_what_waits_can_be_sent_on_at_once(writer: SqliteWriter, path: Path) -> None:
-    waiting, write = WaitingWrites(writer.submit), QueuedWrite(add(1))
-    waiting.add(write, asyncio.get_running_loop())
-    waiting.leave()
-    writer.stop()
-    assert kept(path) == [1]

@@ -12,6 +12,7 @@ from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, DatabaseAway, StorageFull
 from cinder.store.dialect import POSTGRESQL, Dialect
+from cinder.store.joining import run_together
 from cinder.store.migration import is_behind, postgresql_script
 from cinder.store.procedure import Overtaken, Procedure, Run
 from cinder.store.shared_transactions import SharedTransactions
@@ -32,6 +33,7 @@ ACQUIRE_SECONDS = 30
 READ_SECONDS = 20
 GIVE_BACK_SECONDS = 2
 WRITE_ATTEMPTS = 10
+SHARED_ATTEMPTS = 2
 # A process that is frozen in a transaction holds its locks no longer than this; its other
 # connections may have been next in line, and each of them takes as long once more.
 _IDLE_MS = 5_000
@@ -129,7 +131,9 @@ class PostgresDatabase:
     async def _write_together(self, starts: Sequence[Callable[[], Procedure[T]]]) -> list[T]:
         with translated():
             async with self._connection() as connection:
-                for _ in range(WRITE_ATTEMPTS - 1):
+                # Those that share it may be in each other's way: each alone, they are not.
+                attempts = WRITE_ATTEMPTS if len(starts) == 1 else SHARED_ATTEMPTS
+                for _ in range(attempts - 1):
                     try:
                         return await _run_in_transaction(connection, starts)
                     except _RACES:
@@ -179,7 +183,7 @@ async def _run_in_transaction(
     transaction = connection.transaction(isolation="read_committed")
     await transaction.start()
     try:
-        results = [await _run(connection, start()) for start in starts]
+        results = await _run(connection, run_together(starts))
     except BaseException:
         await _roll_back(connection, transaction)
         raise

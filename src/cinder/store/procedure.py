@@ -21,14 +21,33 @@ class Row(Protocol):
         ...
 
 
+# Any: a joint knows the types of its own.
+Arguments: TypeAlias = tuple[Any, ...]
+
+
 class Statement(NamedTuple):
     """One SQL statement, in PostgreSQL's words, with its numbered parameters' values."""
 
     sql: str
     args: tuple[SqlValue, ...] = ()
+    joint: "Joint | None" = None
+    """By which it becomes one with others of its kind, in procedures that run together."""
 
 
 Procedure: TypeAlias = Generator[Statement, Sequence[Row], T]
+
+
+class Joint(Protocol):
+    """Makes one of the statements of a kind."""
+
+    @property
+    def stage(self) -> int:
+        """When it is its turn: after all procedures are past what comes earlier."""
+        ...
+
+    def join(self, arguments: Sequence[Arguments]) -> Procedure[list[Sequence[Row]]]:
+        """Run statements with these arguments as one; return the rows of each."""
+        ...
 
 
 class Overtaken(CacheFailed):

@@ -15,37 +15,56 @@ from cinder.store.codec import (
 )
 from cinder.store.dialect import Dialect, fingerprint
 from cinder.store.index.entering import PageEntry, Place, enter_page, prolong_page
+from cinder.store.joining import JointLookup, JointRows, Stage
 from cinder.store.procedure import Overtaken, Procedure, Row, Statement
 
-_LOCK_ENTRY = f"""
-SELECT expires_at, {ENTRY_COLUMNS} FROM webhook.scrape_cache WHERE cache_key = $1 FOR UPDATE
-"""  # noqa: S608 - columns of ours
+_LOCK_ENTRY = JointLookup(
+    stage=Stage.LOCK_ENTRY,
+    sql=f"""
+SELECT cache_key, expires_at, {ENTRY_COLUMNS} FROM webhook.scrape_cache
+ WHERE cache_key = ANY($1) ORDER BY cache_key FOR UPDATE
+""",  # noqa: S608 - columns of ours
+    key="cache_key",
+)
 
-_ADD_VERSION = """
+_ADD_VERSION = JointRows(
+    stage=Stage.ADD_VERSION,
+    sql="""
 INSERT INTO webhook.saved_versions (
     place_hash, place, url, url_hash, cache_key, owner, title, kind, mime, size, expires_at,
     saved_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+VALUES {rows}
 ON CONFLICT (place_hash, saved_at) DO NOTHING
-RETURNING id
-"""
+RETURNING id, place_hash, saved_at
+""",
+    row="($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+    width=12,
+    key=(("place_hash", 0), ("saved_at", 11)),
+)
 
 _TAKEN_TIMES = """
 SELECT saved_at FROM webhook.saved_versions
  WHERE place_hash = $1 AND saved_at >= $2 ORDER BY saved_at LIMIT 1000
 """
 
-_ADD_ENTRY = """
+_ADD_ENTRY = JointRows(
+    stage=Stage.ADD_ENTRY,
+    sql="""
 INSERT INTO webhook.scrape_cache (
     url, url_hash, cache_key, owner, source, strategy_used, content_type, extract_query,
     scrape_options, content_length_raw, content_length_cleaned, content_length_extracted,
     scraped_at, expires_at, screenshot_format, document, raw_content, cleaned_content,
     extracted_content, screenshot, version_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-        $20, $21)
+VALUES {rows}
 ON CONFLICT (cache_key) DO NOTHING
 RETURNING version_id
-"""
+""",
+    row="""
+($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+""",
+    width=21,
+    key=(("version_id", 20),),
+)
 
 _REPLACE_ENTRY = """
 UPDATE webhook.scrape_cache SET
@@ -87,7 +106,7 @@ def save_document(
 
     Return the time, in ms, that names its version.
     """
-    replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
+    replaced = yield _LOCK_ENTRY.find(entry.cache_key)
     return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
 
 
@@ -100,7 +119,7 @@ def save_unless_good(
     dialect: Dialect,
 ) -> Procedure[int | None]:
     """Do the same, unless the entry holds a good document that has not expired: return None."""
-    replaced = yield Statement(_LOCK_ENTRY, (entry.cache_key,))
+    replaced = yield _LOCK_ENTRY.find(entry.cache_key)
     if any(_is_good(row, now, dialect) for row in replaced):
         return None
     return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
@@ -117,8 +136,10 @@ def _replace(save: _Save, replaced: Sequence[Row], dialect: Dialect) -> Procedur
         yield from set_aside(row, dialect)
     # Two statements: one that does either would wait for the lock of a writer who came first,
     # and that writer may be waiting for this version's place.
-    put = _REPLACE_ENTRY if replaced else _ADD_ENTRY
-    written = yield Statement(put, (*save.entry, version_id))
+    if replaced:
+        written = yield Statement(_REPLACE_ENTRY, (*save.entry, version_id))
+    else:
+        written = yield _ADD_ENTRY.write(*save.entry, version_id)
     if not written:
         raise Overtaken
     if save.page is not None:
@@ -156,7 +177,7 @@ def count_accesses(counts: Mapping[str, tuple[int, datetime]], dialect: Dialect)
 def _add_version(version: VersionRow, saved_at: int) -> Procedure[tuple[int, int]]:
     """Register a version at the first free millisecond; return its id and that time."""
     while True:
-        added = yield Statement(_ADD_VERSION, (*version, saved_at))
+        added = yield _ADD_VERSION.write(*version, saved_at)
         if added:
             return added[0]["id"], saved_at
         rows = yield Statement(_TAKEN_TIMES, (version.place_hash, saved_at))

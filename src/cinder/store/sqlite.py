@@ -14,10 +14,12 @@ from typing import TypeVar
 
 from cinder.errors import CacheFailed
 from cinder.store.dialect import SQLITE, Dialect
+from cinder.store.joining import run_together
 from cinder.store.migration import is_behind, upgrade_sqlite
 from cinder.store.procedure import Procedure, Run, SqlValue, Statement
+from cinder.store.sqlite_company import SharedWrite, WaitingWrites
 from cinder.store.sqlite_errors import failure_of, require_whole_pages
-from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter, WaitingWrites
+from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter
 
 T = TypeVar("T")
 
@@ -31,6 +33,7 @@ READER_CACHE_KIB = 8 * 1024
 
 _URL_PREFIX = "sqlite:///"
 _ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
+_BYTES = re.compile(r"CAST\((\$\d+) AS BYTEA\)")
 _ANY = re.compile(r"= ANY\((\$\d+)\)")
 
 
@@ -71,7 +74,10 @@ class SqliteDatabase:
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
         self._writer: SqliteWriter | None = None
-        self._waiting = WaitingWrites(lambda writes: self._open_writer().submit(writes))
+        self._waiting = WaitingWrites(
+            lambda starts, connection: _run(connection, run_together(starts)),
+            lambda writes: self._open_writer().submit(writes),
+        )
 
     async def open(self) -> None:
         """Create the file where it is missing, migrate it, and start the writer."""
@@ -111,11 +117,12 @@ class SqliteDatabase:
         """
         writer = self._open_writer()
         with self._translated("written"):
-            write = QueuedWrite(lambda connection: _run(connection, start()))
             if together is not None:
-                self._waiting.add(write, asyncio.get_running_loop())
-            else:
-                writer.submit([write])
+                shared = SharedWrite(start, together)
+                self._waiting.add(shared, asyncio.get_running_loop())
+                return await asyncio.wrap_future(shared.future)
+            write = QueuedWrite(lambda connection: _run(connection, start()))
+            writer.submit([write])
             return await asyncio.wrap_future(write.future)
 
     def _open(self) -> None:
@@ -179,10 +186,10 @@ def _execute(connection: sqlite3.Connection, statement: Statement) -> list[sqlit
     return connection.execute(_to_sqlite(statement.sql), named).fetchall()
 
 
-@lru_cache
+@lru_cache(maxsize=512)
 def _to_sqlite(sql: str) -> str:
-    """Return a statement without what SQLite lacks: schemas, row locks and arrays."""
-    sql = _ROW_LOCK.sub("", sql.replace("webhook.", ""))
+    """Return a statement without what SQLite lacks: schemas, row locks, arrays and BYTEA."""
+    sql = _BYTES.sub(r"\1", _ROW_LOCK.sub("", sql.replace("webhook.", "")))
     return _ANY.sub(r"IN (SELECT value FROM json_each(\1))", sql)
 
 

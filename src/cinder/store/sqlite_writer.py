@@ -1,12 +1,11 @@
 """The one thread that writes to SQLite: what waits together is committed together."""
 
-import asyncio
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -14,10 +13,6 @@ T = TypeVar("T")
 
 # The writes that share one commit; more would only make the first of them wait.
 MAX_BATCH = 128
-
-# How long a write waits for those that go together with it. A crawl has one about every 8 ms, and
-# each commit costs it the pages of a dozen indices once more; with 20 ms, a tenth of the writing.
-COMPANY_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +26,6 @@ class QueuedWrite(Generic[T]):
 
 # Any: each write has its own result.
 Writes: TypeAlias = list[QueuedWrite[Any]]
-
-
-class WaitingWrites:
-    """Writes that go to the writer together; only ever touched by the event loop."""
-
-    def __init__(self, submit: Callable[[Writes], None]) -> None:
-        self._submit = submit
-        self._writes: Writes = []
-
-    def add(self, write: QueuedWrite[Any], loop: asyncio.AbstractEventLoop) -> None:
-        """Let a write wait for others."""
-        if not self._writes:
-            loop.call_later(COMPANY_SECONDS, self.leave)
-        self._writes.append(write)
-
-    def leave(self) -> None:
-        """Hand over what waits."""
-        writes, self._writes = self._writes, []
-        if writes:
-            self._submit(writes)
 
 
 class SqliteWriter:
@@ -97,7 +72,7 @@ class SqliteWriter:
 def _run_batch(connection: sqlite3.Connection, writes: Writes) -> None:
     try:
         connection.execute("BEGIN IMMEDIATE")
-        outcomes = [_attempt(connection, write) for write in writes]
+        outcomes = [attempt(connection, write.work) for write in writes]
         connection.execute("COMMIT")
     except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: the callers are told
         _roll_back(connection)
@@ -108,20 +83,33 @@ def _run_batch(connection: sqlite3.Connection, writes: Writes) -> None:
         outcome(write.future)
 
 
-def _attempt(connection: sqlite3.Connection, write: QueuedWrite[T]) -> Callable[[Future[T]], None]:
+def attempt(
+    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]
+) -> Callable[[Future[T]], None]:
     """Run one write within the transaction; return what tells its caller how it went."""
-    connection.execute("SAVEPOINT job")
     try:
-        result = write.work(connection)
+        with savepoint(connection):
+            result = work(connection)
     except Exception as exc:  # a worker's loop: the caller is told
         if not connection.in_transaction:
             raise  # SQLite has undone the whole batch, as it does when the disk is full
-        connection.execute("ROLLBACK TO job")
-        connection.execute("RELEASE job")
         failure = exc
         return lambda future: future.set_exception(failure)
-    connection.execute("RELEASE job")
     return lambda future: future.set_result(result)
+
+
+@contextmanager
+def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
+    """Undo what is done within, if it fails; all else of the transaction stays."""
+    connection.execute("SAVEPOINT job")
+    try:
+        yield
+    except Exception:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO job")
+            connection.execute("RELEASE job")
+        raise
+    connection.execute("RELEASE job")
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

@@ -49,6 +49,18 @@ async def settle_all(store: Store, *results: PageResult) -> None:
         await store.ledger.settle(settlement)
 
 
+async def settle_together(store: Store, *results: PageResult) -> None:
+    """Settle as many URLs at once; near is whose sketches begin alike."""
+    claims = (await store.ledger.lease("job", limits(count=len(results)))).claims
+    settlements = (
+        store.ledger.settlement(
+            claim, partial(_given, result), is_near=lambda one, other: one[:1] == other[:1]
+        )
+        for claim, result in zip(claims, results, strict=True)
+    )
+    await asyncio.gather(*map(store.ledger.settle, settlements))
+
+
 async def test_a_url_has_its_fate_and_what_is_known_of_its_page(store: Store, clock: Clock) -> None:
     await start(store, "/1")
     result = PageResult(
@@ -202,6 +214,87 @@ async def test_a_page_nearly_like_another_is_its_duplicate(store: Store) -> None
     pages = await ledger_of(store)
     assert {path for path, page in pages.items() if page.fate is Fate.FETCHED} == {"/1", "/2", "/4"}
     assert pages["/3"].reason == a_page("/1").url
+
+
+async def test_twins_that_are_settled_together_are_found(store: Store) -> None:
+    await start(store, "/1", "/2", "/3", "/4", "/5", "/6")
+    first = ContentPrint(b"1", b"a1", (7, 8))
+    near = ContentPrint(b"2", b"a2", (8, 9))
+    near_without_a_shared_key = ContentPrint(b"3", b"a3", (9, 10))
+    prints = (OTHER, first, near, near_without_a_shared_key, SAME, SAME)
+    await settle_together(store, *map(with_content, prints))
+
+    pages = await ledger_of(store)
+    assert {path for path, page in pages.items() if page.fate is Fate.DUPLICATE} == {"/3", "/6"}
+    assert (pages["/3"].reason, pages["/6"].reason) == (a_page("/2").url, a_page("/5").url)
+    assert (await the_job(store)).fetched == 4
+
+
+async def test_redirects_to_one_url_that_are_settled_together_give_it_one_result(
+    store: Store,
+) -> None:
+    await start(store, "/1", "/2", "/3", "/4")
+    await settle_together(store, *[replace(FETCHED, landed_on=a_page("/new"))] * 4)
+
+    fates = {path: page.fate for path, page in (await ledger_of(store)).items()}
+    assert fates.pop("/new") is Fate.FETCHED
+    assert set(fates.values()) == {Fate.DUPLICATE}
+    job = await the_job(store)
+    assert (job.found, job.fetched) == (5, 1)
+    assert (await store.ledger.lease("job", limits())).is_over
+
+
+async def test_of_one_claim_settled_several_times_at_once_one_is_written(store: Store) -> None:
+    await start(store, "/1", "/2")
+    claim, other = (await store.ledger.lease("job", limits())).claims
+    done = await asyncio.gather(
+        *(settle(store, each) for each in (other, claim, claim, claim)), return_exceptions=True
+    )
+
+    assert [type(each) for each in done if each is not None] == [LeaseLost, LeaseLost]
+    assert (await the_job(store)).fetched == 2
+
+
+async def test_a_lost_lease_spoils_none_of_those_settled_together_with_it(
+    store: Store, clock: Clock
+) -> None:
+    await start(store, "/1", "/2", "/3", "/4")
+    (lost,) = (await store.ledger.lease("job", limits(seconds=10, count=1))).claims
+    clock.move_on(timedelta(seconds=11))
+    claims = (await store.ledger.lease("job", limits())).claims
+    settlements = [
+        store.ledger.settlement(claim, lambda _: FETCHED)
+        for claim in (*claims[:2], lost, claims[2])
+    ]
+    done = await asyncio.gather(
+        *(
+            store.save(a_document(url=f"https://site.test/{n}"), a_key(f"key {n}"), settlement)
+            for n, settlement in enumerate(settlements)
+        ),
+        return_exceptions=True,
+    )
+
+    assert [isinstance(each, LeaseLost) for each in done] == [False, False, True, False]
+    found = [await store.find(f"key {n}") is not None for n in range(4)]
+    assert found == [True, True, False, True]
+    assert (await the_job(store)).fetched == 3
+
+
+async def test_documents_of_one_key_that_are_saved_together_are_both_kept(store: Store) -> None:
+    await start(store, "/1", "/2", "/3")
+    claims = (await store.ledger.lease("job", limits())).claims
+    settlements = [store.ledger.settlement(claim, lambda _: FETCHED) for claim in claims]
+    saved = await asyncio.gather(
+        *(
+            store.save(a_document(text=f"text {n}"), a_key(), settlement)
+            for n, settlement in enumerate(settlements)
+        )
+    )
+
+    versions = await store.find_versions([each.version for each in saved], "owner")
+    texts = [each.document.content.text for each in versions if each is not None]
+    assert texts == ["text 0", "text 1", "text 2"]
+    assert (await the_job(store)).fetched == 3
 
 
 async def test_pages_of_other_jobs_are_no_twins(store: Store) -> None:

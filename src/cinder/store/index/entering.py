@@ -8,24 +8,37 @@ from cinder.store.codec import to_milliseconds
 from cinder.store.dialect import fingerprint
 from cinder.store.index.full_text import FullText
 from cinder.store.index.texts import PageText
+from cinder.store.joining import JointLookup, JointRows, Stage
 from cinder.store.procedure import Procedure, SqlValue, Statement
 
-_LOCK_PAGE = """
-SELECT p.id, p.content, p.title, v.saved_at
+_LOCK_PAGE = JointLookup(
+    stage=Stage.LOCK_PAGE,
+    sql="""
+SELECT p.page_hash, p.id, p.content, p.title, v.saved_at
   FROM webhook.indexed_pages p JOIN webhook.saved_versions v ON v.id = p.version_id
- WHERE p.page_hash = $1 FOR UPDATE OF p
-"""
+ WHERE p.page_hash = ANY($1) ORDER BY p.page_hash FOR UPDATE OF p
+""",
+    key="page_hash",
+)
 
 # A page may have been saved before it was good enough for the index.
-_ADD_PAGE = """
+_ADD_PAGE = JointRows(
+    stage=Stage.ADD_PAGE,
+    sql="""
 INSERT INTO webhook.indexed_pages (
     version_id, page_hash, owner, expires_at, site, published_at, content, vector, title,
     first_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (
+VALUES {rows}
+RETURNING id, page_hash
+""",
+    row="""
+($1, $2, $3, $4, $5, $6, $7, $8, $9, (
     SELECT min(saved_at) FROM webhook.saved_versions
      WHERE url_hash = $10 AND COALESCE(owner, '') = COALESCE(CAST($3 AS TEXT), '')))
-RETURNING id
-"""
+""",
+    width=10,
+    key=(("page_hash", 1),),
+)
 
 _REPLACE_PAGE = """
 UPDATE webhook.indexed_pages SET version_id = $2, expires_at = $3, site = $4, published_at = $5,
@@ -69,10 +82,10 @@ def enter_page(
 
     Words that are the same as before are left alone, if they need not be entered anew.
     """
-    known = yield Statement(_LOCK_PAGE, (place.page_hash,))
+    known = yield _LOCK_PAGE.find(place.page_hash)
     if not known:
         args = (place.version_id, place.page_hash, place.owner, place.expires_at)
-        added = yield Statement(_ADD_PAGE, (*args, *_columns(page), place.url_hash))
+        added = yield _ADD_PAGE.write(*args, *_columns(page), place.url_hash)
         yield full_text.add(added[0]["id"], page)
         return
     row = known[0]

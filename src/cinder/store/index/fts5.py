@@ -6,9 +6,15 @@ from cinder.store.index.full_text import Choice, Parameters, Ranking, RankingPla
 from cinder.store.index.queries import Phrase, Wanted
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import space_out
+from cinder.store.joining import JointRows, Stage
 from cinder.store.procedure import Statement
 
-_ADD = "INSERT INTO webhook.page_words (rowid, title, text) VALUES ($1, $2, $3)"
+_ADD = JointRows(
+    stage=Stage.ADD_WORDS,
+    sql="INSERT INTO webhook.page_words (rowid, title, text) VALUES {rows}",
+    row="($1, $2, $3)",
+    width=3,
+)
 _REPLACE = "UPDATE webhook.page_words SET title = $2, text = $3 WHERE rowid = $1"
 _COUNT = """
 SELECT count(*) AS n FROM (SELECT 1 FROM webhook.page_words WHERE page_words MATCH $1 LIMIT $2)
@@ -30,7 +36,7 @@ class Fts5:
 
     def add(self, page_id: int, page: PageText) -> Statement:
         """Return what enters a page's words."""
-        return Statement(_ADD, (page_id, space_out(page.title), space_out(page.text)))
+        return _ADD.write(page_id, space_out(page.title), space_out(page.text))
 
     def replace(self, page_id: int, page: PageText) -> Statement:
         """Return what enters a page's words in place of those it had."""

@@ -7,6 +7,7 @@ from cinder.store.index.queries import Phrase
 from cinder.store.index.quorum import MAX_TERMS, find_quorum, spell_quorum
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import fold, split_words
+from cinder.store.joining import JointRows, Stage
 from cinder.store.procedure import Statement
 
 # Words arrive folded and parted by spaces, so that the parser finds no paths, hosts or tags.
@@ -15,7 +16,12 @@ setweight(to_tsvector('webhook.cinder_words', $3), 'A')
 || setweight(to_tsvector('webhook.cinder_words', $4), 'D')
 """
 
-_ADD = f"INSERT INTO webhook.page_words (id, text, words) VALUES ($1, $2, {_WORDS})"  # noqa: S608
+_ADD = JointRows(
+    stage=Stage.ADD_WORDS,
+    sql="INSERT INTO webhook.page_words (id, text, words) VALUES {rows}",
+    row=f"($1, $2, {_WORDS})",
+    width=4,
+)
 
 _REPLACE = f"UPDATE webhook.page_words SET text = $2, words = {_WORDS} WHERE id = $1"  # noqa: S608
 
@@ -45,7 +51,7 @@ class Tsvector:
 
     def add(self, page_id: int, page: PageText) -> Statement:
         """Return what enters a page's words."""
-        return Statement(_ADD, _arguments(page_id, page))
+        return _ADD.write(*_arguments(page_id, page))
 
     def replace(self, page_id: int, page: PageText) -> Statement:
         """Return what enters a page's words in place of those it had."""

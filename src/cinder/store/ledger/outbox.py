@@ -8,6 +8,7 @@ from cinder.model.job import Job, PageResult
 from cinder.model.webhook import DueEvent, EventListing, EventState, NewEvent
 from cinder.store.codec import from_milliseconds
 from cinder.store.dialect import Dialect, scrub
+from cinder.store.joining import JointRows, Stage
 from cinder.store.outbox_base import Teller
 from cinder.store.procedure import Procedure, Row, Statement
 
@@ -15,10 +16,15 @@ from cinder.store.procedure import Procedure, Row, Statement
 _MAX_CHOICE = 1000
 _MAX_ERROR = 1000
 
-_ADD = """
+_ADD = JointRows(
+    stage=Stage.TELL,
+    sql="""
 INSERT INTO webhook.outbox (job_id, owner, event, state, created_at, next_at, url, payload)
-VALUES ($1, $2, $3, 'waiting', $4, $4, $5, $6)
-"""
+VALUES {rows}
+""",
+    row="($1, $2, $3, 'waiting', $4, $4, $5, $6)",
+    width=6,
+)
 
 # One URL that does not answer must not keep all others waiting, so few of its events are taken.
 _DUE = """
@@ -104,7 +110,7 @@ def add_event(event: NewEvent, now: int, dialect: Dialect) -> Procedure[None]:
     """Add an event, due at once."""
     payload = json.dumps({"id": event.id, "headers": event.headers, "body": event.body})
     args = (event.job_id, event.owner, event.type, now, event.url)
-    yield Statement(_ADD, (*args, dialect.pack_text(payload)))
+    yield _ADD.write(*args, dialect.pack_text(payload))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

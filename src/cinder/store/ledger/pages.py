@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cinder.model.job import Fate, NewPage, PageState
 from cinder.store.dialect import scrub
+from cinder.store.joining import JointSum, Stage
 from cinder.store.procedure import Procedure, SqlValue, Statement
 
 _COLUMNS = (
@@ -36,11 +37,14 @@ INSERT INTO webhook.job_hosts (job_id, host, queued) VALUES ($1, $2, $3)
 ON CONFLICT (job_id, host) DO UPDATE SET queued = job_hosts.queued + excluded.queued
 """
 
-_COUNT = """
+_COUNT = JointSum(
+    Stage.COUNT,
+    """
 UPDATE webhook.jobs SET found = found + $2, fetched = fetched + $3, failed = failed + $4,
        bytes_fetched = bytes_fetched + $5
  WHERE id = $1
-"""
+""",
+)
 
 _SEEDED = "UPDATE webhook.jobs SET seeded_at = $2 WHERE id = $1 AND seeded_at IS NULL"
 
@@ -90,7 +94,7 @@ def count_pages(
 ) -> Procedure[None]:
     """Add to a job's numbers; the size is that of what was fetched, in bytes."""
     if found or fetched or failed or size:
-        yield Statement(_COUNT, (job_id, found, fetched, failed, size))
+        yield _COUNT.add(job_id, found, fetched, failed, size)
 
 
 def mark_seeded(job_id: str, now: int) -> Procedure[None]:

@@ -8,48 +8,60 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import NamedTuple
 
-from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult, PageState
+from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult
 from cinder.model.saved import SavedDocument
 from cinder.store.dialect import scrub
+from cinder.store.joining import JointLookup, JointRows, Stage
 from cinder.store.ledger.outbox import Telling
 from cinder.store.ledger.pages import add_pages, count_pages, queue_more
+from cinder.store.ledger.twins import find_twin
 from cinder.store.ledger_base import IsNear, LeaseLost, Settlement
 from cinder.store.procedure import Procedure, SqlValue, Statement
 
-_MAX_CANDIDATES = 20
-
 # As everywhere, the job is locked first: the tables are in that order.
-_HOLD = """
-SELECT f.id FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id = j.id
- WHERE j.id = $1 AND f.id = $2 AND f.fence = $3 AND f.state = 'leased' FOR UPDATE OF j, f
+_HOLD = JointLookup(
+    stage=Stage.HOLD_CLAIM,
+    sql="""
+SELECT f.id, f.fence FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id = j.id
+ WHERE j.id = $1 AND f.id = ANY($2) AND f.state = 'leased' FOR UPDATE OF j, f
+""",
+    key="id",
+)
+
+_FINISH = JointRows(
+    stage=Stage.FINISH,
+    sql="""
+UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = fresh.column2,
+       reason = fresh.column3, status_code = fresh.column4, verdict = fresh.column5,
+       title = fresh.column6, content_length = fresh.column7, uris = fresh.column8,
+       content_exact = fresh.column9, content_sketch = fresh.column10,
+       finished_at = fresh.column11
+  FROM (VALUES {rows}) AS fresh
+ WHERE frontier.id = fresh.column1
+""",
+    row="""
+(CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS INTEGER), CAST($5 AS TEXT),
+ CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BYTEA), CAST($10 AS BYTEA),
+ CAST($11 AS BIGINT))
+""",
+    width=11,
+)
+
+# Another that runs together with this one, and lands on the same URL, finds it taken.
+_TAKE = """
+UPDATE webhook.frontier SET state = 'leased'
+ WHERE job_id = $1 AND fingerprint = $2 AND state = 'queued'
+RETURNING id
 """
 
-_FINISH = """
-UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = $2, reason = $3,
-       status_code = $4, verdict = $5, title = $6, content_length = $7, uris = $8,
-       content_exact = $9, content_sketch = $10, finished_at = $11
- WHERE id = $1
-"""
-
-_FIND = """
-SELECT id, state FROM webhook.frontier WHERE job_id = $1 AND fingerprint = $2 FOR UPDATE
-"""
-
-# Equal texts have equal keys; those that are too short for keys are only ever equal.
-_SAME_CONTENT = """
-SELECT url, content_exact, content_sketch FROM webhook.frontier
- WHERE job_id = $1 AND content_exact = $2 AND fate = 'fetched' ORDER BY id LIMIT 1
-"""
-
-_LIKE_CONTENT = """
-SELECT f.url, f.content_exact, f.content_sketch FROM webhook.frontier_keys k
-  JOIN webhook.frontier f ON f.id = k.page_id
- WHERE k.job_id = $1 AND k.key = ANY($3) AND f.fate = 'fetched'
- ORDER BY f.content_exact <> $2, f.id LIMIT $4
-"""
+_ADD_KEYS = JointRows(
+    stage=Stage.ADD_KEYS,
+    sql="INSERT INTO webhook.frontier_keys (page_id, job_id, key) VALUES {rows}",
+    row="($1, $2, $3)",
+    width=3,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +97,9 @@ def _settle(
     rules: SettlingRules,
     clock: Callable[[], int],
 ) -> Procedure[None]:
-    held = yield Statement(_HOLD, (claim.job_id, claim.page_id, claim.fence))
+    held = yield _HOLD.find(claim.job_id, claim.page_id)
     now = clock()
-    if not held:
+    if not any(row["fence"] == claim.fence for row in held):
         raise LeaseLost(url=claim.url)
     landing = result.landed_on
     new = found if landing is None else [landing, *found]
@@ -114,8 +126,8 @@ def _settle_landing(
     Return the fate that it got, if it did.
     """
     fate = None
-    page = (yield Statement(_FIND, (claim.job_id, landing.fingerprint)))[0]
-    if page["state"] == PageState.QUEUED:
+    taken = yield Statement(_TAKE, (claim.job_id, landing.fingerprint))
+    for page in taken:
         yield from queue_more(claim.job_id, Counter({landing.host: -1}))
         place = _Place(page["id"], landing.url)
         fate = yield from _finish(claim.job_id, place, result, rules, now)
@@ -130,38 +142,16 @@ def _finish(
     """Write down the fate of a URL; return it: a page like another is that one's duplicate."""
     content = result.content if result.fate is Fate.FETCHED else None
     if content is not None and rules.is_near is not None:
-        twin = yield from _find_twin(job_id, content, rules.is_near)
+        twin = yield from find_twin(place.url, job_id, content, rules.is_near)
         if twin is not None:
             result = replace(result, fate=Fate.DUPLICATE, reason=twin)
             content = None
-    yield Statement(_FINISH, (place.id, *_values(result, content), now))
+    yield _FINISH.write(place.id, *_values(result, content), now)
     if content is not None and content.keys:
         keys = sorted(set(content.keys))
-        yield Statement(_add_keys(len(keys)), (place.id, job_id, *keys))
+        yield _ADD_KEYS.write(*(value for key in keys for value in (place.id, job_id, key)))
     yield from rules.telling.page(place.url, result, now)
     return result.fate
-
-
-def _find_twin(job_id: str, content: ContentPrint, is_near: IsNear) -> Procedure[str | None]:
-    """Return the URL of a page that was fetched before with the same content, or nearly."""
-    if content.keys:
-        args = (job_id, content.exact, list(content.keys), _MAX_CANDIDATES)
-        rows = yield Statement(_LIKE_CONTENT, args)
-    else:
-        rows = yield Statement(_SAME_CONTENT, (job_id, content.exact))
-    near = (
-        row["url"]
-        for row in rows
-        if bytes(row["content_exact"]) == content.exact
-        or is_near(bytes(row["content_sketch"]), content.sketch)
-    )
-    return next(near, None)
-
-
-@cache
-def _add_keys(count: int) -> str:
-    rows = ", ".join(f"($1, $2, ${number})" for number in range(3, count + 3))
-    return f"INSERT INTO webhook.frontier_keys (page_id, job_id, key) VALUES {rows}"  # noqa: S608
 
 
 def _values(result: PageResult, content: ContentPrint | None) -> tuple[SqlValue, ...]:

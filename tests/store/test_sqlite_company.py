@@ -1,0 +1,127 @@
+"""Writes in company: they wait for each other, run as one, and fail each for itself."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinder.store.procedure import Procedure, Run, Statement
+from cinder.store.sqlite import connect
+from cinder.store.sqlite_company import SharedWrite, WaitingWrites
+from cinder.store.sqlite_writer import SqliteWriter
+
+Start = Callable[[], Procedure[int]]
+
+
+class Runs:
+    """Runs writes together, one after the other, and keeps how many at a time."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    # Any: as the company has it.
+    def __call__(
+        self, starts: Sequence[Callable[[], Procedure[Any]]], connection: sqlite3.Connection
+    ) -> list[Any]:
+        self.sizes.append(len(starts))
+        return [_run(connection, start()) for start in starts]
+
+
+def _run(connection: sqlite3.Connection, procedure: Procedure[int]) -> int:
+    run = Run(procedure)
+    while run.statement is not None:
+        run.advance(connection.execute(*run.statement[:2]).fetchall())
+    return run.result
+
+
+def add(number: int) -> Start:
+    def start() -> Procedure[int]:
+        yield Statement("INSERT INTO numbers VALUES (?)", (number,))
+        return number
+
+    return start
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> sqlite3.Connection:
+    connection = connect(tmp_path / "numbers.db")
+    connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY)")
+    return connection
+
+
+@pytest.fixture
+def writer(connection: sqlite3.Connection) -> Iterator[SqliteWriter]:
+    writer = SqliteWriter(connection)
+    yield writer
+    writer.stop()
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs()
+
+
+@pytest.fixture
+def waiting(writer: SqliteWriter, runs: Runs) -> WaitingWrites:
+    return WaitingWrites(runs, writer.submit)
+
+
+def let_wait(waiting: WaitingWrites, start: Start, together: str = "job") -> Future[int]:
+    write = SharedWrite(start, together)
+    waiting.add(write, asyncio.get_running_loop())
+    return write.future
+
+
+async def test_writes_that_go_together_wait_for_each_other(
+    waiting: WaitingWrites, runs: Runs
+) -> None:
+    writes = []
+    for number in range(10):
+        writes.append(let_wait(waiting, add(number)))
+        await asyncio.sleep(0)
+    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(10))
+    assert runs.sizes == [10]
+
+
+async def test_what_waits_can_be_sent_on_at_once(
+    waiting: WaitingWrites, writer: SqliteWriter
+) -> None:
+    write = let_wait(waiting, add(1))
+    waiting.leave()
+    writer.stop()
+    assert write.result() == 1
+
+
+async def test_those_of_other_jobs_run_apart(waiting: WaitingWrites, runs: Runs) -> None:
+    writes = [let_wait(waiting, add(number), f"job {number % 2}") for number in range(5)]
+    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(5))
+    assert runs.sizes == [3, 2]
+
+
+async def test_one_that_fails_spoils_no_other(waiting: WaitingWrites, runs: Runs) -> None:
+    writes = [let_wait(waiting, add(number)) for number in (1, 2, 1, 3)]
+    done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
+    assert [type(each) for each in done] == [int, int, sqlite3.IntegrityError, int]
+    assert runs.sizes == [4, 1, 1, 1, 1]
+
+
+async def test_one_that_is_cancelled_before_it_begins_is_left_out(
+    waiting: WaitingWrites, runs: Runs
+) -> None:
+    first, cancelled, last = (let_wait(waiting, add(number)) for number in range(3))
+    assert cancelled.cancel()
+    assert [await asyncio.wrap_future(write) for write in (first, last)] == [0, 2]
+    assert runs.sizes == [2]
+
+
+async def test_all_are_told_where_nothing_could_be_begun(
+    waiting: WaitingWrites, connection: sqlite3.Connection
+) -> None:
+    writes = [let_wait(waiting, add(number)) for number in range(2)]
+    connection.execute("BEGIN")
+    done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
+    assert [type(each) for each in done] == [sqlite3.OperationalError] * 2
