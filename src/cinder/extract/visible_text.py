@@ -19,6 +19,8 @@ INLINE_TAGS = frozenset(
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 # All of ASCII that is neither a letter, a digit nor white space.
 _SIGNS = bytes(code for code in range(128) if not (chr(code).isalnum() or chr(code).isspace()))
+# What makes a run of ASCII to one letter, and all that ends one to a space.
+_RUNS = bytes(ord(" " if chr(code).isspace() else "a") for code in range(256))
 _FIRST = itemgetter(0)
 _NOT_TEXT = frozenset(("script", "style", "template", "head", "title"))
 
@@ -40,10 +42,11 @@ def visible_text(root: LexborNode) -> str:
 def count_words(text: str) -> int:
     """Return the number of words: runs without white space that hold a letter or digit."""
     # Without the signs of ASCII, what they alone made up is no run any more.
+    if text.isascii():
+        # To tell where runs begin takes a third of what it takes to cut them out.
+        return (b" " + text.encode().translate(_RUNS, _SIGNS)).count(b" a")
     bare = text.encode("utf-8", "surrogatepass").translate(None, _SIGNS)
     runs = bare.decode("utf-8", "surrogatepass").split()
-    if text.isascii():
-        return len(runs)
     # Nearly all begin with a letter or digit, and are told by that alone.
     doubtful = compress(runs, map(not_, map(str.isalnum, map(_FIRST, runs))))
     return len(runs) - sum(_LETTER_OR_DIGIT.search(run) is None for run in doubtful)
