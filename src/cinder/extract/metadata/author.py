@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from selectolax.lexbor import LexborNode
 
@@ -190,7 +190,7 @@ def _short_name(text: str) -> str | None:
 def _from_byline(surroundings: Surroundings) -> str | None:
     """Return the name that stands behind the word "by" near the heading."""
     for texts in (surroundings.after, surroundings.before):
-        for text, following in pairwise([*texts, ""]):
+        for text, following in pairwise(chain(texts, ("",))):
             if found := _BYLINE.fullmatch(text):
                 name = _short_name(found["name"].partition(",")[0] or following)
                 return name if name and _looks_like_name(name) else None

@@ -1,8 +1,8 @@
 """The texts in and around an element: where bylines and dates are that no markup marks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 
 from selectolax.lexbor import LexborNode
 
@@ -22,14 +22,31 @@ class Surroundings:
         self._heading = heading
 
     @cached_property
-    def after(self) -> list[str]:
+    def after(self) -> Iterable[str]:
         """The texts that follow the heading, in document order, as far as one looks."""
-        return list(_texts_after(self._heading)) if self._heading is not None else []
+        return _Texts(_texts_after(self._heading)) if self._heading is not None else ()
 
     @cached_property
-    def before(self) -> list[str]:
+    def before(self) -> Iterable[str]:
         """The texts that precede the heading, the nearest first, as far as one looks."""
-        return list(_texts_before(self._heading)) if self._heading is not None else []
+        return _Texts(_texts_before(self._heading)) if self._heading is not None else ()
+
+
+class _Texts:
+    """Texts that are read only as far as somebody goes, and kept for whoever comes next."""
+
+    def __init__(self, unread: Iterator[str]) -> None:
+        self._unread = unread
+        self._read: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        for place in count():
+            if place == len(self._read):
+                text = next(self._unread, None)
+                if text is None:
+                    return
+                self._read.append(text)
+            yield self._read[place]
 
 
 def nodes_within(element: LexborNode) -> Iterator[LexborNode]:
