@@ -286,12 +286,11 @@ def _first_base(elements: Elements) -> str | None:
 
 
 def _without_invisible(metadata: PageMetadata) -> PageMetadata:
-    title, description = metadata.title, metadata.description
-    return replace(
-        metadata,
-        title=title and only_visible_characters(title),
-        description=description and only_visible_characters(description),
-    )
+    title = metadata.title and only_visible_characters(metadata.title)
+    description = metadata.description and only_visible_characters(metadata.description)
+    if (title, description) == (metadata.title, metadata.description):
+        return metadata
+    return replace(metadata, title=title, description=description)
 
 
 def _count_tokens(text: str) -> int:

@@ -11,7 +11,7 @@ from cinder.extract.markdown.code_blocks import normalise_code_blocks
 from cinder.extract.markdown.converter import may_hide, write_markdown
 from cinder.extract.markdown.footnotes import normalise_footnotes
 from cinder.extract.markdown.link_blocks import normalise_links
-from cinder.extract.markdown.lists import normalise_lists
+from cinder.extract.markdown.lists import place_lists, write_definitions
 from cinder.extract.markdown.literal_text import LiteralText
 from cinder.extract.markdown.raised_text import write_raised_text
 from cinder.extract.markdown.restored_images import remove_pixels, write_captions, write_emoji
@@ -28,7 +28,8 @@ _STEPS: tuple[tuple[frozenset[str], Callable[[LexborNode], None]], ...] = (
     (frozenset(("a",)), normalise_footnotes),
     (frozenset(("ruby", "sup", "sub")), write_raised_text),
     (frozenset(("a",)), normalise_links),
-    (frozenset(("ul", "ol", "dl")), normalise_lists),
+    (frozenset(("ul", "ol")), place_lists),
+    (frozenset(("dl",)), write_definitions),
     (frozenset(("table",)), normalise_tables),
     (frozenset(("figcaption",)), write_captions),
 )

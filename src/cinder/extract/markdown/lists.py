@@ -19,10 +19,14 @@ _MISPLACED = "ul > ul, ul > ol, ol > ul, ol > ol"
 _BLOCKS = "p, div, ul, ol, dl, table, pre, blockquote, section, h1, h2, h3, h4, h5, h6, figure"
 
 
-def normalise_lists(root: LexborNode) -> None:
-    """Move lists that stand beside an item into it, and make definition lists plain ones."""
+def place_lists(root: LexborNode) -> None:
+    """Move lists that stand beside an item into it."""
     for inner in root.css(_MISPLACED):
         _move_into_item(inner)
+
+
+def write_definitions(root: LexborNode) -> None:
+    """Make definition lists plain ones."""
     for definitions in reversed(root.css("dl")):
         _make_items(definitions)
 

@@ -45,7 +45,10 @@ def is_closed(elements: Elements, *, has_imports: bool) -> bool:
     """Whether all style sheets of a page are in it."""
     if has_imports:
         return False
-    return not elements.have_tag("link") or elements.root.css_first(_EXTERNAL) is None
+    links = map(elements.attributes, elements.tagged("link"))
+    if not any("stylesheet" in (link.get("rel") or "").lower() for link in links):
+        return True
+    return elements.root.css_first(_EXTERNAL) is None
 
 
 def mark_colours(
