@@ -71,7 +71,10 @@ _LEAD = re.compile(
     r"|(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
 )
 # What may need a mask: something at the beginning of a text, or a character anywhere in it.
-_DOUBTFUL = re.compile(r"\s{0,9}+(?:[-+=#]|[0-9]{1,9}+[.)])|[^*_`~\\\]&$]*+[*_`~\\\]&$]")
+_DOUBTFUL_CHARACTERS = "*_`~\\]&$"
+_DOUBTFUL_START = re.compile(r"\s{0,9}+(?:[-+=#]|[0-9]{1,9}+[.)])")
+_ANY_DOUBTFUL = re.escape(_DOUBTFUL_CHARACTERS)
+_DOUBTFUL = re.compile(rf"{_DOUBTFUL_START.pattern}|[^{_ANY_DOUBTFUL}]*+[{_ANY_DOUBTFUL}]")
 _MASK_OF = {**_MASKS, "&lt;": _MASKS["<"], "&amp;": _MASKS["&"]}
 _MASKED = re.compile("[\ufdd0-\ufddf]")
 _HELD = re.compile(f"{_HELD_OPEN}([0-9]+){_HELD_CLOSE}")
@@ -104,6 +107,10 @@ class LiteralText:
 
     def _mask_texts(self, pieces: list[str]) -> None:
         """Mask the texts, which are every other piece."""
+        # One look for what may need it saves a longer one at every other character.
+        everything = "".join(pieces[::2])
+        is_doubtful = any(character in everything for character in _DOUBTFUL_CHARACTERS)
+        doubtful = _DOUBTFUL if is_doubtful else _DOUBTFUL_START
         for index in range(0, len(pieces), 2):
             text = pieces[index]
             if not text:
@@ -113,8 +120,7 @@ class LiteralText:
                 continue
             if "\n" in text:
                 text = pieces[index] = _LINE_BREAK.sub(" ", text)
-            # One look for what may need it saves a longer one at every other character.
-            if _DOUBTFUL.match(text):
+            if doubtful.match(text):
                 pieces[index] = self._mask_text(text)
 
     def _rewrite_tags(self, pieces: list[str]) -> None:
@@ -132,7 +138,8 @@ class LiteralText:
 
     def unmask(self, markdown: str) -> str:
         """Return the markdown with what was masked in it, escaped where it must be."""
-        if _MASKED.search(markdown):
+        # No mask is in ASCII, which is told at once.
+        if not markdown.isascii() and _MASKED.search(markdown):
             markdown = "\n\n".join(map(_unmask_paragraph, markdown.split("\n\n")))
         if self.held:
             markdown = _HELD.sub(self._let_go, markdown)
