@@ -23,9 +23,10 @@ class Elements:
     def __init__(self, root: LexborNode) -> None:
         self._nodes = list(root.traverse())
         self._attributes: list[Attributes] = [node.attributes for node in self._nodes]
-        self._by_tag: defaultdict[str | None, list[int]] = defaultdict(list)
+        by_tag = defaultdict[str | None, list[int]](list)
         for place, node in enumerate(self._nodes):
-            self._by_tag[node.tag].append(place)
+            by_tag[node.tag].append(place)
+        self._by_tag = by_tag
         self._first = 0
 
     @classmethod
@@ -63,7 +64,8 @@ class Elements:
     @cached_property
     def classes(self) -> frozenset[str]:
         """What stands in `class` anywhere on the page."""
-        return frozenset(filter(None, (each.get("class") for each in self._attributes)))
+        said = {each["class"] for each in self._attributes if "class" in each}
+        return frozenset(filter(None, said))
 
     def node(self, place: int) -> LexborNode:
         """Return the element at a place."""

@@ -129,6 +129,8 @@ def _find_marked(elements: Elements) -> list[int]:
 def _marking_classes(elements: Elements) -> set[str]:
     everything = " ".join(elements.classes).lower()
     words = [word for word in _MARKING_WORDS if word in everything]
+    if not words:
+        return set()
     return {names for names in elements.classes if any(word in names.lower() for word in words)}
 
 
