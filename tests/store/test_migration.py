@@ -15,6 +15,7 @@ from cinder.errors import CacheFailed
 from cinder.store.migration import MIGRATIONS, SCHEMA_HEAD
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at
+from tests.store.postgres import PostgresServer
 from tests.store.samples import Clock, a_document, a_key
 
 
@@ -44,6 +45,18 @@ async def test_stores_that_open_at_once_migrate_once(empty_url: str) -> None:
     assert await execute(empty_url, "SELECT version_num FROM webhook.alembic_version") == [
         SCHEMA_HEAD
     ]
+
+
+async def test_long_texts_are_compressed_with_lz4_where_the_server_can(
+    postgres: PostgresServer, postgres_template: str
+) -> None:
+    url = await asyncio.to_thread(postgres.create_database, postgres_template)
+    can = "SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+    chosen = """
+SELECT attcompression = 'l' FROM pg_attribute
+ WHERE attrelid = 'webhook.scrape_cache'::regclass AND attname = 'raw_content'
+"""
+    assert await execute(url, chosen) == await execute(url, can)
 
 
 async def test_a_database_newer_than_the_code_is_left_alone(store_url: str) -> None:
