@@ -77,10 +77,21 @@ def _judge_pages(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Itera
 def _judge_others(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Iterator[str]:
     for row in rows:
         name = site.name(row.url)
-        is_beyond = row.fate is Fate.OUTSIDE and not name.startswith(f"/{part.section}")
+        is_beyond = row.fate is Fate.OUTSIDE and (
+            not name.startswith(f"/{part.section}") or _is_deep_in_trap(row, name)
+        )
         right = _RIGHT.get(row.fate, set()) if row.fate else set()
         if not is_beyond and not any(SITE.accepts(name, fate) for fate in right):
             yield f"{name} is {row.state} {row.fate or ''} ({row.reason}), not {SITE.fate_of(name)}"
+
+
+def _is_deep_in_trap(row: LedgerPage, name: str) -> bool:
+    """Whether a page of an endless part was left out for its depth.
+
+    Where one way into it stands still, as one does whose worker is away, the other leads deeper
+    before the trap has had its number of pages.
+    """
+    return SITE.fate_of(name) is Right.TRAP and "maxDepth" in (row.reason or "")
 
 
 async def _is_readable(store: Store, row: LedgerPage) -> bool:
