@@ -16,6 +16,12 @@ from cinder.store.procedure import Arguments, Procedure, Row, Run, SqlValue, Sta
 
 T = TypeVar("T")
 
+COMPANY_SECONDS = 0.05
+"""How long a write waits for those that go together with it.
+
+A crawl has one about every 8 ms, and each commit costs it the pages of a dozen indices once more.
+"""
+
 # As many rows as one statement writes: few different statements, which the database prepares once.
 _CHUNKS = (32, 16, 8, 4, 2, 1)
 _PARAMETER = re.compile(r"\$(\d+)")

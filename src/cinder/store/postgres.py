@@ -181,8 +181,8 @@ async def _run_in_transaction(
     connection: "Connection", starts: Sequence[Callable[[], Procedure[T]]]
 ) -> list[T]:
     transaction = connection.transaction(isolation="read_committed")
-    await transaction.start()
     try:
+        await transaction.start()
         results = await _run(connection, run_together(starts))
     except BaseException:
         await _roll_back(connection, transaction)

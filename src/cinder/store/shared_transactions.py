@@ -1,4 +1,4 @@
-"""Writes that share a transaction: what waits while one commits is committed together next.
+"""Writes that share a transaction: what comes within a moment, or while one commits, goes together.
 
 The pages of a job wait for each other's locks anyway. Each alone would hold a connection meanwhile,
 of which every one costs the server a process, and would take trips of its own to begin and commit.
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
+from cinder.store.joining import COMPANY_SECONDS
 from cinder.store.procedure import Procedure
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ class SharedTransactions:
         write = _Write(start, together)
         self._waiting.append(write)
         try:
+            # Whoever has waited longest takes the others along.
+            await asyncio.wait([write.outcome], timeout=COMPANY_SECONDS)
             async with self._turns:
                 if not write.outcome.done():
                     await self._write_waiting(write)

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from cinder.store.joining import COMPANY_SECONDS
 from cinder.store.procedure import Procedure
 from cinder.store.sqlite_writer import QueuedWrite, Writes, attempt, savepoint
 
 T = TypeVar("T")
-
-# How long a write waits for those that go together with it. A crawl has one about every 8 ms, and
-# each commit costs it the pages of a dozen indices once more; with 20 ms, a tenth of the writing.
-COMPANY_SECONDS = 0.05
 
 # Any: each write has its own result.
 Start: TypeAlias = Callable[[], Procedure[Any]]
