@@ -301,9 +301,14 @@ class _Session:
             self._is_seeded = True
 
     def leased(self, pause_seconds: float) -> None:
-        """Note that pages were claimed; claim none for some time, or until a page is done."""
+        """Note that pages were claimed; claim none for some time, or until a page is done.
+
+        Who found none and has some under way need not look as often as who has nothing to do.
+        """
         now = time.monotonic()
-        self._next_lease, self._fill_at = now + pause_seconds, now + _FILL_SECONDS
+        self._fill_at = now + _FILL_SECONDS
+        is_waiting = pause_seconds > 0 and bool(self._running)
+        self._next_lease = max(now + pause_seconds, self._fill_at if is_waiting else 0)
         self._most_running = max(len(self._running), self._most_running if pause_seconds else 0)
 
     def renewed(self, at: float) -> None:
