@@ -9,7 +9,6 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import uvloop
 
 from bench.crawled_website import PAGES
 from bench.crawlers.order import CONCURRENCY, Order, take_order
+from bench.postgres import run_measured_postgres
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
 from cinder.crawl.scope import ScopeRules
@@ -26,7 +26,6 @@ from cinder.model.request import OWNER
 from cinder.services.export import read_request, write_file
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.surfaces.logs import set_up_logs
-from tests.store.postgres import run_postgres
 
 WORKERS = 3
 POLL_SECONDS = 0.2
@@ -80,11 +79,8 @@ def _database(*, is_fleet: bool) -> Iterator[Database]:
     if not is_fleet:
         yield Database(None)
         return
-    with run_postgres(is_durable=True) as server:
-        # Creating a database runs an event loop of its own.
-        with ThreadPoolExecutor() as threads:
-            url = threads.submit(server.create_database).result()
-        yield Database(url, (server.pid,))
+    with run_measured_postgres() as server:
+        yield Database(server.url, (server.pid,))
 
 
 @asynccontextmanager
