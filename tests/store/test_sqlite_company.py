@@ -12,7 +12,7 @@ import pytest
 from cinder.store.procedure import Procedure, Run, Statement
 from cinder.store.sqlite import connect
 from cinder.store.sqlite_company import SharedWrite, WaitingWrites
-from cinder.store.sqlite_writer import SqliteWriter
+from cinder.store.sqlite_writer import SqliteWriter, Writes
 
 Start = Callable[[], Procedure[int]]
 
@@ -76,20 +76,29 @@ def let_wait(waiting: WaitingWrites, start: Start, together: str = "job") -> Fut
     return write.future
 
 
-async def test_writes_that_go_together_wait_for_each_other(
+async def test_writes_in_quick_succession_wait_for_each_other(
     waiting: WaitingWrites, runs: Runs
 ) -> None:
     writes = []
-    for number in range(10):
+    for number in range(11):
         writes.append(let_wait(waiting, add(number)))
         await asyncio.sleep(0)
-    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(10))
-    assert runs.sizes == [10]
+    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(11))
+    assert runs.sizes == [1, 10]
+
+
+async def test_one_that_comes_alone_does_not_wait(
+    waiting: WaitingWrites, writer: SqliteWriter
+) -> None:
+    write = let_wait(waiting, add(1))
+    writer.stop()
+    assert write.result() == 1
 
 
 async def test_what_waits_can_be_sent_on_at_once(
     waiting: WaitingWrites, writer: SqliteWriter
 ) -> None:
+    let_wait(waiting, add(0))
     write = let_wait(waiting, add(1))
     waiting.leave()
     writer.stop()
@@ -97,31 +106,35 @@ async def test_what_waits_can_be_sent_on_at_once(
 
 
 async def test_those_of_other_jobs_run_apart(waiting: WaitingWrites, runs: Runs) -> None:
-    writes = [let_wait(waiting, add(number), f"job {number % 2}") for number in range(5)]
-    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(5))
-    assert runs.sizes == [3, 2]
+    writes = [let_wait(waiting, add(number), f"job {number % 2}") for number in range(6)]
+    assert await asyncio.gather(*map(asyncio.wrap_future, writes)) == list(range(6))
+    assert runs.sizes == [1, 3, 2]
 
 
 async def test_one_that_fails_spoils_no_other(waiting: WaitingWrites, runs: Runs) -> None:
-    writes = [let_wait(waiting, add(number)) for number in (1, 2, 1, 3)]
+    writes = [let_wait(waiting, add(number)) for number in (0, 1, 2, 1, 3)]
     done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
-    assert [type(each) for each in done] == [int, int, sqlite3.IntegrityError, int]
-    assert runs.sizes == [4, 1, 1, 1, 1]
+    assert [type(each) for each in done] == [int, int, int, sqlite3.IntegrityError, int]
+    assert runs.sizes == [1, 4, 1, 1, 1, 1]
 
 
 async def test_one_that_is_cancelled_before_it_begins_is_left_out(
     waiting: WaitingWrites, runs: Runs
 ) -> None:
-    first, cancelled, last = (let_wait(waiting, add(number)) for number in range(3))
+    alone, first, cancelled, last = (let_wait(waiting, add(number)) for number in range(4))
     assert cancelled.cancel()
-    assert [await asyncio.wrap_future(write) for write in (first, last)] == [0, 2]
-    assert runs.sizes == [2]
+    assert [await asyncio.wrap_future(write) for write in (alone, first, last)] == [0, 1, 3]
+    assert runs.sizes == [1, 2]
 
 
 async def test_all_are_told_where_nothing_could_be_begun(
-    waiting: WaitingWrites, connection: sqlite3.Connection
+    writer: SqliteWriter, connection: sqlite3.Connection, runs: Runs
 ) -> None:
-    writes = [let_wait(waiting, add(number)) for number in range(2)]
+    sent: list[Writes] = []
+    waiting = WaitingWrites(runs, sent.append)
+    _, *writes = [let_wait(waiting, add(number)) for number in range(3)]
+    waiting.leave()
     connection.execute("BEGIN")
+    writer.submit(sent[1])
     done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)
     assert [type(each) for each in done] == [sqlite3.OperationalError] * 2

@@ -17,9 +17,10 @@ from cinder.store.procedure import Arguments, Procedure, Row, Run, SqlValue, Sta
 T = TypeVar("T")
 
 COMPANY_SECONDS = 0.05
-"""How long a write waits for those that go together with it.
+"""How long a write waits for those that go together with it, where the last came as lately.
 
-A crawl has one about every 8 ms, and each commit costs it the pages of a dozen indices once more.
+A busy crawl has one every few ms, and each commit costs it the pages of a dozen indices once more.
+One that waits for its sites would only wait for longer.
 """
 
 # As many rows as one statement writes: few different statements, which the database prepares once.

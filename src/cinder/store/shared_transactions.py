@@ -39,14 +39,16 @@ class SharedTransactions:
         self._run_together = run_together
         self._waiting: list[_Write] = []
         self._turns = asyncio.Lock()
+        self._came_at = -COMPANY_SECONDS
 
     async def write(self, start: Callable[[], Procedure[T]], together: str) -> T:
         """Run a procedure, with those of the same word that wait; return when it is committed."""
         write = _Write(start, together)
         self._waiting.append(write)
         try:
-            # Whoever has waited longest takes the others along.
-            await asyncio.wait([write.outcome], timeout=COMPANY_SECONDS)
+            if self._is_company_likely():
+                # Whoever has waited longest takes the others along.
+                await asyncio.wait([write.outcome], timeout=COMPANY_SECONDS)
             async with self._turns:
                 if not write.outcome.done():
                     await self._write_waiting(write)
@@ -56,6 +58,10 @@ class SharedTransactions:
             raise
         result: T = write.outcome.result()
         return result
+
+    def _is_company_likely(self) -> bool:
+        before, self._came_at = self._came_at, asyncio.get_running_loop().time()
+        return self._came_at - before < COMPANY_SECONDS
 
     async def _write_waiting(self, own: _Write) -> None:
         # Of one job alone: who locks two jobs may wait for one who locks them the other way round.

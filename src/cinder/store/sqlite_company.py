@@ -39,12 +39,17 @@ class WaitingWrites:
         self._run = run
         self._submit = submit
         self._writes: list[SharedWrite[Any]] = []
+        self._came_at = -COMPANY_SECONDS
 
     def add(self, write: SharedWrite[Any], loop: asyncio.AbstractEventLoop) -> None:
-        """Let a write wait for others."""
-        if not self._writes:
+        """Let a write wait for others, where some are likely to come."""
+        before, self._came_at = self._came_at, loop.time()
+        is_likely = self._came_at - before < COMPANY_SECONDS
+        if is_likely and not self._writes:
             loop.call_later(COMPANY_SECONDS, self.leave)
         self._writes.append(write)
+        if not is_likely:
+            self.leave()
 
     def leave(self) -> None:
         """Hand over what waits."""

@@ -224,7 +224,6 @@ class _Session:
     _until: float = 0
     _next_lease: float = 0
     _fill_at: float = 0
-    _most_running: int = 0
     _next_look: float = 0
     _renewed_at: float = 0
     _is_seeded: bool = False
@@ -309,7 +308,6 @@ class _Session:
         self._fill_at = now + _FILL_SECONDS
         is_waiting = pause_seconds > 0 and bool(self._running)
         self._next_lease = max(now + pause_seconds, self._fill_at if is_waiting else 0)
-        self._most_running = max(len(self._running), self._most_running if pause_seconds else 0)
 
     def renewed(self, at: float) -> None:
         """Note when the leases were renewed."""
@@ -349,12 +347,8 @@ class _Session:
 
     @property
     def _claim_at(self) -> float:
-        """When to claim pages: not one by one, which would cost a claim for each.
-
-        Half of what this process last had at once is waited for, be that all that it may have or
-        what others of its kind left to it.
-        """
-        is_half_done = len(self._running) <= self._most_running // 2
+        """When to claim pages: not one by one, which would cost a claim for each."""
+        is_half_done = len(self._running) <= self.limits.concurrency // 2
         return self._next_lease if is_half_done else max(self._next_lease, self._fill_at)
 
     async def stop(self) -> list[Claim]:
