@@ -9,8 +9,9 @@ from cinder.store.ledger.outbox import Telling
 from cinder.store.ledger.pages import count_pages, lock_job, queue_more
 from cinder.store.procedure import Procedure, Row, Statement
 
-# How soon to look again where another worker's page has to end first.
+# How soon to look again at the earliest, and where another worker's page has to end first.
 _LOOK_AGAIN_MS = 100
+_OTHERS_FIRST_MS = 500
 
 # No lease lasts longer than its time and this, and no rest of a host longer than this: what ends
 # later was written before the clock was set back, and would hold everything up for as long.
@@ -99,7 +100,7 @@ def lease(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Proce
     leased = yield from _count_leased(job_id, limits, now, telling)
     room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
     if room <= 0:
-        return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
+        return Lease(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
     # Hosts that have all they bear are as many as there are leases, and come first.
     hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased, now + FURTHEST_MS))
     claims = yield from _claim(job_id, hosts, room, limits, now)
@@ -204,8 +205,8 @@ def _claim_of_host(
 def _wait(job_id: str, leased: int, now: int) -> Procedure[Lease]:
     """Tell when there may be something to claim."""
     next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
-    if next_at is None:
-        return Lease(is_over=leased == 0, wait_ms=_LOOK_AGAIN_MS)
+    if next_at is None or next_at <= now:
+        return Lease(is_over=next_at is None and leased == 0, wait_ms=_OTHERS_FIRST_MS)
     return Lease(wait_ms=max(next_at - now, _LOOK_AGAIN_MS))
 
 
