@@ -292,6 +292,24 @@ async def test_who_ends_in_good_order_gives_his_pages_back(bench: Bench) -> None
     assert claim.tries == 0
 
 
+async def test_who_is_stopped_while_he_claims_pages_gives_them_back(
+    bench: Bench, settings: Settings
+) -> None:
+    job = await bench.start_batch("/article")
+    path = settings.store_url.removeprefix("sqlite:///")
+    with sqlite3.connect(path, timeout=10) as other:
+        other.execute("BEGIN IMMEDIATE")  # so that nothing is claimed before it ends
+        task = asyncio.ensure_future(bench.runner().attend(job.id))
+        done, _ = await asyncio.wait([task], timeout=0.5)
+        assert not done
+        task.cancel()
+        other.rollback()
+    with suppress(asyncio.CancelledError):
+        await task
+
+    assert len((await bench.store.ledger.lease(job.id, limits())).claims) == 1
+
+
 async def test_a_page_whose_lease_was_lost_is_left_to_the_other(bench: Bench, clock: Clock) -> None:
     job = await bench.start_batch("/silent")
     async with attending(bench.runner(concurrency=1, look_seconds=60), job):

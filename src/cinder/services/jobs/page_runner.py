@@ -92,9 +92,7 @@ class PageRunner:
         lease = Lease()
         while True:
             if session.wants_more:
-                lease = await self._ledger.lease(
-                    session.job.id, session.lease_limits, teller=session.teller
-                )
+                lease = await self._lease(session)
                 for claim in lease.claims:
                     session.start(claim, self._scrape(claim, session))
                 session.leased((lease.wait_ms or 0) / 1000)
@@ -110,6 +108,19 @@ class PageRunner:
             lease = Lease()  # what was claimed, or found, since may have changed what it said
             if session.is_time_to_look and not await self._look_after(session):
                 return None
+
+    async def _lease(self, session: "_Session") -> Lease:
+        """Claim pages; who is told to stop meanwhile gives back what he would not know of."""
+        limits = session.lease_limits
+        leasing = asyncio.ensure_future(  # noqa: TID251 - it is waited for, whatever happens
+            self._ledger.lease(session.job.id, limits, teller=session.teller)
+        )
+        try:
+            return await asyncio.shield(leasing)
+        except asyncio.CancelledError:
+            with suppress(CacheFailed):
+                await self._ledger.release((await leasing).claims)
+            raise
 
     async def _look_after(self, session: "_Session") -> bool:
         """Keep the leases, and tell whether the job still is to be worked on."""
