@@ -36,6 +36,7 @@ _ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
 _PARAMETER = re.compile(r"\$(\d+)")
 _BYTES = re.compile(r"CAST\((\$\d+) AS BYTEA\)")
 _ANY = re.compile(r"= ANY\((\$\d+)\)")
+_UNNEST = re.compile(r"unnest\(CAST\((\$\d+) AS \w+\[\]\)\)")
 
 
 def path_of(url: str) -> Path:
@@ -198,6 +199,7 @@ def _to_sqlite(sql: str) -> tuple[str, Sequence[int] | None]:
     """
     sql = _BYTES.sub(r"\1", _ROW_LOCK.sub("", sql.replace("webhook.", "")))
     sql = _ANY.sub(r"IN (SELECT value FROM json_each(\1))", sql)
+    sql = _UNNEST.sub(r"json_each(\1)", sql)
     order = [int(number) - 1 for number in _PARAMETER.findall(sql)]
     return _PARAMETER.sub("?", sql), None if order == list(range(len(order))) else order
 

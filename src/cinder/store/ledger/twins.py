@@ -23,8 +23,12 @@ SELECT f.url, f.content_exact, f.content_sketch FROM webhook.frontier_keys k
  ORDER BY f.content_exact <> $2, f.id LIMIT $4
 """
 
+# Each key is looked up by itself: PostgreSQL knows nothing of a table that fills up as fast as a
+# crawl's does, and asked for all at once it reads every key of the job.
 _KNOWN_KEYS = """
-SELECT DISTINCT key FROM webhook.frontier_keys WHERE job_id = $1 AND key = ANY($2)
+SELECT value AS key FROM unnest(CAST($2 AS BIGINT[])) AS value
+ WHERE (SELECT page_id FROM webhook.frontier_keys
+         WHERE job_id = $1 AND key = value LIMIT 1) IS NOT NULL
 """
 
 
