@@ -36,6 +36,7 @@ class Stage(IntEnum):
     ADD_ENTRY = auto()
     LOCK_PAGE = auto()
     ADD_PAGE = auto()
+    FIND_STEMS = auto()
     ADD_WORDS = auto()
     HOLD_CLAIM = auto()
     MEET = auto()

@@ -86,14 +86,14 @@ def enter_page(
     if not known:
         args = (place.version_id, place.page_hash, place.owner, place.expires_at)
         added = yield _ADD_PAGE.write(*args, *_columns(page), place.url_hash)
-        yield full_text.add(added[0]["id"], page)
+        yield from full_text.add(added[0]["id"], page)
         return
     row = known[0]
     if row["saved_at"] > place.saved_at:
         return
     yield Statement(_REPLACE_PAGE, (row["id"], place.version_id, place.expires_at, *_columns(page)))
     if anew or (row["content"], row["title"]) != (page.content, page.title):
-        yield full_text.replace(row["id"], page)
+        yield from full_text.replace(row["id"], page)
 
 
 def prolong_page(version_id: int, expires_at: datetime | str) -> Procedure[None]:

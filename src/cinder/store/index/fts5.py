@@ -7,7 +7,7 @@ from cinder.store.index.queries import Phrase, Wanted
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import space_out
 from cinder.store.joining import JointRows, Stage
-from cinder.store.procedure import Statement
+from cinder.store.procedure import Procedure, Statement
 
 _ADD = JointRows(
     stage=Stage.ADD_WORDS,
@@ -34,13 +34,13 @@ class Fts5:
     needs_weights = False
     page_id = "page_words.rowid"
 
-    def add(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words."""
-        return _ADD.write(page_id, space_out(page.title), space_out(page.text))
+    def add(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words."""
+        yield _ADD.write(page_id, space_out(page.title), space_out(page.text))
 
-    def replace(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words in place of those it had."""
-        return Statement(_REPLACE, (page_id, space_out(page.title), space_out(page.text)))
+    def replace(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words in place of those it had."""
+        yield Statement(_REPLACE, (page_id, space_out(page.title), space_out(page.text)))
 
     def count(self, phrase: Phrase, most: int) -> Statement:
         """Return what counts, as `n`, the pages that have a phrase, up to a number."""

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from cinder.store.index.queries import Phrase, Wanted
 from cinder.store.index.texts import PageText
-from cinder.store.procedure import SqlValue, Statement
+from cinder.store.procedure import Procedure, SqlValue, Statement
 
 
 class Parameters:
@@ -73,12 +73,12 @@ class FullText(Protocol):
         """The column of `page_words` that names the page."""
         ...
 
-    def add(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words."""
+    def add(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words."""
         ...
 
-    def replace(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words in place of those it had."""
+    def replace(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words in place of those it had."""
         ...
 
     def count(self, phrase: Phrase, most: int) -> Statement:

@@ -3,27 +3,24 @@
 from collections.abc import Sequence
 
 from cinder.store.index.full_text import Parameters, Ranking, RankingPlan
+from cinder.store.index.lexemes import Stems, find_places, write_lexemes
 from cinder.store.index.queries import Phrase
 from cinder.store.index.quorum import MAX_TERMS, find_quorum, spell_quorum
 from cinder.store.index.texts import PageText
 from cinder.store.index.words import fold, split_words
 from cinder.store.joining import JointRows, Stage
-from cinder.store.procedure import Statement
-
-# Words arrive folded and parted by spaces, so that the parser finds no paths, hosts or tags.
-_WORDS = """
-setweight(to_tsvector('webhook.cinder_words', $3), 'A')
-|| setweight(to_tsvector('webhook.cinder_words', $4), 'D')
-"""
+from cinder.store.procedure import Procedure, Statement
 
 _ADD = JointRows(
     stage=Stage.ADD_WORDS,
     sql="INSERT INTO webhook.page_words (id, text, words) VALUES {rows}",
-    row=f"($1, $2, {_WORDS})",
-    width=4,
+    row="($1, $2, CAST(CAST($3 AS TEXT) AS TSVECTOR))",
+    width=3,
 )
 
-_REPLACE = f"UPDATE webhook.page_words SET text = $2, words = {_WORDS} WHERE id = $1"  # noqa: S608
+_REPLACE = """
+UPDATE webhook.page_words SET text = $2, words = CAST(CAST($3 AS TEXT) AS TSVECTOR) WHERE id = $1
+"""
 
 _COUNT = """
 SELECT count(*) AS n FROM webhook.pages_with(to_tsquery('webhook.cinder_words', $1), $2)
@@ -49,13 +46,16 @@ class Tsvector:
     needs_weights = True
     page_id = "page_words.id"
 
-    def add(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words."""
-        return _ADD.write(*_arguments(page_id, page))
+    def __init__(self) -> None:
+        self._stems = Stems()
 
-    def replace(self, page_id: int, page: PageText) -> Statement:
-        """Return what enters a page's words in place of those it had."""
-        return Statement(_REPLACE, _arguments(page_id, page))
+    def add(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words."""
+        yield _ADD.write(page_id, page.text, (yield from self._lexemes(page)))
+
+    def replace(self, page_id: int, page: PageText) -> Procedure[None]:
+        """Enter a page's words in place of those it had."""
+        yield Statement(_REPLACE, (page_id, page.text, (yield from self._lexemes(page))))
 
     def count(self, phrase: Phrase, most: int) -> Statement:
         """Return what counts, as `n`, the pages that have a phrase, up to a number."""
@@ -75,13 +75,9 @@ term AS MATERIALIZED (
         most = parameters.add(plan.choice.most if plan.choice else None)
         return Ranking(prelude, _FIND.format(score=_SCORE, query=query, most=most))
 
-
-def _arguments(page_id: int, page: PageText) -> tuple[int, str, str, str]:
-    return (page_id, page.text, _fold_words(page.title), _fold_words(page.text))
-
-
-def _fold_words(text: str) -> str:
-    return " ".join(split_words(fold(text)))
+    def _lexemes(self, page: PageText) -> Procedure[str]:
+        places = find_places(page)
+        return write_lexemes(places, (yield from self._stems.find(places)))
 
 
 def _expression(plan: RankingPlan, *, is_narrow: bool) -> str:
