@@ -56,6 +56,18 @@ async def test_a_version_is_found_whole_before_and_after_replacement(store: Stor
     assert (await store.find_versions([saved.version], "anyone"))[0] == saved
 
 
+async def test_several_versions_are_found_each_in_its_place(store: Store) -> None:
+    later = NOW + timedelta(seconds=1)
+    one = a_document("one", url="https://example.com/1")
+    two = a_document("two", url="https://example.com/2", scraped_at=later)
+    first, second = await store.save(one, a_key("1")), await store.save(two, a_key("2"))
+    never = Version(first.version.place, second.version.saved_at)
+
+    found = await store.find_versions([second.version, never, first.version], "anyone")
+
+    assert found == [second, None, first]
+
+
 @pytest.mark.parametrize("place", ["media", "original"])
 async def test_the_file_of_a_version_is_found_in_its_place(store: Store, place: str) -> None:
     document = a_document(None if place == "media" else "text")

@@ -26,17 +26,17 @@ SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screens
 """
 
 # The entry's columns are empty where another version has taken its place.
-_FIND_DOCUMENT = """
-SELECT v.id, v.cache_key, e.id AS entry_id, e.url, e.source, e.strategy_used, e.content_type,
-       e.scraped_at, e.screenshot_format, e.document, e.raw_content, e.cleaned_content,
-       e.extracted_content, e.screenshot
+_FIND_DOCUMENTS = """
+SELECT v.place_hash, v.saved_at, v.id, v.cache_key, e.id AS entry_id, e.url, e.source,
+       e.strategy_used, e.content_type, e.scraped_at, e.screenshot_format, e.document,
+       e.raw_content, e.cleaned_content, e.extracted_content, e.screenshot
   FROM webhook.saved_versions v LEFT JOIN webhook.scrape_cache e ON e.version_id = v.id
- WHERE v.place_hash = $1 AND v.saved_at = $2
+ WHERE v.place_hash = ANY($1) AND v.saved_at = ANY($2)
    AND v.expires_at > $3 AND (v.owner IS NULL OR v.owner = $4)
 """
 
 # What the server sent is most of what is read, and often not wanted.
-_FIND_WITHOUT_RAW = _FIND_DOCUMENT.replace("e.raw_content", "NULL AS raw_content").replace(
+_FIND_WITHOUT_RAW = _FIND_DOCUMENTS.replace("e.raw_content", "NULL AS raw_content").replace(
     "e.screenshot\n", "NULL AS screenshot\n"
 )
 
@@ -135,21 +135,24 @@ def find_versions(
     versions: Sequence[Version], caller: str, now: datetime, dialect: Dialect, *, with_raw: bool
 ) -> Procedure[list[SavedDocument | None]]:
     """Return the document of each version that has not expired and that the caller may see."""
+    names = [(fingerprint(each.place), to_milliseconds(each.saved_at)) for each in versions]
+    places, moments = [place for place, _ in names], [moment for _, moment in names]
+    args = (places, moments, dialect.pack_moment(now), caller)
+    rows = yield Statement(_FIND_DOCUMENTS if with_raw else _FIND_WITHOUT_RAW, args)
+    # A page may have been saved at a moment that is another's.
+    by_name = {(row["place_hash"], row["saved_at"]): row for row in rows}
     found: list[SavedDocument | None] = []
-    for version in versions:
-        found += [(yield from _find_version(version, caller, now, dialect, with_raw=with_raw))]
+    for version, name in zip(versions, names, strict=True):
+        row = by_name.get(name)
+        found += [(yield from _saved_document(row, version, dialect, with_raw=with_raw))]
     return found
 
 
-def _find_version(
-    version: Version, caller: str, now: datetime, dialect: Dialect, *, with_raw: bool
+def _saved_document(
+    row: Row | None, version: Version, dialect: Dialect, *, with_raw: bool
 ) -> Procedure[SavedDocument | None]:
-    saved_at = to_milliseconds(version.saved_at)
-    args = (fingerprint(version.place), saved_at, dialect.pack_moment(now), caller)
-    rows = yield Statement(_FIND_DOCUMENT if with_raw else _FIND_WITHOUT_RAW, args)
-    if not rows:
+    if row is None:
         return None
-    row = rows[0]
     if row["entry_id"] is None:
         document = yield from find_aside(row["id"], with_raw=with_raw)
     else:
