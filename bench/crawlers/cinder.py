@@ -25,6 +25,7 @@ from cinder.model.job import Job, JobKind
 from cinder.model.request import OWNER
 from cinder.services.export import read_request, write_file
 from cinder.services.jobs.specs import CrawlSpec
+from cinder.surfaces.cli.collector import spare_what_stays
 from cinder.surfaces.logs import set_up_logs
 
 WORKERS = 3
@@ -49,7 +50,9 @@ async def main(extent: str, *, is_fleet: bool) -> None:
                     await running.enter_async_context(_run_worker(settings))
             app = await running.enter_async_context(open_app(settings, works_on_jobs=not is_fleet))
             if not is_fleet:
-                await app.start_parsers()  # as workers do by themselves
+                # As workers do by themselves.
+                await app.start_parsers()
+                spare_what_stays()
             order = take_order(*database.processes)
             await _crawl(app, order, only_main_content=extent == "main")
             order.report_done()

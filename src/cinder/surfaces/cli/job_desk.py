@@ -182,6 +182,7 @@ async def open_desk(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[JobDes
     """Open the server's desk, or one in this process that works on jobs if told to, and say why."""
     from cinder.app import open_app
     from cinder.config import read_settings
+    from cinder.surfaces.cli.collector import spare_what_stays
     from cinder.surfaces.job_answer import JobAnswers
     from cinder.surfaces.logs import set_up_logs
 
@@ -192,4 +193,5 @@ async def open_desk(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[JobDes
         yield ServerDesk(link, kind), ""
         return
     async with open_app(settings, works_on_jobs=works) as app:
+        spare_what_stays()
         yield LocalDesk(app, JobAnswers(app.jobs, app.archive, OWNER), kind), why_not

@@ -99,6 +99,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
     import uvicorn
 
     from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
+    from cinder.surfaces.cli.collector import spare_what_stays
     from cinder.surfaces.cli.stopping import end_by_signal, end_unless_done
     from cinder.surfaces.server_mark import marked
     from cinder.surfaces.token import find_token
@@ -111,6 +112,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         async def startup(self, sockets: Any = None) -> None:  # Any: as the parent has it
             await super().startup(sockets)
             if self.started:
+                spare_what_stays()
                 actual = self.servers[0].sockets[0].getsockname()[1]
                 mark.enter_context(marked(settings.data_dir, actual))
                 _announce(settings, actual, find_token(settings))

@@ -38,6 +38,7 @@ def worker() -> None:
 
 async def _work(settings: "Settings") -> None:
     from cinder.app import open_app
+    from cinder.surfaces.cli.collector import spare_what_stays
     from cinder.surfaces.cli.stopping import end_by_signal
 
     loop = asyncio.get_running_loop()
@@ -52,6 +53,7 @@ async def _work(settings: "Settings") -> None:
         loop.add_signal_handler(number, stop, number)
     async with open_app(settings, works_on_jobs=True) as app:
         await app.start_parsers()
+        spare_what_stays()
         print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
         await told_to_stop.wait()
         if (task := asyncio.current_task()) is not None:
