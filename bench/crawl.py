@@ -17,6 +17,8 @@ from bench.crawlers.order import CONVERTER, OTHERS
 
 ROUNDS = 3
 REFERENCE = "Scrapy"
+SINGLE = "cinder"
+FLEET = "cinder, three workers on PostgreSQL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ SCRAPY = "bench.crawlers.scrapy_spider"
 # The order is that of a round. Whatever is added here is measured beside the rest.
 CRAWLERS = (
     Crawler("floor: curl, selectolax, html-to-markdown", sys.executable, "bench.crawlers.floor"),
-    Crawler("cinder", sys.executable, CINDER, ("whole",)),
-    Crawler("cinder, three workers on PostgreSQL", sys.executable, CINDER, ("whole", "fleet")),
+    Crawler(SINGLE, sys.executable, CINDER, ("whole",)),
+    Crawler(FLEET, sys.executable, CINDER, ("whole", "fleet")),
     Crawler("cinder, main content alone", sys.executable, CINDER, ("main",), rounds=1),
     Crawler(REFERENCE, str(PEERS_PYTHON), SCRAPY, ("markdown",)),
     Crawler("Scrapy with a set of seen URLs of its own", str(PEERS_PYTHON), SCRAPY, ("sparing",)),
@@ -66,6 +68,7 @@ def _told(rates: Mapping[str, float]) -> str:
         f"  {name}: {rate:.1f} pages a CPU second, {rate / rates[REFERENCE]:.2f} times {REFERENCE}"
         for name, rate in rates.items()
     ]
+    lines.append(f"  {FLEET}: {rates[FLEET] / rates[SINGLE]:.2f} times the single process")
     size = PAGE_BYTES // 1000
     return "\n".join([f"crawl of {PAGES} pages of {size} KB to markdown:", *lines])
 

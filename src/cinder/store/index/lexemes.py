@@ -25,7 +25,7 @@ _MAX_KNOWN = 100_000
 _TITLE_WEIGHT = "A"
 
 _STEM = """
-SELECT word, (ts_lexize('webhook.cinder_stem', word))[1] AS stem
+SELECT word, COALESCE((ts_lexize('webhook.cinder_stem', word))[1], word) AS stem
   FROM unnest(CAST($1 AS TEXT[])) AS word
 """
 
