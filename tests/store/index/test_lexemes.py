@@ -84,6 +84,15 @@ async def test_stems_are_asked_for_once(connection: "Connection") -> None:
     assert again == first
 
 
+async def test_long_words_are_not_remembered(connection: "Connection") -> None:
+    stems, page = Stems(), a_page("short " + "hashing" * 10)
+    first, asked = await run(connection, stems, page)
+    again, asked_again = await run(connection, stems, page)
+
+    assert (asked, asked_again) == (1, 1)
+    assert again == first
+
+
 async def test_a_word_that_is_too_long_for_postgresql_is_left_out(connection: "Connection") -> None:
     lexemes, _ = await run(connection, Stems(), a_page(f"one {'long' * 600} word"))
 

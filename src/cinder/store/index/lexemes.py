@@ -20,8 +20,9 @@ from cinder.store.procedure import Arguments, Procedure, Row, Statement
 _LAST_PLACE = 16_383
 # PostgreSQL refuses a word of 2,047 bytes, and nobody looks for one.
 _MAX_WORD_CHARS = 500
-# Stems that are remembered: the words of a large dictionary.
-_MAX_KNOWN = 100_000
+# Stems that are remembered. Longer words are hashes and the like, which hardly come twice.
+_MAX_KNOWN = 50_000
+_MAX_KNOWN_CHARS = 40
 _TITLE_WEIGHT = "A"
 
 _STEM = """
@@ -58,15 +59,15 @@ class Stems:
         self._known: dict[str, str] = {}
 
     def find(self, words: Collection[str]) -> Procedure[Mapping[str, str]]:
-        """Return the stems of at least these words."""
+        """Return the stems of these words."""
         if len(self._known) > _MAX_KNOWN:
             self._known = {}  # another, since others may be about to read this one
         known = self._known
         unknown = [word for word in words if word not in known]
-        if unknown:
-            rows = yield _LOOKUP.find(unknown)
-            known.update((row["word"], row["stem"]) for row in rows)
-        return known
+        rows = (yield _LOOKUP.find(unknown)) if unknown else ()
+        found = {row["word"]: row["stem"] for row in rows}
+        known.update((w, stem) for w, stem in found.items() if len(w) <= _MAX_KNOWN_CHARS)
+        return {word: found[word] if word in found else known[word] for word in words}
 
 
 class _StemLookup:
