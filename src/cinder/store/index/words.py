@@ -12,7 +12,7 @@ _LETTER = re.compile(f"[{_UNSPACED}]")
 _SEAM = re.compile(rf"(?<=\w)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}])(?=\w)")
 _GAP = re.compile(f"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
 _WORD = re.compile(r"[^\W_]+")
-# A regular expression takes ten times as long.
+# A regular expression takes several times as long.
 _ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _MARK = re.compile("[\u0300-\u036f]")
 

@@ -193,5 +193,6 @@ async def open_desk(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[JobDes
         yield ServerDesk(link, kind), ""
         return
     async with open_app(settings, works_on_jobs=works) as app:
-        spare_what_stays()
+        if works:
+            spare_what_stays()
         yield LocalDesk(app, JobAnswers(app.jobs, app.archive, OWNER), kind), why_not
