@@ -1,11 +1,10 @@
 """Runs the benchmarks, or one of them, and prints their figures."""
 
 import argparse
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-
-import uvloop
 
 from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
@@ -45,8 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     benches = _benches(arguments.data.resolve(), arguments.sample)
     set_up_logs("warning")
-    # The loop that the server runs on.
-    uvloop.run(_run([benches[name] for name in NAMES if arguments.only in (None, name)]))
+    asyncio.run(_run([benches[name] for name in NAMES if arguments.only in (None, name)]))
 
 
 def _benches(data: Path, sample: int | None) -> dict[str, Bench]:

@@ -1,9 +1,8 @@
 """cinder as a service calls it: one app kept open, every page rendered anew."""
 
+import asyncio
 import sys
 from pathlib import Path
-
-import uvloop
 
 from bench.contestant import answer_lines, take_stdout
 from cinder.app import open_app
@@ -31,4 +30,4 @@ async def main() -> None:
         await answer_lines(answers, render)
 
 
-uvloop.run(main())
+asyncio.run(main())

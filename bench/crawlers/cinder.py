@@ -13,8 +13,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvloop
-
 from bench.crawled_website import PAGES
 from bench.crawlers.order import CONCURRENCY, Order, take_order
 from bench.postgres import run_measured_postgres
@@ -121,4 +119,4 @@ def _settings(folder: Path, url: str | None) -> Settings:
 
 
 if __name__ == "__main__":
-    uvloop.run(main(sys.argv[1], is_fleet="fleet" in sys.argv[2:]))
+    asyncio.run(main(sys.argv[1], is_fleet="fleet" in sys.argv[2:]))

@@ -1,13 +1,12 @@
 """cinder as its service extracts: in the sandbox, with the options of a bare request."""
 
+import asyncio
 import json
 import resource
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-
-import uvloop
 
 from bench.corpus import Page
 from bench.prediction import Prediction, task_of, task_parser, write_predictions
@@ -100,4 +99,4 @@ def _as_fetched(page: Page) -> FetchedPage:
 
 
 if __name__ == "__main__":
-    uvloop.run(main())
+    asyncio.run(main())

@@ -47,6 +47,11 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.loop_lag = Gauge(
+            "cinder_event_loop_lag_seconds",
+            "How late the event loop runs what is due.",
+            registry=self.registry,
+        )
         self.recycles = Counter(
             "cinder_browser_recycles",
             "Browsers closed, by reason: pages, idle, unfit or stop.",
@@ -160,6 +165,10 @@ class Metrics:
     def observe_provider(self, provider: str, outcome: str, seconds: float) -> None:
         """Record the time of one request to a search provider."""
         self.provider_seconds.labels(provider, outcome).observe(seconds)
+
+    def watch_loop(self, lag_seconds: Callable[[], float]) -> None:
+        """Report the event loop's lag whenever it is asked for."""
+        self.loop_lag.set_function(lag_seconds)
 
     def watch_lanes(self, state: Callable[[str, str], int]) -> None:
         """Report the sandbox's numbers whenever they are asked for."""

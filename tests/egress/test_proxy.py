@@ -2,7 +2,6 @@ import asyncio
 import socket
 
 import pytest
-import uvloop
 from curl_cffi.requests import RequestsError
 
 from cinder.egress import AddressPolicy, ForwardProxy, Guard, ProxyLimits, RefusalCode, Route
@@ -297,11 +296,7 @@ async def test_a_proxy_has_a_url_only_while_it_is_open() -> None:
         _ = proxy.url
 
 
-def test_everything_works_on_uvloop_too() -> None:
-    uvloop.run(exchange_tunnel_and_refuse())
-
-
-async def exchange_tunnel_and_refuse() -> None:
+async def test_one_proxy_exchanges_tunnels_and_refuses() -> None:
     async with (
         open_origin(answering(answer_of(b"ok"))) as origin,
         open_origin(echo) as echoing,

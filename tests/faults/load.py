@@ -225,6 +225,7 @@ async def overload(data_dir: Path, *, seconds: float) -> Overload:
             log=str(data_dir.with_suffix(".log")),
             CINDER_EGRESS__ALLOW=site.address,
             CINDER_SCRAPE__MAX_IN_FLIGHT=str(_AT_ONCE),
+            CINDER_SCRAPE__MAX_QUEUED="0",
         ) as server,
     ):
         load = Load(server, site)

@@ -16,6 +16,7 @@ from tests.soak.crawls import soak_crawls
 from tests.soak.faults import soak_faults
 from tests.soak.footprint import Footprint, take_footprint
 from tests.soak.hostile import soak_hostile_inputs
+from tests.soak.overload import soak_overload
 from tests.soak.parsers import soak_parsers
 from tests.soak.renders import MEBIBYTE, Renders, Soak
 from tests.soak.searches import soak_searches
@@ -41,6 +42,9 @@ def main() -> None:
     parser.add_argument(
         "--faults", type=int, choices=(0, 1), default=1, help="whether to overload it, and so on"
     )
+    parser.add_argument(
+        "--overload", type=int, default=60, help="seconds of ten times the capacity; 0 for none"
+    )
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
@@ -51,6 +55,7 @@ def main() -> None:
     problems += soak_contract(arguments.contract, _say) if arguments.contract else []
     problems += soak_parsers(arguments.fuzz, _say) if arguments.fuzz else []
     problems += soak_faults(_say) if arguments.faults else []
+    problems += soak_overload(arguments.overload, _say) if arguments.overload else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)

@@ -1,5 +1,6 @@
 """The browser runtime, built from the settings."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -62,7 +63,7 @@ async def open_browsers(
             visit=_make_visit(settings),
             upstream_tiers=upstream_tiers(settings.browser),
         )
-    if swept := profiles.sweep():
+    if swept := await asyncio.to_thread(profiles.sweep):
         _log.info("profiles of ended processes removed", profiles=swept)
     async with AsyncExitStack() as opened:
         for name, pool in parts.pools.items():
@@ -145,12 +146,13 @@ def _make_pools(
     settings: Settings, equipment: Equipment, profiles: ProfileRoot, metrics: Metrics
 ) -> dict[Profile, BrowserWorkerPool]:
     browser = settings.browser
-    queue_timeout_seconds = browser.queue_offer_timeout_ms / 1000
     limits = PoolLimits(
         min_size=browser.worker_pool_min_size_per_process,
         max_size=browser.worker_pool_max_size_per_process,
-        queue_timeout_seconds=queue_timeout_seconds,
+        queue_timeout_seconds=browser.queue_offer_timeout_ms / 1000,
         idle_seconds=browser.worker_idle_ms / 1000,
+        max_starting=browser.max_starting,
+        max_waiting=browser.queue_max_waiting,
     )
     profile = master_profile(settings)
     return {
@@ -162,7 +164,7 @@ def _make_pools(
         Profile.MASTER: MasterBrowserWorkerPool(
             MasterLauncher(equipment, profile),
             make_lock(settings, profile),
-            queue_timeout_seconds=queue_timeout_seconds,
+            limits,
         ),
     }
 

@@ -27,6 +27,7 @@ from cinder.egress import (
     Resolver,
     SystemResolver,
 )
+from cinder.event_loop import LoopMonitor
 from cinder.fetch.base import Fetcher
 from cinder.fetch.browser.engine import BrowserFetcher
 from cinder.fetch.ladder import Ladder
@@ -93,6 +94,7 @@ class App:
     """None where the owner has configured none."""
     health: Health
     metrics: Metrics
+    loop_monitor: LoopMonitor
     start_parsers: Callable[[], Awaitable[None]]
     """Starts the processes that parse pages of jobs, which else start with the first page."""
     log_in: LogIn | None
@@ -118,6 +120,8 @@ async def open_app(
     """
     metrics = Metrics()
     async with AsyncExitStack() as parts:
+        loop_monitor = await parts.enter_async_context(LoopMonitor())
+        metrics.watch_loop(lambda: loop_monitor.lag_seconds)
         store = await parts.enter_async_context(_make_store(settings, metrics, clock))
         if resolver is None:
             resolver = await parts.enter_async_context(make_resolver(settings.egress))
@@ -228,6 +232,7 @@ async def open_app(
                 has_room=lambda: not store.is_full,
             ),
             metrics=metrics,
+            loop_monitor=loop_monitor,
             start_parsers=job_sandbox.start_all,
             log_in=make_log_in(settings, proxy),
         )
@@ -332,6 +337,7 @@ def _admission_limits(scrape: ScrapeSettings) -> AdmissionLimits:
         most=scrape.max_in_flight,
         most_per_caller=scrape.max_in_flight_per_caller,
         least=2 * scrape.extract_workers,
+        queued=scrape.max_queued,
     )
 
 

@@ -70,6 +70,9 @@ class ScrapeSettings(Section):
     max_in_flight: int = Field(256, ge=1)
     """Pages that may be under way for those who wait for them, jobs' not counted; further ones are
     refused as OVERLOADED, and sooner where they would have to wait long to be parsed."""
+    max_queued: int = Field(16, ge=0)
+    """Pages that may wait for their turn where no more can be under way, for up to a third of their
+    timeout; further ones are refused as OVERLOADED."""
     max_in_flight_per_caller: int | None = Field(None, ge=1)
     """Of those, pages of one caller; further ones are refused as RATE_LIMITED. When absent, three
     quarters of them, once anybody but the owner has asked."""
@@ -111,7 +114,13 @@ class BrowserSettings(Section):
     """Browsers that each process runs at most; each renders one page at a time. Jobs leave one
     free, and so does each caller, once anybody but the owner has asked."""
     queue_offer_timeout_ms: int = Field(30_000, ge=0)
-    """How long a page waits for a free browser before it is refused as OVERLOADED."""
+    """How long a page waits for a free browser before it is refused as OVERLOADED; at most a third
+    of its timeout, except in jobs."""
+    queue_max_waiting: int = Field(16, ge=0)
+    """Pages, those of jobs not counted, that may wait for a free browser; further ones are refused
+    as OVERLOADED at once."""
+    max_starting: int = Field(2, ge=1)
+    """Browsers that start at the same time."""
     worker_idle_ms: int = Field(60_000, ge=0)
     """How long a browser beyond the least number may be idle before it is closed."""
     worker_max_pages: int = Field(200, ge=1)

@@ -26,6 +26,11 @@ class ServerSettings(Section):
     """Largest request body accepted."""
     max_connections: int = Field(1000, ge=10)
     """Connections open at once; beyond them, requests are answered 503."""
+    max_lag_seconds: float = Field(0.02, gt=0)
+    """How far the event loop may be behind; beyond it, requests are refused as OVERLOADED unread.
+    /healthz is always answered."""
+    spared_requests: int = Field(64, ge=0)
+    """Requests that may be under way without any being refused for that."""
     max_streams_per_caller: int = Field(32, ge=1)
     """Streams of events that one caller may have open; further ones are refused as RATE_LIMITED."""
     max_head_bytes: int = Field(MEBIBYTE, ge=512 * 1024)

@@ -7,7 +7,7 @@ READ_BYTES = 64 * 1024
 
 
 class ByteStream:
-    """A TCP connection. Its failures are OSErrors, on asyncio's own loop and on uvloop."""
+    """A TCP connection. Its failures are OSErrors."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -27,7 +27,7 @@ class ByteStream:
 
     async def write(self, data: bytes) -> None:
         """Send, and wait while the peer is behind with reading."""
-        # On a closed transport uvloop raises a RuntimeError, and asyncio only logs.
+        # On a closed transport asyncio only logs.
         if self._writer.is_closing():
             raise ConnectionResetError
         self._writer.write(data)

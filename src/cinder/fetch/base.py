@@ -37,6 +37,11 @@ class FetchTask:
     """Whether a browser may connect to a host at all; None for all that egress allows."""
 
     @property
+    def queue_seconds(self) -> float:
+        """How long it may wait in a queue: enough must be left to fetch and parse the page."""
+        return self.timeout_seconds / 3
+
+    @property
     def claimant(self) -> Claimant:
         """Whom a place to fetch it is for."""
         return Claimant(caller=self.caller, is_job=self.is_for_job, site=origin_of(self.url))

@@ -90,6 +90,13 @@ class Ladder:
         """Return the engine of a step, for what goes with a page rather than being one."""
         return self._engines[step]
 
+    def begins_in_browser(self, task: FetchTask) -> bool:
+        """Whether a browser is the first to try a URL."""
+        return self._plan(task)[0] is not Step.STATIC
+
+    def _plan(self, task: FetchTask) -> tuple[Step, ...]:
+        return plan_steps(task, site_needs_browser=self._memory.needs_browser(task.url))
+
     async def fetch(self, task: FetchTask, log: AttemptLog) -> FetchedPage:
         """Return the page, or the server's last word if it kept refusing.
 
@@ -97,7 +104,7 @@ class Ladder:
             CinderError: there was no answer.
         """
         deadline = time.monotonic() + task.timeout_seconds
-        steps = plan_steps(task, site_needs_browser=self._memory.needs_browser(task.url))
+        steps = self._plan(task)
         page: FetchedPage | None = None
         for step in steps:
             is_last = step is steps[-1]

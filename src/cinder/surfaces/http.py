@@ -30,6 +30,7 @@ from cinder.surfaces.bounded_body import BodyLimits
 from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
+from cinder.surfaces.load_shedding import LoadShedding, SheddingLimits
 from cinder.surfaces.login import login_routes
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
@@ -84,6 +85,7 @@ def create_api(
             api.state.callers = app.callers
             api.state.access_tokens = app.access_tokens
             api.state.rate_limits = app.make_rate_limits()
+            api.state.loop_monitor = app.loop_monitor
             operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),
@@ -104,9 +106,16 @@ def create_api(
             timeout_seconds=settings.server.body_timeout_seconds,
         ),
     )
+    shedding = Middleware(
+        LoadShedding,
+        limits=SheddingLimits(
+            max_lag_seconds=settings.server.max_lag_seconds,
+            spared_requests=settings.server.spared_requests,
+        ),
+    )
     api = Starlette(
         lifespan=lifespan,
-        middleware=[gate],
+        middleware=[shedding, gate],
         exception_handlers={
             CallerGone: _answer_nobody,
             ClientDisconnect: _answer_nobody,

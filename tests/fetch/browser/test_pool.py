@@ -154,6 +154,60 @@ async def test_a_render_cut_off_at_any_moment_gives_back_its_room(
     assert slaves(tmp_path) == []
 
 
+async def test_a_caller_who_leaves_while_a_browser_starts_does_not_end_it(
+    tmp_path: Path, website: Site
+) -> None:
+    async with a_runtime(tmp_path) as runtime:
+        leaving = asyncio.create_task(runtime.render(website.url("/article")))
+        await until(lambda: len(runtime.browsers()) == 1)
+        leaving.cancel()
+        with suppress(asyncio.CancelledError):
+            await leaving
+        await until(lambda: runtime.pool.state == PoolState(workers=1, busy=0, waiting=0))
+        [started] = runtime.browsers()
+        assert await runtime.render(website.url("/article"))
+        assert runtime.browsers() == [started]
+
+
+async def test_only_so_many_browsers_start_at_once(tmp_path: Path, website: Site) -> None:
+    async with a_runtime(tmp_path, max_starting=1) as runtime, asyncio.TaskGroup() as tasks:
+        for n in range(4):
+            tasks.create_task(runtime.render(website.url(f"/numbered?n={n}")))
+        await until(lambda: runtime.pool.state.busy == 4)
+        while not runtime.pool.state.workers:
+            assert len(runtime.browsers()) <= 1
+            await asyncio.sleep(0)
+
+
+async def test_pages_beyond_those_that_may_wait_are_refused_at_once(
+    tmp_path: Path, website: Site
+) -> None:
+    settings = {"worker_pool_max_size_per_process": 1, "queue_max_waiting": 1}
+    async with a_runtime(tmp_path, **settings) as runtime, asyncio.TaskGroup() as tasks:
+        tasks.create_task(runtime.render(website.url("/silent")))
+        await website.asked("/silent")
+        waiting = tasks.create_task(runtime.render(website.url("/article")))
+        await until(lambda: runtime.pool.state.waiting == 1)
+        with pytest.raises(Overloaded, match=r"browser\.queue-max-waiting"):
+            await runtime.render(website.url("/article"))
+        website.release()
+        assert await waiting
+
+
+async def test_after_a_failed_start_pages_are_refused_for_a_while_without_another(
+    tmp_path: Path, website: Site
+) -> None:
+    starts = tmp_path / "starts"
+    browser = tmp_path / "broken-browser"
+    browser.write_text(f"#!/bin/sh\necho started >> {starts}\nexit 1\n")
+    browser.chmod(0o700)
+    async with a_runtime(tmp_path, executable_path=str(browser)) as runtime:
+        for _ in range(5):
+            with pytest.raises(BrowserUnavailable):
+                await runtime.render(website.url("/article"))
+    assert len(starts.read_text().splitlines()) < 5
+
+
 async def test_a_browser_that_does_not_start_gives_back_its_room_and_says_why(
     tmp_path: Path, website: Site
 ) -> None:

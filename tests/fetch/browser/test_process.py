@@ -32,7 +32,7 @@ async def a_browser(profile: Path, *, full: bool = False) -> AsyncIterator[Brows
         await process.connection.browser.send("Browser.getVersion")
         yield process
     finally:
-        process.kill()
+        await process.kill_all()
         process.connection.close()
         assert await process.wait_ended(30)
 
@@ -72,7 +72,7 @@ async def test_the_memory_of_all_processes_is_counted_without_what_they_share(
     tmp_path: Path,
 ) -> None:
     async with a_browser(tmp_path) as process:
-        own = process.private_bytes()
+        own = await process.private_bytes()
         resident = sum(p.memory_info().rss for p in processes_of(process.pid))
     assert 10 << 20 < own < resident
 

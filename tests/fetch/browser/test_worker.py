@@ -10,7 +10,6 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-import uvloop
 
 from cinder.app import App, open_app
 from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, ScrapeFailed
@@ -297,16 +296,3 @@ async def test_a_browser_that_a_page_makes_too_fat_is_replaced(
         assert isinstance(error, ScrapeFailed)
         assert "browser.max-memory-bytes" in error.message
         assert await scrape(app, website, "/article")
-
-
-def test_renders_work_on_the_loop_that_servers_use(tmp_path: Path, website: Site) -> None:
-    processes = descendants()
-
-    async def main() -> ScrapeOutcome:
-        async with open_app(browser_settings(tmp_path)) as app:
-            return await scrape(app, website, "/article")
-
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        outcome = runner.run(main())
-    assert "Ember care" in str(outcome.document.content.markdown)
-    assert descendants() <= processes

@@ -74,7 +74,7 @@ class BrowserFetcher:
         purpose = Purpose(caller=task.caller if is_plain else None, route=route)
         try:
             async with parts.pools[task.render.profile].borrow_tab(
-                purpose, task.claimant
+                purpose, task.claimant, None if task.is_for_job else task.queue_seconds
             ) as opened:
                 page = await self._visit(opened, task)
                 opened.is_tidy = True

@@ -1,5 +1,6 @@
 """Starting and closing workers: throw-away ones on the lean shell, the master on a full browser."""
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class SlaveLauncher:
         finder = equipment.finder
         executable = finder.find_headless() if self._headless else finder.find_full()
         try:
-            profile = self._profiles.make_slave()
+            profile = await asyncio.to_thread(self._profiles.make_slave)
         except OSError as error:
             raise BrowserUnavailable(
                 f"No browser profile can be made in {self._profiles.path}: {error.strerror}"
@@ -78,7 +79,7 @@ class SlaveLauncher:
         try:
             return await _start(equipment, executable.path, arguments, profile)
         except BaseException:
-            self._profiles.remove(profile)
+            await asyncio.to_thread(self._profiles.remove, profile)
             raise
 
     async def close(self, worker: BrowserWorker) -> None:
@@ -86,7 +87,7 @@ class SlaveLauncher:
         try:
             await worker.close()
         finally:
-            self._profiles.remove(worker.profile)
+            await asyncio.to_thread(self._profiles.remove, worker.profile)
 
 
 class MasterLauncher:

@@ -4,7 +4,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Self
 
@@ -25,6 +25,8 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 _KEEPING_INTERVAL_SECONDS = 1
 _RETURN_SECONDS = 0.3
+_FIRST_BACKOFF_SECONDS = 1.0
+_MAX_BACKOFF_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,9 @@ class PoolLimits:
     min_size: int = 0
     max_size: int = 4
     queue_timeout_seconds: float = 30
+    max_waiting: int = 16
+    """How many pages that somebody waits for may queue; jobs bound their own."""
+    max_starting: int = 2
     idle_seconds: float = 60
 
 
@@ -53,14 +58,13 @@ RecycleObserver = Callable[[str], None]
 class BrowserWorkerPool(ABC):
     """Lends out workers, one page at a time each, and never more than it has room for."""
 
-    def __init__(
-        self, launcher: WorkerLauncher, *, max_size: int, queue_timeout_seconds: float
-    ) -> None:
+    def __init__(self, launcher: WorkerLauncher, limits: PoolLimits) -> None:
         self._launcher = launcher
-        self._room = FairPlaces(max_size)
-        self._queue_timeout_seconds = queue_timeout_seconds
+        self._limits = limits
+        self._room = FairPlaces(limits.max_size)
         self._tasks = BackgroundTasks()
         self._waiting = 0
+        self._waiting_for_callers = 0
         self._busy = 0
         self._returning: set[asyncio.Task[None]] = set()
         self.last_failure: BrowserUnavailable | None = None
@@ -80,18 +84,20 @@ class BrowserWorkerPool(ABC):
 
     @asynccontextmanager
     async def borrow_tab(
-        self, purpose: Purpose, who: Claimant = THE_OWNER
+        self, purpose: Purpose, who: Claimant = THE_OWNER, patience_seconds: float | None = None
     ) -> AsyncIterator[WorkerTab]:
         """Lend a fresh tab of a free worker, and clear up after it in the background.
 
+        It is waited for as long as the limits say, or as the patience, if that is less.
+
         Raises:
-            Overloaded: no worker came free in time.
+            Overloaded: no worker came free in time, or too many pages wait for one.
             BrowserUnavailable: no browser starts.
             ProfileLocked: another process uses the profile.
             BrowserCrashed: the browser opens no tab.
             ConnectionClosed: the browser ended.
         """
-        place = await self._take_room(who)
+        place = await self._take_room(who, patience_seconds)
         async with AsyncExitStack() as return_room:
             return_room.callback(self._give_room_back, place)
             worker = await self._take_worker(purpose)
@@ -111,18 +117,28 @@ class BrowserWorkerPool(ABC):
         except CommandFailed as error:
             raise BrowserCrashed(f"The browser opened no tab: {error}") from error
 
-    async def _take_room(self, who: Claimant) -> Place:
+    async def _take_room(self, who: Claimant, patience_seconds: float | None) -> Place:
+        seconds = self._limits.queue_timeout_seconds
+        if patience_seconds is not None:
+            seconds = min(seconds, patience_seconds)
+        if not who.is_job and self._waiting_for_callers >= self._limits.max_waiting:
+            raise Overloaded(
+                f"{self._waiting_for_callers} pages wait for a browser, as many as may (setting "
+                "browser.queue-max-waiting). Try again later."
+            )
         self._waiting += 1
+        self._waiting_for_callers += not who.is_job
         try:
-            async with asyncio.timeout(self._queue_timeout_seconds):
+            async with asyncio.timeout(seconds):
                 place = await self._room.take(who)
         except TimeoutError:
             raise Overloaded(
-                f"No browser came free within {self._queue_timeout_seconds:g} s. Try again later, "
-                "or raise browser.worker-pool-max-size-per-process."
+                f"No browser came free within {seconds:g} s. Try again later, or raise "
+                "browser.worker-pool-max-size-per-process."
             ) from None
         finally:
             self._waiting -= 1
+            self._waiting_for_callers -= not who.is_job
         self._busy += 1
         return place
 
@@ -132,24 +148,22 @@ class BrowserWorkerPool(ABC):
 
     async def _put_back(self, worker: BrowserWorker, tab: WorkerTab | None, place: Place) -> None:
         try:
-            if tab is None:  # cut off while it was opened: who knows what is open in there
-                worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
-            else:
-                await worker.close_tab(tab)
+            await self._close_tab(worker, tab)
             await self._take_back(worker)
         except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
             _log.exception("browser not put back", pid=worker.pid)
         finally:
             self._give_room_back(place)
 
-    async def _start_worker(self) -> BrowserWorker:
+    async def _close_tab(self, worker: BrowserWorker, tab: WorkerTab | None) -> None:
+        if tab is None:  # cut off while it was opened: its state is unknown
+            worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
+            return
         try:
-            worker = await self._launcher.start()
-        except BrowserUnavailable as error:
-            self.last_failure = error
-            raise
-        self.last_failure = None
-        return worker
+            await worker.close_tab(tab)
+        except Exception:  # noqa: BLE001 - the worker is to be taken back all the same
+            _log.exception("tab not closed", pid=worker.pid)
+            worker.condemn(BrowserCrashed("A tab did not close"), "unclosed tab")
 
     @abstractmethod
     async def _take_worker(self, purpose: Purpose) -> BrowserWorker:
@@ -173,14 +187,15 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
         limits: PoolLimits,
         observe: RecycleObserver,
     ) -> None:
-        super().__init__(
-            launcher,
-            max_size=limits.max_size,
-            queue_timeout_seconds=limits.queue_timeout_seconds,
-        )
-        self._limits = limits
+        super().__init__(launcher, limits)
         self._observe = observe
         self._idle: list[BrowserWorker] = []
+        self._lent = 0
+        self._takers = 0
+        self._starts: set[asyncio.Task[None]] = set()
+        self._failed_starts = 0
+        self._next_start_at = 0.0
+        self._changed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -189,6 +204,8 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
 
     async def __aexit__(self, *_: object) -> None:
         self._keeper.cancel()
+        for start in self._starts:
+            start.cancel()
         await super().__aexit__()
         idle, self._idle = self._idle, []
         async with asyncio.TaskGroup() as closing:
@@ -198,8 +215,8 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
     @property
     def state(self) -> PoolState:
         """What the pool is doing now."""
-        size = len(self._idle) + self._busy
-        return PoolState(workers=size, busy=self._busy, waiting=self._waiting)
+        running = len(self._idle) + self._lent
+        return PoolState(workers=running, busy=self._busy, waiting=self._waiting)
 
     async def _take_worker(self, purpose: Purpose) -> BrowserWorker:
         if not self._idle and self._returning:
@@ -209,22 +226,81 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
                 timeout=_RETURN_SECONDS,
                 return_when=asyncio.FIRST_COMPLETED,
             )
+        self._takers += 1
+        try:
+            while (worker := self._take_idle(purpose)) is None:
+                if self.last_failure is not None and monotonic() < self._next_start_at:
+                    raise BrowserUnavailable(self.last_failure.message)
+                if len(self._starts) < self._takers:
+                    self._begin_start()
+                await self._changed.wait()
+        finally:
+            self._takers -= 1
+        self._lent += 1
+        return worker
+
+    def _take_idle(self, purpose: Purpose) -> BrowserWorker | None:
         while self._idle:
             worker = next((w for w in self._idle if w.is_ready_for(purpose)), self._idle[-1])
             self._idle.remove(worker)
             if worker.is_fit:
                 return worker
             self._tasks.start(self._retire(worker, "unfit"))
-        return await self._start_worker()
+        return None
+
+    def _begin_start(self) -> None:
+        """Start a worker for the first page that takes it, unless enough start or run.
+
+        The start belongs to the pool: a caller who leaves meanwhile does not end the browser.
+        """
+        starting = len(self._starts)
+        has_room = self.state.workers + starting < self._limits.max_size
+        if has_room and starting < self._limits.max_starting:
+            start = self._tasks.start(self._start_worker())
+            self._starts.add(start)
+            start.add_done_callback(self._note_started)
+
+    async def _start_worker(self) -> None:
+        try:
+            self._idle.append(await self._launcher.start())
+        except Exception as error:  # noqa: BLE001 - raised it would end all that runs beside it
+            self._note_failed_start(error)
+        else:
+            self.last_failure, self._failed_starts = None, 0
+
+    def _note_failed_start(self, error: Exception) -> None:
+        """Refuse pages for a while: what did not start just now would not start either."""
+        if isinstance(error, BrowserUnavailable):
+            self.last_failure = error
+            _log.warning("browser not started", error=error.message)
+        else:
+            self.last_failure = BrowserUnavailable(f"The browser did not start: {error!r}")
+            _log.error("browser not started", exc_info=error)
+        wait = min(_MAX_BACKOFF_SECONDS, _FIRST_BACKOFF_SECONDS * 2**self._failed_starts)
+        self._failed_starts += 1
+        self._next_start_at = monotonic() + wait
+
+    def _note_started(self, start: asyncio.Task[None]) -> None:
+        self._starts.discard(start)
+        self._note_change()
+
+    def _note_change(self) -> None:
+        """Have those who wait for a worker look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     async def _open_tab(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:
         return await worker.open_tab(purpose)
 
     async def _take_back(self, worker: BrowserWorker) -> None:
-        if worker.is_fit:
-            self._idle.append(worker)
-        else:
-            await self._retire(worker, "unfit" if worker.failure else "pages")
+        try:
+            if not worker.is_fit:
+                await self._retire(worker, "unfit" if worker.failure else "pages")
+        finally:
+            self._lent -= 1
+            if worker.is_fit:
+                self._idle.append(worker)
+            self._note_change()
 
     async def _retire(self, worker: BrowserWorker, reason: str) -> None:
         try:
@@ -240,7 +316,7 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
                 self._idle.remove(worker)
                 await self._retire(worker, "unfit")
             await self._close_long_idle()
-            await self._fill_up()
+            self._fill_up()
             await asyncio.sleep(_KEEPING_INTERVAL_SECONDS)
 
     async def _close_long_idle(self) -> None:
@@ -251,18 +327,12 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
                 self._idle.remove(worker)
                 await self._retire(worker, "idle")
 
-    async def _fill_up(self) -> None:
+    def _fill_up(self) -> None:
         least = min(self._limits.min_size, self._limits.max_size)
-        while self.state.workers < least and self._room.has_room_for(THE_OWNER):
-            # A page that comes meanwhile must not start one more than there is room for.
-            place = await self._take_room(THE_OWNER)
-            try:
-                self._idle.append(await self._start_worker())
-            except BrowserUnavailable as error:
-                _log.warning("browser not started", error=error.message)
-                return
-            finally:
-                self._give_room_back(place)
+        missing = least - self.state.workers - len(self._starts)
+        if monotonic() >= self._next_start_at:
+            for _ in range(missing):
+                self._begin_start()
 
 
 class MasterBrowserWorkerPool(BrowserWorkerPool):
@@ -272,14 +342,8 @@ class MasterBrowserWorkerPool(BrowserWorkerPool):
     person who wants to log in must not wait for a server to stop.
     """
 
-    def __init__(
-        self,
-        launcher: WorkerLauncher,
-        lock: ProfileLock,
-        *,
-        queue_timeout_seconds: float,
-    ) -> None:
-        super().__init__(launcher, max_size=1, queue_timeout_seconds=queue_timeout_seconds)
+    def __init__(self, launcher: WorkerLauncher, lock: ProfileLock, limits: PoolLimits) -> None:
+        super().__init__(launcher, replace(limits, max_size=1))
         self._lock = lock
         self._held = AsyncExitStack()
         self._worker: BrowserWorker | None = None
@@ -296,10 +360,13 @@ class MasterBrowserWorkerPool(BrowserWorkerPool):
         if self._worker is None:
             await self._held.enter_async_context(self._lock.hold())
             try:
-                self._worker = await self._start_worker()
-            except BaseException:
+                self._worker = await self._launcher.start()
+            except BaseException as error:
+                if isinstance(error, BrowserUnavailable):
+                    self.last_failure = error
                 await self._held.aclose()
                 raise
+            self.last_failure = None
         return self._worker
 
     async def _open_tab(self, worker: BrowserWorker, purpose: Purpose) -> WorkerTab:

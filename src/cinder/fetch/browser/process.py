@@ -22,7 +22,8 @@ _CRASHES_NAME = "crashes"
 # As much of `chrome_crashpad_handler` as the kernel remembers.
 _REPORTER_NAME = "chrome_crashpad"
 _MAX_MESSAGE_BYTES = 256 * 1024 * 1024
-_REAP_INTERVAL_SECONDS = 0.02
+_REAP_INTERVAL_SECONDS = 0.05
+_PRIORITY = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +38,19 @@ class BrowserProcess:
     connection: Connection
     crashes: Path
 
-    def private_bytes(self) -> int:
+    async def private_bytes(self) -> int:
         """Return the memory that the browser's processes hold for themselves."""
-        total = 0
-        for pid in _members(self.pid):
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                memory = psutil.Process(pid).memory_info()
-                total += memory.rss - getattr(memory, "shared", 0)
-        return total
+        return await asyncio.to_thread(_private_bytes, self.pid)
 
     def kill(self) -> None:
+        """End the browser's main process at once; `kill_all` ends those that do not follow it."""
+        with suppress(OSError):
+            if os.getsid(self.pid) == self.pid:
+                os.kill(self.pid, signal.SIGKILL)
+
+    async def kill_all(self) -> None:
         """End all of the browser's processes at once."""
-        _kill_all(self.pid, self.crashes)
+        await asyncio.to_thread(_kill_all, self.pid, self.crashes)
 
     async def wait_ended(self, timeout_seconds: float) -> bool:
         """Wait until no process of the browser is left; return whether that is so."""
@@ -76,7 +78,7 @@ async def start_process(
             answers_fd, commands_fd, max_message_bytes=_MAX_MESSAGE_BYTES
         )
     except BaseException:  # cut off: there is nobody yet who would end it
-        _kill_all(pid, crashes)
+        await asyncio.to_thread(_kill_all, pid, crashes)
         await _reap_all(pid, crashes)
         raise
     return BrowserProcess(pid=pid, connection=connection, crashes=crashes)
@@ -109,6 +111,8 @@ def _spawn(
             ],
             setsid=True,
         )
+        # What it starts inherits this. Requests are answered before pages are rendered.
+        os.setpriority(os.PRIO_PROCESS, pid, _PRIORITY)
         ours.pop_all()
     return pid, answers_read, commands_write
 
@@ -125,6 +129,18 @@ def _place_pipes(commands: int, answers: int) -> list[tuple[int, ...]]:
         (os.POSIX_SPAWN_CLOSE, high),
         (os.POSIX_SPAWN_CLOSE, high + 1),
     ]
+
+
+# What looks through all processes of the machine takes milliseconds: it runs in threads.
+
+
+def _private_bytes(session: int) -> int:
+    total = 0
+    for pid in _members(session):
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            memory = psutil.Process(pid).memory_info()
+            total += memory.rss - getattr(memory, "shared", 0)
+    return total
 
 
 def _members(session: int) -> list[int]:
@@ -172,18 +188,20 @@ def _kill_all(session: int, crashes: Path) -> None:
 
 async def _reap_all(session: int, crashes: Path) -> None:
     """Wait until all processes of a browser have ended, and reap them."""
-    while members := [*_members(session), *_reporters(crashes)]:
-        _reap(members)
+    while await asyncio.to_thread(_reap, session, crashes):  # noqa: ASYNC110 - no event tells
         await asyncio.sleep(_REAP_INTERVAL_SECONDS)
 
 
-def _reap(pids: Sequence[int]) -> None:
-    for pid in pids:
+def _reap(session: int, crashes: Path) -> int:
+    """Reap those that have ended; return how many there were, running ones included."""
+    members = [*_members(session), *_reporters(crashes)]
+    for pid in members:
         try:
             os.waitpid(pid, os.WNOHANG)
         except OSError as error:
             if error.errno != errno.ECHILD:
                 raise
+    return len(members)
 
 
 def _adopt_orphans() -> None:

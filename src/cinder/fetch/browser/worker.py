@@ -285,16 +285,17 @@ class BrowserWorker:
         context = opened.context
         if context is None:
             await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-        elif opened.is_tidy and self._is_worth_keeping(context) and await self._clear(opened):
+        elif opened.is_tidy and await self._is_worth_keeping(context) and await self._clear(opened):
             self._kept = context
         else:
             await self._dispose(context)
 
-    def _is_worth_keeping(self, context: Context) -> bool:
-        limit = self._limits.max_memory_bytes
-        is_slim = limit is None or self._process.private_bytes() < limit // 2
+    async def _is_worth_keeping(self, context: Context) -> bool:
         is_fresh = context.visits < self._limits.max_pages_in_context
-        return context.purpose.caller is not None and is_fresh and is_slim
+        if context.purpose.caller is None or not is_fresh:
+            return False
+        limit = self._limits.max_memory_bytes
+        return limit is None or await self._process.private_bytes() < limit // 2
 
     async def _clear(self, opened: "WorkerTab") -> bool:
         """Close a tab and clear its context; return whether nothing is left in it."""
@@ -325,12 +326,12 @@ class BrowserWorker:
                 self.condemn(BrowserCrashed("The browser stopped answering"), "hung")
             except (CommandFailed, ConnectionClosed):
                 return
-            self._check_memory()
+            await self._check_memory()
             await self.wait_ended(self._limits.watch_interval_seconds)
 
-    def _check_memory(self) -> None:
+    async def _check_memory(self) -> None:
         limit = self._limits.max_memory_bytes
-        if limit is not None and (taken := self._process.private_bytes()) > limit:
+        if limit is not None and (taken := await self._process.private_bytes()) > limit:
             message = (
                 f"With this page the browser took {taken >> 20} MiB of memory, more than the "
                 f"{limit >> 20} MiB that it may (setting browser.max-memory-bytes)"
@@ -359,8 +360,8 @@ class BrowserWorker:
         """End the browser at once and wait until nothing of it is left."""
         if self._kept is not None:
             self._kept.proxy_pass.revoke()
-        self._process.kill()
         self._process.connection.close()
+        await self._process.kill_all()
         if not await self._process.wait_ended(self._limits.answer_timeout_seconds):
             _log.error("browser not ended", pid=self.pid, profile=self.profile.name)
         self._tasks.cancel_all()

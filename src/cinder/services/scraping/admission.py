@@ -1,18 +1,20 @@
 """Admission: how many pages may be under way at once, so that those that are do not wait for long.
 
-What is asked for beyond that is refused at once: to wait in a queue that only grows helps nobody. A
-burst is taken in. Where all pages of a moment had to wait for a process to parse them, fewer are
-let in, down to as many as those processes keep busy.
+A burst is taken in. Where all pages of a second had to wait for a process to parse them, fewer are
+let in, down to as many as those processes keep busy. A few more wait for their turn; what comes
+beyond that is refused at once, since a queue that only grows helps no one. Pages that begin in a
+browser are not parsed for a while: the browsers' own queue bounds them instead.
 
 No caller holds all places: where there are several, one who has few is let in when those who have
 many are not.
 """
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from cinder.errors import Overloaded, RateLimited
 from cinder.model.request import OWNER
@@ -28,13 +30,21 @@ class AdmissionLimits:
     """None for all but a quarter, once anybody but the owner has asked."""
     least: int = 4
     """As many are let in always."""
+    queued: int = 16
+    """How many more may wait for their turn."""
     wait_seconds: float = 0.25
     """A page may wait so long for its turn to be parsed; longer ones are borne for a moment."""
     moment_seconds: float = 1
 
 
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    caller: str
+    turn: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class Admission:
-    """Lets pages in, or not."""
+    """Lets pages in, has them wait, or refuses them."""
 
     def __init__(
         self,
@@ -43,34 +53,46 @@ class Admission:
         recent_wait: Callable[[], float] = lambda: 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the limits, and what tells how long pages wait now."""
+        """Take the limits, and what tells how long pages wait to be parsed now."""
         self._limits = limits or AdmissionLimits()
         self._recent_wait = recent_wait
         self._clock = clock
         self._limit = self._limits.most
         self._shares = Shares()
         self._under_way: Counter[str] = Counter()
+        self._rendered = 0
+        self._queue: list[_Waiter] = []
         self._shortest_wait = float("inf")
         self._begin_moment()
 
-    @contextmanager
-    def admit(self, caller: str = OWNER) -> Iterator[None]:
-        """Have a page of a caller under way until the exit.
+    @asynccontextmanager
+    async def admit(
+        self, caller: str = OWNER, *, patience_seconds: float = 0, is_rendered: bool = False
+    ) -> AsyncIterator[None]:
+        """Have a page of a caller under way until the exit, after a wait where there is no room.
+
+        Args:
+            caller: whose page it is.
+            patience_seconds: how long it may wait for its turn.
+            is_rendered: whether it begins in a browser.
 
         Raises:
             Overloaded: there are as many as there may be.
-            RateLimited: the caller has as many as he may.
+            RateLimited: the caller has as many as one may have.
         """
         self._look()
         self._shares.note_asking(caller)
         self._require_share(caller)
-        self._require_room(caller)
-        self._under_way[caller] += 1
+        if not self._has_room(caller, is_rendered=is_rendered):
+            await self._wait_for_turn(caller, 0 if is_rendered else patience_seconds)
+        else:
+            self._under_way[caller] += 1
+        self._rendered += is_rendered
         try:
             yield
         finally:
-            self._under_way[caller] -= 1
-            self._under_way += Counter()  # drops those who have none
+            self._rendered -= is_rendered
+            self._leave(caller)
 
     def _require_share(self, caller: str) -> None:
         most = self._limits.most_per_caller or self._shares.most_for_one(self._limits.most)
@@ -80,17 +102,46 @@ class Admission:
                 "scrape.max-in-flight-per-caller). Try again when one is done."
             )
 
-    def _require_room(self, caller: str) -> None:
-        """Let a page in where there is room, or where its caller has less than an equal part."""
+    def _has_room(self, caller: str, *, is_rendered: bool = False) -> bool:
+        """Whether there is room, or the caller has less than an equal part."""
         under_way, callers = self._under_way.total(), len({*self._under_way, caller})
-        is_modest = self._under_way[caller] < max(1, self._limit // callers)
-        if under_way < (self._limits.most if is_modest and callers > 1 else self._limit):
-            return
+        is_modest = callers > 1 and self._under_way[caller] < max(1, self._limit // callers)
+        if is_rendered or is_modest:
+            return under_way < self._limits.most
+        return under_way - self._rendered < self._limit and under_way < self._limits.most
+
+    async def _wait_for_turn(self, caller: str, seconds: float) -> None:
+        """Wait until a page of the caller counts as under way.
+
+        Raises:
+            Overloaded: too many wait already, or its turn does not come in time.
+        """
         self._has_refused = True
-        raise Overloaded(
-            "The server has as many pages under way as it can answer in good time (setting "
-            "scrape.max-in-flight is the most). Try again later."
-        )
+        if len(self._queue) >= self._limits.queued or not seconds:
+            raise Overloaded(_FULL)
+        waiter = _Waiter(caller)
+        self._queue.append(waiter)
+        try:
+            async with asyncio.timeout(seconds):
+                await waiter.turn.wait()
+        except BaseException as error:
+            if waiter.turn.is_set():
+                self._leave(caller)
+            else:
+                self._queue.remove(waiter)
+            if isinstance(error, TimeoutError):
+                raise Overloaded(_FULL) from None
+            raise
+
+    def _leave(self, caller: str) -> None:
+        self._under_way[caller] -= 1
+        self._under_way += Counter()  # drops those who have none
+        self._look()
+        while ready := [waiter for waiter in self._queue if self._has_room(waiter.caller)]:
+            waiter = min(ready, key=lambda each: self._under_way[each.caller])
+            self._queue.remove(waiter)
+            self._under_way[waiter.caller] += 1
+            waiter.turn.set()
 
     def _look(self) -> None:
         self._shortest_wait = min(self._shortest_wait, self._recent_wait())
@@ -102,7 +153,8 @@ class Admission:
         """Let fewer in where all had to wait, and more where not: by one while some are refused."""
         least, most = min(self._limits.least, self._limits.most), self._limits.most
         if self._shortest_wait > self._limits.wait_seconds:
-            self._limit = max(least, min(self._limit, self._under_way.total()) // 2)
+            parsed = self._under_way.total() - self._rendered
+            self._limit = max(least, min(self._limit, parsed) // 2)
         elif self._has_refused:
             self._limit = min(most, self._limit + 1)
         else:
@@ -112,3 +164,9 @@ class Admission:
         self._began = self._clock()
         self._shortest_wait = float("inf")
         self._has_refused = False
+
+
+_FULL = (
+    "The server has as many pages under way as it can answer in good time (settings "
+    "scrape.max-in-flight and scrape.max-queued). Try again later."
+)

@@ -152,7 +152,7 @@ class ScrapeService:
                     origin = "cache"
                     return checked(self._answer_from_cache(kept, request), mandate)
                 work = partial(self._scrape_web, request, keys, kept, log, mandate)
-                found = await self._fly(flight, work, request.caller)
+                found = await self._fly(flight, work, request)
                 return checked(for_caller(found, request), mandate)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
@@ -187,21 +187,29 @@ class ScrapeService:
         return outcome
 
     async def _fly(
-        self, flight: Hashable, work: Callable[[], Awaitable[ScrapeOutcome]], caller: str
+        self,
+        flight: Hashable,
+        work: Callable[[], Awaitable[ScrapeOutcome]],
+        request: ScrapeRequest,
     ) -> ScrapeOutcome:
         while True:
             is_joining = self._flights.is_flying(flight)
             try:
-                return await self._flights.run(flight, partial(self._admitted, work, caller))
+                return await self._flights.run(flight, partial(self._admitted, work, request))
             except ScrapeTimeout:
                 # The time of the caller who began it ran out. This one came later and has more.
                 if not is_joining:
                     raise
 
     async def _admitted(
-        self, work: Callable[[], Awaitable[ScrapeOutcome]], caller: str
+        self, work: Callable[[], Awaitable[ScrapeOutcome]], request: ScrapeRequest
     ) -> ScrapeOutcome:
-        with self._admission.admit(caller):
+        task = _fetch_task(request, None)
+        async with self._admission.admit(
+            request.caller,
+            patience_seconds=task.queue_seconds,
+            is_rendered=self._ladder.begins_in_browser(task),
+        ):
             return await work()
 
     async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:

@@ -11,7 +11,6 @@ import typer
 from cinder.errors import CinderError
 from cinder.model.document import Json
 from cinder.model.job import Fate, JobKind
-from cinder.surfaces.cli.event_loop import run
 from cinder.surfaces.cli.job_desk import JobDesk, open_desk
 from cinder.surfaces.cli.job_display import (
     SHOWN_ERRORS,
@@ -70,7 +69,7 @@ def list_jobs(kind: JobKind, *, as_json: bool) -> None:
 def _run(watch: Watch, work: Coroutine[None, None, int]) -> None:
     """Run until the end, or until Ctrl-C or SIGTERM; exit as the work says."""
     try:
-        code = run(work)
+        code = asyncio.run(work)
     except (KeyboardInterrupt, asyncio.CancelledError):
         code = _leave(watch)
     except CinderError as error:

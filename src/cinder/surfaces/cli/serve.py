@@ -140,6 +140,8 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
         ),
         limit_concurrency=settings.server.max_connections,
         lifespan="on",
+        # Not uvloop: libuv ends the process when curl closes a socket that it watches.
+        loop="asyncio",
         proxy_headers=bool(settings.server.trusted_proxies),
         forwarded_allow_ips=list(settings.server.trusted_proxies),
         log_config=None,

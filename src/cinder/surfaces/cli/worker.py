@@ -14,7 +14,6 @@ def worker() -> None:
     import structlog
 
     from cinder.config import read_settings, unknown_variables
-    from cinder.surfaces.cli.event_loop import run
     from cinder.surfaces.logs import set_up_logs
 
     settings = read_settings()
@@ -28,7 +27,7 @@ def worker() -> None:
             file=sys.stderr,
         )
     try:
-        run(_work(settings))
+        asyncio.run(_work(settings))
     except asyncio.CancelledError:
         # What it held is free again once its leases have run out.
         seconds = settings.server.shutdown_seconds
