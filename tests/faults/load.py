@@ -146,6 +146,11 @@ class Load:
         for _ in range(2):
             await asyncio.gather(*(self._scrape() for _ in range(at_once)))
 
+    async def scrape_at_once(self, requests: int) -> list[int]:
+        """Return the statuses of requests that are sent at the same time."""
+        answers = await asyncio.gather(*(self._scrape() for _ in range(requests)))
+        return [answer.status for answer in answers]
+
     async def measure_idle(self, requests: int) -> list[float]:
         """Return how long requests take one after the other, in order of length."""
         answers = [await self._scrape() for _ in range(requests)]

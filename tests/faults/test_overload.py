@@ -7,7 +7,8 @@ against the marks themselves.
 
 from pathlib import Path
 
-from tests.faults.load import Overload, overload
+from tests.faults.load import Load, Overload, overload, serve_slow_site
+from tests.surfaces.running import run_server
 
 _SECONDS = 5
 _NOISE = 5
@@ -35,3 +36,17 @@ async def test_what_is_accepted_is_soon_served_and_the_rest_is_refused_at_once(
         assert result.growth_bytes < _MAX_GROWTH_BYTES, result.figures
         results.append(result)
     assert any(map(_is_in_time, results)), [result.figures for result in results]
+
+
+async def test_a_few_requests_in_parallel_wait_for_their_turn_and_none_is_refused(
+    tmp_path: Path,
+) -> None:
+    async with (
+        serve_slow_site(page_seconds=0.1) as site,
+        run_server(
+            tmp_path / "data", CINDER_EGRESS__ALLOW=site.address, CINDER_SCRAPE__MAX_IN_FLIGHT="2"
+        ) as server,
+    ):
+        load = Load(server, site)
+        statuses = await load.scrape_at_once(8)
+    assert statuses == [200] * 8
