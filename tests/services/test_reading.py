@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest
+from cinder.model.document import Extraction
 from cinder.services.excerpt import Window
-from cinder.services.reading import has_headings, read_markdown
+from cinder.services.reading import (
+    has_headings,
+    is_structure_kept,
+    read_document,
+    read_markdown,
+    structure_of,
+)
 from tests.surfaces.documents import a_page
 
 MARKDOWN = """# Ember care
@@ -144,3 +151,26 @@ def test_comments_of_plain_text_are_no_headings(
 def test_a_text_without_headings_is_one_part() -> None:
     reading = read_markdown("# a comment\nx = 1", Window(0, 100), has_headings=False)
     assert [heading.id for heading in reading.outline] == ["top"]
+
+
+def test_a_documents_structure_is_computed_once() -> None:
+    document = replace(a_page(), content=Extraction(markdown=MARKDOWN))
+    assert not is_structure_kept(document)
+    first = structure_of(document)
+    assert structure_of(replace(document, url="https://other.example/")) is first
+    assert is_structure_kept(document)
+    window = Window(5, 40, "in-the-morning")
+    assert read_document(document, window) == read_markdown(MARKDOWN, window)
+
+
+def test_a_changed_text_has_a_structure_of_its_own() -> None:
+    document = replace(a_page(), content=Extraction(markdown=MARKDOWN))
+    structure_of(document)
+    changed = replace(document, content=replace(document.content, markdown="# Other"))
+    assert [heading.title for heading in structure_of(changed).outline] == ["Other"]
+
+
+def test_a_structure_far_larger_than_its_text_is_not_kept() -> None:
+    document = replace(a_page(), content=Extraction(markdown="- a\n" * 10_000))
+    assert len(structure_of(document).blocks) == 10_000
+    assert not is_structure_kept(document)

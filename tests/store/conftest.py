@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.store import Store, open_store
+from cinder.store import Store, StoreRoom, open_store
 from tests.store.postgres import PostgresServer, create_migrated_template, run_postgres
 from tests.store.samples import Clock
 
@@ -50,4 +50,7 @@ async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
 
 
 def open_at(url: str, clock: Clock) -> Store:
-    return open_store(url, pool_size=4, observe=lambda _name, _seconds: None, clock=clock)
+    room = StoreRoom(memory_bytes=2**20)
+    return open_store(
+        url, pool_size=4, room=room, observe=lambda _name, _seconds: None, clock=clock
+    )

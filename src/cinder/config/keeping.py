@@ -19,6 +19,8 @@ class StoreSettings(Section):
     """Largest size of the file that SQLite keeps all in; beyond it, saving answers STORAGE_FULL."""
     pool_size: int = Field(8, ge=1)
     """Database connections for reading at once."""
+    memory_bytes: int = Field(64 * MEBIBYTE, ge=0)
+    """Memory for the documents that cached scrapes read lately, in each process; 0 for none."""
 
 
 class JobsSettings(Section):

@@ -143,7 +143,7 @@ class PageMetadata:
     """How many pages a PDF has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Extraction:
     """The content made of a page: one field for each format, None where it was not asked for."""
 
@@ -163,6 +163,8 @@ class Extraction:
     is_partial: bool = False
     """Whether a limit cost some of the content; the warnings say which."""
     warnings: tuple[str, ...] = ()
+    derived: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What readers compute from these texts and keep with them; it is never stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-from cinder.extract.reading.blocks import find_blocks
-from cinder.extract.reading.outline import Heading, find_outline
+from cinder.extract.reading.outline import Heading
 from cinder.extract.reading.sections import Section, find_tables, split_sections
 from cinder.model.document import Document, Json, PageMetadata
 from cinder.services.excerpt import Window
 from cinder.services.fitting import fit_items, fit_members, json_chars
-from cinder.services.reading import has_headings, take_markdown
+from cinder.services.reading import structure_of, take_markdown
 
 
 def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], list[str]]:
@@ -23,8 +22,8 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     page["metadata"] = fitting = fit_members(whole, max_chars // 4)
     cut = [] if fitting == whole else ["metadata"]
     markdown = content.markdown or ""
-    blocks = find_blocks(markdown, has_headings=has_headings(document))
-    outline = find_outline(markdown, blocks)
+    structure = structure_of(document)
+    blocks, outline = structure.blocks, structure.outline
     sections = split_sections(markdown, outline)
     shortened = [_shorten(section, max_chars // 2) for section in sections]
     parts: dict[str, list[Json]] = {

@@ -13,11 +13,44 @@ from cinder.model.document import Document
 from cinder.services.excerpt import Excerpt, Window
 from cinder.services.passage_text import show_passages
 
-__all__ = ["Heading", "Reading", "has_headings", "read_markdown", "take_markdown"]
+__all__ = [
+    "Heading",
+    "Reading",
+    "has_headings",
+    "is_structure_kept",
+    "read_document",
+    "read_markdown",
+    "structure_of",
+    "take_markdown",
+]
 
 # A tool's failure is cut at a thousand characters.
 _LISTED_CHARS = 500
+# About what a block and a heading take in memory.
+_BLOCK_BYTES, _HEADING_BYTES = 100, 250
+# A structure is kept if it is small, or takes at most so many times what its text does.
+_SMALL_STRUCTURE_BYTES, _MAX_STRUCTURE_SHARE = 4 * 1024, 4
+_STRUCTURE = "structure"
 _MARKDOWN_NAMES = (".md", ".mdx", ".markdown", "/llms.txt", "/llms-full.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class TextStructure:
+    """The blocks of a markdown text and the outline that its headings make."""
+
+    blocks: Sequence[Block]
+    outline: tuple[Heading, ...]
+
+    @classmethod
+    def of(cls, markdown: str, *, has_headings: bool) -> "TextStructure":
+        """Find the structure of a text."""
+        blocks = find_blocks(markdown, has_headings=has_headings)
+        return cls(blocks, find_outline(markdown, blocks))
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory it takes."""
+        return len(self.blocks) * _BLOCK_BYTES + len(self.outline) * _HEADING_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +80,47 @@ def has_headings(document: Document) -> bool:
     return path.endswith(_MARKDOWN_NAMES)
 
 
+def structure_of(document: Document) -> TextStructure:
+    """Return the structure of a document's markdown, computed once for as long as it is in memory.
+
+    One that takes far more room than its text is computed each time.
+    """
+    content = document.content
+    kept = content.derived.get(_STRUCTURE)
+    if isinstance(kept, TextStructure):
+        return kept
+    markdown = content.markdown or ""
+    found = TextStructure.of(markdown, has_headings=has_headings(document))
+    if found.memory_bytes <= max(_SMALL_STRUCTURE_BYTES, _MAX_STRUCTURE_SHARE * len(markdown)):
+        content.derived[_STRUCTURE] = found
+    return found
+
+
+def is_structure_kept(document: Document) -> bool:
+    """Whether a document can be read without computing its structure first."""
+    return _STRUCTURE in document.content.derived
+
+
+def read_document(document: Document, window: Window) -> Reading:
+    """Return the part of a document's markdown that a window asks for.
+
+    Raises:
+        InvalidRequest: it has no such section.
+    """
+    return _read(document.content.markdown or "", structure_of(document), window)
+
+
 def read_markdown(markdown: str, window: Window, *, has_headings: bool = True) -> Reading:
     """Return the part of a text that a window asks for.
 
     Raises:
         InvalidRequest: it has no such section.
     """
-    blocks = find_blocks(markdown, has_headings=has_headings)
-    outline = find_outline(markdown, blocks)
+    return _read(markdown, TextStructure.of(markdown, has_headings=has_headings), window)
+
+
+def _read(markdown: str, structure: TextStructure, window: Window) -> Reading:
+    blocks, outline = structure.blocks, structure.outline
     section = None if window.section is None else _find_section(outline, window.section)
     start, end = (section.start, section.end) if section else (0, len(markdown))
     if window.query is not None:

@@ -3,33 +3,34 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store
+from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store, StoreRoom
 from cinder.store.database import Database
 from cinder.store.documents import DocumentStore
 from cinder.store.index_base import Embedder
 
-__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "open_store"]
+__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "StoreRoom", "open_store"]
 
 
 def open_store(
     url: str,
     *,
     pool_size: int,
-    max_bytes: int | None = None,
+    room: StoreRoom = StoreRoom(),  # noqa: B008 - it cannot change
     observe: QueryObserver,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     embedder: Embedder | None = None,
 ) -> Store:
     """Return the store in the database that `url` names; entering it connects and migrates.
 
-    A file grows to at most `max_bytes`. With an embedder, the index ranks pages by their meaning
-    as well.
+    With an embedder, the index ranks pages by their meaning as well.
 
     Raises:
         ValueError: the URL names no database that cinder knows; the message says which it does.
     """
-    database = _database(url, pool_size, max_bytes)
-    return DocumentStore(database, observe=observe, clock=clock, embedder=embedder)
+    database = _database(url, pool_size, room.file_bytes)
+    return DocumentStore(
+        database, observe=observe, clock=clock, embedder=embedder, memory_bytes=room.memory_bytes
+    )
 
 
 def _database(url: str, pool_size: int, max_bytes: int | None) -> Database:

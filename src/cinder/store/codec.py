@@ -218,7 +218,7 @@ def _names(kind: type[Any], but: str = "") -> tuple[str, ...]:  # Any: any datac
 _METADATA = _names(PageMetadata)
 _VERDICT = _names(Verdict)
 _VALIDATORS = _names(Validators)
-_CONTENT = _names(Extraction, but="text markdown metadata")
+_CONTENT = _names(Extraction, but="text markdown metadata derived")
 _DOCUMENT = _names(
     Document,
     but="url source strategy content_type scraped_at content media original screenshot actions "

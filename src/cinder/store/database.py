@@ -33,11 +33,12 @@ class Database(Protocol):
         start: Callable[[], Procedure[T]],
         *,
         measure: Callable[[], Procedure[int]] | None = None,
+        is_small: bool = False,
     ) -> T:
         """Run a procedure that only reads.
 
         `measure` tells how many bytes it will read, for a database that may choose by it where
-        to run the procedure.
+        to run the procedure; `is_small` says that it reads a few short columns of one row.
         """
         ...
 

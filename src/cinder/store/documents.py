@@ -13,6 +13,7 @@ from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed, StorageFull
 from cinder.model.document import Document
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.recent import Recent, bytes_in_memory
 from cinder.store import deleting, reading, saving
 from cinder.store.access import AccessCounts
 from cinder.store.base import EntryKey, EntrySummary, QueryObserver
@@ -62,7 +63,9 @@ class DocumentStore:
         observe: QueryObserver,
         clock: Callable[[], datetime],
         embedder: Embedder | None = None,
+        memory_bytes: int = 0,
     ) -> None:
+        """Keep the documents that were read lately in memory as well, up to `memory_bytes`."""
         database = self._database = WatchedDatabase(database)
         self._dialect = database.dialect
         self._observe = observe
@@ -74,6 +77,7 @@ class DocumentStore:
         self._tokens = StoredTokens(database, observe=observe, clock=clock)
         self._counts = StoredCounts(database, observe=observe, clock=clock)
         self._access = AccessCounts()
+        self._recent: Recent[reading.EntryHead, SavedDocument] = Recent(memory_bytes)
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
 
@@ -93,13 +97,7 @@ class DocumentStore:
     async def find(self, cache_key: str) -> SavedDocument | None:
         """Return the newest document under this key, unless it has expired; count the access."""
         now = self._clock()
-        found = await self._timed(
-            "find",
-            self._database.read(
-                lambda: reading.find_entry(cache_key, now, self._dialect),
-                measure=lambda: reading.measure_entry(cache_key),
-            ),
-        )
+        found = await self._timed("find", self._find(cache_key, now))
         if found is not None:
             self._access.add(cache_key, now)
         return found
@@ -274,6 +272,32 @@ class DocumentStore:
         version = await self._timed("check", self._database.read(reading.read_schema_version))
         require_current(version)
         await self._timed("check", self._database.write(reading.read_schema_version))
+
+    async def _find(self, cache_key: str, now: datetime) -> SavedDocument | None:
+        """Ask which document is the newest, and read it only if it was not read lately.
+
+        Another process may have replaced, confirmed or deleted it: so the database is asked each
+        time, but for a few short columns.
+        """
+        head = await self._database.read(
+            lambda: reading.find_head(cache_key, now, self._dialect), is_small=True
+        )
+        if head is None:
+            return None
+        known = self._recent.get(head)
+        if known is not None:
+            return known
+        entry = await self._database.read(
+            lambda: reading.find_entry(cache_key, now, self._dialect),
+            measure=lambda: reading.measure_entry(cache_key),
+        )
+        if entry is None:
+            return None
+        document = entry.saved.document
+        # What readers derive of a text is about as large as the text.
+        size = bytes_in_memory(document) + len(document.content.markdown or "")
+        self._recent.put(entry.head, entry.saved, size)
+        return entry.saved
 
     async def _save(
         self, document: Document, key: EntryKey, settlement: Settlement | None

@@ -54,9 +54,10 @@ class WatchedDatabase:
         start: Callable[[], Procedure[T]],
         *,
         measure: Callable[[], Procedure[int]] | None = None,
+        is_small: bool = False,
     ) -> T:
         """Run a procedure that only reads."""
-        return await self._database.read(start, measure=measure)
+        return await self._database.read(start, measure=measure, is_small=is_small)
 
     async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction."""

@@ -113,6 +113,7 @@ class PostgresDatabase:
         start: Callable[[], Procedure[T]],
         *,
         measure: Callable[[], Procedure[int]] | None = None,  # noqa: ARG002 - waits either way
+        is_small: bool = False,  # noqa: ARG002 - the same
     ) -> T:
         """Run a procedure on any connection."""
         with translated():

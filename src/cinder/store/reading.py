@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
 from cinder.store.aside import find_aside
@@ -17,10 +18,14 @@ from cinder.store.codec import (
 from cinder.store.dialect import Dialect, decompress, fingerprint
 from cinder.store.procedure import Procedure, Row, Statement
 
+_FIND_HEAD = """
+SELECT version_id, scraped_at FROM webhook.scrape_cache WHERE cache_key = $1 AND expires_at > $2
+"""
+
 _FIND_ENTRY = """
-SELECT e.url, e.source, e.strategy_used, e.content_type, e.scraped_at, e.screenshot_format,
-       e.document, e.raw_content, e.cleaned_content, e.extracted_content, e.screenshot,
-       v.place, v.saved_at
+SELECT e.version_id, e.url, e.source, e.strategy_used, e.content_type, e.scraped_at,
+       e.screenshot_format, e.document, e.raw_content, e.cleaned_content, e.extracted_content,
+       e.screenshot, v.place, v.saved_at
   FROM webhook.scrape_cache e JOIN webhook.saved_versions v ON v.id = e.version_id
  WHERE e.cache_key = $1 AND e.expires_at > $2
 """
@@ -111,14 +116,39 @@ SELECT e.url, e.cache_key, e.scraped_at, e.expires_at, e.access_count, e.last_ac
 _SCHEMA_VERSION = "SELECT version_num FROM webhook.alembic_version"
 
 
-def find_entry(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[SavedDocument | None]:
+class EntryHead(NamedTuple):
+    """What tells whether an entry is still the one that was read: all that ever changes in it.
+
+    A version's id is never given twice, and what a version holds never changes.
+    """
+
+    version_id: int
+    scraped_at: datetime | str
+    """When the page was fetched or last confirmed, as the database writes it."""
+
+
+class Entry(NamedTuple):
+    """An entry's document and what it is known by."""
+
+    head: EntryHead
+    saved: SavedDocument
+
+
+def find_head(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[EntryHead | None]:
+    """Return which document is the newest under a key, unless it has expired."""
+    rows = yield Statement(_FIND_HEAD, (cache_key, dialect.pack_moment(now)))
+    return EntryHead(rows[0]["version_id"], rows[0]["scraped_at"]) if rows else None
+
+
+def find_entry(cache_key: str, now: datetime, dialect: Dialect) -> Procedure[Entry | None]:
     """Return the newest document under a key, unless it has expired."""
     rows = yield Statement(_FIND_ENTRY, (cache_key, dialect.pack_moment(now)))
     if not rows:
         return None
     row = rows[0]
     version = Version(row["place"], from_milliseconds(row["saved_at"]))
-    return SavedDocument(decode_entry(row, dialect), version, cache_key)
+    saved = SavedDocument(decode_entry(row, dialect), version, cache_key)
+    return Entry(EntryHead(row["version_id"], row["scraped_at"]), saved)
 
 
 def find_comparable(
@@ -128,7 +158,8 @@ def find_comparable(
     pattern = content_key_pattern(content_key)
     args = (hash_url(url), dialect.pack_moment(now), caller, pattern)
     rows = yield Statement(_FIND_COMPARABLE, args)
-    return (yield from find_entry(rows[0]["cache_key"], now, dialect)) if rows else None
+    entry = (yield from find_entry(rows[0]["cache_key"], now, dialect)) if rows else None
+    return entry and entry.saved
 
 
 def find_versions(

@@ -98,6 +98,7 @@ class SqliteDatabase:
         start: Callable[[], Procedure[T]],
         *,
         measure: Callable[[], Procedure[int]] | None = None,
+        is_small: bool = False,
     ) -> T:
         """Run a procedure in one of the reading threads, or in place where it reads little.
 
@@ -107,7 +108,7 @@ class SqliteDatabase:
         self._open_writer()
         loop = asyncio.get_running_loop()
         with self._translated("read"):
-            if measure is not None and self._read(measure) <= IN_PLACE_BYTES:
+            if is_small or (measure is not None and self._read(measure) <= IN_PLACE_BYTES):
                 return self._read(start)
             return await loop.run_in_executor(self._readers, self._read, start)
 

@@ -8,7 +8,7 @@ from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_members, json_chars, without_nulls
 from cinder.services.off_loop import off_loop
 from cinder.services.page_json import page_as_json
-from cinder.services.reading import Reading, has_headings, read_markdown
+from cinder.services.reading import Reading, is_structure_kept, read_document
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.surfaces.page_arguments import PageArguments, ReturnFormat
 from cinder.surfaces.reading_answer import (
@@ -42,7 +42,10 @@ async def answer_page(
     Raises:
         InvalidRequest: see `describe_page`.
     """
-    chars = len(outcome.document.content.markdown or "")
+    # What is left to do with a kept structure is a slice of the text; JSON and a query read it all.
+    is_whole = arguments.return_format is not ReturnFormat.MARKDOWN or arguments.query is not None
+    is_ready = not is_whole and is_structure_kept(outcome.document)
+    chars = 0 if is_ready else len(outcome.document.content.markdown or "")
     return await off_loop(chars, describe_page, outcome, arguments, room)
 
 
@@ -113,7 +116,7 @@ def _content(
         return json.dumps(page, ensure_ascii=False), notice, None
     markdown = document.content.markdown
     if document.media is None and return_format is ReturnFormat.MARKDOWN and markdown is not None:
-        reading = read_markdown(markdown, window, has_headings=has_headings(document))
+        reading = read_document(document, window)
         return reading.excerpt.text, _tell_cut(reading.excerpt), reading
     excerpt = take_excerpt(_text(document, return_format), window)
     return excerpt.text, _tell_cut(excerpt), None

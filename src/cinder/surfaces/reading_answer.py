@@ -11,7 +11,7 @@ from cinder.model.request import Format
 from cinder.services.excerpt import Window, take_excerpt
 from cinder.services.fitting import json_chars
 from cinder.services.page_json import describe_heading
-from cinder.services.reading import Heading, Reading, has_headings, read_markdown
+from cinder.services.reading import Heading, Reading, read_document
 
 MAX_SECTION_CHARS = 300
 MAX_QUERY_CHARS = 1_000
@@ -38,7 +38,7 @@ def read_text(document: Document, shown: Format, text: str, window: Window) -> R
             section.
     """
     if shown is Format.MARKDOWN and document.content.markdown is not None:
-        return read_markdown(text, window, has_headings=has_headings(document))
+        return read_document(document, window)
     require_markdown(document, window)
     return Reading(excerpt=take_excerpt(text, window))
 

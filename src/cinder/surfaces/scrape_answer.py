@@ -11,7 +11,7 @@ from cinder.model.saved import SavedDocument, SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, Window, take_excerpt
 from cinder.services.fitting import fit_lists, fit_members
 from cinder.services.off_loop import off_loop
-from cinder.services.reading import Reading
+from cinder.services.reading import Reading, is_structure_kept
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summarizing import SENTENCES_COST
 from cinder.surfaces.action_answer import describe_actions
@@ -44,7 +44,9 @@ async def answer_outcome(
     Raises:
         InvalidRequest: see `describe_outcome`.
     """
-    chars = len(outcome.document.content.markdown or "")
+    # What is left to do with a kept structure is a slice of the text; a query reads all of it.
+    is_ready = window.query is None and is_structure_kept(outcome.document)
+    chars = 0 if is_ready else len(outcome.document.content.markdown or "")
     if Format.SUMMARY in request.formats and outcome.summary is None:
         chars *= SENTENCES_COST
     return await off_loop(chars, describe_outcome, outcome, request, window, tell)
