@@ -57,6 +57,9 @@ class ServerSettings(Section):
     """Whether MCP clients can do nothing on a page but read: no clicks, no typing, no scripts."""
     result_max_chars_ceiling: int = Field(1_000_000, ge=100)
     """The most that a request may ask for with maxChars."""
+    answer_memory_bytes: int = Field(32 * MEBIBYTE, ge=0)
+    """Memory for answers of POST /api/v2/scrape that are asked for again, in each process; 0 for
+    none."""
     rate_limit: str = "1200/minute"
     """Requests that each token may send; the owner's own is not counted. Empty for no limit."""
     address_rate_limit: str = "6000/minute"

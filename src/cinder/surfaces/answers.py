@@ -21,15 +21,34 @@ async def read_json(request: Request, limits: LimitsSettings) -> object:
     Raises:
         InvalidRequest: it carries none, or more than a request may.
     """
+    return parse_json(await read_json_body(request), limits)
+
+
+async def read_json_body(request: Request) -> bytes:
+    """Return the body of a request that says it carries JSON.
+
+    Raises:
+        InvalidRequest: it says otherwise, or ended too soon.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         message = f"Send JSON with Content-Type: application/json, not {kind or 'without a type'!r}"
         raise InvalidRequest(problems=(FieldProblem("(request)", message),))
     try:
-        given: object = from_json(await request.body(), allow_inf_nan=False)
+        return await request.body()
     except ClientDisconnect:
         problem = FieldProblem("(request)", "The request ended before it was whole")
         raise InvalidRequest(problems=(problem,)) from None
+
+
+def parse_json(body: bytes, limits: LimitsSettings) -> object:
+    """Return the JSON that a body is.
+
+    Raises:
+        InvalidRequest: it is none, or more than a request may carry.
+    """
+    try:
+        given: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         problem = FieldProblem("(request)", f"Not valid JSON: {error}")
         raise InvalidRequest(problems=(problem,)) from None

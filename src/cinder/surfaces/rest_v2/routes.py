@@ -1,8 +1,9 @@
 """POST /api/v2/scrape: one URL, answered as its result handling asks for, or a batch command."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -12,14 +13,13 @@ from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.model.caller import Caller, Scope
 from cinder.model.document import Json
 from cinder.model.job import JobKind
-from cinder.model.request import Format
 from cinder.model.webhook import WebhookTarget
 from cinder.surfaces.answer_schemas import SCRAPED
 from cinder.surfaces.answers import (
     failed_response,
-    json_response,
+    parse_json,
     read_idempotency_key,
-    read_json,
+    read_json_body,
 )
 from cinder.surfaces.arguments import read_body
 from cinder.surfaces.caller import caller_of, require_scope
@@ -27,16 +27,13 @@ from cinder.surfaces.disconnect import unless_gone
 from cinder.surfaces.errors import describe_error
 from cinder.surfaces.job_answer import JobAnswers, describe_batch_start
 from cinder.surfaces.openapi import Operation
-from cinder.surfaces.page_facts import with_page_facts
-from cinder.surfaces.scrape_answer import answer_outcome
+from cinder.surfaces.rest_v2.page_answers import DEFAULT_FORMATS, PageAnswers
 from cinder.surfaces.scrape_arguments import (
     SCRAPE_CHECKS,
     Command,
     ScrapeArguments,
 )
 from cinder.surfaces.webhook_arguments import WebhookArguments, split_webhook, with_secret
-
-DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 
 OPERATIONS = {
     "/api/v2/scrape": Operation(
@@ -51,26 +48,32 @@ OPERATIONS = {
 
 def build_routes(app: App) -> list[Route]:
     """Return the routes of the second REST version."""
+    pages = PageAnswers(app)
 
     async def scrape(request: Request) -> Response:
         command, outcome = Command.START.value, "INTERNAL_ERROR"
         try:
-            given = await read_json(request, app.settings.limits)
-            command = _command_of(given)
-            secret = app.settings.webhooks.secret.get_secret_value()
-            given, webhook = split_webhook(given, default_secret=secret)
-            arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
-            key = read_idempotency_key(request, arguments.idempotency_key)
-            start = _BatchOptions(key, webhook)
-            work = _answer(app, arguments, start, caller_of(request))
-            data = await unless_gone(request, work)
-            answer: dict[str, Json] = {"success": True, "command": command, "data": data}
+            body, caller = await read_json_body(request), caller_of(request)
+            is_plain = "idempotency-key" not in request.headers
+            page = pages.recall(caller.id, body) if is_plain else None
+            if page is not None:
+                require_scope(caller, Scope.SCRAPE)
+                work = pages.answer(page, body)
+            else:
+                given = parse_json(body, app.settings.limits)
+                command = _command_of(given)
+                work = _answer(app, pages, _read(app, request, given), body, caller)
+            answer = await unless_gone(request, work)
             outcome = "ok"
-            return json_response(answer)
+            return Response(answer, media_type="application/json")
         except CinderError as error:
             outcome = error.code
-            answer = {"success": False, "command": command, "error": describe_error(error)}
-            return failed_response(error, answer)
+            content: dict[str, Json] = {
+                "success": False,
+                "command": command,
+                "error": describe_error(error),
+            }
+            return failed_response(error, content)
         finally:
             app.metrics.requests.labels("rest_v2", command, outcome).inc()
 
@@ -78,37 +81,49 @@ def build_routes(app: App) -> list[Route]:
 
 
 @dataclass(frozen=True, slots=True)
-class _BatchOptions:
-    """What is asked of a batch beside what is asked of its pages."""
+class _Asked:
+    """The arguments of a request, and what it asks of a batch beside what it asks of its pages."""
 
+    arguments: ScrapeArguments
     key: str | None
     webhook: WebhookTarget | None
 
 
-async def _answer(
-    app: App, arguments: ScrapeArguments, options: _BatchOptions, caller: Caller
-) -> dict[str, Json]:
-    if options.webhook is not None and not arguments.urls:
+def _read(app: App, request: Request, given: object) -> _Asked:
+    """Return what a request asks for.
+
+    Raises:
+        InvalidRequest: something is wrong with it.
+    """
+    secret = app.settings.webhooks.secret.get_secret_value()
+    given, webhook = split_webhook(given, default_secret=secret)
+    arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
+    key = read_idempotency_key(request, arguments.idempotency_key)
+    if webhook is not None and not arguments.urls:
         problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
         raise InvalidRequest(problems=(problem,))
+    return _Asked(arguments, key, webhook)
+
+
+async def _answer(
+    app: App, pages: PageAnswers, asked: _Asked, body: bytes, caller: Caller
+) -> bytes:
+    arguments = asked.arguments
     if arguments.command is not Command.START:
-        return await _answer_about_batch(app, arguments, arguments.job_id or "", caller)
-    if arguments.urls:
-        owner = require_scope(caller, Scope.CRAWL)
-        return await _start_batch(app, arguments, arguments.urls, options, owner)
-    return await _scrape(app, arguments, require_scope(caller, Scope.SCRAPE))
+        data = await _answer_about_batch(app, arguments, arguments.job_id or "", caller)
+    elif arguments.urls:
+        data = await _start_batch(app, asked, require_scope(caller, Scope.CRAWL))
+    else:
+        page = pages.read(arguments, require_scope(caller, Scope.SCRAPE), body)
+        return await pages.answer(page, body)
+    return to_json({"success": True, "command": arguments.command, "data": data})
 
 
-async def _start_batch(
-    app: App,
-    arguments: ScrapeArguments,
-    urls: Sequence[str],
-    options: _BatchOptions,
-    caller: str,
-) -> dict[str, Json]:
-    request = arguments.to_batch_request(caller=caller, default_formats=DEFAULT_FORMATS)
-    started = await app.jobs.start_batch(urls, request, options.key, options.webhook)
-    return with_secret(describe_batch_start(started, urls), started.job, options.webhook)
+async def _start_batch(app: App, asked: _Asked, caller: str) -> dict[str, Json]:
+    urls = asked.arguments.urls or []
+    request = asked.arguments.to_batch_request(caller=caller, default_formats=DEFAULT_FORMATS)
+    started = await app.jobs.start_batch(urls, request, asked.key, asked.webhook)
+    return with_secret(describe_batch_start(started, urls), started.job, asked.webhook)
 
 
 async def _answer_about_batch(
@@ -126,15 +141,6 @@ async def _answer_about_batch(
         case _:
             with_content = arguments.include_content
             return await answers.batch_status(job_id, part, include_content=with_content)
-
-
-async def _scrape(app: App, arguments: ScrapeArguments, caller: str) -> dict[str, Json]:
-    request = arguments.to_request(caller=caller, default_formats=DEFAULT_FORMATS)
-    outcome = await app.scrape.scrape(request)
-    limits = app.settings.server
-    window = arguments.window(limits.result_max_chars, limits.result_max_chars_ceiling)
-    answer = await answer_outcome(outcome, request, window)
-    return with_page_facts(answer, outcome.document)
 
 
 def _command_of(given: object) -> str:
