@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from math import ceil
 
 from limits import RateLimitItem, parse
@@ -14,6 +15,8 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from cinder.errors import RateLimited
 
 _IPV6_HOUSEHOLD_BITS = 64
+# Addresses that are parsed once and not for each request.
+_KNOWN_ADDRESSES = 4_096
 
 
 class Bucket(StrEnum):
@@ -110,6 +113,7 @@ def longest_window(limits: Iterable[str]) -> int:
     return max((_read_limit(text).get_expiry() for text in limits if text), default=0)
 
 
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
 def neighbourhood(address: str) -> str:
     """Return what an address is counted by: itself, or of IPv6 a household's network of 64 bits."""
     try:
@@ -123,6 +127,7 @@ def neighbourhood(address: str) -> str:
     return str(ipaddress.ip_network((parsed, _IPV6_HOUSEHOLD_BITS), strict=False))
 
 
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
 def is_loopback(address: str) -> bool:
     """Whether a request comes from this machine itself."""
     try:

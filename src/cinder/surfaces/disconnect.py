@@ -27,17 +27,25 @@ async def unless_gone(request: Request, work: Coroutine[None, None, T]) -> T:
         CallerGone: the caller did.
         CinderError: the work did.
     """
-    async with asyncio.TaskGroup() as tasks:
-        doing = tasks.create_task(_settle(work))
-        await asyncio.wait({doing}, timeout=UNWATCHED_SECONDS)
-        if not doing.done():
-            watching = tasks.create_task(_wait_for_disconnect(request))
-            await asyncio.wait({doing, watching}, return_when=asyncio.FIRST_COMPLETED)
-            watching.cancel()
-            doing.cancel()
-    if doing.cancelled():
+    watching: list[asyncio.Task[None]] = []
+    is_gone = False
+    try:
+        async with asyncio.TaskGroup() as tasks:
+
+            def watch() -> None:
+                watching.append(tasks.create_task(_end_with_caller(request)))
+
+            timer = asyncio.get_running_loop().call_later(UNWATCHED_SECONDS, watch)
+            try:
+                result, error = await _settle(work)
+            finally:
+                timer.cancel()
+                for task in watching:
+                    task.cancel()
+    except* CallerGone:
+        is_gone = True
+    if is_gone:
         raise CallerGone
-    result, error = doing.result()
     if error is not None:
         raise error
     return cast(T, result)  # without an error there is a result
@@ -51,6 +59,8 @@ async def _settle(work: Coroutine[None, None, T]) -> tuple[T | None, CinderError
         return None, error
 
 
-async def _wait_for_disconnect(request: Request) -> None:
+async def _end_with_caller(request: Request) -> None:
+    """Have the group that this runs in cancel the work when the caller closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+    raise CallerGone

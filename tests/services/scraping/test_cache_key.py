@@ -16,7 +16,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.scraping.cache_key import RequestKeys, describe_options
+from cinder.services.scraping.cache_key import KnownKeys, RequestKeys, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
 
@@ -96,3 +96,20 @@ def test_requests_that_differ_in_formats_alone_share_a_content_key() -> None:
     assert RequestKeys(request).content == RequestKeys(other).content != RequestKeys(request).cache
     part = replace(request, content=ContentOptions(only_main_content=False))
     assert RequestKeys(part).content != RequestKeys(request).content
+
+
+def test_keys_are_computed_once_where_a_request_has_no_secrets() -> None:
+    known = KnownKeys({"pdf": True})
+    plain = ScrapeRequest(url="https://a.example/")
+    keys = known.of(plain)
+    assert known.of(replace(plain)) is keys
+    assert keys.cache == RequestKeys(plain, {"pdf": True}).cache
+    assert known.of(replace(plain, caller="two")) is not keys
+    for secret in (
+        replace(plain, headers=(("X-Key", "1"),)),
+        replace(plain, url="https://a.example/?api_key=abcdef123456"),
+        replace(plain, render=RenderOptions(profile=Profile.MASTER)),
+        replace(plain, render=RenderOptions(actions=(Action(type=ActionType.WAIT),))),
+    ):
+        assert known.of(secret) is not known.of(secret)
+        assert known.of(secret).cache == RequestKeys(secret, {"pdf": True}).cache

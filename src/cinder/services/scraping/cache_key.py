@@ -9,6 +9,10 @@ from functools import cached_property
 from cinder.model.document import Json
 from cinder.model.redaction import redact
 from cinder.model.request import Action, Format, ScrapeRequest
+from cinder.recent import Recent
+
+# How many requests' keys are kept, and about what those of one take in memory.
+_MAX_KEYS, _KEYS_BYTES = 500, 4 * 1024
 
 
 class RequestKeys:
@@ -48,6 +52,25 @@ class RequestKeys:
         for.
         """
         return _hash(self._parts | {"formats": [], "extract": None})
+
+
+class KnownKeys:
+    """Computes the keys of requests, and keeps those of requests that may come again."""
+
+    def __init__(self, defaults: Mapping[str, Json]) -> None:
+        self._defaults = defaults
+        self._known: Recent[ScrapeRequest, RequestKeys] = Recent(_MAX_KEYS * _KEYS_BYTES)
+
+    def of(self, request: ScrapeRequest) -> RequestKeys:
+        """Return the keys of a request; what may hold secrets is not kept."""
+        known = self._known.get(request)
+        if known is not None:
+            return known
+        keys = RequestKeys(request, self._defaults)
+        has_secrets = keys.is_private or request.headers or request.render.actions
+        if not has_secrets:
+            self._known.put(request, keys, _KEYS_BYTES)
+        return keys
 
 
 def _hash(parts: Mapping[str, Json]) -> str:

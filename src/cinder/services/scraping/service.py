@@ -30,7 +30,7 @@ from cinder.services.callers import Callers, require_domain
 from cinder.services.sandbox.sandbox import Sandboxes
 from cinder.services.scraping.admission import Admission
 from cinder.services.scraping.branding import BrandReader
-from cinder.services.scraping.cache_key import RequestKeys
+from cinder.services.scraping.cache_key import KnownKeys, RequestKeys
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.document_making import (
     ContentDefaults,
@@ -106,7 +106,7 @@ class ScrapeService:
         self._admission = makers.admission
         self._clock = makers.clock
         self._defaults = defaults
-        self._defaults_described = defaults.describe()
+        self._keys = KnownKeys(defaults.describe())
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
         # Of the flights under way: kept alive by those who fly and those who wait.
         self._logs: WeakValueDictionary[Hashable, AttemptLog] = WeakValueDictionary()
@@ -135,7 +135,7 @@ class ScrapeService:
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
         require_supported(request)
         mandate = Mandate(await self._callers.permit(request))
-        keys = RequestKeys(request, self._defaults_described)
+        keys = self._keys.of(request)
         flight = (
             *(keys.cache, request.result_handling, request.timeout_ms, request.cache),
             *(Format.CHANGE_TRACKING in request.formats, mandate.policy.domains),
@@ -147,8 +147,8 @@ class ScrapeService:
         origin, started = "web", time.monotonic()
         try:
             async with _within_timeout(request, log):
-                kept = await self._find(request, keys.cache)
-                if kept is not None and self._is_fresh(kept, request):
+                kept, is_fresh = await self._find(request, keys.cache)
+                if kept is not None and is_fresh:
                     origin = "cache"
                     return checked(self._answer_from_cache(kept, request), mandate)
                 work = partial(self._scrape_web, request, keys, kept, log, mandate)
@@ -173,11 +173,11 @@ class ScrapeService:
         """
         require_supported(request)
         mandate = Mandate(await self._callers.permit(request), may_land)
-        keys = RequestKeys(request, self._defaults_described)
+        keys = self._keys.of(request)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
-            kept = await self._find(request, keys.cache)
-            if kept is not None and self._is_fresh(kept, request):
+            kept, is_fresh = await self._find(request, keys.cache)
+            if kept is not None and is_fresh:
                 outcome = checked(self._answer_from_cache(kept, request), mandate)
             else:
                 found = await self._scrape_web(request, keys, kept, log, mandate, settle)
@@ -212,14 +212,16 @@ class ScrapeService:
         ):
             return await work()
 
-    async def _find(self, request: ScrapeRequest, key: str) -> SavedDocument | None:
+    async def _find(self, request: ScrapeRequest, key: str) -> tuple[SavedDocument | None, bool]:
+        """Return what is kept, if anything is, and whether it is fresh enough."""
         if request.cache.force_rescrape:
             self._metrics.cache.labels("bypass").inc()
-            return None
+            return None, False
         kept = await self._store.find(key)
-        result = "miss" if kept is None else "hit" if self._is_fresh(kept, request) else "stale"
+        is_fresh = kept is not None and self._is_fresh(kept, request)
+        result = "miss" if kept is None else "hit" if is_fresh else "stale"
         self._metrics.cache.labels(result).inc()
-        return kept
+        return kept, is_fresh
 
     def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
         if Format.CHANGE_TRACKING in request.formats:
