@@ -13,7 +13,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-embeddings check soak train bench inspector conformance clients mcpb lock
+.PHONY: help setup setup-dev run test test-embeddings check soak train bench floor inspector conformance clients mcpb lock
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the la
 bench: setup-dev $(PEERS)/.venv/.installed $(TOOL_LISTS)/.venv/.installed $(TOOL_LISTS)/node_modules $(TRAINING)/.venv/.installed $(EMBEDDINGS)/.venv/.installed ## Measure speed beside others doing the same work
 	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) --data $(DATA) $(if $(SAMPLE),--sample $(SAMPLE))
 	$(if $(filter-out search,$(ONLY)),,$(EMBEDDINGS)/.venv/bin/python -m bench.embeddings $(DATA))
+
+floor: setup-dev ## Print what scrapes cost beside a bare server, and fail where that has doubled
+	$(BIN)/python -m bench.floor $(if $(RECORD),--record)
 
 test-embeddings: $(EMBEDDINGS)/.venv/.installed ## Test the extra `embeddings`, which the other tests are without
 	$(EMBEDDINGS)/.venv/bin/python -m pytest tests/store/index

@@ -19,11 +19,6 @@ if __name__ == "__main__":
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(
-        app,
-        http="httptools",
-        loop="asyncio",
-        lifespan="off",
-        access_log=False,
-        log_level="warning",
+        app, http="httptools", loop="asyncio", lifespan="off", access_log=False, log_level="warning"
     )
     uvicorn.Server(config).run(sockets=[listener])
