@@ -116,9 +116,10 @@ class _Scanner:
             if self._fence.is_closed_by(line):
                 self.close()
             return
-        if self._fence is not None or not line.strip():
+        is_blank = not line or line.isspace()
+        if self._fence is not None or is_blank:
             self.close()
-        if line.strip():
+        if not is_blank:
             self._take_outside_code(start, line)
 
     def close(self) -> None:
@@ -127,7 +128,11 @@ class _Scanner:
         self._kind = self._fence = None
 
     def _take_outside_code(self, start: int, line: str) -> None:
-        if self._is_underlined_by(line):
+        if line[0].isalpha():
+            # Most lines are such, and no mark begins with a letter.
+            is_item = self._kind is BlockKind.LIST_ITEM
+            self._extend(start, line, BlockKind.LIST_ITEM if is_item else BlockKind.PARAGRAPH)
+        elif self._is_underlined_by(line):
             level = 1 if "=" in line else 2
             end = start + len(line)
             title = self._line.strip()

@@ -20,10 +20,21 @@ _LINE_MARKS = re.compile(r"(?m)^[ \t]{0,10}(?:>[ \t]?){1,10}")
 
 def plain_text(markdown: str) -> str:
     """Return inline markdown without its marks, white space collapsed."""
-    text = _IMAGE.sub(r"\1", _LINE_MARKS.sub("", markdown))
-    text = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", text))
-    text = _CODE_MARKS.sub("", _EMPHASIS.sub("", _TAG.sub(" ", text)))
-    return " ".join(_ESCAPED.sub(r"\1", text).split())
+    text = markdown
+    # Each pattern holds a character that most texts lack: to look for that is far quicker.
+    if ">" in text:
+        text = _LINE_MARKS.sub("", text)
+    if "[" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    if "<" in text:
+        text = _TAG.sub(" ", _AUTOLINK.sub(r"\1", text))
+    if "*" in text or "_" in text or "~~" in text:
+        text = _EMPHASIS.sub("", text)
+    if "`" in text:
+        text = _CODE_MARKS.sub("", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\1", text)
+    return " ".join(text.split())
 
 
 def linked_chars(markdown: str) -> int:
