@@ -139,7 +139,6 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
             settings.server.head_timeout_seconds, settings.server.max_head_bytes
         ),
         limit_concurrency=settings.server.max_connections,
-        loop="asyncio",
         lifespan="on",
         # Not uvloop: libuv ends the process when curl closes a socket that it watches.
         loop="asyncio",
