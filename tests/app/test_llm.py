@@ -87,7 +87,10 @@ async def test_the_budget_is_what_the_settings_allow(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("llm", "words"),
     [
-        ({"base_url": "http://a.example/?k=1", "model": "m"}, r"llm\.base-url: It must have no"),
+        (
+            {"base_url": "http://a.example/?k=1", "model": "m"},
+            r"llm\.base-url \(CINDER_LLM__BASE_URL\): It must have no",
+        ),
         ({"base_url": "gopher://a", "model": "m"}, r"llm\.base-url"),
         ({"base_url": "http://a.example", "model": "m", "api_key": "two\nlines"}, "llm.api-key"),
         ({"base_url": "http://a.example"}, "CINDER_LLM__MODEL"),

@@ -218,12 +218,12 @@ def test_a_server_is_read_as_a_target(server: str, target: Target) -> None:
         ("proxy:3128", "not proxy://"),
         ("proxy", "http://host:port"),
         ("http://proxy:99999", "http://host:port"),
-        ("http://user:secret@proxy:3128", "by themselves"),
+        ("http://user:secret@proxy:3128", "by their own settings"),
         ("http://proxy:3128/path", "without a path"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_refused_with_the_reason(server: str, reason: str) -> None:
-    with pytest.raises(ValueError, match="upstream proxy") as caught:
+    with pytest.raises(ValueError, match=r"browser\.proxy-server") as caught:
         Upstream(server=server)
     assert reason in str(caught.value)
     assert "secret" not in str(caught.value)

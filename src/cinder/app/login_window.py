@@ -70,7 +70,7 @@ async def _log_in(settings: Settings, proxy: ForwardProxy, url: str) -> bool:
 def _make_options(browser: BrowserSettings, url: str | None) -> LoginOptions:
     return LoginOptions(
         initial_url=url or browser.master_login_initial_page_url,
-        arguments=check_added(browser.master_login_args),
+        arguments=check_added(browser.master_login_args, "browser.master-login-args"),
         navigate_timeout_seconds=browser.master_login_navigate_timeout_ms / 1000,
         refresh_seconds=browser.master_login_refresh_interval_ms / 1000,
         timeout_seconds=browser.master_login_timeout_ms / 1000,

@@ -15,14 +15,25 @@ def make_rate_limits(server: ServerSettings, shared: SharedCounts | None) -> Rat
     Raises:
         SettingsError: one is not written as such.
     """
+    check_rate_limits(server)
     limits = {
         Bucket.TOKEN: server.rate_limit,
         Bucket.ADDRESS: server.address_rate_limit,
         Bucket.FAILED_LOGIN: server.failed_login_limit,
     }
-    try:
-        if shared is None:
-            return RateLimits(MemoryCounts(), limits, clock=time.monotonic)
-        return RateLimits(SharedStorage(shared, longest_window(limits.values())), limits)
-    except ValueError as error:
-        raise SettingsError(f"server: {error}") from error
+    if shared is None:
+        return RateLimits(MemoryCounts(), limits, clock=time.monotonic)
+    return RateLimits(SharedStorage(shared, longest_window(limits.values())), limits)
+
+
+def check_rate_limits(server: ServerSettings) -> None:
+    """Return if every limit can be read.
+
+    Raises:
+        SettingsError: one is not written as such.
+    """
+    for name in ("rate_limit", "address_rate_limit", "failed_login_limit"):
+        try:
+            longest_window([getattr(server, name)])
+        except ValueError as error:
+            raise SettingsError(f"server.{name.replace('_', '-')}: {error}") from error

@@ -5,7 +5,15 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from cinder.config.section import MEBIBYTE, CommaSeparated, OptionalText, Section
+from cinder.config.section import (
+    MEBIBYTE,
+    CommaSeparated,
+    CommaSeparatedArguments,
+    CommaSeparatedPaths,
+    CommaSeparatedUserAgents,
+    OptionalText,
+    Section,
+)
 
 
 class EgressSettings(Section):
@@ -134,7 +142,7 @@ class BrowserSettings(Section):
     """How long a browser may take to start."""
     slave_headless: bool = True
     """Whether pages are rendered without a window; `false` needs a display."""
-    master_login_args: tuple[str, ...] = ()
+    master_login_args: CommaSeparatedArguments = ()
     """Further arguments for the browser of `cinder open-browser`."""
     master_login_initial_page_url: str = "about:blank"
     """The page that `cinder open-browser` begins with."""
@@ -154,15 +162,15 @@ class BrowserSettings(Section):
     """The browser to start, instead of one that is found."""
     sandbox: Literal["auto", "on", "off"] = "auto"
     """Chromium's own sandbox; `auto` has it wherever the user is not root, who cannot."""
-    launch_args: tuple[str, ...] = ()
+    launch_args: CommaSeparatedArguments = ()
     """Further arguments for every browser that renders."""
-    ignore_default_args: tuple[str, ...] = ()
+    ignore_default_args: CommaSeparatedArguments = ()
     """Arguments that cinder gives by default and that are to be left out."""
     ignore_all_default_args: bool = False
     """Leave out all of those; what keeps browsers behind the egress proxy stays."""
     user_agent: OptionalText = None
     """The user agent to show. When absent, that of the installed browser, without `Headless`."""
-    user_agents: tuple[str, ...] = ()
+    user_agents: CommaSeparatedUserAgents = ()
     """Further user agents; each page gets one of all by chance."""
     accept_language: str = "en-US,en"
     """The languages asked for, and told to scripts."""
@@ -186,7 +194,7 @@ class BrowserSettings(Section):
     """Whether `proxy: stealth` hides the marks by which scripts tell a headless browser."""
     stealth_script: Path | None = None
     """A script to run before each page's own, in `proxy: stealth`, instead of the built-in one."""
-    filter_lists: tuple[Path, ...] = ()
+    filter_lists: CommaSeparatedPaths = ()
     """Further lists of ads and trackers to block, as files in EasyList's format."""
     screenshot_max_height: int = Field(16_384, ge=100, le=32_768)
     """Pixels at which a full-page screenshot ends."""

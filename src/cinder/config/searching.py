@@ -91,7 +91,10 @@ class SearchSettings(Section):
                     f"-, and must be none of {', '.join(_PROVIDERS)}"
                 )
         if len(set(self.providers)) < len(self.providers) or not self.providers:
-            raise ValueError("providers must name at least one provider, and each once")
+            raise ValueError(
+                "providers (CINDER_SEARCH__PROVIDERS) must name at least one provider, and each "
+                "once"
+            )
         for name in self.providers:
             self._check_provider(name)
         return self
@@ -99,7 +102,8 @@ class SearchSettings(Section):
     def _check_provider(self, name: str) -> None:
         if name not in (*_PROVIDERS, *self.endpoints):
             raise ValueError(
-                f"There is no provider {name!r}: name {', '.join(_PROVIDERS)}, or describe it in "
+                f"providers (CINDER_SEARCH__PROVIDERS): There is no {name!r}: name "
+                f"{', '.join(_PROVIDERS)}, or describe it in "
                 f"[search.endpoints.{name}]"
             )
         if name == "searxng" and self.searxng_url is None:

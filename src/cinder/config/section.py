@@ -1,5 +1,9 @@
 """What settings are made of: sections, and the kinds of values that several of them have."""
 
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr
@@ -8,10 +12,29 @@ from pydantic_settings import NoDecode
 MEBIBYTE = 1024 * 1024
 
 
-def _split_commas(value: object) -> object:
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return value
+# `[::1]:8080` is an address.
+_JSON_ARRAY = re.compile(r'\s*\[\s*["\]]')
+_COMMA = re.compile(r",")
+# `--window-size=800,600` and `--disable-features=One,Two` are one argument each.
+_COMMA_BEFORE_ARGUMENT = re.compile(r",(?=\s*(?:-|,|$))")
+# `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)` is one user agent.
+_COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
+
+
+def _splitting(separator: re.Pattern[str]) -> Callable[[object], object]:
+    """Return what reads a list from one text: separated by commas, or as a JSON array."""
+
+    def split(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        if _JSON_ARRAY.match(value):
+            try:
+                return json.loads(value)
+            except ValueError as error:
+                raise ValueError(f"Not a JSON array: {error}") from None
+        return [part.strip() for part in separator.split(value) if part.strip()]
+
+    return split
 
 
 def _absent_if_blank(value: object) -> object:
@@ -20,7 +43,18 @@ def _absent_if_blank(value: object) -> object:
 
 
 # NoDecode: pydantic-settings would otherwise insist on JSON for a list in the environment.
-CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_commas)]
+CommaSeparated: TypeAlias = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA))
+]
+CommaSeparatedPaths: TypeAlias = Annotated[
+    tuple[Path, ...], NoDecode, BeforeValidator(_splitting(_COMMA))
+]
+CommaSeparatedArguments: TypeAlias = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA_BEFORE_ARGUMENT))
+]
+CommaSeparatedUserAgents: TypeAlias = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA_OUTSIDE_PARENTHESES))
+]
 OptionalText: TypeAlias = Annotated[str | None, BeforeValidator(_absent_if_blank)]
 OptionalSecret: TypeAlias = Annotated[SecretStr | None, BeforeValidator(_absent_if_blank)]
 

@@ -6,13 +6,16 @@ In cinder.toml a setting is written in kebab-case below its section; in the envi
 
 import ipaddress
 import os
+import re
 from pathlib import Path
 from tomllib import TOMLDecodeError
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -27,8 +30,22 @@ from cinder.config.serving import LimitsSettings, LogSettings, OauthSettings, Se
 CONFIG_VARIABLE = "CINDER_CONFIG"
 
 
+# Python's stand-ins for the bytes of a variable that are not UTF-8.
+_UNDECODED = re.compile("[\udc80-\udcff]")
+# What parts call a setting that they cannot use: `egress.allow: …`.
+_NAMED = re.compile(r"([a-z]+)\.([a-z]+(?:-[a-z]+)*)(?=: )")
+
+
 class SettingsError(ValueError):
-    """The settings cannot be used as they are."""
+    """The settings cannot be used as they are: one line, which names the setting's variable."""
+
+    def __init__(self, message: str) -> None:
+        """Take what is wrong; a message that begins with a setting's name gets its variable."""
+        line = " ".join(message.encode(errors="backslashreplace").decode().split())
+        if named := _NAMED.match(line):
+            variable = f"CINDER_{named[1]}__{named[2]}".upper().replace("-", "_")
+            line = f"{named[0]} ({variable}){line[named.end() :]}"
+        super().__init__(line)
 
 
 class KebabTomlSource(TomlConfigSettingsSource):
@@ -40,6 +57,17 @@ class KebabTomlSource(TomlConfigSettingsSource):
             key: _snake_keys(value) if isinstance(value, dict) else value
             for key, value in _snake_keys(super()._read_file(file_path)).items()
         }
+
+
+class _EnvironmentSource(EnvSettingsSource):
+    """Variables; one that is not the JSON that it should be is left to validation to refuse."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        # Any: as the parent has it
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            return value
 
 
 def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:  # Any: whatever TOML holds
@@ -106,12 +134,13 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the framework's signature
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the framework's signature
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: command line over environment over file."""
-        return init_settings, env_settings, KebabTomlSource(settings_cls, _config_file())
+        file = KebabTomlSource(settings_cls, _config_file())
+        return init_settings, _EnvironmentSource(settings_cls), file
 
 
 def read_settings(**overrides: Any) -> Settings:  # Any: whatever the fields take
@@ -120,11 +149,14 @@ def read_settings(**overrides: Any) -> Settings:  # Any: whatever the fields tak
     Raises:
         SettingsError: they are not valid; the message names what is wrong.
     """
+    for name, value in os.environ.items():
+        if name.startswith("CINDER_") and _UNDECODED.search(value):
+            raise SettingsError(f"{name} is not valid UTF-8. See docs/settings.md.")
     try:
         return Settings(**overrides)
     except ValidationError as error:
         raise SettingsError(f"{_describe(error)}. See docs/settings.md.") from error
-    except TOMLDecodeError as error:
+    except (TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{_config_file()} is not valid TOML: {error}") from error
 
 
@@ -155,8 +187,23 @@ def _config_file() -> Path:
 def _describe(error: ValidationError) -> str:
     problems = []
     for detail in error.errors(include_url=False):
-        name = ".".join(str(part).replace("_", "-") for part in detail["loc"])
         is_unknown = detail["type"] == "extra_forbidden"
         problem = detail["msg"].removeprefix("Value error, ")
-        problems.append(f"{name}: {'there is no such setting' if is_unknown else problem}")
+        if detail["type"] in ("dict_type", "model_type"):
+            problem = "In the environment it is a JSON object, in cinder.toml a table"
+        said = "there is no such setting" if is_unknown else problem
+        # What a section says of its settings names their variables itself.
+        is_of_section = detail["type"] == "value_error" and len(detail["loc"]) == 1
+        name = str(detail["loc"][0]) if is_of_section else _name(detail["loc"])
+        problems.append(f"{name}: {said}")
     return f"The settings are not valid: {'; '.join(problems)}"
+
+
+def _name(place: tuple[int | str, ...]) -> str:
+    """Return a setting's name as the file has it, and that of its variable."""
+    # A section, a setting in it, and below that the keys and places within the setting's value.
+    parts = [
+        str(part) if depth > 1 else str(part).replace("_", "-") for depth, part in enumerate(place)
+    ]
+    variable = "__".join(str(part) for part in place[:2]).upper()
+    return f"{'.'.join(parts)} (CINDER_{variable})"

@@ -11,7 +11,8 @@ from cinder.egress.target import Target, parse_port
 Network: TypeAlias = IPv4Network | IPv6Network
 
 # IANA's special-purpose registry, less what it calls globally reachable (the anycast blocks of
-# AS112 and AMT), and multicast, which has a registry of its own.
+# AS112 and AMT), multicast, which has a registry of its own, and what a cloud serves to its own
+# machines under a public address.
 _SPECIAL_V4 = tuple(
     IPv4Network(block)
     for block in (
@@ -19,6 +20,7 @@ _SPECIAL_V4 = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # shared by carrier-grade NAT; clouds keep services in it
         "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's own services for a virtual machine, its secrets among them
         "169.254.0.0/16",  # link-local; cloud metadata
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments; some are reachable, none serves pages
@@ -77,10 +79,14 @@ class AddressPolicy:
 
     def may_permit(self, port: int) -> bool:
         """Whether there is any address that this port of may be connected to."""
+        if port == 0:
+            return False  # no service has it, and what a system makes of it differs
         return bool(self.networks) or any(port in allowed for allowed in self.ports)
 
     def permits(self, address: Address, port: int) -> bool:
         """Whether a connection to this address and port is allowed."""
+        if not self.may_permit(port):
+            return False
         address = unmapped(address)
         if any(address in network for network in self.networks):
             return True
@@ -110,7 +116,7 @@ def _parse_pair(rule: str) -> Target:
         return Target.from_pair(rule)
     except ValueError:
         raise ValueError(
-            f"The allow rule {rule!r} is neither a host:port pair (an IPv6 address in brackets) "
+            f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in brackets) "
             "nor a network such as 10.0.0.0/8"
         ) from None
 
@@ -119,9 +125,9 @@ def _parse_network(rule: str) -> Network:
     try:
         network = ip_network(rule)
     except ValueError as exc:
-        raise ValueError(f"The allow rule {rule!r} is not a network: {exc}") from None
+        raise ValueError(f"egress.allow: {rule!r} is not a network: {exc}") from None
     if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
-        raise ValueError(f"The allow rule {rule!r} must be written as an IPv4 network")
+        raise ValueError(f"egress.allow: {rule!r} must be written as an IPv4 network")
     return network
 
 
@@ -132,5 +138,5 @@ def _parse_ports(rule: str) -> range:
     except ValueError:
         ports = range(0)
     if not ports or rule.endswith("-"):
-        raise ValueError(f"The port rule {rule!r} is neither a port nor a range such as 8000-8999")
+        raise ValueError(f"egress.ports: {rule!r} is neither a port nor a range such as 8000-8999")
     return ports

@@ -43,7 +43,7 @@ class Upstream:
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", _parse_server(self.server))
         if ":" in self.username:
-            raise ValueError("upstream proxy: the user name must not have a colon in it")
+            raise ValueError("browser.proxy-username: it must not have a colon in it")
 
     @property
     def credentials(self) -> Credentials | None:
@@ -163,13 +163,16 @@ def _parse_server(server: str) -> Target:
     # The text itself stays out of the messages: it may have a password in it.
     try:
         parsed = can_ada.parse(server)
-    except ValueError:
-        raise ValueError("upstream proxy: write its server as http://host:port") from None
+    except (ValueError, TypeError):  # what holds a lone surrogate is no text to the parser
+        raise ValueError("browser.proxy-server: write it as http://host:port") from None
     if parsed.protocol != "http:":
         scheme = parsed.protocol.rstrip(":")
-        raise ValueError(f"upstream proxy: only http:// proxies are supported, not {scheme}://")
+        raise ValueError(
+            f"browser.proxy-server: only http:// proxies are supported, not {scheme}://"
+        )
     if parsed.has_credentials():
-        raise ValueError("upstream proxy: give user name and password by themselves, not in server")
+        message = "browser.proxy-server: give its user name and password by their own settings"
+        raise ValueError(message)
     if parsed.pathname != "/" or parsed.search or parsed.hash:
-        raise ValueError("upstream proxy: write its server as http://host:port, without a path")
+        raise ValueError("browser.proxy-server: write it as http://host:port, without a path")
     return Target(parsed.hostname.strip("[]"), int(parsed.port or 80))

@@ -45,5 +45,6 @@ def _database(url: str, pool_size: int, max_bytes: int | None) -> Database:
 
         return PostgresDatabase(url, pool_size=pool_size)
     raise ValueError(
-        f"Unknown kind of database {scheme!r}: use sqlite:///path or postgresql://user@host/name"
+        f"store.url: Unknown kind of database {scheme!r}: use sqlite:///path or "
+        "postgresql://user@host/name"
     )

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from cinder import __version__
 from cinder.app import App
+from cinder.app.rate_limits import check_rate_limits
 from cinder.config import Settings
 from cinder.errors import Forbidden
 from cinder.model.caller import Scope
@@ -74,9 +75,10 @@ def create_api(
 
     Raises:
         UnsafeSettings: the server would be open to anyone who can reach it.
-        SettingsError: they choose tools that there are not.
+        SettingsError: they choose tools that there are not, or a rate limit cannot be read.
     """
     check_selection(settings.server)
+    check_rate_limits(settings.server)
     tokens = Tokens(find_token(settings))
 
     @asynccontextmanager

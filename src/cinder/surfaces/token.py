@@ -24,7 +24,7 @@ def find_token(settings: Settings) -> str | None:
     if settings.server.auth == "off":
         if not settings.is_loopback:
             raise UnsafeSettings(
-                f"server.auth is off while the server listens on {settings.server.host}. "
+                f"server.auth: It is off while the server listens on {settings.server.host}. "
                 "Turn it on, or listen on 127.0.0.1."
             )
         return None
@@ -32,8 +32,9 @@ def find_token(settings: Settings) -> str | None:
         return settings.server.api_token.get_secret_value()
     if not settings.is_loopback:
         raise UnsafeSettings(
-            f"The server would listen on {settings.server.host} without a configured token. "
-            "Set CINDER_SERVER__API_TOKEN to a long random string, or listen on 127.0.0.1."
+            f"server.host: The server would listen on {settings.server.host} without a "
+            "configured token. Set CINDER_SERVER__API_TOKEN to a long random string, or listen on "
+            "127.0.0.1."
         )
     return _read_or_make(settings.data_dir / TOKEN_FILE)
 

@@ -243,6 +243,24 @@ async def test_wrong_settings_are_named(run: Run) -> None:
     assert (done.code, "netscape" in done.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("CINDER_BROWSER__EXTRA_HEADERS", "X-From: me"),
+        ("CINDER_BROWSER__FILTER_LISTS", "nowhere.txt"),
+        ("CINDER_SERVER__RATE_LIMIT", "often"),
+        ("CINDER_SERVER__MCP_TOOLS", "hammer"),
+        ("CINDER_STORE__URL", "mysql://here"),
+    ],
+)
+async def test_a_server_refuses_a_wrong_setting_in_one_line(
+    run: Run, variable: str, value: str
+) -> None:
+    done = await run("serve", "--port", "0", **{variable: value})
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert variable in done.err
+
+
 async def test_a_server_open_to_all_does_not_start(run: Run) -> None:
     done = await run("serve", "--host", "0.0.0.0", "--port", "0")
     assert done.code == 2

@@ -63,9 +63,11 @@ def _read_text(file: Path, max_bytes: int) -> str:
         with file.open("rb") as stream:
             content = stream.read(max_bytes + 1)
     except OSError as error:
-        raise ValueError(f"The filter list {file} cannot be read: {error.strerror}") from error
+        raise ValueError(
+            f"browser.filter-lists: {file} cannot be read: {error.strerror}"
+        ) from error
     if len(content) > max_bytes:
-        raise ValueError(f"The filter list {file} is larger than {max_bytes} bytes")
+        raise ValueError(f"browser.filter-lists: {file} is larger than {max_bytes} bytes")
     return content.decode("utf-8", errors="replace")
 
 

@@ -92,7 +92,7 @@ def name_proxy(url: str) -> str:
     return f"http://{_PROXY_HOST}:{url.rpartition(':')[2]}"
 
 
-def check_added(arguments: Sequence[str]) -> tuple[str, ...]:
+def check_added(arguments: Sequence[str], setting: str = "browser.launch-args") -> tuple[str, ...]:
     """Return the owner's own arguments if they leave the browser behind the egress proxy.
 
     Raises:
@@ -101,7 +101,8 @@ def check_added(arguments: Sequence[str]) -> tuple[str, ...]:
     own = {_switch(argument) for argument in _REQUIRED} | set(_FORBIDDEN)
     for argument in arguments:
         if _switch(argument) in own - set(_LISTS):
-            raise ValueError(f"{argument!r} is not for settings: it guards the egress proxy")
+            message = f"{setting}: {argument!r} is not for settings: it guards the egress proxy"
+            raise ValueError(message)
     return tuple(arguments)
 
 

@@ -34,6 +34,11 @@ Tools = Mapping[str, Tool[Any]]  # Any: see the registry
 class UnknownName(ValueError):
     """There is no toolset, or no tool, of this name."""
 
+    def __init__(self, kind: str, message: str) -> None:
+        """Take whether it names a toolset or a tool, and what is wrong."""
+        super().__init__(message)
+        self.kind = kind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -111,13 +116,13 @@ def check_selection(server: ServerSettings) -> None:
     try:
         Selection.from_settings(server).names()
     except UnknownName as error:
-        raise SettingsError(f"{error} See docs/mcp.md.") from None
+        raise SettingsError(f"server.mcp-{error.kind}s: {error} See docs/mcp.md.") from None
 
 
 def _find(kind: str, name: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     if name in known:
         return known[name]
-    raise UnknownName(f"There is no {kind} {name[:100]!r}. {nearest_name(name, known)}")
+    raise UnknownName(kind, f"There is no {kind} {name[:100]!r}. {nearest_name(name, known)}")
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
