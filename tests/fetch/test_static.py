@@ -9,7 +9,7 @@ import pytest
 
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.errors import ScrapeFailed, ScrapeTimeout
+from cinder.errors import EgressBlocked, ScrapeFailed, ScrapeTimeout
 from cinder.model.request import CachePolicy, ScrapeRequest
 from tests.site import Site, serve_site
 from tests.site.certificate import write_certificate
@@ -140,3 +140,11 @@ async def test_nothing_of_a_request_is_left_for_the_next_one(tmp_path: Path) -> 
     assert not any(word in second for word in ("x-api-key", "x-empty", "cookie"))
     plain = [line for line in first.splitlines() if not line.startswith(("get", "x-"))]
     assert second.splitlines()[1:] == plain
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_port_0_is_refused_by_the_address_policy(scheme: str, tmp_path: Path) -> None:
+    settings = read_settings(data_dir=tmp_path / "data", egress={"allow": ["127.0.0.0/8"]})
+    async with open_app(settings) as app:
+        with pytest.raises(EgressBlocked):
+            await app.scrape.scrape(ScrapeRequest(url=f"{scheme}://127.0.0.1:0/"))

@@ -350,6 +350,12 @@ class Pages:
         packed = gzip.compress(b"\0" * (64 * 1024 * 1024))
         return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
 
+    async def gzip_cut(self, request: Request) -> Response:
+        """Pack an article as a whole once, and from then on end in the midst of it."""
+        packed = gzip.compress(ARTICLE.encode())
+        packed = packed if self.hits["/gzip-cut"] == 1 else packed[: len(packed) // 2]
+        return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
+
     async def gzip_members(self, request: Request) -> Response:
         """Pack an article in pieces, each a gzip member of its own, with more after it."""
         middle = len(ARTICLE) // 2
@@ -357,6 +363,7 @@ class Pages:
         packed = b"".join(gzip.compress(part.encode()) for part in parts)
         packed += gzip.compress(b"a" * 1000) * int(request.query_params.get("more", "0"))
         packed += request.query_params.get("then", "").encode("latin-1")
+        packed = packed[: int(request.query_params.get("keep", len(packed)))]
         return Response(packed, media_type="text/html", headers={"content-encoding": "gzip"})
 
     async def latin(self, request: Request) -> Response:

@@ -32,6 +32,10 @@ class CurlAnswer:
 
     status: int
     headers: Headers
+    packed_bytes: int = 0
+    """How long the body was as it came, before curl unpacked it."""
+    packed_end: bytes = b""
+    """Its last bytes as they came, with the marks of chunks among them."""
 
 
 class CurlFailed(Exception):
@@ -55,6 +59,24 @@ class CurlSetup:
     options: Mapping[CurlOpt, str | int]
     max_connections: int
     """How many idle connections may stay open."""
+
+
+# CURLINFO_DATA_IN: what curl's debug callback calls a piece of the body, before it is unpacked.
+_DATA_IN = 3
+_END_BYTES = 128
+
+
+class _Received:
+    """What of an answer is kept beside its unpacked body."""
+
+    def __init__(self) -> None:
+        self.head = BytesIO()
+        self.end = b""
+
+    def note(self, kind: int, data: bytes) -> None:
+        """Take what curl's debug callback is called with."""
+        if kind == _DATA_IN:
+            self.end = (self.end + data[-_END_BYTES:])[-_END_BYTES:]
 
 
 class _Kind(NamedTuple):
@@ -125,6 +147,8 @@ class CurlRequests:
             is_done = True
             return answer
         finally:
+            # Else curl would call back into what is freed here as it lets go of the transfer.
+            curl.setopt(CurlOpt.VERBOSE, 0)
             curl.clean_handles_and_buffers()
             if is_done and self._multi is multi:
                 idle.append(curl)
@@ -155,14 +179,18 @@ class CurlRequests:
         return curl
 
 
-def _prepare(curl: Curl, request: CurlRequest) -> BytesIO:
-    """Set what is this request's own; return where the headers of its answer will be."""
-    received = BytesIO()
+def _prepare(curl: Curl, request: CurlRequest) -> _Received:
+    """Set what is this request's own; return where all of its answer but the body will be."""
+    received = _Received()
     curl.setopt(CurlOpt.URL, request.url)
     curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
     curl.setopt(CurlOpt.HTTPHEADER, [_line(name, value) for name, value in request.headers])
     curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
-    curl.setopt(CurlOpt.HEADERDATA, received)
+    curl.setopt(CurlOpt.HEADERDATA, received.head)
+    if request.unpacked is not None:
+        # curl takes what it unpacked for whole wherever it ends: only the bytes that came tell.
+        curl.setopt(CurlOpt.DEBUGFUNCTION, received.note)
+        curl.setopt(CurlOpt.VERBOSE, 1)
     return received
 
 
@@ -171,9 +199,9 @@ def _line(name: str, value: str) -> bytes:
     return (f"{name}: {value}" if value else f"{name};").encode()
 
 
-def _read_answer(curl: Curl, received: BytesIO) -> CurlAnswer:
+def _read_answer(curl: Curl, received: _Received) -> CurlAnswer:
     lines: list[bytes] = []
-    for line in received.getvalue().splitlines():
+    for line in received.head.getvalue().splitlines():
         if line.startswith(b"HTTP/"):
             lines = []  # those before were the proxy's, or told to wait
         elif line[:1] in (b" ", b"\t") and lines:
@@ -181,5 +209,7 @@ def _read_answer(curl: Curl, received: BytesIO) -> CurlAnswer:
         elif line.strip():
             lines.append(line)
     status = curl.getinfo(CurlInfo.RESPONSE_CODE)
+    size = curl.getinfo(CurlInfo.SIZE_DOWNLOAD_T)
     assert isinstance(status, int)  # noqa: S101 - it is what curl has for this
-    return CurlAnswer(status, Headers(lines))
+    assert isinstance(size, int)  # noqa: S101 - the same
+    return CurlAnswer(status, Headers(lines), size, received.end)

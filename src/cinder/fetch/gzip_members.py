@@ -1,6 +1,10 @@
-"""Bodies packed as several gzip members one after the other, of which curl unpacks only one."""
+"""Bodies packed by gzip: those of several members, and those that end before their member does.
+
+Of several members curl unpacks only one, and what it unpacked it takes for whole.
+"""
 
 import zlib
+from dataclasses import dataclass
 
 from cinder.errors import ContentTooLarge
 
@@ -13,7 +17,30 @@ _GZIP = 31
 _STEP_BYTES = 4_096
 
 
-def unpack_members(packed: bytes, max_bytes: int) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """What a body held."""
+
+    data: bytes
+    is_whole: bool
+    """Whether its last member has an end."""
+
+
+def is_end_of_member(data: bytes, packed_end: bytes) -> bool:
+    """Whether a body that unpacked to this data ends as a whole member does.
+
+    That is with the data's checksum and length, between which marks of chunks may stand.
+    """
+    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) % 2**32).to_bytes(4, "little")
+    place = 0
+    for byte in trailer:
+        place = packed_end.find(byte, place) + 1
+        if place == 0:
+            return False
+    return True
+
+
+def unpack_members(packed: bytes, max_bytes: int) -> Unpacked:
     """Return what all members hold; bytes after the last one are left out, as browsers do.
 
     Raises:
@@ -33,5 +60,5 @@ def unpack_members(packed: bytes, max_bytes: int) -> bytes:
                     f"It is larger than {max_bytes} bytes (setting scrape.max-body-bytes)"
                 )
         if not packed.startswith(_MEMBER_START, place):
-            return bytes(unpacked)
+            return Unpacked(data=bytes(unpacked), is_whole=member.eof)
     raise ContentTooLarge(f"It is packed in more than {MAX_MEMBERS} gzip members")

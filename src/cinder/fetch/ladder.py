@@ -191,7 +191,7 @@ def _describe(page: FetchedPage) -> tuple[str | None, str]:
     if page.status_code >= 400:
         return f"HTTP {describe_status(page.status_code)}", "http_error"
     if page.is_cut:
-        return f"The connection broke off after {len(page.body)} bytes", "partial"
+        return f"The answer broke off after {len(page.body)} bytes", "partial"
     return None, "ok"
 
 

@@ -13,6 +13,7 @@ from cinder.egress import ForwardProxy, ProxyPass, ProxyRefusal
 from cinder.errors import (
     CinderError,
     ContentTooLarge,
+    EgressBlocked,
     ScrapeFailed,
     ScrapeTimeout,
 )
@@ -25,7 +26,7 @@ from cinder.fetch.curl_requests import (
     CurlRequests,
     CurlSetup,
 )
-from cinder.fetch.gzip_members import unpack_members
+from cinder.fetch.gzip_members import is_end_of_member, unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
 from cinder.fetch.tunnel_options import tunnel_options
 from cinder.model.document import FetchedPage, Source, Validators
@@ -41,6 +42,8 @@ _LEAST_BYTES_A_SECOND = 100
 # What curl unpacks; the browser's own list is what it asks for, with or without this.
 _UNPACKED = "gzip, deflate, br"
 _GZIP_NAMES = ("gzip", "x-gzip")
+# So much is summed up in less time than a thread takes to wake.
+_IN_PLACE_BYTES = 256 * 1024
 
 # What curl says of a connection that ended in the middle of an answer.
 _BROKEN_OFF = (
@@ -172,7 +175,8 @@ class StaticFetcher:
             if not _has_begun(error, body):
                 raise self._translate(error, url, body) from error
             return error.answer, bytes(body.data), True
-        return answer, bytes(body.data), False
+        data = bytes(body.data)
+        return answer, data, await _ends_early(answer, data)
 
     async def _request_packed(
         self, url: str, headers: _HeaderList, deadline: float
@@ -181,7 +185,7 @@ class StaticFetcher:
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
             answer = await self._send(url, headers, deadline, body, unpacked=None)
-            data = await asyncio.to_thread(
+            unpacked = await asyncio.to_thread(
                 unpack_members, bytes(body.data), self._limits.max_body_bytes
             )
         except CurlFailed as error:
@@ -189,7 +193,7 @@ class StaticFetcher:
         except zlib.error as error:
             failure, sentence = kind_of_failure(CurlECode.BAD_CONTENT_ENCODING)
             raise failure(f"{sentence} ({error})", url=url) from error
-        return answer, data, False
+        return answer, unpacked.data, not unpacked.is_whole
 
     async def _send(
         self,
@@ -220,6 +224,9 @@ class StaticFetcher:
         # With this code no tunnel came about, and only then may the proxy's word be the reason.
         if code is CurlECode.COULDNT_CONNECT and (refusal := self._refusal_for(url)):
             return refusal.to_error(url)
+        if code is CurlECode.COULDNT_CONNECT and host_and_port(url)[1] == 0:
+            # curl does not even ask the proxy for it.
+            return EgressBlocked("Port 0 may not be connected to: no service has it", url=url)
         if body.is_full or code is CurlECode.FILESIZE_EXCEEDED:
             limit = self._limits.max_body_bytes
             message = f"{url} is larger than {limit} bytes (setting scrape.max-body-bytes)"
@@ -257,8 +264,21 @@ def _ended_after_one_member(error: CurlFailed, body: _BoundedBody) -> bool:
     """Whether curl gave up because bytes follow the gzip member that it unpacked."""
     if error.code is not CurlECode.WRITE_ERROR or body.is_full:
         return False
-    encoding = error.answer.headers.get("content-encoding") or ""
+    return _is_gzip(error.answer)
+
+
+def _is_gzip(answer: CurlAnswer) -> bool:
+    encoding = answer.headers.get("content-encoding") or ""
     return encoding.strip().lower() in _GZIP_NAMES
+
+
+async def _ends_early(answer: CurlAnswer, data: bytes) -> bool:
+    """Whether the bytes ended before what was packed in them did, which curl does not tell."""
+    if not _is_gzip(answer) or answer.packed_bytes == 0 or not answer.packed_end:
+        return False
+    if len(data) <= _IN_PLACE_BYTES:
+        return not is_end_of_member(data, answer.packed_end)
+    return not await asyncio.to_thread(is_end_of_member, data, answer.packed_end)
 
 
 def _conditions(validators: Validators) -> list[tuple[str, str]]:

@@ -96,7 +96,7 @@ class FetchedPage:
     source: Source
     strategy: str
     is_cut: bool = False
-    """Whether the connection broke off before the body was whole."""
+    """Whether the connection, or what was packed in the body, broke off before its end."""
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     style_samples: Mapping[str, Json] | None = None
@@ -188,6 +188,6 @@ class Document:
     actions: tuple[ActionResult, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)
     is_cut: bool = False
-    """Whether the connection broke off before all of it had come."""
+    """Whether it broke off before all of it had come."""
     validators: Validators = field(default_factory=Validators)
     extracted: str | None = None

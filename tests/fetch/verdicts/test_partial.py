@@ -55,7 +55,7 @@ def test_data_is_whole_if_it_ends_as_it_must(content_type: str, whole: str, cut:
 
 def test_a_broken_connection_leaves_a_part() -> None:
     page = replace(reading("<p>Half").page, is_cut=True)
-    assert find_cut_signs(Reading(page)) == "the connection broke off after 7 bytes"
+    assert find_cut_signs(Reading(page)) == "the answer broke off after 7 bytes"
 
 
 def test_what_a_browser_has_read_is_whole() -> None:

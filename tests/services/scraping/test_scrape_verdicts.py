@@ -78,3 +78,38 @@ async def test_a_page_that_ends_early_by_itself_is_fresh_as_long_as_others(
     first = await app.scrape.scrape(request)
     assert first.document.verdict.kind is VerdictKind.PARTIAL
     assert (await app.scrape.scrape(request)).cached
+
+
+@pytest.mark.parametrize("keep", [3, 10, 150, 300])
+async def test_a_gzip_body_that_ends_early_is_partial_and_not_taken_for_fresh(
+    app: App, site: Site, keep: int
+) -> None:
+    request = ScrapeRequest(url=site.url(f"/gzip-members?keep={keep}"), render=STATIC)
+    part = await app.scrape.scrape(request)
+    assert part.document.verdict.kind is VerdictKind.PARTIAL
+    assert part.diagnostics.retry_count == 2
+    again = await app.scrape.scrape(request)
+    assert not again.cached
+
+
+async def test_what_came_of_a_gzip_body_before_it_ended_is_the_answer(app: App, site: Site) -> None:
+    url = site.url("/gzip-members?keep=600")
+    part = await app.scrape.scrape(ScrapeRequest(url=url, render=STATIC))
+    assert part.document.content.metadata.title == "Ember care"
+    assert part.document.content.markdown
+
+
+async def test_a_gzip_body_that_ends_early_never_replaces_a_good_one(app: App, site: Site) -> None:
+    good = await app.scrape.scrape(ScrapeRequest(url=site.url("/gzip-cut"), render=STATIC))
+    assert good.document.verdict.kind is VerdictKind.OK
+    fresh = CachePolicy(force_rescrape=True)
+    request = ScrapeRequest(url=site.url("/gzip-cut"), render=STATIC, cache=fresh)
+    part = await app.scrape.scrape(request)
+    assert (part.document.verdict.kind, part.saved) == (VerdictKind.PARTIAL, None)
+    kept = await app.scrape.scrape(replace(request, cache=CachePolicy()))
+    assert (kept.cached, kept.saved) == (True, good.saved)
+
+
+async def test_an_empty_body_that_is_said_to_be_packed_is_empty(app: App, site: Site) -> None:
+    request = ScrapeRequest(url=site.url("/gzip-members?keep=0"), render=STATIC)
+    assert (await app.scrape.scrape(request)).document.verdict.kind is VerdictKind.EMPTY

@@ -23,7 +23,7 @@ def find_cut_signs(reading: Reading) -> str | None:
     """Return what shows that an answer is not whole; None if nothing does."""
     page = reading.page
     if page.is_cut:
-        return f"the connection broke off after {len(page.body)} bytes"
+        return f"the answer broke off after {len(page.body)} bytes"
     if reading.is_content_cut:
         return "a limit cost some of the content: the warnings say which"
     if page.source is not Source.NATIVE:
