@@ -26,6 +26,7 @@
     ├── ExtractionFailed      EXTRACTION_FAILED    not one page could be read to extract from
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
         ├── DatabaseAway      CACHE_ERROR          there is no reaching it now; try again later
+        ├── DatabaseDamaged   CACHE_ERROR          what it holds is broken
         └── StorageFull       STORAGE_FULL         nothing more can be written; reads go on
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
@@ -295,6 +296,10 @@ class CacheFailed(CinderError):
 
 class DatabaseAway(CacheFailed):
     """The database cannot be reached; try again later."""
+
+
+class DatabaseDamaged(CacheFailed):
+    """The database is damaged, or is no database."""
 
 
 class StorageFull(CacheFailed):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.store import Store, StoreRoom, open_store
+from cinder.store import Store, StoreLimits, open_store
 from tests.store.postgres import PostgresServer, create_migrated_template, run_postgres
 from tests.store.samples import Clock
 
@@ -50,7 +50,7 @@ async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
 
 
 def open_at(url: str, clock: Clock) -> Store:
-    room = StoreRoom(memory_bytes=2**20)
+    limits = StoreLimits(memory_bytes=2**20)
     return open_store(
-        url, pool_size=4, room=room, observe=lambda _name, _seconds: None, clock=clock
+        url, pool_size=4, limits=limits, observe=lambda _name, _seconds: None, clock=clock
     )

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from cinder.store import Store, StoreRoom, open_store
+from cinder.store import Store, StoreLimits, open_store
 from tests.store.conftest import open_at
 from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
 
@@ -19,7 +19,7 @@ async def test_a_document_is_read_from_the_database_once(store: Store) -> None:
 
 
 async def test_without_room_each_find_reads_the_database(store_url: str, clock: Clock) -> None:
-    store = open_store(store_url, pool_size=1, room=StoreRoom(), observe=lambda *_: None)
+    store = open_store(store_url, pool_size=1, limits=StoreLimits(), observe=lambda *_: None)
     async with store:
         await store.save(a_document(), a_key(expires_at=NOW + timedelta(days=36_500)))
         first, second = await store.find("key"), await store.find("key")

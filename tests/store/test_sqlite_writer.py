@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cinder.store.sqlite import connect
+from cinder.store.sqlite_errors import is_locked
 from cinder.store.sqlite_writer import MAX_BATCH, QueuedWrite, SqliteWriter
 
 SECONDS = 30
@@ -128,3 +129,23 @@ def test_stopping_finishes_what_waits(path: Path) -> None:
     writer.stop()
     assert all(future.done() for future in futures)
     assert kept(path) == list(range(2 * MAX_BATCH))
+
+
+def test_what_waits_for_a_file_that_others_lock_is_told_soon_and_goes_on_after(path: Path) -> None:
+    connection = connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY, filler BLOB)")
+    writer = SqliteWriter(connection, busy_seconds=0.3)
+    other = connect(path)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        futures = [submit(writer, add(number)) for number in range(3 * MAX_BATCH)]
+        failures = [future.exception(SECONDS) for future in futures]
+        assert all(failure is not None and is_locked(failure) for failure in failures)
+        assert is_locked(submit(writer, add(1)).exception(SECONDS) or ValueError())
+        other.execute("ROLLBACK")
+        submit(writer, add(7)).result(SECONDS)
+        assert kept(path) == [7]
+    finally:
+        other.close()
+        writer.stop()

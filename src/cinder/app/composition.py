@@ -56,7 +56,7 @@ from cinder.services.search.search_and_scrape import SearchAndScrape
 from cinder.services.search.service import SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhooks import Webhooks
-from cinder.store import Store, StoreRoom, open_store
+from cinder.store import Store, StoreLimits, open_store
 from cinder.store.index.embeddings import find_embedder
 from cinder.store.index_base import PageIndex
 
@@ -254,8 +254,10 @@ def _make_store(settings: Settings, metrics: Metrics, clock: Clock) -> Store:
         return open_store(
             settings.store_url,
             pool_size=settings.store.pool_size,
-            room=StoreRoom(
-                file_bytes=settings.store.max_bytes, memory_bytes=settings.store.memory_bytes
+            limits=StoreLimits(
+                max_bytes=settings.store.max_bytes,
+                busy_seconds=settings.store.busy_timeout_seconds,
+                memory_bytes=settings.store.memory_bytes,
             ),
             observe=metrics.observe_query,
             clock=clock,

@@ -21,6 +21,9 @@ class StoreSettings(Section):
     """Database connections for reading at once."""
     memory_bytes: int = Field(64 * MEBIBYTE, ge=0)
     """Memory for the documents that cached scrapes read lately, in each process; 0 for none."""
+    busy_timeout_seconds: float = Field(3, gt=0, le=60)
+    """How long SQLite waits for another process that locks its file; then 503 is answered, and soon
+    for as long as that goes on."""
 
 
 class JobsSettings(Section):

@@ -1,12 +1,15 @@
 """Health: whether each part works, and how to mend the one that does not."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from cinder.errors import CinderError
 
 CHECK_TIMEOUT_SECONDS = 5
+SHARED_SECONDS = 1.0
+"""For how long findings are handed out: whoever watches over servers asks often."""
 TRIAL_TIMEOUT_SECONDS = 30
 
 Check = Callable[[], Awaitable[None]]
@@ -50,12 +53,19 @@ class Health:
     ) -> None:
         self._checks = checks
         self._trials = trials
+        self._examining = asyncio.Lock()
+        self._findings: list[Finding] | None = None
+        self._found_until = 0.0
         self.has_room = has_room
         """Tells, without asking anybody, whether there was room to keep pages the last time."""
 
     async def examine(self) -> list[Finding]:
-        """Check every part, all at once."""
-        return await _run_all(self._checks, CHECK_TIMEOUT_SECONDS)
+        """Check every part, all at once; who asks within a second gets the same findings."""
+        async with self._examining:
+            if self._findings is None or time.monotonic() >= self._found_until:
+                self._findings = await _run_all(self._checks, CHECK_TIMEOUT_SECONDS)
+                self._found_until = time.monotonic() + SHARED_SECONDS
+            return self._findings
 
     async def try_out(self) -> list[Finding]:
         """Check every part, by trial where there is one."""

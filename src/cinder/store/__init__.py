@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store, StoreRoom
-from cinder.store.database import Database
+from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store
+from cinder.store.database import Database, StoreLimits
 from cinder.store.documents import DocumentStore
 from cinder.store.index_base import Embedder
 
-__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "StoreRoom", "open_store"]
+__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "StoreLimits", "open_store"]
 
 
 def open_store(
     url: str,
     *,
     pool_size: int,
-    room: StoreRoom = StoreRoom(),  # noqa: B008 - it cannot change
+    limits: StoreLimits | None = None,
     observe: QueryObserver,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     embedder: Embedder | None = None,
@@ -27,19 +27,20 @@ def open_store(
     Raises:
         ValueError: the URL names no database that cinder knows; the message says which it does.
     """
-    database = _database(url, pool_size, room.file_bytes)
+    limits = limits or StoreLimits()
+    database = _database(url, pool_size, limits)
     return DocumentStore(
-        database, observe=observe, clock=clock, embedder=embedder, memory_bytes=room.memory_bytes
+        database, observe=observe, clock=clock, embedder=embedder, memory_bytes=limits.memory_bytes
     )
 
 
-def _database(url: str, pool_size: int, max_bytes: int | None) -> Database:
+def _database(url: str, pool_size: int, limits: StoreLimits) -> Database:
     # Each driver is imported only where it is used: start-up pays for one of them.
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
 
-        return SqliteDatabase(path_of(url), pool_size=pool_size, max_bytes=max_bytes)
+        return SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
     if scheme in ("postgresql", "postgres"):
         from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
 

@@ -19,16 +19,6 @@ QueryObserver = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreRoom:
-    """How much room the store may take."""
-
-    file_bytes: int | None = None
-    """The largest size of SQLite's file; None where it may grow."""
-    memory_bytes: int = 0
-    """For the documents that were read lately."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryKey:
     """Under what a document is cached, and for whom and how long it is kept."""
 

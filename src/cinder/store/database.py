@@ -1,12 +1,25 @@
 """The seam between what is kept and the database that keeps it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cinder.store.dialect import Dialect
 from cinder.store.procedure import Procedure
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLimits:
+    """How much room the store takes, and how long it waits."""
+
+    max_bytes: int | None = None
+    """How large a database that is one file may become; None for any size."""
+    busy_seconds: float = 3
+    """How long another process that locks the file is waited for."""
+    memory_bytes: int = 0
+    """Memory for the documents that were read lately."""
 
 
 class Database(Protocol):
@@ -47,4 +60,8 @@ class Database(Protocol):
 
         Those that name the same thing `together` may be kept waiting to be committed together.
         """
+        ...
+
+    async def inspect(self) -> None:
+        """Return unless a short look through what is kept finds damage."""
         ...

@@ -1,6 +1,7 @@
 """The store itself: every operation, timed, over whichever database runs it."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -10,7 +11,7 @@ from typing import Self, TypeAlias, TypeVar
 import structlog
 
 from cinder.background import BackgroundTasks
-from cinder.errors import CacheFailed, StorageFull
+from cinder.errors import CacheFailed, DatabaseDamaged, StorageFull
 from cinder.model.document import Document
 from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
 from cinder.recent import Recent, bytes_in_memory
@@ -28,7 +29,7 @@ from cinder.store.codec import (
 from cinder.store.counts import StoredCounts
 from cinder.store.database import Database
 from cinder.store.dialect import scrub
-from cinder.store.fullness import WatchedDatabase
+from cinder.store.fullness import WatchedDatabase, write_mark
 from cinder.store.index.entering import PageEntry
 from cinder.store.index.page_index import StoredPageIndex
 from cinder.store.index_base import Embedder
@@ -266,12 +267,20 @@ class DocumentStore:
         return self._database.is_full
 
     async def check(self) -> None:
-        """Return if the database answers, has room, can be written to and has the right schema."""
+        """Return if the database answers, is whole and current, has room and takes what is written.
+
+        What was once found to be damaged stays so until a restart: nothing here mends it.
+        """
         if self._database.is_full:
             raise StorageFull
+        if self._database.damage is not None:
+            raise DatabaseDamaged(self._database.damage.message)
         version = await self._timed("check", self._database.read(reading.read_schema_version))
         require_current(version)
-        await self._timed("check", self._database.write(reading.read_schema_version))
+        mark = os.urandom(8)
+        await self._timed("check", self._database.write(lambda: write_mark(mark)))
+        await self._timed("check", self._database.read(reading.read_samples))
+        await self._timed("check", self._database.inspect())
 
     async def _find(self, cache_key: str, now: datetime) -> SavedDocument | None:
         """Ask which document is the newest, and read it only if it was not read lately.

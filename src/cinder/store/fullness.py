@@ -1,12 +1,13 @@
-"""A database that remembers that its disk was full until something could be written again."""
+"""A database that remembers that its disk was full, until something was written, or is damaged."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import structlog
 
-from cinder.errors import CacheFailed, StorageFull
+from cinder.errors import CacheFailed, DatabaseDamaged, StorageFull
 from cinder.store.database import Database
 from cinder.store.dialect import Dialect
 from cinder.store.procedure import Procedure, Statement
@@ -18,6 +19,7 @@ _TRIAL_BYTES = 256 * 1024
 
 # No host has such a name, and none of a job's will be looked for under it.
 _TRIAL_HOST = "room for a page"
+_MARK_HOST = "readiness"
 
 _WRITE_TRIAL = """
 INSERT INTO webhook.hosts (host, robots_failures, robots) VALUES ($1, 0, $2)
@@ -35,6 +37,8 @@ class WatchedDatabase:
         self._database = database
         self.is_full = False
         """Whether there was no room the last time, and none was found since."""
+        self.damage: DatabaseDamaged | None = None
+        """What was found to be damaged since the start, if anything was."""
 
     @property
     def dialect(self) -> Dialect:
@@ -57,16 +61,33 @@ class WatchedDatabase:
         is_small: bool = False,
     ) -> T:
         """Run a procedure that only reads."""
-        return await self._database.read(start, measure=measure, is_small=is_small)
+        with self._noting_damage():
+            return await self._database.read(start, measure=measure, is_small=is_small)
 
     async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction."""
         try:
-            return await self._database.write(start, together=together)
+            with self._noting_damage():
+                return await self._database.write(start, together=together)
         except StorageFull as error:
             if not self.is_full:
                 self.is_full = True
                 log.error("there is no room to keep anything", error=error.message)  # noqa: TRY400 - a full disk is no fault of the code
+            raise
+
+    async def inspect(self) -> None:
+        """Return unless a short look through what is kept finds damage."""
+        with self._noting_damage():
+            await self._database.inspect()
+
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except DatabaseDamaged as error:
+            if self.damage is None:
+                log.error("the database is damaged", error=error.message)  # noqa: TRY400 - no fault of the code
+            self.damage = error
             raise
 
     async def look_for_room(self) -> None:
@@ -78,6 +99,11 @@ class WatchedDatabase:
             return
         self.is_full = False
         log.info("there is room again")
+
+
+def write_mark(mark: bytes) -> Procedure[None]:
+    """Write a few bytes that were never there before, which a database cannot leave out."""
+    yield Statement(_WRITE_TRIAL, (_MARK_HOST, mark))
 
 
 def _write_trial() -> Procedure[None]:

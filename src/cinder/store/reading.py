@@ -113,6 +113,15 @@ SELECT e.url, e.cache_key, e.scraped_at, e.expires_at, e.access_count, e.last_ac
  ORDER BY e.scraped_at DESC, e.id DESC
 """
 
+# The newest of what requests read and write, with all its texts.
+_SAMPLES = (
+    "SELECT * FROM webhook.scrape_cache ORDER BY id DESC LIMIT 1",
+    "SELECT * FROM webhook.saved_versions ORDER BY id DESC LIMIT 10",
+    "SELECT * FROM webhook.indexed_pages ORDER BY id DESC LIMIT 10",
+    "SELECT * FROM webhook.frontier ORDER BY id DESC LIMIT 10",
+    "SELECT * FROM webhook.tokens LIMIT 10",
+)
+
 _SCHEMA_VERSION = "SELECT version_num FROM webhook.alembic_version"
 
 
@@ -251,6 +260,12 @@ def read_schema_version() -> Procedure[str | None]:
     """Return which migration the database is at."""
     rows = yield Statement(_SCHEMA_VERSION)
     return rows[0]["version_num"] if rows else None
+
+
+def read_samples() -> Procedure[None]:
+    """Read some of each kind of what is kept, so that what cannot be read shows."""
+    for sql in _SAMPLES:
+        yield Statement(sql)
 
 
 def _body_in_entry(row: Row, kind: SavedKind, dialect: Dialect) -> Body | None:

@@ -5,26 +5,31 @@ import json
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from cinder.errors import CacheFailed
+from cinder.store.database import StoreLimits
 from cinder.store.dialect import SQLITE, Dialect
 from cinder.store.joining import run_together
 from cinder.store.migration import is_behind, upgrade_sqlite
 from cinder.store.procedure import Procedure, Run, Statement
 from cinder.store.sqlite_company import SharedWrite, WaitingWrites
-from cinder.store.sqlite_errors import failure_of, require_whole_pages
+from cinder.store.sqlite_errors import damage_of, failure_of, is_locked, require_whole_pages
 from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter
 
 T = TypeVar("T")
 
-# How long to wait for another process that writes.
+# How long to wait for another process that opens or migrates the same file.
 BUSY_SECONDS = 30
+# How long a look for damage may take.
+INSPECTION_SECONDS = 0.2
+_INSPECTION_STEPS = 10_000
 IN_PLACE_BYTES = 64 * 1024
 WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
@@ -51,11 +56,11 @@ def path_of(url: str) -> Path:
     return Path(path)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open a connection that leaves transactions to its user."""
     # Threads hand connections over to be closed; no two ever use one at once.
     connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
@@ -64,14 +69,19 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+class _LockedOut(Exception):
+    """Something is not read on the event loop."""
+
+
 class SqliteDatabase:
     """A database in one file. See `cinder.store.database.Database`."""
 
     dialect: Dialect = SQLITE
 
-    def __init__(self, path: Path, *, pool_size: int, max_bytes: int | None = None) -> None:
+    def __init__(self, path: Path, *, pool_size: int, limits: StoreLimits | None = None) -> None:
         self._path = path
-        self._max_bytes = max_bytes
+        self._limits = limits or StoreLimits()
+        self._inspected = 0
         self._connections: list[sqlite3.Connection] = []
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
@@ -108,8 +118,9 @@ class SqliteDatabase:
         self._open_writer()
         loop = asyncio.get_running_loop()
         with self._translated("read"):
-            if is_small or (measure is not None and self._read(measure) <= IN_PLACE_BYTES):
-                return self._read(start)
+            if is_small or measure is not None:
+                with suppress(_LockedOut):
+                    return self._read_in_place(start, measure)
             return await loop.run_in_executor(self._readers, self._read, start)
 
     async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
@@ -137,12 +148,12 @@ class SqliteDatabase:
             _use_write_ahead_log(connection)
             if is_behind(_schema_version(connection)):
                 upgrade_sqlite(self._path)
-            if self._max_bytes is not None:
-                _limit_size(connection, self._max_bytes)
+            if self._limits.max_bytes is not None:
+                _limit_size(connection, self._limits.max_bytes)
         except BaseException:
             connection.close()
             raise
-        self._writer = SqliteWriter(connection)
+        self._writer = SqliteWriter(connection, self._limits.busy_seconds)
 
     def _close(self, writer: SqliteWriter | None) -> None:
         self._readers.shutdown()
@@ -156,13 +167,63 @@ class SqliteDatabase:
             raise CacheFailed("The store is not open")
         return self._writer
 
-    def _read(self, start: Callable[[], Procedure[T]]) -> T:
+    def _read_in_place(
+        self, start: Callable[[], Procedure[T]], measure: Callable[[], Procedure[int]] | None
+    ) -> T:
+        """Read on the event loop, which waits for nobody.
+
+        Raises:
+            _LockedOut: it is to be read by a thread: there is too much of it, or somebody has
+                locked the file.
+        """
+        try:
+            if measure is None or self._read(measure, busy_seconds=0) <= IN_PLACE_BYTES:
+                return self._read(start, busy_seconds=0)
+        except sqlite3.OperationalError as error:
+            if not is_locked(error):
+                raise
+        raise _LockedOut
+
+    def _read(self, start: Callable[[], Procedure[T]], *, busy_seconds: float | None = None) -> T:
         if not hasattr(self._local, "connection"):
-            self._local.connection = self._connect_reader()
+            wait = self._limits.busy_seconds if busy_seconds is None else busy_seconds
+            self._local.connection = self._connect_reader(wait)
         return _run(self._local.connection, start())
 
-    def _connect_reader(self) -> sqlite3.Connection:
-        connection = connect(self._path)
+    async def inspect(self) -> None:
+        """Return unless a short look through one table after the other finds damage.
+
+        Raises:
+            DatabaseDamaged: it found some, or the file is gone.
+        """
+        loop = asyncio.get_running_loop()
+        with self._translated("read"):
+            await loop.run_in_executor(self._readers, self._inspect)
+
+    def _inspect(self) -> None:
+        if not self._path.exists():
+            raise damage_of(self._path, "the file is no longer there")
+        tables = self._read(_list_tables)
+        connection: sqlite3.Connection = self._local.connection
+        until = time.monotonic() + INSPECTION_SECONDS
+        connection.set_progress_handler(lambda: time.monotonic() > until, _INSPECTION_STEPS)
+        try:
+            while time.monotonic() < until and self._inspected < len(tables):
+                table = tables[self._inspected]
+                self._inspected += 1
+                found = connection.execute(f'PRAGMA quick_check("{table}")').fetchone()[0]
+                if found != "ok":
+                    raise damage_of(self._path, f"{table}: {found}")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+        finally:
+            connection.set_progress_handler(None, 0)
+        # The next look goes on from here, and begins again after the last table.
+        self._inspected %= len(tables)
+
+    def _connect_reader(self, busy_seconds: float) -> sqlite3.Connection:
+        connection = connect(self._path, busy_seconds)
         self._connections.append(connection)
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
@@ -174,6 +235,15 @@ class SqliteDatabase:
             yield
         except (sqlite3.Error, OSError) as exc:
             raise failure_of(exc, self._path, done) from exc
+
+
+def _list_tables() -> Procedure[list[str]]:
+    # FTS5's own table is looked at by the tables that it is made of.
+    rows = yield Statement(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
+        "ORDER BY name"
+    )
+    return [row["name"] for row in rows]
 
 
 def _run(connection: sqlite3.Connection, procedure: Procedure[T]) -> T:

@@ -1,4 +1,4 @@
-"""SQLite's failures in cinder's words: a full disk and a damaged file are told from all others."""
+"""SQLite's failures in cinder's words: a full disk, a damaged and a locked file among them."""
 
 import errno
 import os
@@ -6,9 +6,10 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-from cinder.errors import CacheFailed, StorageFull
+from cinder.errors import CacheFailed, DatabaseAway, DatabaseDamaged, StorageFull
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 # The last byte of a code tells the kind; those before it tell more.
 _KIND = 0xFF
@@ -26,7 +27,12 @@ def failure_of(exc: sqlite3.Error | OSError, path: Path, done: str) -> CacheFail
             "meanwhile"
         )
     if _kind(exc) in _DAMAGED:
-        return _damage(path, str(exc))
+        return damage_of(path, str(exc))
+    if is_locked(exc):
+        return DatabaseAway(
+            f"Another process has the database {path} locked, so that it could not be {done}. Try "
+            "again in a moment, or end what holds it (store.busy-timeout-seconds)"
+        )
     return CacheFailed(
         f"The database {path} could not be {done}: {exc}. "
         "Check that the disk has room and the file is cinder's own"
@@ -46,7 +52,12 @@ def require_whole_pages(path: Path) -> None:
     stated = int.from_bytes(header[16:18], "big")
     page_bytes = 65_536 if stated == 1 else stated
     if page_bytes and path.stat().st_size % page_bytes and not _has_log(path):
-        raise _damage(path, "it ends within a page")
+        raise damage_of(path, "it ends within a page")
+
+
+def is_locked(exc: BaseException) -> bool:
+    """Whether it failed because somebody else holds the file."""
+    return isinstance(exc, sqlite3.Error) and _kind(exc) in _LOCKED
 
 
 def _has_log(path: Path) -> bool:
@@ -55,8 +66,9 @@ def _has_log(path: Path) -> bool:
     return False
 
 
-def _damage(path: Path, reason: str) -> CacheFailed:
-    return CacheFailed(
+def damage_of(path: Path, reason: str) -> DatabaseDamaged:
+    """Return the error for a file that is damaged, which says what can be done."""
+    return DatabaseDamaged(
         f"The database {path} is damaged, or is no database ({reason}). cinder deletes nothing: "
         f"put a backup in its place, or save what can be had with `sqlite3 {path} .recover`; "
         f"or move it away, and {path.name}-wal and {path.name}-shm with it, to begin anew"

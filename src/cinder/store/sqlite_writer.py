@@ -9,10 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from cinder.store.sqlite_errors import is_locked
+
 T = TypeVar("T")
 
 # The writes that share one commit; more would only make the first of them wait.
 MAX_BATCH = 128
+# How long a file that is known to be locked is waited for.
+LOCKED_OUT_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,12 @@ Writes: TypeAlias = list[QueuedWrite[Any]]
 class SqliteWriter:
     """Runs writes one after the other, each all or nothing, many to one commit."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, busy_seconds: float = 3) -> None:
+        """Take the connection to write by, and how long to wait for one who locks the file."""
         self._connection = connection
+        self._busy_ms = round(busy_seconds * 1000)
+        self._is_locked_out = False
+        self._wait_ms = -1
         self._queue: queue.SimpleQueue[Writes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="cinder-writer", daemon=True)
         self._thread.start()
@@ -51,8 +59,31 @@ class SqliteWriter:
             # One whose caller has gone away before it began is left out.
             writes = [write for write in batch if write.future.set_running_or_notify_cancel()]
             if writes:
-                _run_batch(self._connection, writes)
+                self._run_batch(writes)
         self._connection.close()
+
+    def _run_batch(self, writes: Writes) -> None:
+        # Whoever holds the file has been waited for: until that ends, nobody else waits as long.
+        wait_ms = min(self._busy_ms, LOCKED_OUT_MS) if self._is_locked_out else self._busy_ms
+        if wait_ms != self._wait_ms:
+            self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            self._wait_ms = wait_ms
+        failure = _run_batch(self._connection, writes)
+        self._is_locked_out = failure is not None and is_locked(failure)
+        if failure is None or not self._is_locked_out:
+            return
+        for write in self._take_waiting():
+            if write.future.set_running_or_notify_cancel():
+                write.future.set_exception(failure)
+
+    def _take_waiting(self) -> Writes:
+        """Return what waits behind a batch; the word to stop, if it is there, stays."""
+        waiting: Writes = []
+        with suppress(queue.Empty):
+            while (writes := self._queue.get_nowait()) is not None:
+                waiting += writes
+            self._queue.put(None)
+        return waiting
 
     def _next_batch(self) -> Writes:
         """Return the writes that wait, once there is one; none when the writer is to stop."""
@@ -69,7 +100,8 @@ class SqliteWriter:
         return batch
 
 
-def _run_batch(connection: sqlite3.Connection, writes: Writes) -> None:
+def _run_batch(connection: sqlite3.Connection, writes: Writes) -> Exception | None:
+    """Run writes in one transaction; return why there was none, where none came about."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         outcomes = [attempt(connection, write.work) for write in writes]
@@ -78,9 +110,10 @@ def _run_batch(connection: sqlite3.Connection, writes: Writes) -> None:
         _roll_back(connection)
         for write in writes:
             write.future.set_exception(exc)
-        return
+        return exc
     for write, outcome in zip(writes, outcomes, strict=True):
         outcome(write.future)
+    return None
 
 
 def attempt(
