@@ -32,6 +32,11 @@ PERSONAL: tuple[tuple[str, Json], ...] = (
     ("/article", {"headers": {"X-Api-Key": "one"}}),
     ("/article?access_token=one", {}),
     ("/article?X-Amz-Signature=one", {}),
+    ("/article", {"headers": {"User-Agent": "one"}}),
+    ("/article", {"headers": {"Accept-Language": "de"}}),
+    ("/article", {"includeTags": ["article"]}),
+    ("/article", {"excludeTags": ["nav"]}),
+    ("/article", {"extract": "who wrote it"}),
 )
 
 
@@ -88,6 +93,58 @@ async def test_a_page_opened_by_credentials_is_nowhere_to_be_found_by_others(
         assert await one.search("ash rake") == [site.url(path)]
         assert await two.search("ash rake") == []
         assert not (await two.scrape(**asked))["cached"]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"headers": {"User-Agent": "greetings from one"}},
+        {"headers": {"X-Greeting": "greetings from one"}},
+    ],
+)
+async def test_words_that_a_caller_sends_reach_nobody_else(
+    how: Json, api: Starlette, site: Site
+) -> None:
+    url = site.url("/echo")
+    latest = f"scrape://{site.address}/echo/cleaned_latest"
+    async with both_sides(api) as (one, two):
+        plain = await one.scrape(url=url)
+        mine = await one.scrape(url=url, **how)
+        again = await one.scrape(url=url, **how)
+        assert "greetings from one" in mine["content"]
+        assert (again["cached"], again["savedUris"]) == (True, mine["savedUris"])
+        for caller in (one, two):
+            newest = (await caller.mcp.read_resource(latest)).contents[0]
+            assert newest.uri == plain["savedUris"]["cleaned"]
+            assert "greetings from one" not in str(newest)
+        assert await two.search('"greetings from one"') == []
+        assert not (await two.scrape(url=url, **how))["cached"]
+        exact = await one.mcp.read_resource(mine["savedUris"]["cleaned"])
+        assert "greetings from one" in str(exact.contents)
+
+
+async def test_what_ones_own_options_shaped_is_not_the_latest_version(
+    api: Starlette, site: Site
+) -> None:
+    url, latest = site.url("/article"), f"scrape://{site.address}/article/cleaned_latest"
+    async with side(api, "one") as one:
+        await one.scrape(url=url, includeTags=["h1"])
+        with pytest.raises(MCPError, match="Nothing is saved under this URI"):
+            await one.mcp.read_resource(latest)
+        plain = await one.scrape(url=url)
+        await one.scrape(url=url, excludeTags=["h1"])
+        newest = (await one.mcp.read_resource(latest)).contents[0]
+    assert newest.uri == plain["savedUris"]["cleaned"]
+
+
+async def test_a_page_that_was_only_fetched_in_another_way_is_for_all(
+    api: Starlette, site: Site
+) -> None:
+    async with both_sides(api) as (one, two):
+        asked = {"url": site.url("/article"), "mode": "static", "waitFor": 0, "blockAds": False}
+        await one.scrape(**asked, onlyMainContent=False)
+        assert (await two.scrape(**asked, onlyMainContent=False))["cached"]
+        assert await two.search("ash rake") == [site.url("/article")]
 
 
 async def test_the_version_that_changes_are_told_against_is_ones_own(

@@ -163,6 +163,23 @@ class ScrapeRequest:
         return any(action.type is ActionType.EXECUTE_JAVASCRIPT for action in self.render.actions)
 
     @property
+    def is_customized(self) -> bool:
+        """Whether headers, selectors, actions or a prompt of the caller's shape the answer.
+
+        Any of them can put words of the caller's choice into it, or leave words out: a page may
+        echo its `User-Agent`. How it is fetched (`mode`, `waitFor`, `proxy`, `mobile`, `blockAds`)
+        and which of the formats are made cannot.
+        """
+        content = self.content
+        return bool(
+            self.headers
+            or self.render.actions
+            or content.include_tags
+            or content.exclude_tags
+            or self.extract is not None
+        )
+
+    @property
     def is_private(self) -> bool:
         """Whether the answer may be meant for this caller alone, or made by him.
 

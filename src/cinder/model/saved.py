@@ -9,6 +9,9 @@ import can_ada
 from cinder.model.document import Document
 
 SCHEME = "scrape://"
+OWN_KEY_PREFIX = "own-"
+"""How the cache keys begin of what a caller's own headers, selectors, actions or prompt shaped."""
+
 LATEST = "latest"
 """Stands for the timestamp in the URI of a page's newest version, whichever that is."""
 

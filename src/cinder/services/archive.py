@@ -40,13 +40,24 @@ class Archive:
         """Return the versions of one page, newest first."""
         return await self._store.list_versions(place, caller, limit=limit)
 
+    async def find_latest(self, place: str, caller: str) -> Version | None:
+        """Return the newest version of a page as anybody would get it; None where there is none."""
+        found = await self._store.list_versions(place, caller, limit=1, plain_only=True)
+        return found[0] if found else None
+
     async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
         """Return the pages lately saved whose places begin so, the newest first."""
         return await self._store.list_places(beginning, caller, limit=limit)
 
     async def _read_latest(self, place: str, kind: SavedKind, caller: str) -> SavedBody | None:
-        """Return the body of the newest version that has one of this kind, among the last few."""
-        for version in await self._store.list_versions(place, caller, limit=_LATEST_TRIED):
+        """Return the body of the newest version that has one of this kind, among the last few.
+
+        What a caller's own headers, selectors, actions or prompt shaped is not what the page is.
+        """
+        newest = await self._store.list_versions(
+            place, caller, limit=_LATEST_TRIED, plain_only=True
+        )
+        for version in newest:
             if body := await self._store.read(version, kind, caller):
                 return body
         return None

@@ -143,8 +143,13 @@ class Store(Protocol):
         """
         ...
 
-    async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
-        """Return the versions of one page that the caller may see, newest first."""
+    async def list_versions(
+        self, place: str, caller: str, *, limit: int, plain_only: bool = False
+    ) -> list[Version]:
+        """Return the versions of one page that the caller may see, newest first.
+
+        Plain are those that no headers, selectors, actions or prompt of a caller's shaped.
+        """
         ...
 
     async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:

@@ -216,13 +216,20 @@ class DocumentStore:
             ),
         )
 
-    async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
-        """Return the versions of one page that the caller may see, newest first."""
+    async def list_versions(
+        self, place: str, caller: str, *, limit: int, plain_only: bool = False
+    ) -> list[Version]:
+        """Return the versions of one page that the caller may see, newest first.
+
+        Plain are those that no headers, selectors, actions or prompt of a caller's shaped.
+        """
         count, now = max(0, min(limit, MAX_LISTED)), self._clock()
         return await self._timed(
             "list_versions",
             self._database.read(
-                lambda: reading.list_versions_of(place, caller, count, now, self._dialect)
+                lambda: reading.list_versions_of(
+                    place, caller, count, now, self._dialect, plain_only=plain_only
+                )
             ),
         )
 

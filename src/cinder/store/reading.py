@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.model.saved import (
+    OWN_KEY_PREFIX,
+    SavedBody,
+    SavedDocument,
+    SavedKind,
+    SavedListing,
+    Version,
+)
 from cinder.store.aside import find_aside
 from cinder.store.base import EntrySummary
 from cinder.store.bodies import Body, text_mime
@@ -95,6 +102,10 @@ SELECT place, saved_at FROM webhook.saved_versions
  WHERE place_hash = $1 AND expires_at > $2 AND (owner IS NULL OR owner = $3) AND kind IS NOT NULL
  ORDER BY saved_at DESC LIMIT $4
 """
+
+_LIST_PLAIN_VERSIONS_OF = _LIST_VERSIONS_OF.replace(
+    " ORDER BY", f"   AND cache_key NOT LIKE '{OWN_KEY_PREFIX}%'\n ORDER BY"
+)
 
 # Of all that is saved, the newest are looked through: no index has the places themselves.
 _LIST_PLACES = """
@@ -233,11 +244,11 @@ def list_versions(
 
 
 def list_versions_of(
-    place: str, caller: str, limit: int, now: datetime, dialect: Dialect
+    place: str, caller: str, limit: int, now: datetime, dialect: Dialect, *, plain_only: bool
 ) -> Procedure[list[Version]]:
     """Return the versions of one page that the caller may see, newest first."""
     args = (fingerprint(place), dialect.pack_moment(now), caller, limit)
-    rows = yield Statement(_LIST_VERSIONS_OF, args)
+    rows = yield Statement(_LIST_PLAIN_VERSIONS_OF if plain_only else _LIST_VERSIONS_OF, args)
     return [Version(row["place"], from_milliseconds(row["saved_at"])) for row in rows]
 
 

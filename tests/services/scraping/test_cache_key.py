@@ -16,6 +16,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
+from cinder.model.saved import OWN_KEY_PREFIX
 from cinder.services.scraping.cache_key import KnownKeys, RequestKeys, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
@@ -51,7 +52,6 @@ SAME = [
     replace(BASE, timeout_ms=1),
     replace(BASE, cache=CachePolicy(max_age_ms=1, force_rescrape=True)),
     replace(BASE, result_handling=ResultHandling.RETURN_ONLY),
-    replace(BASE, caller="someone else"),
     replace(BASE, formats=(Format.MARKDOWN, Format.CHANGE_TRACKING)),
     replace(BASE, formats=(Format.CHANGE_TRACKING,)),
 ]
@@ -78,6 +78,36 @@ def test_a_request_with_credentials_shares_with_no_other_caller(name: str) -> No
     mine = replace(BASE, headers=((name, "secret"),), caller="me")
     assert RequestKeys(mine).cache != RequestKeys(replace(mine, caller="you")).cache
     assert "secret" not in str(describe_options(mine))
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        replace(BASE, caller="me"),
+        ScrapeRequest(url=BASE.url, content=ContentOptions(include_tags=("p",)), caller="me"),
+        ScrapeRequest(url=BASE.url, content=ContentOptions(exclude_tags=("p",)), caller="me"),
+        ScrapeRequest(
+            url=BASE.url,
+            render=RenderOptions(actions=(Action(type=ActionType.SCROLL),)),
+            caller="me",
+        ),
+        ScrapeRequest(url=BASE.url, extract="the author", caller="me"),
+    ],
+)
+def test_what_a_caller_shaped_shares_with_no_other_caller(mine: ScrapeRequest) -> None:
+    keys = RequestKeys(mine)
+    assert keys.is_own
+    assert keys.cache.startswith(OWN_KEY_PREFIX)
+    assert keys.cache != RequestKeys(replace(mine, caller="you")).cache
+
+
+def test_a_plain_request_shares_with_every_caller() -> None:
+    mine = ScrapeRequest(
+        url=BASE.url, render=RenderOptions(wait_for_ms=5, mobile=True, block_ads=False), caller="me"
+    )
+    assert RequestKeys(mine).cache == RequestKeys(replace(mine, caller="you")).cache
+    assert not RequestKeys(mine).is_own
+    assert not RequestKeys(mine).cache.startswith(OWN_KEY_PREFIX)
 
 
 def test_what_actions_type_and_run_is_not_written_down() -> None:

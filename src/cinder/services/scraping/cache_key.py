@@ -9,6 +9,7 @@ from functools import cached_property
 from cinder.model.document import Json
 from cinder.model.redaction import redact
 from cinder.model.request import Action, Format, ScrapeRequest
+from cinder.model.saved import OWN_KEY_PREFIX
 from cinder.recent import Recent
 
 # How many requests' keys are kept, and about what those of one take in memory.
@@ -22,8 +23,9 @@ class RequestKeys:
         """Describe the request: once, since every page of a crawl comes by here."""
         self.options = describe_options(request)
         """The request's options as they may be kept and shown."""
-        self.is_private = request.is_private
-        """Whether the keys are the caller's own."""
+        self.is_own = request.is_private or request.is_customized
+        """Whether the keys, and what is kept under them, are the caller's own."""
+        self._prefix = OWN_KEY_PREFIX if request.is_customized else ""
         self._parts: dict[str, Json] = {
             **self.options,
             "formats": sorted(kept_formats(request.formats)),
@@ -32,7 +34,7 @@ class RequestKeys:
             "headers": sorted([name.lower(), value] for name, value in request.headers),
             "actions": [_describe_action(action) for action in request.render.actions],
         }
-        if self.is_private:
+        if self.is_own:
             self._parts["caller"] = request.caller
 
     @cached_property
@@ -42,7 +44,7 @@ class RequestKeys:
         It covers everything that changes the answer. What pages through a kept answer, or says
         when it is too old, is not part of it.
         """
-        return _hash(self._parts)
+        return self._prefix + _hash(self._parts)
 
     @cached_property
     def content(self) -> str:

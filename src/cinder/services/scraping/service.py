@@ -314,7 +314,7 @@ class ScrapeService:
         entry = EntryKey(
             cache_key=keys.cache,
             options=keys.options,
-            owner=request.caller if keys.is_private else None,
+            owner=request.caller if keys.is_own else None,
             expires_at=document.scraped_at + self._defaults.retention,
             extract_query=request.extract,
             content_key=keys.content if is_comparable(document, request) else None,

@@ -197,8 +197,8 @@ class Watch:
                 "version as scrape://host/path/cleaned_latest"
             )
             raise MCPError(types.INVALID_PARAMS, message, {"uri": uri})
-        newest = await self._app.archive.list_versions(latest[0], caller, limit=1)
-        version = format_timestamp(newest[0].saved_at) if newest else ""
+        newest = await self._app.archive.find_latest(latest[0], caller)
+        version = format_timestamp(newest.saved_at) if newest else ""
         if before is not None and before.version == version:
             return before
         body = await self._app.archive.read(uri, caller)
