@@ -14,6 +14,7 @@ from cinder.recent import Recent
 
 # How many requests' keys are kept, and about what those of one take in memory.
 _MAX_KEYS, _KEYS_BYTES = 500, 4 * 1024
+_KEY_CHARS = 64
 
 
 class RequestKeys:
@@ -44,7 +45,7 @@ class RequestKeys:
         It covers everything that changes the answer. What pages through a kept answer, or says
         when it is too old, is not part of it.
         """
-        return self._prefix + _hash(self._parts)
+        return (self._prefix + _hash(self._parts))[:_KEY_CHARS]
 
     @cached_property
     def content(self) -> str:
@@ -69,7 +70,7 @@ class KnownKeys:
         if known is not None:
             return known
         keys = RequestKeys(request, self._defaults)
-        has_secrets = keys.is_private or request.headers or request.render.actions
+        has_secrets = request.is_private or request.headers or request.render.actions
         if not has_secrets:
             self._known.put(request, keys, _KEYS_BYTES)
         return keys
