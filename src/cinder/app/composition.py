@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cinder.app.browser import make_upstream, open_browsers
 from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
-from cinder.app.jobs import Net, open_jobs
+from cinder.app.jobs import JobProcess, Net, open_jobs
 from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
 from cinder.app.login_window import LogIn, make_log_in
 from cinder.app.oauth import open_access_tokens
@@ -59,6 +59,7 @@ from cinder.services.webhooks import Webhooks
 from cinder.store import Store, StoreLimits, open_store
 from cinder.store.index.embeddings import find_embedder
 from cinder.store.index_base import PageIndex
+from cinder.worker_group import WorkerGroup
 
 if TYPE_CHECKING:
     from cinder.services.oauth import AccessTokens
@@ -95,6 +96,8 @@ class App:
     health: Health
     metrics: Metrics
     loop_monitor: LoopMonitor
+    render_metrics: Callable[[], Awaitable[bytes]]
+    """Returns the metrics of the whole server in the Prometheus text format."""
     start_parsers: Callable[[], Awaitable[None]]
     """Starts the processes that parse pages of jobs, which else start with the first page."""
     log_in: LogIn | None
@@ -107,12 +110,14 @@ async def open_app(
     *,
     resolver: Resolver | None = None,
     works_on_jobs: bool = False,
+    group: WorkerGroup | None = None,
     clock: Clock = lambda: datetime.now(UTC),
 ) -> AsyncIterator[App]:
     """Open everything that requests need, and close it at the end.
 
     `resolver` stands in for the system's name resolution, and `clock` for its time of day. Only a
-    process that stays works on jobs; any can start them.
+    process that stays works on jobs; any can start them. `group` is there where the process is one
+    of several that are one server.
 
     Raises:
         SettingsError: a part cannot be built as the settings want it.
@@ -181,10 +186,17 @@ async def open_app(
         ]
         jobs = await parts.enter_async_context(
             open_jobs(
-                settings, store, job_scrape, Net(fetcher, proxy), works=works_on_jobs, clock=clock
+                settings,
+                store,
+                job_scrape,
+                Net(fetcher, proxy),
+                process=JobProcess(works_on_jobs, group),
+                clock=clock,
             )
         )
-        search_providers = await parts.enter_async_context(open_search_providers(settings, proxy))
+        search_providers = await parts.enter_async_context(
+            open_search_providers(settings, proxy, group)
+        )
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds, clock))
         parts.callback(tasks.cancel_all)
@@ -201,7 +213,7 @@ async def open_app(
             settings=settings,
             callers=callers,
             access_tokens=access_tokens,
-            make_rate_limits=partial(_make_rate_limits, settings, store),
+            make_rate_limits=partial(_make_rate_limits, settings, store, group),
             scrape=scrape,
             jobs=jobs.control,
             webhooks=jobs.webhooks,
@@ -233,6 +245,7 @@ async def open_app(
             ),
             metrics=metrics,
             loop_monitor=loop_monitor,
+            render_metrics=_make_render_metrics(metrics, group),
             start_parsers=job_sandbox.start_all,
             log_in=make_log_in(settings, proxy),
         )
@@ -265,13 +278,29 @@ def _make_store(settings: Settings, metrics: Metrics, clock: Clock) -> Store:
         )
 
 
-def _make_rate_limits(settings: Settings, store: Store) -> "RateLimits":
+def _make_render_metrics(
+    metrics: Metrics, group: WorkerGroup | None
+) -> Callable[[], Awaitable[bytes]]:
+    if group is None:
+
+        async def render() -> bytes:
+            return metrics.render()
+
+        return render
+    # Only the workers of a server have a use for it.
+    from cinder.app.group_metrics import GroupMetrics  # noqa: PLC0415
+
+    return GroupMetrics(metrics, group).render
+
+
+def _make_rate_limits(settings: Settings, store: Store, group: WorkerGroup | None) -> "RateLimits":
     # To load the library takes long, and the command line and MCP over stdio have no use for it.
     from cinder.app.rate_limits import make_rate_limits  # noqa: PLC0415
 
     # Only servers on PostgreSQL are several; one alone need not ask its database each time.
     is_alone = settings.store_url.startswith("sqlite:")
-    return make_rate_limits(settings.server, None if is_alone else store.counts)
+    scratch = None if group is None else group.directory / "counts.db"
+    return make_rate_limits(settings.server, None if is_alone else store.counts, scratch)
 
 
 def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:

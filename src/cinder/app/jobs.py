@@ -1,9 +1,10 @@
 """Jobs, built from the settings: who starts them, who is woken, and who works on them."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
@@ -24,6 +25,9 @@ from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhook_events import JobEvents
 from cinder.services.webhooks import DeliveryLimits, Webhooks
 from cinder.store import Store
+from cinder.worker_group import WorkerGroup
+
+Wake: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,16 @@ class Net:
 
     fetcher: Fetcher
     proxy: ForwardProxy
+
+
+@dataclass(frozen=True, slots=True)
+class JobProcess:
+    """What this process has to do with jobs beside starting them."""
+
+    works: bool
+    """Whether it works on them."""
+    group: WorkerGroup | None = None
+    """The others that are one server with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +64,7 @@ async def open_jobs(
     scraper: ScrapeService,
     net: Net,
     *,
-    works: bool,
+    process: JobProcess,
     clock: Callable[[], datetime],
 ) -> AsyncIterator[OpenJobs]:
     """Open what starts jobs and, in a process that works, what works on them and tells of them."""
@@ -65,7 +79,7 @@ async def open_jobs(
         client = await parts.enter_async_context(_make_webhook_client(settings, net.proxy))
         limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
         webhooks = Webhooks(store.outbox, client, limits)
-        if works:
+        if process.works:
             runner = _make_runner(jobs, store, scraper, net.fetcher)
             attendants = Attendants(
                 ledger, engine, runner.attend, sweeper=sweeper, teller_of=JobEvents.of
@@ -74,8 +88,28 @@ async def open_jobs(
             tasks.start(attendants.run(slots=jobs.slots))
             tasks.start(webhooks.deliver_forever())
             parts.callback(tasks.cancel_all)
-        control = JobControl(ledger, sweeper.wake, _job_limits(jobs), clock)
+        wake: Wake = sweeper.wake
+        # The engine of PostgreSQL wakes all processes by itself.
+        if process.group is not None and settings.store_url.startswith("sqlite:"):
+            telling = await parts.enter_async_context(BackgroundTasks())
+            wake = _waking_all(sweeper, process.group, telling)
+        control = JobControl(ledger, wake, _job_limits(jobs), clock)
         yield OpenJobs(control, engine, webhooks)
+
+
+def _waking_all(sweeper: Sweeper, group: WorkerGroup, telling: BackgroundTasks) -> Wake:
+    """Return what has every worker of a server look after a job, this one at once."""
+
+    async def wake_here(job_id: bytes) -> bytes:
+        await sweeper.wake(job_id.decode())
+        return b""
+
+    async def wake(job_id: str) -> None:
+        await sweeper.wake(job_id)
+        telling.start(group.ask_others("wake", job_id.encode()))
+
+    group.handle("wake", wake_here)
+    return wake
 
 
 def _make_webhook_client(settings: Settings, proxy: ForwardProxy) -> ProxiedClient:

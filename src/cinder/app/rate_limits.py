@@ -1,16 +1,22 @@
 """The server's rate limits, as its settings have them."""
 
 import time
+from pathlib import Path
 
 from cinder.config import ServerSettings, SettingsError
 from cinder.services.memory_counts import MemoryCounts
 from cinder.services.rate_limits import Bucket, RateLimits, longest_window
 from cinder.services.shared_storage import SharedStorage
 from cinder.store.count_base import SharedCounts
+from cinder.store.scratch_counts import ScratchCounts
 
 
-def make_rate_limits(server: ServerSettings, shared: SharedCounts | None) -> RateLimits:
+def make_rate_limits(
+    server: ServerSettings, shared: SharedCounts | None, scratch: Path | None = None
+) -> RateLimits:
     """Return the limits, counted with other servers where there are any, else in memory.
+
+    The workers of one server count in the file `scratch`.
 
     Raises:
         SettingsError: one is not written as such.
@@ -21,6 +27,9 @@ def make_rate_limits(server: ServerSettings, shared: SharedCounts | None) -> Rat
         Bucket.ADDRESS: server.address_rate_limit,
         Bucket.FAILED_LOGIN: server.failed_login_limit,
     }
+    if shared is None and scratch is not None:
+        counts = SharedStorage(ScratchCounts(scratch), longest_window(limits.values()))
+        return RateLimits(counts, limits, clock=time.monotonic)
     if shared is None:
         return RateLimits(MemoryCounts(), limits, clock=time.monotonic)
     return RateLimits(SharedStorage(shared, longest_window(limits.values())), limits)

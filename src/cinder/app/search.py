@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
+from typing import TYPE_CHECKING
 
 from cinder.app.values import reading_settings
 from cinder.config import SearchEndpoint, SearchSettings, Settings
@@ -24,7 +25,11 @@ from cinder.search.opensearch import OpenSearchProvider
 from cinder.search.politeness import Politeness
 from cinder.search.searxng import SearxngProvider
 from cinder.services.health import Check, telling_address
+from cinder.worker_group import WorkerGroup
 from cinder.xml_tree import parse_xml
+
+if TYPE_CHECKING:
+    from cinder.search.shared_politeness import SharedPoliteness
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _MAX_CONCURRENCY = 8
@@ -58,7 +63,7 @@ async def _try_out(provider: Provider) -> None:
 
 @asynccontextmanager
 async def open_search_providers(
-    settings: Settings, proxy: ForwardProxy
+    settings: Settings, proxy: ForwardProxy, group: WorkerGroup | None = None
 ) -> AsyncIterator[SearchProviders]:
     """Open the providers that the settings name.
 
@@ -75,7 +80,7 @@ async def open_search_providers(
         for name in order:
             if name != LOCAL:
                 with reading_settings():
-                    plan = _plan(name, settings)
+                    plan = _plan(name, settings, group)
                     client = _make_client(plan, settings, proxy)
                     web[name] = plan.build(client)
                 if plan.home is not None:
@@ -95,14 +100,14 @@ class _Plan:
     impersonate: str | None = None
 
 
-def _plan(name: str, settings: Settings) -> _Plan:
+def _plan(name: str, settings: Settings, group: WorkerGroup | None) -> _Plan:
     search = settings.search
     if name == SearxngProvider.name:
         return _plan_searxng(search)
     if name == BraveProvider.name:
         return _plan_brave(search)
     if name == DuckDuckGoProvider.name:
-        return _plan_duckduckgo(search, settings.scrape.impersonate)
+        return _plan_duckduckgo(search, settings.scrape.impersonate, group)
     endpoint = search.endpoints[name]
     if endpoint.description_url is not None:
         return _plan_opensearch(name, endpoint, endpoint.description_url)
@@ -141,20 +146,28 @@ def _plan_brave(search: SearchSettings) -> _Plan:
     )
 
 
-def _plan_duckduckgo(search: SearchSettings, impersonate: str) -> _Plan:
+def _plan_duckduckgo(search: SearchSettings, impersonate: str, group: WorkerGroup | None) -> _Plan:
     home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
     politeness = Politeness(
         delay_seconds=search.duckduckgo_delay_seconds,
         rest_seconds=search.duckduckgo_rest_seconds,
         max_wait_seconds=search.duckduckgo_timeout_seconds,
     )
+    shared = politeness if group is None else _shared_politeness(politeness, group)
     return _Plan(
-        build=lambda client: DuckDuckGoProvider(client, politeness, home or DUCKDUCKGO_URL),
+        build=lambda client: DuckDuckGoProvider(client, shared, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,
         home=home,
         # It turns away whoever does not look like a browser.
         impersonate=impersonate,
     )
+
+
+def _shared_politeness(politeness: Politeness, group: WorkerGroup) -> "SharedPoliteness":
+    # Files are locked by what not every system has; where there is a group, it is there.
+    from cinder.search.shared_politeness import SharedPoliteness  # noqa: PLC0415
+
+    return SharedPoliteness(politeness, group.directory / DuckDuckGoProvider.name)
 
 
 def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _Plan:

@@ -14,6 +14,9 @@ class ServerSettings(Section):
     """Address to listen on. Beyond loopback, a configured api-token is required."""
     port: int = Field(8000, ge=0, le=65535)
     """Port to listen on; 0 takes any free one."""
+    workers: int = Field(1, ge=1, le=64)
+    """Processes that serve requests and work on jobs behind the one port. The limits of these
+    settings hold for all of them together: each process gets an equal part, at least one."""
     api_token: OptionalSecret = None
     """The bearer token callers must send. When absent, the first start makes one and keeps it in
     the data directory."""

@@ -9,7 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Never
+from typing import TYPE_CHECKING, Never
 
 from cinder.model.search import SearchHit
 from cinder.model.url import origin_of
@@ -20,6 +20,9 @@ from cinder.search.duckduckgo_page import PageKind, ResultPage, read_page
 from cinder.search.hits import to_hits
 from cinder.search.narrowing import Period, QueryLimits, narrowed_text, period_of
 from cinder.search.politeness import NotYet, Politeness
+
+if TYPE_CHECKING:
+    from cinder.search.shared_politeness import SharedPoliteness
 
 DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"
 
@@ -46,7 +49,10 @@ class DuckDuckGoProvider:
     name = "duckduckgo"
 
     def __init__(
-        self, client: HttpClient, politeness: Politeness, url: str = DUCKDUCKGO_URL
+        self,
+        client: HttpClient,
+        politeness: "Politeness | SharedPoliteness",
+        url: str = DUCKDUCKGO_URL,
     ) -> None:
         self._url = parse_base_url(url)
         self._politeness = politeness

@@ -183,7 +183,7 @@ def _operations(app: App) -> APIRouter:
             caller_for(request, Scope.ADMIN)
         except Forbidden as error:
             return error_response(error)
-        return Response(app.metrics.render(), media_type="text/plain; version=0.0.4")
+        return Response(await app.render_metrics(), media_type="text/plain; version=0.0.4")
 
     return router
 

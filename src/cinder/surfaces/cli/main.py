@@ -9,13 +9,14 @@ import sys
 import typer
 
 from cinder import __version__
-from cinder.errors import CinderError, InvalidRequest
+from cinder.errors import CinderError
 from cinder.surfaces.cli.batch import batch
 from cinder.surfaces.cli.cache import cache
 from cinder.surfaces.cli.crawl import crawl
 from cinder.surfaces.cli.doctor import doctor
 from cinder.surfaces.cli.export import export
 from cinder.surfaces.cli.extract import extract
+from cinder.surfaces.cli.failures import report
 from cinder.surfaces.cli.mcp_commands import mcp_commands
 from cinder.surfaces.cli.open_browser import open_browser
 from cinder.surfaces.cli.recipe import recipe
@@ -24,7 +25,6 @@ from cinder.surfaces.cli.search import search
 from cinder.surfaces.cli.serve import serve
 from cinder.surfaces.cli.token import token
 from cinder.surfaces.cli.worker import worker
-from cinder.surfaces.errors import EXIT_BAD_INPUT, EXIT_FAILURE, advise, exit_code
 
 cli = typer.Typer(
     name="cinder",
@@ -66,33 +66,8 @@ def main() -> None:
     """Run the command line; exit 2 when the input was wrong, 1 when the work failed."""
     try:
         cli()
-    except CinderError as error:
-        print(f"cinder: {_one_line(error)}", file=sys.stderr)
-        if next_step := advise(error):
-            print(next_step, file=sys.stderr)
-        sys.exit(exit_code(error))
-    except OSError as error:
-        print(
-            f"cinder: {error.strerror or error}: {error.filename or ''}".rstrip(": "),
-            file=sys.stderr,
-        )
-        sys.exit(EXIT_FAILURE)
-    except ValueError as error:
-        if not _is_settings_error(error):
+    except (CinderError, OSError, ValueError) as error:
+        code = report(error)
+        if code is None:
             raise
-        print(f"cinder: {error}", file=sys.stderr)
-        sys.exit(EXIT_BAD_INPUT)
-
-
-def _one_line(error: CinderError) -> str:
-    # Not before something failed: loading it takes time.
-    from cinder.model.redaction import redact
-
-    message = redact(error.message)
-    return message if isinstance(error, InvalidRequest) else f"{message} [{error.code}]"
-
-
-def _is_settings_error(error: ValueError) -> bool:
-    # Where no settings were read, the module is not loaded, and loading it would take time.
-    config = sys.modules.get("cinder.config")
-    return config is not None and isinstance(error, config.SettingsError)
+        sys.exit(code)

@@ -2,8 +2,11 @@
 
 import errno
 import logging
+import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +18,7 @@ from cinder.surfaces.cli.tool_choice import ReadOnly, Tools, Toolsets, chosen
 if TYPE_CHECKING:
     from cinder.app import App
     from cinder.config import Settings
+    from cinder.surfaces.cli.serve_workers import WorkerPlace
 
 
 # How long everything may take to close once requests have ended or were cut off.
@@ -25,30 +29,62 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     toolsets: Toolsets = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that serve, behind the one port.")
+    ] = None,
     tools: Tools = None,
     read_only: ReadOnly = None,
 ) -> None:
     """Serve REST, MCP and the API documentation over HTTP."""
     import structlog
 
-    from cinder.app import open_app
     from cinder.config import read_settings, unknown_variables
-    from cinder.surfaces.http import create_api
     from cinder.surfaces.logs import set_up_logs
 
-    given = {"host": host, "port": port}
+    given = {"host": host, "port": port, "workers": workers}
     overrides = {name: value for name, value in given.items() if value is not None}
     overrides |= chosen(toolsets, tools, read_only)
     settings = read_settings(**({"server": overrides} if overrides else {}))
     set_up_logs(settings.log.level)
     for name in unknown_variables():
         structlog.get_logger().warning("not a setting of this version", variable=name)
+    if settings.server.workers > 1:
+        _serve_with_workers(settings)
+    else:
+        _serve(settings)
+
+
+def _serve_with_workers(settings: "Settings") -> None:
+    from cinder.config import SettingsError
+    from cinder.surfaces.token import find_token
+
+    if not hasattr(os, "fork"):
+        raise SettingsError("server.workers: this system cannot fork processes; use one worker")
+    from cinder.surfaces.cli.serve_workers import serve_with_workers
+
+    token = find_token(settings)
+    stop_seconds = settings.server.shutdown_seconds + CLOSING_SECONDS
+    announce = partial(_announce, settings, token=token)
+    try:
+        code = serve_with_workers(settings, _serve, announce, stop_seconds=stop_seconds)
+    except OSError as error:
+        raise _cannot_listen(settings, error) if error.errno else error from None
+    sys.exit(code)
+
+
+def _serve(settings: "Settings", place: "WorkerPlace | None" = None) -> None:
+    """Serve until told to stop, as the only process or as one of several."""
+    from cinder.app import open_app
+    from cinder.surfaces.http import create_api
+
     failures: list[Exception] = []
-    opening = open_app(settings, works_on_jobs=settings.jobs.enabled_in_server)
-    server = _make_server(settings, create_api(settings, _noting(opening, failures)))
+    works_on_jobs = settings.jobs.enabled_in_server
+    group = place.group if place else None
+    opening = open_app(settings, works_on_jobs=works_on_jobs, group=group)
+    server = _make_server(settings, create_api(settings, _noting(opening, failures)), place)
     _note_startup_failures(settings, failures)
     try:
-        server.run()
+        server.run(place.sockets if place else None)
     except SystemExit:
         if failures:
             raise failures[0] from None
@@ -95,7 +131,8 @@ def _cannot_listen(settings: "Settings", error: OSError) -> OSError:
     return OSError(error.errno, f"Cannot listen on {address}: {error.strerror}. {advice}")
 
 
-def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is imported when used
+# Any: the server is imported when used.
+def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") -> Any:
     import uvicorn
 
     from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
@@ -105,6 +142,11 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
     from cinder.surfaces.token import find_token
 
     mark = ExitStack()
+    app = api
+    if place is not None:
+        from cinder.surfaces.worker_routing import WorkerRouting
+
+        app = WorkerRouting(api, place.group)
 
     class AnnouncingServer(uvicorn.Server):
         """Says where it listens once it does."""
@@ -113,9 +155,17 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
             await super().startup(sockets)
             if self.started:
                 spare_what_stays()
+                if place is not None:
+                    place.tell_listening()
+                    return
                 actual = self.servers[0].sockets[0].getsockname()[1]
                 mark.enter_context(marked(settings.data_dir, actual))
-                _announce(settings, actual, find_token(settings))
+                _announce(settings, actual, token=find_token(settings))
+
+        async def on_tick(self, counter: int) -> bool:
+            if place is not None:
+                place.note_connections(len(self.server_state.connections))
+            return await super().on_tick(counter)
 
         async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
             api.state.stopping.set()
@@ -132,7 +182,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
             self.should_exit = True
 
     config = uvicorn.Config(
-        api,
+        app,
         host=settings.server.host,
         port=settings.server.port,
         http=protocol_with_bounded_heads(
@@ -152,7 +202,7 @@ def _make_server(settings: "Settings", api: Any) -> Any:  # Any: the server is i
     return AnnouncingServer(config)
 
 
-def _announce(settings: "Settings", port: int, token: str | None) -> None:
+def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
     from cinder.surfaces.token import TOKEN_FILE
 
     url = f"http://{settings.server.host}:{port}"

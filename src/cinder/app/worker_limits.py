@@ -1,0 +1,46 @@
+"""One set of limits for several worker processes: each works within its part of them."""
+
+from cinder.config import Settings
+
+DIVIDED = {
+    "server": ("max_connections", "max_streams_per_caller"),
+    "store": ("pool_size",),
+    "egress": ("max_connections",),
+    "scrape": (
+        "max_concurrency",
+        "max_in_flight",
+        "max_in_flight_per_caller",
+        "extract_workers",
+        "extract_slow_workers",
+        "extract_slow_waiting",
+        "pdf_workers",
+    ),
+    "browser": ("worker_pool_min_size_per_process", "worker_pool_max_size_per_process"),
+    "jobs": ("slots", "concurrency", "extract_workers"),
+    "webhooks": ("concurrency",),
+    "search": ("max_concurrency", "held_results"),
+    "llm": ("max_concurrency",),
+    "extract": ("max_concurrency", "held_values"),
+}
+"""By section, the settings that bound what all processes of a server do or hold together."""
+
+
+def part_of(settings: Settings, number: int, size: int) -> Settings:
+    """Return the settings of one of `size` workers, numbered from 0.
+
+    The parts add up to the whole, except that a worker gets at least one of what it cannot work
+    without.
+    """
+    sections = {}
+    for name, fields in DIVIDED.items():
+        section = getattr(settings, name)
+        parts = {field: _part(getattr(section, field), number, size) for field in fields}
+        sections[name] = section.model_copy(update=parts)
+    return settings.model_copy(update=sections)
+
+
+def _part(whole: int | None, number: int, size: int) -> int | None:
+    # None takes a default that follows from another setting, and 0 means to keep none.
+    if not whole:
+        return whole
+    return max(1, whole // size + (number < whole % size))
