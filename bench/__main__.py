@@ -17,12 +17,14 @@ from bench.render import bench_render
 from bench.search import bench_search
 from bench.start_up import bench_start_up
 from bench.tool_lists.bench import bench_tool_lists
+from bench.workers import bench_workers
 from cinder.surfaces.logs import set_up_logs
 
 Bench = Callable[[], Awaitable[None]]
 NAMES = (
     "fresh",
     "cached",
+    "workers",
     "start-up",
     "extraction",
     "render",
@@ -51,6 +53,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
     return {
         "fresh": bench_fresh_scrape,
         "cached": bench_cached_scrape,
+        "workers": bench_workers,
         "start-up": bench_start_up,
         "extraction": partial(bench_extraction, data, sample),
         "render": bench_render,

@@ -89,8 +89,9 @@ def listen(host: str, port: int, backlog: int) -> Sequence[SharedListener]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listeners: list[SharedListener] = []
     try:
-        for family, _, _, _, address in dict.fromkeys(found):
-            listener = SharedListener(family, socket.SOCK_STREAM)
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            # asyncio sends without delay only where the protocol is named.
+            listener = SharedListener(family, kind, protocol)
             listeners.append(listener)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
