@@ -40,8 +40,9 @@ def test_one_connection_is_taken_a_turn() -> None:
 
 def test_a_connection_is_left_to_who_has_fewer_but_not_for_long() -> None:
     counts = ConnectionCounts(2)
-    counts.note(0, 10)
-    counts.note(1, 3)
+    counts.enter(0)
+    counts.enter(1)
+    counts.add(0, 5)
     with closing(make_listener().share_fairly(counts, 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         with pytest.raises(BlockingIOError):
@@ -53,12 +54,28 @@ def test_a_connection_is_left_to_who_has_fewer_but_not_for_long() -> None:
 
 def test_a_process_that_is_not_there_is_not_waited_for() -> None:
     counts = ConnectionCounts(2)
-    counts.note(0, 10)
+    counts.enter(0)
+    counts.add(0, 5)
     assert not counts.has_too_many(0)
-    counts.note(1, 3)
+    counts.enter(1)
     assert counts.has_too_many(0)
     counts.leave(1)
     assert not counts.has_too_many(0)
+
+
+def test_a_connection_counts_until_it_is_closed() -> None:
+    counts = ConnectionCounts(2)
+    counts.enter(0)
+    counts.enter(1)
+    with closing(make_listener().share_fairly(counts, 0)) as listener:
+        clients = [socket.create_connection(listener.getsockname()) for _ in range(2)]
+        accepted = [accept_within_deadline(listener) for _ in clients]
+        assert counts.has_too_many(0)
+        for each in (*accepted, *clients):
+            each.close()
+            each.close()
+        assert not counts.has_too_many(0)
+        assert not counts.has_too_many(1)
 
 
 async def test_answers_are_sent_without_delay() -> None:

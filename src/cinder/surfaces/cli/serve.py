@@ -162,11 +162,6 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") ->
                 mark.enter_context(marked(settings.data_dir, actual))
                 _announce(settings, actual, token=find_token(settings))
 
-        async def on_tick(self, counter: int) -> bool:
-            if place is not None:
-                place.note_connections(len(self.server_state.connections))
-            return await super().on_tick(counter)
-
         async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
             api.state.stopping.set()
             mark.close()

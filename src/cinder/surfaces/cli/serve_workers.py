@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -46,8 +45,6 @@ class WorkerPlace:
     sockets: list[socket.socket]
     """Where it listens: for clients, then for the other workers."""
     tell_listening: Callable[[], None]
-    note_connections: Callable[[int], None]
-    """Notes how many connections it has, so that new ones go where there are the fewest."""
 
 
 # Serves with the settings of one worker until it is told to stop.
@@ -84,12 +81,12 @@ def serve_with_workers(
             structlog.contextvars.bind_contextvars(worker=number)
             _close(own[:number] + own[number + 1 :])
             shared = [listener.share_fairly(counts, number) for listener in listeners]
-            place = WorkerPlace(
-                groups[number],
-                [*shared, own[number]],
-                tell_listening,
-                partial(counts.note, number),
-            )
+
+            def tell() -> None:
+                counts.enter(number)
+                tell_listening()
+
+            place = WorkerPlace(groups[number], [*shared, own[number]], tell)
             serve_worker(part_of(settings, number, size), place)
 
         def on_ready() -> None:

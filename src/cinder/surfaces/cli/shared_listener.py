@@ -4,7 +4,8 @@ import mmap
 import os
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Self
 
 # How long a connection is left to a process that has fewer: that it sleeps is no matter of more.
@@ -25,13 +26,13 @@ class ConnectionCounts:
         """Note that a process takes no connections."""
         self._counts[number] = _NOT_THERE
 
-    def note(self, number: int, count: int) -> None:
-        """Note how many connections a process has."""
-        self._counts[number] = count
+    def enter(self, number: int) -> None:
+        """Note that a process takes connections, and has none yet."""
+        self._counts[number] = 0
 
-    def add(self, number: int) -> None:
-        """Note that a process took one more."""
-        self._counts[number] += 1
+    def add(self, number: int, connections: int) -> None:
+        """Note that a process has more connections, or fewer."""
+        self._counts[number] += connections
 
     def has_too_many(self, number: int) -> bool:
         """Whether another process has fewer connections, by more than chance."""
@@ -61,11 +62,11 @@ class SharedListener(socket.socket):
         if self._has_accepted or self._leaves_it():
             self._has_accepted = False
             raise BlockingIOError
-        accepted = super().accept()
+        accepted, address = super().accept()
         self._has_accepted, self._left_since = True, None
         if self._counts is not None:
-            self._counts.add(self._number)
-        return accepted
+            accepted = _CountedConnection(accepted, self._counts, self._number)
+        return accepted, address
 
     def _leaves_it(self) -> bool:
         """Whether a connection is left to another process; if none takes it, not for long."""
@@ -78,6 +79,25 @@ class SharedListener(socket.socket):
             return False
         os.sched_yield()
         return True
+
+
+class _CountedConnection(socket.socket):
+    """A connection that counts until it is closed."""
+
+    def __init__(self, accepted: socket.socket, counts: ConnectionCounts, number: int) -> None:
+        super().__init__(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
+        self._ended: Callable[[], None] = partial(counts.add, number, -1)
+        counts.add(number, 1)
+
+    def close(self) -> None:
+        """Close it, and count it no longer."""
+        super().close()
+        ended, self._ended = self._ended, _do_nothing
+        ended()
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def listen(host: str, port: int, backlog: int) -> Sequence[SharedListener]:
