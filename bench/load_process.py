@@ -1,7 +1,7 @@
 """A client that costs little: POSTs over keep-alive connections, and their answers thrown away.
 
-`python -m bench.load_process` reads a plan as JSON on standard input and prints what it took. It is a
-process of its own, so that its CPU seconds can be told apart from the server's.
+`python -m bench.load_process` reads a plan as JSON on standard input and prints what it took. It is
+a process of its own, so that its CPU seconds can be told apart from the server's.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
 """Jobs, built from the settings: who starts them, who is woken, and who works on them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
+from cinder.app.group_waking import GroupWaking, Wake
 from cinder.app.values import reading_settings
 from cinder.background import BackgroundTasks
 from cinder.config import JobsSettings, Settings
@@ -14,6 +14,7 @@ from cinder.fetch.base import Fetcher
 from cinder.fetch.client import ClientOptions, ProxiedClient
 from cinder.jobs import Engine, engine_for
 from cinder.jobs.attendants import Attendants
+from cinder.jobs.embedded import EmbeddedEngine
 from cinder.jobs.sweeper import SWEEP_SECONDS, Sweeper
 from cinder.services.jobs.control import JobControl, JobLimits
 from cinder.services.jobs.courtesy import Courtesy
@@ -26,8 +27,6 @@ from cinder.services.webhook_events import JobEvents
 from cinder.services.webhooks import DeliveryLimits, Webhooks
 from cinder.store import Store
 from cinder.worker_group import WorkerGroup
-
-Wake: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +89,14 @@ async def open_jobs(
             parts.callback(tasks.cancel_all)
         wake: Wake = sweeper.wake
         # The engine of PostgreSQL wakes all processes by itself.
-        if process.group is not None and settings.store_url.startswith("sqlite:"):
+        if process.group is not None and isinstance(engine, EmbeddedEngine):
             telling = await parts.enter_async_context(BackgroundTasks())
-            wake = _waking_all(sweeper, process.group, telling)
+            waking = GroupWaking(engine, sweeper, process.group, telling)
+            telling.start(waking.remind_forever(seconds))
+            parts.callback(telling.cancel_all)
+            wake = waking.wake
         control = JobControl(ledger, wake, _job_limits(jobs), clock)
         yield OpenJobs(control, engine, webhooks)
-
-
-def _waking_all(sweeper: Sweeper, group: WorkerGroup, telling: BackgroundTasks) -> Wake:
-    """Return what has every worker of a server look after a job, this one at once."""
-
-    async def wake_here(job_id: bytes) -> bytes:
-        await sweeper.wake(job_id.decode())
-        return b""
-
-    async def wake(job_id: str) -> None:
-        await sweeper.wake(job_id)
-        telling.start(group.ask_others("wake", job_id.encode()))
-
-    group.handle("wake", wake_here)
-    return wake
 
 
 def _make_webhook_client(settings: Settings, proxy: ForwardProxy) -> ProxiedClient:

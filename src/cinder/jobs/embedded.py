@@ -49,6 +49,14 @@ class EmbeddedEngine:
     async def check(self) -> None:
         """Return: memory is always there."""
 
+    def knows(self, job_id: str) -> bool:
+        """Whether a job is looked after here, or is going to be."""
+        return any(seat.job_id == job_id for seat in (*self._taken, *self._due))
+
+    def list_at_work(self) -> list[str]:
+        """Return the jobs that are looked after here at this moment."""
+        return sorted({seat.job_id for seat in self._taken})
+
     async def _work(self, attend: Attend) -> None:
         while True:
             seat = await self._take()

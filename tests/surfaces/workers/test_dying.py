@@ -53,6 +53,31 @@ async def test_a_crawl_outlives_each_of_its_workers(
     assert len(ledger["urls"]) == len(urls) + 2
 
 
+async def test_a_new_worker_takes_part_in_what_is_under_way(tmp_path: Path, site: Site) -> None:
+    # One page at a time for each worker, and no page ends before the test lets go.
+    variables = {"CINDER_JOBS__CONCURRENCY": "2", "CINDER_JOBS__LEASE_SECONDS": "300"}
+    async with run_group(tmp_path, site, **variables) as server, server.client() as client:
+        urls = [site.url(f"/silent?n={number}") for number in range(4)]
+        batch = {"urls": urls, "timeout": 300_000}
+        assert (await client.post("/api/v2/scrape", json=batch)).status_code == 200
+        await until_asked(site, "/silent", 2)
+        for killed in workers_of(server):
+            before = site.hits("/silent")
+            killed.kill()
+            await until_replaced(server, killed)
+            await until_asked(site, "/silent", before + 1)
+        site.release()
+
+
+async def until_asked(site: Site, path: str, times: int) -> None:
+    """Wait until a page was asked for so often."""
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            if site.hits(path) >= times:
+                return
+            await asyncio.sleep(0.05)  # the site counts in another thread
+
+
 async def test_requests_go_on_while_a_worker_is_killed(tmp_path: Path, site: Site) -> None:
     broken = 0
 

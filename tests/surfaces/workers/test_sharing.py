@@ -129,11 +129,19 @@ async def test_a_crawl_is_started_watched_and_cancelled_by_any_worker(
         seen = await at_once(clients, partial(read_crawl, waiting))
         assert {each["status"] for each in seen} == {"running"}
         # Of all that cancel it, those who come later find it cancelled.
-        cancelled = await at_once(clients, lambda client: client.delete(f"/v1/crawl/{waiting}"))
+        watching = asyncio.gather(*(read_events(waiting, client) for client in clients))
+        async with open_clients(server, 2) as others:
+            cancelled = await at_once(others, lambda client: client.delete(f"/v1/crawl/{waiting}"))
         assert {response.status_code for response in cancelled} <= {200, 409}
         seen = await at_once(clients, partial(read_crawl, waiting))
         assert {each["status"] for each in seen} == {"cancelled"}
+        assert all("id: over" in events for events in await watching)
         site.release()
+
+
+async def read_events(crawl_id: str, client: httpx2.AsyncClient) -> str:
+    """Return the stream of a crawl's events, which ends with it."""
+    return (await client.get(f"/v1/crawl/{crawl_id}/events")).text
 
 
 async def read_crawl(crawl_id: str, client: httpx2.AsyncClient) -> Answer:
