@@ -17,6 +17,7 @@ _NOT_DIVIDED = {
 }
 _SOUNDS_SHARED = re.compile(
     r"concurrency|workers|connections|in_flight|pool|slots|streams|sessions|waiting|held|max_open"
+    r"|queued|starting|spared"
 )
 
 

@@ -3,19 +3,25 @@
 from cinder.config import Settings
 
 DIVIDED = {
-    "server": ("max_connections", "max_streams_per_caller"),
+    "server": ("max_connections", "max_streams_per_caller", "spared_requests"),
     "store": ("pool_size",),
     "egress": ("max_connections",),
     "scrape": (
         "max_concurrency",
         "max_in_flight",
         "max_in_flight_per_caller",
+        "max_queued",
         "extract_workers",
         "extract_slow_workers",
         "extract_slow_waiting",
         "pdf_workers",
     ),
-    "browser": ("worker_pool_min_size_per_process", "worker_pool_max_size_per_process"),
+    "browser": (
+        "worker_pool_min_size_per_process",
+        "worker_pool_max_size_per_process",
+        "queue_max_waiting",
+        "max_starting",
+    ),
     "jobs": ("slots", "concurrency", "extract_workers"),
     "webhooks": ("concurrency",),
     "search": ("max_concurrency", "held_results"),
