@@ -128,18 +128,19 @@ def test_requests_that_differ_in_formats_alone_share_a_content_key() -> None:
     assert RequestKeys(part).content != RequestKeys(request).content
 
 
-def test_keys_are_computed_once_where_a_request_has_no_secrets() -> None:
+def test_keys_are_computed_once_where_a_request_may_come_again() -> None:
     known = KnownKeys({"pdf": True})
     plain = ScrapeRequest(url="https://a.example/")
     keys = known.of(plain)
     assert known.of(replace(plain)) is keys
     assert keys.cache == RequestKeys(plain, {"pdf": True}).cache
     assert known.of(replace(plain, caller="two")) is not keys
-    for secret in (
+    for other in (
+        replace(plain, cache=CachePolicy(force_rescrape=True)),
         replace(plain, headers=(("X-Key", "1"),)),
         replace(plain, url="https://a.example/?api_key=abcdef123456"),
         replace(plain, render=RenderOptions(profile=Profile.MASTER)),
         replace(plain, render=RenderOptions(actions=(Action(type=ActionType.WAIT),))),
     ):
-        assert known.of(secret) is not known.of(secret)
-        assert known.of(secret).cache == RequestKeys(secret, {"pdf": True}).cache
+        assert known.of(other) is not known.of(other)
+        assert known.of(other).cache == RequestKeys(other, {"pdf": True}).cache

@@ -65,13 +65,17 @@ class KnownKeys:
         self._known: Recent[ScrapeRequest, RequestKeys] = Recent(_MAX_KEYS * _KEYS_BYTES)
 
     def of(self, request: ScrapeRequest) -> RequestKeys:
-        """Return the keys of a request; what may hold secrets is not kept."""
+        """Return the keys of a request.
+
+        Those of one that may hold secrets are not kept, nor of one that wants no kept answer: each
+        page of a crawl is such.
+        """
         known = self._known.get(request)
         if known is not None:
             return known
         keys = RequestKeys(request, self._defaults)
         has_secrets = request.is_private or request.headers or request.render.actions
-        if not has_secrets:
+        if not has_secrets and not request.cache.force_rescrape:
             self._known.put(request, keys, _KEYS_BYTES)
         return keys
 
