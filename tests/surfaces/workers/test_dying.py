@@ -11,6 +11,7 @@ import psutil
 from cinder.surfaces.server_mark import is_marked
 from tests.site import Site
 from tests.surfaces.cli.commands import Commands
+from tests.surfaces.running import RunningServer
 from tests.surfaces.workers.group import (
     DEADLINE_SECONDS,
     open_clients,
@@ -126,6 +127,37 @@ async def test_a_stop_is_clean_and_leaves_no_process(tmp_path: Path, site: Site)
     assert list((tmp_path / "data").glob("workers-*")) == []
 
 
+async def test_a_second_signal_ends_all_of_them_at_once(tmp_path: Path, site: Site) -> None:
+    variables = {"CINDER_SERVER__SHUTDOWN_SECONDS": "300"}
+    async with run_group(tmp_path, site, **variables) as server, server.client() as client:
+        asking = asyncio.gather(
+            client.post("/v1/scrape", json={"url": site.url("/silent")}), return_exceptions=True
+        )
+        await site.asked("/silent")
+        family = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.terminate()
+        await until_refused(server)
+        server.process.terminate()
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            code = await server.process.wait()
+        assert [type(answer) for answer in await asking] != [httpx2.Response]
+    assert code == 128 + signal.SIGTERM
+    assert left_of(family) == []
+
+
+async def until_refused(server: RunningServer) -> None:
+    """Wait until a server that was told to stop takes no more connections."""
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection(host, int(port))
+            except ConnectionError:
+                return
+            writer.close()
+            await asyncio.sleep(0.05)  # it tells by refusing, and only then
+
+
 async def test_workers_end_when_their_parent_is_killed(tmp_path: Path, site: Site) -> None:
     async with run_group(tmp_path, site) as server:
         family = psutil.Process(server.process.pid).children(recursive=True)
@@ -176,5 +208,5 @@ async def test_a_worker_that_cannot_be_replaced_ends_the_server(tmp_path: Path, 
             code = await server.process.wait()
     told = (tmp_path / "server.log").read_text()
     assert code == 1
-    assert "could not be started 5 times in a row, so the server stops" in told
+    assert "could not be started 5 times in a row (exit code 1), so the server stops" in told
     assert left_of(family) == []

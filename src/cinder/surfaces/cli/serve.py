@@ -60,16 +60,17 @@ def _serve_with_workers(settings: "Settings") -> None:
 
     if not hasattr(os, "fork"):
         raise SettingsError("server.workers: this system cannot fork processes; use one worker")
-    from cinder.surfaces.cli.serve_workers import serve_with_workers
+    from cinder.surfaces.cli.serve_workers import BACKLOG, serve_with_workers
+    from cinder.surfaces.cli.shared_listener import listen
 
     token = find_token(settings)
     stop_seconds = settings.server.shutdown_seconds + CLOSING_SECONDS
     announce = partial(_announce, settings, token=token)
     try:
-        code = serve_with_workers(settings, _serve, announce, stop_seconds=stop_seconds)
+        listeners = listen(settings.server.host, settings.server.port, BACKLOG)
     except OSError as error:
-        raise _cannot_listen(settings, error) if error.errno else error from None
-    sys.exit(code)
+        raise _cannot_listen(settings, error) from None
+    sys.exit(serve_with_workers(settings, listeners, _serve, announce, stop_seconds=stop_seconds))
 
 
 def _serve(settings: "Settings", place: "WorkerPlace | None" = None) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from cinder.config import Settings, SettingsError
-from cinder.surfaces.cli.shared_listener import ConnectionCounts, listen
+from cinder.surfaces.cli.shared_listener import ConnectionCounts, SharedListener
 from cinder.surfaces.cli.worker_processes import WorkerProcesses
 from cinder.surfaces.server_mark import marked
 from cinder.worker_group import WorkerGroup
@@ -53,6 +53,7 @@ ServeWorker = Callable[[Settings, WorkerPlace], None]
 
 def serve_with_workers(
     settings: Settings,
+    listeners: Sequence[SharedListener],
     serve_worker: ServeWorker,
     announce: Callable[[int], None],
     *,
@@ -61,11 +62,10 @@ def serve_with_workers(
     """Serve with several processes until told to stop; return the exit code.
 
     Raises:
-        OSError: the address cannot be listened on, or workers cannot be kept running.
+        OSError: workers cannot be kept running.
     """
     size = settings.server.workers
     with ExitStack() as held:
-        listeners = listen(settings.server.host, settings.server.port, BACKLOG)
         held.callback(_close, listeners)
         counts = ConnectionCounts(size)
         port = listeners[0].getsockname()[1]

@@ -50,8 +50,10 @@ class _Worker:
     started_at: float = 0
     start_at: float = 0
     """When it is to be started, while there is none."""
-    failures: int = 0
-    """Ends in a row soon after a start."""
+    early_ends: int = 0
+    """In a row, soon after a start."""
+    failed_starts: int = 0
+    """In a row: it ended before it listened."""
 
 
 @dataclass(slots=True)
@@ -109,27 +111,36 @@ class WorkerProcesses:
             now = time.monotonic()
             due = [each for each in self._workers if each.pid is None and each.start_at <= now]
             for worker in due:
-                self._start(worker)
+                self._start_again(worker)
             waits = [each.start_at - now for each in self._workers if each.pid is None]
             self._wait(wakeup, max(0.0, min(waits)) if waits and not due else None)
             for worker, status in self._ended():
-                self._replace(worker, status)
+                self._replace(worker, _describe(status))
 
-    def _replace(self, worker: _Worker, status: int) -> None:
-        lived = time.monotonic() - worker.started_at
-        worker.failures = 1 if worker.is_ready and lived > _STEADY_SECONDS else worker.failures + 1
-        if not worker.is_ready and worker.failures >= MAX_FAILED_STARTS:
+    def _start_again(self, worker: _Worker) -> None:
+        try:
+            self._start(worker)
+        except OSError as error:  # no memory, or too many processes
+            self._replace(worker, f"not started: {error.strerror}")
+
+    def _replace(self, worker: _Worker, status: str) -> None:
+        """Have a worker that ended started again, the sooner the longer it lived."""
+        is_steady = worker.is_ready and time.monotonic() - worker.started_at > _STEADY_SECONDS
+        worker.early_ends = 0 if is_steady else worker.early_ends + 1
+        worker.failed_starts = 0 if worker.is_ready else worker.failed_starts + 1
+        if worker.failed_starts >= MAX_FAILED_STARTS:
             raise WorkersFailed(
-                f"Worker {worker.number} could not be started {worker.failures} times in a row, so "
-                "the server stops. What it said on standard error before tells why"
+                f"Worker {worker.number} could not be started {worker.failed_starts} times in a "
+                f"row ({status}), so the server stops. What it said on standard error tells why"
             )
         # The first time at once, then after 1, 2, 4 … seconds.
-        wait = min(2.0 ** (worker.failures - 2), _MAX_WAIT_SECONDS) if worker.failures > 1 else 0.0
+        ends = worker.early_ends
+        wait = min(2.0 ** (ends - 2), _MAX_WAIT_SECONDS) if ends > 1 else 0.0
         worker.start_at = time.monotonic() + wait
         log.warning(
             "a worker process ended and is replaced",
             worker=worker.number,
-            status=_describe(status),
+            status=status,
             after_seconds=wait,
         )
 
@@ -139,11 +150,16 @@ class WorkerProcesses:
         parent = os.getpid()
         # A signal that comes now must not be taken by the parent's handlers in the worker.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
-        pid = os.fork()
-        if pid == 0:
-            self._become(worker.number, parent, tell_ready)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(tell_ready)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._become(worker.number, parent, tell_ready)
+        except OSError:
+            os.close(ready)
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(tell_ready)
         worker.pid, worker.ready_pipe = pid, ready
 
     def _become(self, number: int, parent: int, tell_ready: int) -> NoReturn:
@@ -204,6 +220,8 @@ class WorkerProcesses:
 
     def _stop(self) -> None:
         """Tell all workers to stop, and wait until they have; a second signal ends them at once."""
+        if len(self._told) > 1:
+            end_by_signal(self._told[1])
         self.on_stop()
         for worker in self._workers:
             if worker.pid is not None:
