@@ -47,14 +47,17 @@ from cinder.services.extraction.service import ExtractService
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
 from cinder.services.learned_recipes import LearnedRecipes
+from cinder.services.read_rights import ReadRights
 from cinder.services.sandbox.sandbox import ExtractionSandbox, Sandboxes
 from cinder.services.sandbox.worker_pool import ChildOptions, SlowLane
 from cinder.services.scraping.admission import Admission, AdmissionLimits
 from cinder.services.scraping.document_making import ContentDefaults
 from cinder.services.scraping.service import ContentMakers, ScrapeService
+from cinder.services.search.local_provider import LocalProvider
 from cinder.services.search.search_and_scrape import SearchAndScrape
 from cinder.services.search.service import SearchService
 from cinder.services.text_tools import TextTools
+from cinder.services.webhook_targets import WebhookCheck
 from cinder.services.webhooks import Webhooks
 from cinder.store import Store, StoreLimits, open_store
 from cinder.store.index.embeddings import find_embedder
@@ -189,7 +192,7 @@ async def open_app(
                 settings,
                 store,
                 job_scrape,
-                Net(fetcher, proxy),
+                Net(fetcher, proxy, WebhookCheck(callers, proxy.judge).require),
                 process=JobProcess(works_on_jobs, group),
                 clock=clock,
             )
@@ -200,10 +203,13 @@ async def open_app(
         tasks = await parts.enter_async_context(BackgroundTasks())
         tasks.start(expire_forever(store, settings.store.expiry_interval_seconds, clock))
         parts.callback(tasks.cancel_all)
-        archive = Archive(store)
+        rights = ReadRights(store, callers)
+        archive = Archive(store, rights)
         basis = SearchBasis(scrape=scrape, archive=archive, metrics=metrics)
         search = make_search(
-            order_providers(search_providers.order, search_providers.web, store.index),
+            order_providers(
+                search_providers.order, search_providers.web, LocalProvider(store.index, rights)
+            ),
             basis,
             at_once=settings.search.max_concurrency,
             held_results=settings.search.held_results,

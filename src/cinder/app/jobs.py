@@ -16,7 +16,7 @@ from cinder.jobs import Engine, engine_for
 from cinder.jobs.attendants import Attendants
 from cinder.jobs.embedded import EmbeddedEngine
 from cinder.jobs.sweeper import SWEEP_SECONDS, Sweeper
-from cinder.services.jobs.control import JobControl, JobLimits
+from cinder.services.jobs.control import CheckWebhook, JobControl, JobLimits
 from cinder.services.jobs.courtesy import Courtesy
 from cinder.services.jobs.page_runner import PageRunner, RunLimits
 from cinder.services.jobs.robots import RobotsKeeper
@@ -35,6 +35,8 @@ class Net:
 
     fetcher: Fetcher
     proxy: ForwardProxy
+    check_webhook: CheckWebhook
+    """Refuses a webhook that events could not leave for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,9 @@ async def open_jobs(
             telling.start(waking.remind_forever(seconds))
             parts.callback(telling.cancel_all)
             wake = waking.wake
-        control = JobControl(ledger, wake, _job_limits(jobs), clock)
+        control = JobControl(
+            ledger, wake, _job_limits(jobs), clock, check_webhook=net.check_webhook
+        )
         yield OpenJobs(control, engine, webhooks)
 
 

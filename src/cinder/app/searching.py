@@ -16,7 +16,6 @@ from cinder.services.search.provider_health import ProviderHealth
 from cinder.services.search.result_reader import ResultReader
 from cinder.services.search.saved_text import ArchivedTexts
 from cinder.services.search.service import SearchLimits, SearchService
-from cinder.store.index_base import PageIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +28,10 @@ class SearchBasis:
 
 
 def order_providers(
-    order: Sequence[str], web: Mapping[str, Provider], index: PageIndex
+    order: Sequence[str], web: Mapping[str, Provider], local: LocalProvider
 ) -> list[Provider]:
     """Return the providers in the owner's order; the local one is last where it is not named."""
-    known = {LOCAL: LocalProvider(index), **web}
+    known: dict[str, Provider] = {LOCAL: local, **web}
     return [known[name] for name in dict.fromkeys((*order, LOCAL))]
 
 

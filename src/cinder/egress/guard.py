@@ -41,6 +41,21 @@ class Guard:
             DnsFailed: the name does not resolve.
         """
         target = Target(host.lower(), port)
+        addresses = await self._judge(target, is_named=is_named)
+        _log.info("egress", host=target.host, port=port, decision="allowed")
+        return [unmapped(address) for address in addresses[: self._max_tried]]
+
+    async def judge(self, host: str, port: int) -> None:
+        """Return if a host could be connected to now, without connecting to it.
+
+        Raises:
+            EgressBlocked: the policy refuses the host or port.
+            DnsFailed: the name does not resolve.
+        """
+        await self._judge(Target(host.lower(), port), is_named=False)
+
+    async def _judge(self, target: Target, *, is_named: bool) -> list[Address]:
+        port = target.port
         needs_judging = not is_named and not self._policy.names(target)
         # Whoever answers for a name is not asked for a port that no answer could open.
         if needs_judging and not self._policy.may_permit(port):
@@ -52,8 +67,7 @@ class Guard:
             raise
         if needs_judging and not self._are_permitted(addresses, port):
             raise _blocked(target)
-        _log.info("egress", host=target.host, port=port, decision="allowed")
-        return [unmapped(address) for address in addresses[: self._max_tried]]
+        return addresses
 
     async def resolve(self, host: str) -> list[Address]:
         """Return a host's addresses unjudged: as they are, only for a host from the settings.

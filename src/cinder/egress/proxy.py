@@ -90,6 +90,15 @@ class ForwardProxy:
         host, port = self._server.sockets[0].getsockname()
         return f"http://{host}:{port}"
 
+    async def judge(self, host: str, port: int) -> None:
+        """Return if a host could be connected to now, without connecting to it.
+
+        Raises:
+            EgressBlocked: the policy refuses the host or port.
+            DnsFailed: the name does not resolve.
+        """
+        await self._guard.judge(host, port)
+
     def issue_pass(
         self,
         *,

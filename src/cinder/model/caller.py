@@ -32,7 +32,8 @@ class CallerPolicy:
     """How far a token goes."""
 
     domains: tuple[str, ...] = ()
-    """The only hosts that pages are fetched from, those beneath them included; empty for all."""
+    """The only hosts, those beneath them included, that pages are fetched from, that kept pages are
+    read of, and that webhooks go to; empty for all."""
     pages_per_day: int | None = None
     """Pages that are fetched from the web within one day (UTC); None for any number."""
 

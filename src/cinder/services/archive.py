@@ -8,16 +8,20 @@ from cinder.model.saved import (
     parse_latest_uri,
     parse_saved_uri,
 )
+from cinder.services.read_rights import ReadRights, is_place_within, is_url_within
 from cinder.store.base import EntrySummary, Store
 
 _LATEST_TRIED = 10
+_LOOK = 1_000
+_MAX_LOOKS = 50
 
 
 class Archive:
-    """Reads saved pages for a caller."""
+    """Reads saved pages for a caller, as far as the caller's token goes."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, rights: ReadRights) -> None:
         self._store = store
+        self._rights = rights
 
     async def read(self, uri: str, caller: str) -> SavedBody | None:
         """Return the saved body that a `scrape://` URI names; None where there is none.
@@ -28,26 +32,50 @@ class Archive:
         if latest := parse_latest_uri(uri):
             return await self._read_latest(*latest, caller)
         version, kind = parse_saved_uri(uri)
+        return await self._read(version, kind, caller)
+
+    async def _read(self, version: Version, kind: SavedKind, caller: str) -> SavedBody | None:
+        if not await self._rights.may_read(version, caller):
+            return None
         return await self._store.read(version, kind, caller)
 
     async def list_saved(
         self, caller: str, *, before_id: int | None = None, limit: int = 100
     ) -> list[SavedListing]:
-        """Return saved pages, newest first, from below an id."""
-        return await self._store.list_saved(caller, before_id=before_id, limit=limit)
+        """Return saved pages, newest first, from below an id.
+
+        For a token with domains only so many of all pages are looked through.
+        """
+        domains = await self._rights.domains_of(caller)
+        if not domains:
+            return await self._store.list_saved(caller, before_id=before_id, limit=limit)
+        found: list[SavedListing] = []
+        for _ in range(_MAX_LOOKS):
+            listed = await self._store.list_saved(caller, before_id=before_id, limit=_LOOK)
+            found += [each for each in listed if is_url_within(each.url, domains)]
+            if len(found) >= limit or len(listed) < _LOOK:
+                break
+            before_id = listed[-1].id
+        return found[:limit]
 
     async def list_versions(self, place: str, caller: str, *, limit: int) -> list[Version]:
         """Return the versions of one page, newest first."""
+        if not is_place_within(place, await self._rights.domains_of(caller)):
+            return []
         return await self._store.list_versions(place, caller, limit=limit)
 
     async def find_latest(self, place: str, caller: str) -> Version | None:
         """Return the newest version of a page as anybody would get it; None where there is none."""
+        if not is_place_within(place, await self._rights.domains_of(caller)):
+            return None
         found = await self._store.list_versions(place, caller, limit=1, plain_only=True)
         return found[0] if found else None
 
     async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
         """Return the pages lately saved whose places begin so, the newest first."""
-        return await self._store.list_places(beginning, caller, limit=limit)
+        domains = await self._rights.domains_of(caller)
+        places = await self._store.list_places(beginning, caller, limit=limit)
+        return [place for place in places if is_place_within(place, domains)]
 
     async def _read_latest(self, place: str, kind: SavedKind, caller: str) -> SavedBody | None:
         """Return the body of the newest version that has one of this kind, among the last few.
@@ -58,7 +86,7 @@ class Archive:
             place, caller, limit=_LATEST_TRIED, plain_only=True
         )
         for version in newest:
-            if body := await self._store.read(version, kind, caller):
+            if body := await self._read(version, kind, caller):
                 return body
         return None
 

@@ -121,6 +121,14 @@ class Callers:
         require_domain(caller.policy, request.url)
         return caller.policy
 
+    async def policy_of(self, caller_id: str) -> CallerPolicy:
+        """Return how far a caller's token goes.
+
+        Raises:
+            Forbidden: it was revoked.
+        """
+        return (await self._find(caller_id)).policy
+
     async def _find(self, caller_id: str) -> Caller:
         if caller_id.startswith(OAUTH_ID_PREFIX):
             # Their tokens are not kept: what each opens, the surfaces have asked.

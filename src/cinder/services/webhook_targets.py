@@ -1,14 +1,15 @@
 """Webhook targets: checked, and given a secret, before a job starts; found again in its spec."""
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import DnsFailed, EgressBlocked, FieldProblem, Forbidden, InvalidRequest
 from cinder.model.headers import check_headers
 from cinder.model.job import Job
-from cinder.model.url import parse_web_url
+from cinder.model.url import host_and_port, parse_web_url
 from cinder.model.webhook import EventKind, WebhookTarget, read_target
+from cinder.services.callers import Callers, may_fetch_from
 
 SPEC_KEY = "webhook"
 """Under which a job's spec has its target; never to be shown."""
@@ -47,6 +48,34 @@ def make_target(options: WebhookOptions, *, default_secret: str | None = None) -
         headers=tuple(options.headers.items()),
         is_secret_generated=given is None,
     )
+
+
+class WebhookCheck:
+    """Tells, before a job is started, whether its events may be sent where they are to go."""
+
+    def __init__(self, callers: Callers, judge: Callable[[str, int], Awaitable[None]]) -> None:
+        """Take who knows how far tokens go, and what judges a host and port for egress."""
+        self._callers = callers
+        self._judge = judge
+
+    async def require(self, target: WebhookTarget, caller: str) -> None:
+        """Return if events may be sent there. Each delivery is judged again.
+
+        Raises:
+            Forbidden: the caller's token is for other domains.
+            EgressBlocked: the address is not a public one, and no rule allows it.
+        """
+        policy = await self._callers.policy_of(caller)
+        host, port = host_and_port(target.url)
+        if not may_fetch_from(policy, target.url):
+            allowed = ", ".join(policy.domains)
+            raise Forbidden(f"webhook.url: This token may not reach {host}, only {allowed}.")
+        try:
+            await self._judge(host, port)
+        except EgressBlocked as error:
+            raise EgressBlocked(f"webhook.url: {error.message}") from error
+        except DnsFailed:
+            return  # deliveries are tried for a day: the name may resolve by then
 
 
 def target_of(job: Job) -> WebhookTarget | None:

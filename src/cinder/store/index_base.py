@@ -19,6 +19,8 @@ class IndexQuery:
     offset: int = 0
     limit: int = 20
     filters: SearchFilters = field(default_factory=SearchFilters)
+    domains: tuple[str, ...] = ()
+    """The only domains whose pages the one who asks may see; none for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

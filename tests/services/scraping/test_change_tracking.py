@@ -10,10 +10,12 @@ import pytest
 
 from cinder.app import App
 from cinder.errors import ScrapeFailed
+from cinder.model.caller import CallerPolicy
 from cinder.model.change import ChangeStatus, PageChange
 from cinder.model.document import Document, Verdict, VerdictKind
 from cinder.model.request import CachePolicy, ContentOptions, Format, ResultHandling, ScrapeRequest
 from cinder.model.saved import SavedKind
+from cinder.model.url import host_and_port
 from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.outcome import ScrapeOutcome
@@ -233,7 +235,7 @@ async def test_what_came_instead_of_a_page_is_told_from_a_change_of_it(
         a_document("second", scraped_at=NOW + timedelta(hours=1)), verdict=Verdict(verdict, "x")
     )
     request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
-    change = await tracker.track(document, request, "key")
+    change = await tracker.track(document, request, "key", CallerPolicy())
     assert change is not None
     assert (change.status, change.warning is not None) == (status, has_warning)
     assert change.previous_at == NOW
@@ -252,7 +254,9 @@ async def test_a_page_that_came_back_after_something_else_is_told_from_a_change_
         sandbox = ExtractionSandbox(1, timeout_seconds=30, memory_bytes=2**29)
         async with sandbox:
             request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
-            change = await ChangeTracker(store, sandbox).track(a_document("all"), request, "key")
+            change = await ChangeTracker(store, sandbox).track(
+                a_document("all"), request, "key", CallerPolicy()
+            )
     assert change is not None
     assert change.status is ChangeStatus.CHANGED
     assert f"judged ok and what was saved {kind}" in (change.warning or "")
@@ -264,16 +268,29 @@ async def test_a_difference_that_nobody_is_free_to_work_out_is_a_change_with_a_w
     request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
     async with store_with(tmp_path, a_document("first")) as store, overloaded_sandbox() as busy:
         document = a_document("".join(f"line {n}\n\n" for n in range(60_000)))
-        change = await ChangeTracker(store, busy).track(document, request, "key")
+        change = await ChangeTracker(store, busy).track(document, request, "key", CallerPolicy())
     assert change is not None
     assert (change.status, change.diff) == (ChangeStatus.CHANGED, None)
     assert "could not be worked out: Too many" in (change.warning or "")
 
 
+async def test_a_version_from_where_a_token_does_not_go_is_none_to_compare_with(
+    tmp_path: Path,
+) -> None:
+    elsewhere = replace(a_document("secret"), final_url="https://elsewhere.test/")
+    request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
+    policy = CallerPolicy(domains=(host_and_port(URL)[0],))
+    sandbox = ExtractionSandbox(1, timeout_seconds=30, memory_bytes=2**29)
+    async with store_with(tmp_path, elsewhere) as store, sandbox:
+        tracker = ChangeTracker(store, sandbox)
+        change = await tracker.track(a_document("mine"), request, "key", policy)
+    assert change == PageChange(status=ChangeStatus.NEW)
+
+
 async def test_a_blocked_page_tells_nothing(tracker: ChangeTracker) -> None:
     document = replace(a_document("second"), verdict=Verdict(VerdictKind.BLOCKED, "x"))
     request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
-    assert await tracker.track(document, request, "key") is None
+    assert await tracker.track(document, request, "key", CallerPolicy()) is None
     assert not is_comparable(document, request)
 
 
@@ -284,7 +301,7 @@ async def test_a_difference_that_takes_too_long_is_a_change_with_a_warning(
     async with store_with(tmp_path, a_document("first")) as store, hurried:
         request = ScrapeRequest(url=URL, formats=(Format.CHANGE_TRACKING,))
         document = a_document("word " * 100_000)
-        change = await ChangeTracker(store, hurried).track(document, request, "key")
+        change = await ChangeTracker(store, hurried).track(document, request, "key", CallerPolicy())
     assert change is not None
     assert (change.status, change.diff) == (ChangeStatus.CHANGED, None)
     assert "could not be worked out" in (change.warning or "")

@@ -18,7 +18,7 @@ from cinder.services.search.list_memory import HELD_SECONDS
 from cinder.services.search.local_provider import LocalProvider
 from cinder.services.search.query_text import MAX_QUERY_CHARS, clear_text
 from cinder.services.search.service import SearchService
-from tests.services.search.doubles import ListProvider, World, asking, hit, hits
+from tests.services.search.doubles import AllRights, ListProvider, World, asking, hit, hits
 
 FAST, BALANCED, DEEP = SearchMode.FAST, SearchMode.BALANCED, SearchMode.DEEP
 
@@ -270,7 +270,7 @@ async def test_a_balanced_search_waits_less_for_who_failed_lately() -> None:
 async def test_a_fast_search_of_memory_first_says_nothing_of_engines_it_did_not_ask() -> None:
     world = World()
     world.index.add("https://saved.example/", "Coals", "About coals.")
-    world.providers = [LocalProvider(world.index), ListProvider("web", hits(3))]
+    world.providers = [LocalProvider(world.index, AllRights()), ListProvider("web", hits(3))]
     answer = await world.open().search(asking(mode=FAST))
     assert urls(answer) == ["https://saved.example/"]
     assert answer.warnings == ()

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from typing import TypeAlias
 
 from cinder.crawl.addresses import FINGERPRINT_BYTES, read_address
 from cinder.crawl.scope import Scope
@@ -55,6 +56,10 @@ _EXPIRED: dict[JobKind, type[CinderError]] = {
     JobKind.BATCH: BatchExpired,
     JobKind.CRAWL: CrawlExpired,
 }
+
+
+# Refuses a webhook that a caller may not have, or to which nothing could be delivered.
+CheckWebhook: TypeAlias = Callable[[WebhookTarget, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +131,11 @@ class JobControl:
         wake: Callable[[str], Awaitable[None]],
         limits: JobLimits,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        check_webhook: CheckWebhook | None = None,
     ) -> None:
         self._ledger = ledger
+        self._check_webhook = check_webhook
         self._wake = wake
         self._limits = limits
         self._clock = clock
@@ -145,8 +153,11 @@ class JobControl:
             InvalidRequest: its patterns are not such, or it would have too many pages.
             Overloaded: too many jobs are under way.
             RateLimited: too many of them are the caller's.
+            Forbidden: the caller's token does not go as far as the webhook.
+            EgressBlocked: the webhook is at an address that may not be connected to.
         """
         await self._require_room(caller)
+        await self._require_reachable(webhook, caller)
         start = read_address(spec.url)
         if start is None:
             raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
@@ -174,10 +185,13 @@ class JobControl:
             Unsupported: none of them could be scraped by these options.
             Overloaded: too many jobs are under way.
             RateLimited: too many of them are the caller's.
+            Forbidden: the caller's token does not go as far as the webhook.
+            EgressBlocked: the webhook is at an address that may not be connected to.
         """
         self._check_batch(urls, request)
         require_supported(request)
         await self._require_room(request.caller)
+        await self._require_reachable(webhook, request.caller)
         pages, invalid = await off_loop(sum(map(len, urls)), _read_urls, urls)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
@@ -266,6 +280,10 @@ class JobControl:
                 "caller may have (setting jobs.max-open-per-caller). Wait until one is done, or "
                 "cancel one."
             )
+
+    async def _require_reachable(self, webhook: WebhookTarget | None, caller: str) -> None:
+        if webhook is not None and self._check_webhook is not None:
+            await self._check_webhook(webhook, caller)
 
     def _new_job(
         self, kind: JobKind, spec: dict[str, Json], caller: str, key: str | None, max_pages: int

@@ -1,10 +1,12 @@
 """Change tracking: what has become of a page since its last saved version."""
 
 from cinder.errors import Overloaded, ParseLimitExceeded
+from cinder.model.caller import CallerPolicy
 from cinder.model.change import ChangeStatus, Comparison, PageChange
 from cinder.model.document import Document, VerdictKind
 from cinder.model.request import ScrapeRequest
 from cinder.model.saved import SavedDocument
+from cinder.services.callers import may_fetch_from
 from cinder.services.sandbox.sandbox import ExtractionSandbox
 from cinder.store.base import Store
 
@@ -21,9 +23,11 @@ class ChangeTracker:
         self._sandbox = sandbox
 
     async def track(
-        self, document: Document, request: ScrapeRequest, content_key: str
+        self, document: Document, request: ScrapeRequest, content_key: str, policy: CallerPolicy
     ) -> PageChange | None:
         """Return what has become of a page; None where that cannot be told.
+
+        A version that came from where the caller's token does not go is none to compare with.
 
         A page that answers with an error is one that cannot be told about, unless it is gone and
         was there before.
@@ -32,7 +36,7 @@ class ChangeTracker:
         if not is_gone and document.verdict.kind in _NOT_THE_PAGE:
             return None
         previous = await self._store.find_comparable(request.url, content_key, request.caller)
-        if previous is None:
+        if previous is None or not may_fetch_from(policy, previous.document.final_url):
             return None if document.status_code >= 400 else PageChange(status=ChangeStatus.NEW)
         if is_gone:
             return _change(ChangeStatus.REMOVED, previous)

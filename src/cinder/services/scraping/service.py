@@ -265,7 +265,7 @@ class ScrapeService:
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
                 await self._callers.spend_page(request.caller, mandate.policy)
             if stale is not None and _is_confirmed(stale.document, page):
-                change = await self._track(stale.document, request, keys)
+                change = await self._track(stale.document, request, keys, mandate)
                 answer = await self._answer_revalidated(stale, request, log)
                 return replace(answer, change=change)
             # A page may still call itself by another address than the one it was asked for by.
@@ -276,7 +276,7 @@ class ScrapeService:
                 document = await self._extraction.extract(
                     document, request.extract, until, request.caller
                 )
-            change = await self._track(document, request, keys)
+            change = await self._track(document, request, keys, mandate)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
@@ -287,11 +287,11 @@ class ScrapeService:
             )
 
     async def _track(
-        self, document: Document, request: ScrapeRequest, keys: RequestKeys
+        self, document: Document, request: ScrapeRequest, keys: RequestKeys, mandate: Mandate
     ) -> PageChange | None:
         if Format.CHANGE_TRACKING not in request.formats:
             return None
-        return await self._changes.track(document, request, keys.content)
+        return await self._changes.track(document, request, keys.content, mandate.policy)
 
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog

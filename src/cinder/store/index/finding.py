@@ -75,7 +75,7 @@ class Finder:
         plan = yield from self.counts.plan(wanted, now)
         end = query.offset + query.limit
         # Filters and meanings may leave little of a narrow choice.
-        is_narrow = meaning is None and query.filters == SearchFilters()
+        is_narrow = meaning is None and query.filters == SearchFilters() and not query.domains
         rank = self._rank_narrowly if is_narrow else self._rank
         rows = yield from rank(plan, query, end, now)
         # However many were ranked, the same are compared: else the parts of an answer would differ.
@@ -137,6 +137,8 @@ class Finder:
             f"(p.owner IS NULL OR p.owner = {parameters.add(scrub(query.caller))})",
             *_filters(query.filters, moment, parameters),
         ]
+        if query.domains:
+            conditions.append(_within(query.domains, parameters))
         sql = _RANK.format(
             prelude=prelude,
             found=_BEST.format(found=found, best=best) if best else found,

@@ -30,7 +30,7 @@ def create(
         list[Scope], typer.Option(help="What it opens; may be given several times.")
     ] = list(EVERYDAY_SCOPES),  # noqa: B006 - read only
     domain: Annotated[
-        list[str], typer.Option(help="A host it may fetch from, and those beneath it; several.")
+        list[str], typer.Option(help="A host it may fetch and read, and those beneath it; several.")
     ] = [],  # noqa: B006 - the same
     pages_per_day: Annotated[
         int | None, typer.Option(min=1, help="Pages it may have fetched a day.")

@@ -19,7 +19,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from cinder.app import App
 from cinder.background import BackgroundTasks
-from cinder.errors import CinderError
+from cinder.errors import CinderError, Forbidden
 from cinder.model.caller import Scope
 from cinder.model.job import JobKind
 from cinder.model.saved import format_timestamp, parse_latest_uri
@@ -167,6 +167,8 @@ class Watch:
             for subscription in tuple(self._subscriptions):
                 try:
                     await self._look_at(subscription)
+                except Forbidden:
+                    self._drop(subscription)  # its token was revoked
                 except CinderError as error:
                     log.warning("a subscription was not looked at", reason=error.message)
                 except Exception:
