@@ -51,6 +51,9 @@ class ServerSettings(Section):
     mcp_call_seconds: int = Field(50, ge=1, le=50)
     """How long a page may take within an MCP call, as clients give up after about 60 seconds. What
     takes longer goes on in the background, where it may."""
+    mcp_max_sessions_per_caller: int = Field(100, ge=1)
+    """Sessions that one caller may have at /mcp; beyond them, the longest idle one ends, and a
+    further one is refused as RATE_LIMITED where none is idle."""
     mcp_toolsets: CommaSeparated = ()
     """Groups of tools to offer over MCP, such as `default,extract` or `all`. When absent, the
     default group is listed, and the others can still be called."""

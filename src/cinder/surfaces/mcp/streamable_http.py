@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cinder.app import App
 from cinder.config import ServerSettings
 from cinder.surfaces.caller import caller_of
+from cinder.surfaces.mcp.caller_sessions import CallerSessions
 from cinder.surfaces.mcp.server import build_server
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -33,14 +34,15 @@ async def open_http(app: App, build: BuildServer = build_server) -> AsyncIterato
         max_request_body_size=server.max_request_bytes,
     )
     async with sessions.run():
-        yield _BoundToCallers(sessions.asgi_app)
+        most = server.mcp_max_sessions_per_caller
+        yield _BoundToCallers(CallerSessions(sessions.asgi_app, most))
 
 
 class _BoundToCallers:
     """The endpoint for callers that the gate knows: a session is theirs whose token opened it."""
 
-    def __init__(self, endpoint: ASGIApp) -> None:
-        self._endpoint = endpoint
+    def __init__(self, sessions: CallerSessions) -> None:
+        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -49,7 +51,8 @@ class _BoundToCallers:
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.id, scopes=[]))
         # Blanks around a header's value are no part of it, and not every parser drops them.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        await self._endpoint({**scope, "headers": headers, "user": user}, receive, send)
+        known = {**scope, "headers": headers, "user": user}
+        await self._sessions.serve(caller.id, known, receive, send)
 
 
 def transport_security(server: ServerSettings) -> TransportSecuritySettings:
