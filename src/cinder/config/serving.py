@@ -100,6 +100,8 @@ class LimitsSettings(Section):
     """Entries of any list but the URLs of a batch."""
     object_keys: int = Field(10_000, ge=100)
     """Members of any object in it."""
+    json_values: int = Field(50_000, ge=1_000)
+    """Values in a request's body in all, lists and objects included; counted while it arrives."""
     actions: int = Field(50, ge=0, le=500)
     """Browser actions on one page."""
     selectors: int = Field(100, ge=0, le=1_000)

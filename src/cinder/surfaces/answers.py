@@ -9,6 +9,7 @@ from starlette.responses import Response
 from cinder.config import LimitsSettings
 from cinder.errors import CinderError, FieldProblem, InvalidRequest, RateLimited
 from cinder.model.document import Json
+from cinder.services.off_loop import off_loop
 from cinder.surfaces.errors import RETRY_AFTER, describe_error, http_status
 from cinder.surfaces.request_limits import require_within
 
@@ -21,7 +22,7 @@ async def read_json(request: Request, limits: LimitsSettings) -> object:
     Raises:
         InvalidRequest: it carries none, or more than a request may.
     """
-    return parse_json(await read_json_body(request), limits)
+    return await parse_json(await read_json_body(request), limits)
 
 
 async def read_json_body(request: Request) -> bytes:
@@ -41,12 +42,16 @@ async def read_json_body(request: Request) -> bytes:
         raise InvalidRequest(problems=(problem,)) from None
 
 
-def parse_json(body: bytes, limits: LimitsSettings) -> object:
-    """Return the JSON that a body is.
+async def parse_json(body: bytes, limits: LimitsSettings) -> object:
+    """Return the JSON that a body is; a long one is parsed off the loop.
 
     Raises:
         InvalidRequest: it is none, or more than a request may carry.
     """
+    return await off_loop(len(body), _parse, body, limits)
+
+
+def _parse(body: bytes, limits: LimitsSettings) -> object:
     try:
         given: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:

@@ -106,6 +106,7 @@ def create_api(
         body_limits=BodyLimits(
             max_bytes=settings.server.max_request_bytes,
             timeout_seconds=settings.server.body_timeout_seconds,
+            max_json_values=settings.limits.json_values,
         ),
     )
     shedding = Middleware(

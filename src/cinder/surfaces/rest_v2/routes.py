@@ -60,7 +60,7 @@ def build_routes(app: App) -> list[Route]:
                 require_scope(caller, Scope.SCRAPE)
                 work = pages.answer(page, body)
             else:
-                given = parse_json(body, app.settings.limits)
+                given = await parse_json(body, app.settings.limits)
                 command = _command_of(given)
                 work = _answer(app, pages, _read(app, request, given), body, caller)
             answer = await unless_gone(request, work)
