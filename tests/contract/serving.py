@@ -13,7 +13,7 @@ import uvicorn
 
 from cinder.app import open_app
 from cinder.config import Settings, read_settings
-from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
+from cinder.surfaces.bounded_heads import bounded_protocol
 from cinder.surfaces.http import create_api
 from tests.conftest import TableResolver
 from tests.site import Site
@@ -70,9 +70,8 @@ def _listening(settings: Settings) -> Iterator[str]:
     api = create_api(settings, open_app(settings, resolver=resolver, works_on_jobs=True))
     config = uvicorn.Config(
         api,
-        http=protocol_with_bounded_heads(
-            settings.server.head_timeout_seconds, settings.server.max_head_bytes
-        ),
+        http=bounded_protocol(settings.server, settings.server.max_connections),
+        ws="none",
         lifespan="on",
         log_level="error",
         server_header=False,

@@ -11,6 +11,7 @@ from cinder.app import open_app
 from cinder.config import read_settings
 from cinder.surfaces.logs import set_up_logs
 from tests.site import serve_site
+from tests.soak.connections import soak_connections
 from tests.soak.contract import soak_contract
 from tests.soak.crawls import soak_crawls
 from tests.soak.faults import soak_faults
@@ -45,6 +46,9 @@ def main() -> None:
     parser.add_argument(
         "--overload", type=int, default=60, help="seconds of ten times the capacity; 0 for none"
     )
+    parser.add_argument(
+        "--connections", type=int, choices=(0, 1), default=1, help="whether to flood it with them"
+    )
     arguments = parser.parse_args()
     set_up_logs("error")
     started = time.monotonic()
@@ -56,6 +60,7 @@ def main() -> None:
     problems += soak_parsers(arguments.fuzz, _say) if arguments.fuzz else []
     problems += soak_faults(_say) if arguments.faults else []
     problems += soak_overload(arguments.overload, _say) if arguments.overload else []
+    problems += soak_connections(_say) if arguments.connections else []
     _say(f"{time.monotonic() - started:.0f} s")
     for line in problems or ["All is well."]:
         _say(line)

@@ -39,18 +39,19 @@ class RunningServer:
 
 @asynccontextmanager
 async def run_server(
-    data_dir: Path, *, port: str = "0", log: str = "", **variables: str
+    data_dir: Path, *, port: str = "0", log: str = "", open_files: str = "", **variables: str
 ) -> AsyncIterator[RunningServer]:
-    """Run `cinder serve` on a port, any free one for 0, until the exit; its log goes to a file."""
+    """Run `cinder serve` on a port, any free one for 0, until the exit; its log goes to a file.
+
+    With `open_files`, it may have no more of them.
+    """
     environment = {**os.environ, "CINDER_DATA_DIR": str(data_dir), **variables}
     stderr = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if log else None
+    command = [sys.executable, "-m", "cinder", "serve", "--port", port]
+    if open_files:
+        command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', open_files, *command]
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "cinder",
-        "serve",
-        "--port",
-        port,
+        *command,
         env=environment,
         cwd=data_dir.parent,
         stdout=asyncio.subprocess.PIPE,

@@ -3,7 +3,13 @@
 from cinder.config import Settings
 
 DIVIDED = {
-    "server": ("max_connections", "max_streams_per_caller", "spared_requests"),
+    "server": (
+        "max_connections",
+        "max_connections_per_address",
+        "max_unauthenticated_connections_per_address",
+        "max_streams_per_caller",
+        "spared_requests",
+    ),
     "store": ("pool_size",),
     "egress": ("max_connections",),
     "scrape": (

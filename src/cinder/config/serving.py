@@ -28,7 +28,14 @@ class ServerSettings(Section):
     max_request_bytes: int = Field(4 * MEBIBYTE, ge=1024)
     """Largest request body accepted."""
     max_connections: int = Field(1000, ge=10)
-    """Connections open at once; beyond them, requests are answered 503."""
+    """Connections with an authenticated request under way; beyond them, requests are answered 503.
+    As many again may be open without one: a new one closes the oldest."""
+    max_connections_per_address: int = Field(500, ge=1)
+    """Connections with an authenticated request or stream under way from one address, of IPv6 from
+    one network of 64 bits; beyond them, requests are answered 503."""
+    max_unauthenticated_connections_per_address: int = Field(250, ge=1)
+    """Connections from one address that have not presented a token; a new one closes the oldest.
+    Those of trusted-proxies are not counted."""
     max_lag_seconds: float = Field(0.02, gt=0)
     """How far the event loop may be behind; beyond it, requests are refused as OVERLOADED unread.
     /healthz is always answered."""
@@ -36,12 +43,23 @@ class ServerSettings(Section):
     """Requests that may be under way without any being refused for that."""
     max_streams_per_caller: int = Field(32, ge=1)
     """Streams of events that one caller may have open; further ones are refused as RATE_LIMITED."""
-    max_head_bytes: int = Field(MEBIBYTE, ge=512 * 1024)
-    """Largest head of a request; what arrives with it of the body counts as well."""
+    max_head_bytes: int = Field(64 * 1024, ge=8 * 1024)
+    """Largest head of a request; beyond it, the answer is 431."""
     head_timeout_seconds: float = Field(30, gt=0)
-    """How long a request's head may take to arrive."""
+    """How long a request's head may take to arrive, the first one from the moment when the
+    connection opens."""
+    max_pipelined_requests: int = Field(32, ge=1)
+    """Requests that a client may send before the answers to earlier ones; beyond them, the
+    connection is closed."""
+    keep_alive_seconds: float = Field(5, gt=0)
+    """How long a connection may stay open between two requests."""
     body_timeout_seconds: float = Field(60, gt=0)
     """How long a request's body may take to arrive."""
+    discard_seconds: float = Field(10, gt=0)
+    """How long the rest of a body is read and discarded where the answer is known before its end,
+    so that clients which send all of it first get the answer."""
+    max_discarded_bytes: int = Field(64 * MEBIBYTE, ge=0)
+    """How much of such a body is discarded before the connection is closed."""
     result_max_chars: int = Field(100_000, ge=100)
     """Characters of each text format in a REST answer, unless the request says otherwise."""
     mcp_result_max_chars: int = Field(20_000, ge=100)

@@ -1,66 +1,229 @@
-"""Request heads within bounds: the server's parser knows no limit of size or time of its own."""
+"""The server's HTTP protocol with limits: the parser has none of size, time or number."""
 
 import asyncio
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar
 
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from cinder.config import ServerSettings
+from cinder.surfaces.connections import Connection, ConnectionLimits, Connections
+
+_EXTENSION = "cinder.connection"
+
+
+def connection_of(scope: Scope) -> Connection | None:
+    """Return the connection that a request came on; None where no server of ours received it."""
+    found: Connection | None = scope.get("extensions", {}).get(_EXTENSION)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolLimits:
+    """What a connection may take before and after a request."""
+
+    head_timeout_seconds: float
+    max_head_bytes: int
+    max_pipelined_requests: int
+    keep_alive_seconds: float
+    discard_seconds: float
+    max_discarded_bytes: int
+
+
+class _TooManyRequests(Exception):
+    """Ends the parsing of what was received."""
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """The server's HTTP protocol, which gives up on heads that are too long or too slow."""
+    """The server's HTTP protocol, which gives up on clients that are silent, slow or endless."""
 
-    timeout_seconds: ClassVar[float] = 30
-    # A read may hold a short head and much of a body, and counts whole.
-    max_bytes: ClassVar[int] = 1024 * 1024
+    limits: ClassVar[ProtocolLimits]
+    connections_by_address: ClassVar[Connections]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: handed on as it comes
         super().__init__(*args, **kwargs)
-        self._head_bytes = 0
-        self._is_in_head = True
-        self._deadline: asyncio.TimerHandle | None = None
+        self._connection: Connection | None = None
+        # Bytes since the parser last had a whole head or a part of a body: heads, trailers, chunk
+        # extensions. It keeps them in memory without a limit of its own.
+        self._pending_bytes = 0
+        self._is_in_head = False
+        self._is_in_body = False
+        self._is_refused = False
+        self._discardable_bytes = 0
+        self._clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent has it
+        """Count the connection, and start its clock: a client may never send a byte."""
+        super().connection_made(transport)
+        host = self.client[0] if self.client else ""
+        self._connection = self.connections_by_address.open(host, transport.abort)
+        self._start_clock(self.limits.head_timeout_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_clock()
+        if self._connection is not None:
+            self._connection.leave()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what belongs to a head, and hand it on to be parsed."""
-        if self._is_in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > self.max_bytes:
-                self.send_400_response(
-                    f"The request's head has more than {self.max_bytes} bytes "
-                    "(setting server.max-head-bytes)."
-                )
+        """Parse what arrived, as far as the limits go."""
+        if self._is_discarding:
+            self._discardable_bytes -= len(data)
+            if self._discardable_bytes < 0:
+                self.transport.abort()
                 return
-            self._start_clock()
-        super().data_received(data)
+        while data and not (self._is_refused or self.transport.is_closing()):
+            room = self.limits.max_head_bytes - self._pending_bytes
+            if room <= 0:
+                self._refuse_head()
+                return
+            piece, data = data[:room], data[room:]
+            self._pending_bytes += len(piece)
+            super().data_received(piece)
+
+    def on_message_begin(self) -> None:
+        """Give the next head its time; that of the first began when the connection opened."""
+        super().on_message_begin()
+        self.scope["extensions"] = {_EXTENSION: self._connection}  # type: ignore[dict-item]  # ours
+        self._is_in_head = True
+        if self.cycle is not None and self.cycle.response_complete:
+            self._start_clock(self.limits.head_timeout_seconds)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of the head; those that come after the body are for nobody."""
+        if self._is_in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Note that the head is whole."""
-        self._is_in_head = False
-        self._head_bytes = 0
+        """Start a request."""
+        self._pending_bytes = 0
+        self._is_in_head, self._is_in_body = False, True
         self._stop_clock()
+        if len(self.pipeline) >= self.limits.max_pipelined_requests:
+            self.transport.abort()
+            raise _TooManyRequests
+        if self._connection is not None and not self._is_under_way:
+            self._connection.ask()
         super().on_headers_complete()
+        # A close while the client still sends resets the connection, often before it has read.
+        self.cycle.transport = _AnswerTransport(self)  # type: ignore[assignment]  # the part of it that is used
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._pending_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Note that the next head may begin."""
-        self._is_in_head = True
+        self._pending_bytes = 0
+        self._is_in_body = False
         super().on_message_complete()
+        if not self._is_under_way:
+            self._start_clock(self.limits.keep_alive_seconds)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Note that there is nothing left to wait for."""
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the rest of one that was answered before its end."""
+        if not self._is_under_way:  # else the next request was sent along with this one
+            if self._connection is not None:
+                self._connection.wait()
+            if self._is_in_body:
+                self._start_discarding()
+            elif self._is_in_head:
+                self._start_clock(self.limits.head_timeout_seconds)
+            else:
+                self._start_clock(self.limits.keep_alive_seconds)
+        super().on_response_complete()
+        # The parent's own clock stops at any byte, whatever it belongs to.
+        self._unset_keepalive_if_required()
+
+    def close_after_answer(self) -> None:
+        """Close; where the client still sends, read on for a while, so that it gets the answer."""
+        if self._is_in_body and not self.pipeline and not self.transport.is_closing():
+            self._write_eof()
+        else:
+            self.transport.close()
+
+    @property
+    def _is_under_way(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _is_discarding(self) -> bool:
+        return self._is_refused or (self._is_in_body and not self._is_under_way)
+
+    def _start_discarding(self) -> None:
+        self._discardable_bytes = self.limits.max_discarded_bytes
+        self._start_clock(self.limits.discard_seconds)
+
+    def _refuse_head(self) -> None:
+        if self._is_under_way or self._is_in_body:
+            # An answer to the request under way may have begun.
+            self.transport.abort()
+            return
+        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        message = (
+            f"The request's head has more than {self.limits.max_head_bytes} bytes "
+            "(setting server.max-head-bytes). Send fewer or shorter headers."
+        )
+        error = {"message": message, "code": status.name}
+        content = json.dumps({"success": False, "error": error}).encode()
+        head = (
+            f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+        self._write_eof()
+
+    def _write_eof(self) -> None:
+        self._is_refused = True
+        with suppress(OSError):  # the client may have gone
+            self.transport.write_eof()
+        self._start_discarding()
+
+    def _start_clock(self, seconds: float) -> None:
         self._stop_clock()
-        super().connection_lost(exc)
-
-    def _start_clock(self) -> None:
-        if self._deadline is None:
-            loop = asyncio.get_running_loop()
-            self._deadline = loop.call_later(self.timeout_seconds, self.transport.abort)
+        self._clock = self.loop.call_later(seconds, self.transport.abort)
 
     def _stop_clock(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
 
 
-def protocol_with_bounded_heads(timeout_seconds: float, max_bytes: int) -> type[BoundedHeads]:
-    """Return the protocol with these limits; the server takes a class and no arguments."""
-    limits = {"timeout_seconds": timeout_seconds, "max_bytes": max_bytes}
-    return type("BoundedHeads", (BoundedHeads,), limits)
+class _AnswerTransport:
+    """What an answer is written to."""
+
+    def __init__(self, protocol: BoundedHeads) -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        self._protocol.close_after_answer()
+
+
+def bounded_protocol(server: ServerSettings, max_connections: int) -> type[BoundedHeads]:
+    """Return the protocol with the server's limits, and a count of connections of its own."""
+    connections = Connections(
+        ConnectionLimits(
+            max_connections=max_connections,
+            max_per_address=server.max_connections_per_address,
+            max_unauthenticated_per_address=server.max_unauthenticated_connections_per_address,
+            trusted_proxies=server.trusted_proxies,
+        )
+    )
+    limits = ProtocolLimits(
+        head_timeout_seconds=server.head_timeout_seconds,
+        max_head_bytes=server.max_head_bytes,
+        max_pipelined_requests=server.max_pipelined_requests,
+        keep_alive_seconds=server.keep_alive_seconds,
+        discard_seconds=server.discard_seconds,
+        max_discarded_bytes=server.max_discarded_bytes,
+    )
+    attributes = {"limits": limits, "connections_by_address": connections}
+    return type("BoundedHeads", (BoundedHeads,), attributes)

@@ -6,6 +6,7 @@ import hmac
 import re
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
@@ -18,6 +19,7 @@ from cinder.errors import (
     ContentTooLarge,
     Forbidden,
     Overloaded,
+    ScrapeTimeout,
     Unauthorized,
 )
 from cinder.model.caller import THE_OWNER, Caller
@@ -27,6 +29,7 @@ from cinder.services.oauth.access_tokens import WELL_KNOWN
 from cinder.services.rate_limits import Bucket, Standing, is_loopback, neighbourhood
 from cinder.surfaces.answers import error_response
 from cinder.surfaces.bounded_body import BodyLimits, BodyRefused, BoundedBody
+from cinder.surfaces.bounded_heads import connection_of
 from cinder.surfaces.caller import put_caller
 
 SESSION_COOKIE = "cinder_session"
@@ -157,12 +160,14 @@ class Gate:
             await error_response(error)(scope, receive, send)
             return
         put_caller(request, caller)
-        try:
-            self._body_limits.require_size(_content_length(request.headers))
-        except ContentTooLarge as error:
-            await error_response(error)(scope, receive, send)
-            return
-        await self._serve_bounded(scope, receive, _telling(standing, send))
+        with ExitStack() as serving:
+            try:
+                serving.enter_context(_counted(request))
+                self._body_limits.require_size(_content_length(request.headers))
+            except (Overloaded, ContentTooLarge) as error:
+                await error_response(error)(scope, receive, send)
+                return
+            await self._serve_bounded(scope, receive, _telling(standing, send))
 
     async def _identify(self, request: Request) -> Caller:
         """Return who sends a request.
@@ -200,18 +205,16 @@ class Gate:
         try:
             await self._app(scope, BoundedBody(receive, self._body_limits).receive, noted)
         except BodyRefused as refused:
+            # The rest of what is too large is discarded; what does not arrive is not waited for.
+            is_late = isinstance(refused.error, ScrapeTimeout)
+            headers = {"Connection": "close"} if is_late else None
             if not has_answered:
-                await _last_answer(refused.error)(scope, receive, send)
+                await error_response(refused.error, headers)(scope, receive, send)
         except asyncio.CancelledError:
             # Only a server that stops cancels a request. Its task ends here; the caller is told.
             if has_answered:
                 raise
             await error_response(Overloaded(_STOPPING))(scope, receive, send)
-
-
-def _last_answer(error: CinderError) -> Response:
-    """Return the answer to a request of which nothing more is read."""
-    return error_response(error, headers={"Connection": "close"})
 
 
 async def _take_share(request: Request, caller: Caller) -> Standing | None:
@@ -229,6 +232,17 @@ async def _take_share(request: Request, caller: Caller) -> Standing | None:
         return None
     standing: Standing | None = await limits.take(Bucket.TOKEN, caller.id)
     return standing
+
+
+def _counted(request: Request) -> AbstractContextManager[None]:
+    """Return what counts an authenticated request, and keeps its connection open.
+
+    Entering it raises Overloaded where as many are under way as there may be.
+    """
+    connection = connection_of(request.scope)
+    if connection is None or is_open_path(request.scope["path"]):
+        return nullcontext()
+    return connection.serve(address_of(request))
 
 
 def address_of(request: Request) -> str:

@@ -10,6 +10,7 @@ import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.faults.asking import until
 from tests.site import Site
 from tests.surfaces.cli.commands import Commands
 from tests.surfaces.running import RunningServer, run_server
@@ -120,15 +121,29 @@ async def _read_all(server: RunningServer, uris: list[str]) -> None:
             assert "Ember" in str(result.contents)
 
 
-async def test_beyond_so_many_connections_requests_are_refused_at_once(tmp_path: Path) -> None:
+async def test_beyond_so_many_requests_under_way_more_are_refused(tmp_path: Path) -> None:
     async with run_server(tmp_path / "data", CINDER_SERVER__MAX_CONNECTIONS="10") as server:
         host, _, port = server.url.removeprefix("http://").partition(":")
-        held = [await asyncio.open_connection(host, int(port)) for _ in range(12)]
-        async with server.client() as client:
-            refused = await client.get("/healthz")
+        unfinished = (
+            "POST /v1/scrape HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {server.token}\r\nContent-Length: 9\r\n\r\n{{"
+        )
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(10)]
         for _, writer in held:
-            writer.close()
-            await writer.wait_closed()
+            writer.write(unfinished.encode())
         async with server.client() as client:
-            answered = await client.get("/healthz")
-    assert (refused.status_code, answered.status_code) == (503, 200)
+
+            async def is_refused() -> bool:
+                answer = await client.get("/readyz")
+                return answer.status_code == 503 and "server.max-connections" in answer.text
+
+            await until(is_refused)
+            assert (await client.get("/healthz")).status_code == 200
+            for _, writer in held:
+                writer.close()
+                await writer.wait_closed()
+
+            async def is_answered() -> bool:
+                return (await client.get("/readyz")).status_code == 200
+
+            await until(is_answered)

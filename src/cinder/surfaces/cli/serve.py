@@ -1,10 +1,11 @@
 """`cinder serve`: the HTTP server."""
 
+import asyncio
 import errno
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # How long everything may take to close once requests have ended or were cut off.
 CLOSING_SECONDS = 15
+ACCEPTED_AT_ONCE = 64
+QUEUED_CONNECTIONS = 2048
 
 
 def serve(
@@ -136,8 +139,9 @@ def _cannot_listen(settings: "Settings", error: OSError) -> OSError:
 def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") -> Any:
     import uvicorn
 
-    from cinder.surfaces.bounded_heads import protocol_with_bounded_heads
+    from cinder.surfaces.bounded_heads import bounded_protocol
     from cinder.surfaces.cli.collector import spare_what_stays
+    from cinder.surfaces.cli.open_files import fit_connections
     from cinder.surfaces.cli.stopping import end_by_signal, end_unless_done
     from cinder.surfaces.server_mark import marked
     from cinder.surfaces.token import find_token
@@ -155,6 +159,7 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") ->
         async def startup(self, sockets: Any = None) -> None:  # Any: as the parent has it
             await super().startup(sockets)
             if self.started:
+                _lengthen_queues(self.servers)
                 spare_what_stays()
                 if place is not None:
                     place.tell_listening()
@@ -177,14 +182,14 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") ->
                 end_by_signal(sig)
             self.should_exit = True
 
+    max_connections = fit_connections(settings.server.max_connections, ACCEPTED_AT_ONCE)
     config = uvicorn.Config(
         app,
         host=settings.server.host,
         port=settings.server.port,
-        http=protocol_with_bounded_heads(
-            settings.server.head_timeout_seconds, settings.server.max_head_bytes
-        ),
-        limit_concurrency=settings.server.max_connections,
+        http=bounded_protocol(settings.server, max_connections),
+        ws="none",
+        backlog=ACCEPTED_AT_ONCE,
         lifespan="on",
         # Not uvloop: libuv ends the process when curl closes a socket that it watches.
         loop="asyncio",
@@ -196,6 +201,18 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") ->
         timeout_graceful_shutdown=settings.server.shutdown_seconds,
     )
     return AnnouncingServer(config)
+
+
+def _lengthen_queues(servers: "Iterable[asyncio.Server]") -> None:
+    """Let the kernel hold more connections than the event loop accepts in one go.
+
+    The loop takes one number for both: a short queue drops connections, and a long one keeps
+    requests waiting while all of it is accepted.
+    """
+    for server in servers:
+        for listener in server.sockets:
+            with listener.dup() as listening:
+                listening.listen(QUEUED_CONNECTIONS)
 
 
 def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
