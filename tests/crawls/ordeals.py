@@ -3,14 +3,17 @@
 import asyncio
 import random
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
-from cinder.model.job import Fate, LedgerPage, PageState
+from cinder.model.job import Fate, JobStatus, LedgerPage, PageState
 from tests.crawls.processes import LEASE_SECONDS, Crew
 from tests.crawls.verdicts import lost_pages
-from tests.crawls.watching import Watch, until
+from tests.crawls.watching import Watch, until, until_time
 from tests.store.postgres import PostgresServer
 
 _PAGES_SECONDS = 120
@@ -31,7 +34,10 @@ class Ordeal:
     resumes_seconds: list[float] = field(default_factory=list)
     """From each kill to the next page that got its fate."""
     takeovers_seconds: list[float] = field(default_factory=list)
-    """From each kill until all pages that were claimed then had their fates."""
+    """From each kill until none of the pages that were claimed then was the dead process' any more.
+
+    They are fetched at the end, alone: each may be what ended the process.
+    """
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -41,7 +47,7 @@ class Ordeal:
 
     @property
     def slowest_takeover_periods(self) -> float:
-        """The longest time until a killed process' pages were done by others."""
+        """The longest time until a killed process' pages were taken back."""
         return max(self.takeovers_seconds, default=0) / LEASE_SECONDS
 
 
@@ -61,8 +67,48 @@ async def kill_at_random(watch: Watch, crew: Crew, *, kills: int, seed: int, amo
     return ordeal
 
 
+async def kill_with_the_same_pages(watch: Watch, crew: Crew, file: Path, *, kills: int) -> None:
+    """Kill the only process again and again, each time that the pages it first had are claimed.
+
+    Where they are only taken back, that is the moment: others are claimed then.
+    """
+
+    async def are_claimed() -> bool:
+        return len(_fences(file)) > 1
+
+    await until(are_claimed, _PAGES_SECONDS, "pages that are claimed together")
+    held = _fences(file)
+    for _ in range(kills):
+        await until(crew.is_at_work, _RESUME_SECONDS, "a process to kill")
+        await crew.kill(crew.processes[0])
+
+        async def is_over_with(before: dict[int, int] = held) -> bool:
+            return all(_fences(file).get(page) != fence for page, fence in before.items())
+
+        await until(is_over_with, _RESUME_SECONDS, "the leases of a dead process to run out")
+        held |= {page: fence for page, fence in _fences(file).items() if page in held}
+
+
+def _fences(file: Path) -> dict[int, int]:
+    """Return the fences of the pages that are claimed."""
+    with closing(sqlite3.connect(file, timeout=_PAGES_SECONDS)) as connection:
+        rows = connection.execute("SELECT id, fence FROM frontier WHERE state = 'leased'")
+        return dict(rows.fetchall())
+
+
+async def kill_at(watch: Watch, crew: Crew, seconds: float) -> None:
+    """Kill the only process so many seconds after it began with the crawl, and start another."""
+
+    async def has_begun() -> bool:
+        return await watch.status() is not JobStatus.QUEUED
+
+    await until(has_begun, _PAGES_SECONDS, "the crawl to begin")
+    await until_time(time.monotonic() + seconds)
+    await crew.kill(crew.processes[0])
+
+
 async def freeze_one(watch: Watch, crew: Crew) -> int:
-    """Freeze the only process, let another do its pages, and wake it; return its refusals."""
+    """Freeze the only process, let another have its pages, and wake it; return its refusals."""
     (frozen,) = crew.processes
     await watch.until_fetched(5, _PAGES_SECONDS)
     claimed: list[LedgerPage] = []
@@ -72,7 +118,7 @@ async def freeze_one(watch: Watch, crew: Crew) -> int:
         if not claimed:
             frozen.send_signal(signal.SIGCONT)
     await crew.hire()
-    await _until_done(watch, claimed)
+    await _until_taken_back(watch, claimed)
     crew.late_requests = len(claimed)
     frozen.send_signal(signal.SIGCONT)
 
@@ -108,7 +154,7 @@ async def _kill(watch: Watch, crew: Crew, chance: random.Random, ordeal: Ordeal)
     ordeal.kills += 1
     async with asyncio.TaskGroup() as group:
         resumed = group.create_task(watch.first_after(killed_at, _RESUME_SECONDS))
-        await _until_done(watch, claimed)
+        await _until_taken_back(watch, claimed)
         ordeal.takeovers_seconds.append(time.monotonic() - started)
     ordeal.resumes_seconds.append(resumed.result())
     ordeal.problems += lost_pages(before, await watch.pages(Fate.FETCHED))
@@ -118,11 +164,11 @@ async def _claimed(watch: Watch) -> list[LedgerPage]:
     return [page for page in await watch.pages() if page.state is PageState.LEASED]
 
 
-async def _until_done(watch: Watch, claimed: list[LedgerPage]) -> None:
+async def _until_taken_back(watch: Watch, claimed: list[LedgerPage]) -> None:
     wanted = {page.id for page in claimed}
 
-    async def are_done() -> bool:
-        pages = await watch.pages()
-        return not any(page.id in wanted and page.state is not PageState.DONE for page in pages)
+    async def are_free() -> bool:
+        wanted.intersection_update(page.id for page in await _claimed(watch))
+        return not wanted
 
-    await until(are_done, _RESUME_SECONDS, "the pages of a process that was killed")
+    await until(are_free, _RESUME_SECONDS, "the pages of a process that was killed")

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from cinder.model.job import JobStatus, PageState
+from cinder.model.job import Fate, JobStatus, PageState
 from tests.crawled_site.server import Manners
-from tests.crawls.ordeals import cut_off, freeze_one, kill_at_random
+from tests.crawls.ordeals import (
+    cut_off,
+    freeze_one,
+    kill_at,
+    kill_at_random,
+    kill_with_the_same_pages,
+)
+from tests.crawls.poison import POISON, crawl_poisoned_site
 from tests.crawls.stages import Stage, embedded_stage, perform
 from tests.crawls.verdicts import judge_saved
 from tests.crawls.watching import SECTION, WHOLE, until_time
@@ -39,6 +46,40 @@ async def test_crawl_outlives_processes_that_are_killed(stage: Stage) -> None:
         assert ordeal.kills == 2
         assert ordeal.problems == []
         assert await play.judge() == []
+
+
+async def test_restarts_fail_no_page_that_was_only_leased(tmp_path: Path) -> None:
+    stage = embedded_stage(tmp_path)
+    async with perform(stage, SECTION, UNHURRIED) as play:
+        assert stage.file is not None
+        await kill_with_the_same_pages(play.watch, play.crew, stage.file, kills=4)
+        await play.watch.until_over(END_SECONDS)
+
+        assert await play.judge() == []
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.9, 1.7])
+async def test_crawl_that_is_killed_as_it_begins_loses_nothing(
+    tmp_path: Path, seconds: float
+) -> None:
+    async with perform(embedded_stage(tmp_path), SECTION) as play:
+        await kill_at(play.watch, play.crew, seconds)
+        await play.watch.until_over(END_SECONDS)
+
+        assert await play.judge() == []
+
+
+async def test_page_that_ends_its_process_fails_alone_and_the_crawl_goes_on(stage: Stage) -> None:
+    async with crawl_poisoned_site(stage, crash_tries=2) as crawl:
+        await crawl.watch.until_over(END_SECONDS)
+        pages = await crawl.watch.pages()
+
+        fates = {page.url.removeprefix(crawl.site.base): page.fate for page in pages}
+        assert fates == dict.fromkeys(crawl.site.pages, Fate.FETCHED) | {POISON: Fate.FAILED}
+        assert await judge_saved(crawl.watch, pages) == []
+        # Once beside others, and then as often as the setting says, with no other.
+        assert crawl.site.deaths == 3
+        assert crawl.site.died_alone == [False, True, True]
 
 
 async def test_frozen_worker_that_wakes_writes_no_second_result(fleet: Stage) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tests.crawled_site.server import Manners
-from tests.crawls.ordeals import Ordeal, cut_off, freeze_one, kill_at_random
+from tests.crawls.ordeals import Ordeal, cut_off, freeze_one, kill_at, kill_at_random
 from tests.crawls.processes import LEASE_SECONDS
 from tests.crawls.stages import Play, Stage, embedded_stage, fleet_stage, perform
-from tests.crawls.watching import WHOLE
+from tests.crawls.watching import SECTION, WHOLE
 from tests.store.postgres import run_postgres
 
 WORKERS = 3
@@ -22,6 +22,10 @@ AMONG = 900
 # However fast the machine, a crawl takes more than a minute.
 UNHURRIED = Manners(latency_seconds=0.2)
 _END_SECONDS = 600
+# Kills as crawls begin: within how long, with leases of the usual length, and how many at a time.
+_EARLY_SECONDS = 2.0
+_USUAL_LEASE_SECONDS = 30.0
+_EARLY_AT_ONCE = 4
 _SEED = 20
 
 Say: TypeAlias = Callable[[str], None]
@@ -57,7 +61,32 @@ def soak_crawls(kills: int, say: Say) -> list[str]:
             ("A worker frozen", replace(fleet("frozen"), workers=1), is_frozen),
             (f"PostgreSQL away for {AWAY_SECONDS} s", fleet("cut off"), is_cut_off),
         ]
-        return [problem for each in events for problem in asyncio.run(_crawl(*each, say))]
+        problems = [problem for each in events for problem in asyncio.run(_crawl(*each, say))]
+        return problems + asyncio.run(_kill_early(kills, _new(Path(folder) / "early"), say))
+
+
+async def _kill_early(kills: int, folder: Path, say: Say) -> list[str]:
+    """Kill crawls at so many moments of their first seconds, each once."""
+    started = time.monotonic()
+    places = asyncio.Semaphore(_EARLY_AT_ONCE)
+    problems: list[str] = []
+
+    async def crawl(number: int) -> None:
+        moment = _EARLY_SECONDS * (number + 1) / kills
+        async with places:
+            stage = embedded_stage(_new(folder / str(number)))
+            async with perform(stage, SECTION, lease_seconds=_USUAL_LEASE_SECONDS) as play:
+                await kill_at(play.watch, play.crew, moment)
+                await play.watch.until_over(_END_SECONDS)
+                found = await play.judge()
+        problems.extend(f"Killed after {moment:.1f} s: {problem}" for problem in found)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(kills):
+            group.create_task(crawl(number))
+    took = time.monotonic() - started
+    say(f"{kills} crawls killed within {_EARLY_SECONDS:g} s, leases of 30 s: {took:.0f} s")
+    return problems
 
 
 async def _crawl(name: str, stage: Stage, event: Event, say: Say) -> list[str]:

@@ -134,6 +134,7 @@ def _run_limits(jobs: JobsSettings) -> RunLimits:
         concurrency=jobs.concurrency,
         host_concurrency=jobs.host_concurrency,
         lease_seconds=jobs.lease_seconds,
+        crash_tries=jobs.crash_tries,
         slice_seconds=jobs.slice_seconds,
         look_seconds=min(1, jobs.lease_seconds / 3),
         max_bytes=jobs.max_bytes,

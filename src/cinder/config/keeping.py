@@ -43,6 +43,8 @@ class JobsSettings(Section):
     """The least time between two requests to one host; a site's crawl-delay may make it longer."""
     lease_seconds: float = Field(30, gt=0, le=600)
     """How long a page belongs to the process that fetches it, unless that says it still does."""
+    crash_tries: int = Field(3, ge=1)
+    """How often a page is fetched alone, after a process died with it; then it has failed."""
     slice_seconds: float = Field(10, gt=0)
     """How long a process works on one job before it looks whether another waits."""
     page_timeout_ms: int = Field(60_000, ge=1000)

@@ -139,6 +139,8 @@ class Lease:
     """How long until there may be more; None when nothing is left to wait for."""
     is_over: bool = False
     """Whether no URL of the job is queued or leased any more."""
+    has_suspects: bool = False
+    """Whether only suspects are left, which a process fetches one by one and nothing beside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +152,10 @@ class LeaseLimits:
     host_concurrency: int
     least_delay_ms: int = 0
     """The least time between two requests to one host, whatever that host wants."""
-    max_tries: int = 3
-    """A URL whose claims ran out so often is given up: it may be what ends the workers."""
+    is_alone: bool = False
+    """Whether the process works on no other page of any job, so that it may claim a suspect."""
+    crash_tries: int = 3
+    """A suspect whose process died, or hung, so often while it was alone has failed."""
 
 
 @dataclass(frozen=True, slots=True)

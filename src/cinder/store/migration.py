@@ -12,7 +12,7 @@ from cinder.store.sqlite_errors import failure_of
 if TYPE_CHECKING:  # importing Alembic costs more than the rest of a start
     from alembic.config import Config
 
-SCHEMA_HEAD = "0008"
+SCHEMA_HEAD = "0009"
 """The newest migration, told without importing Alembic; migrations are numbered in order."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"

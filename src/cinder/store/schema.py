@@ -206,6 +206,8 @@ def _frontier(metadata: MetaData, jobs: Table) -> Table:
         Column("state", String(10), nullable=False),
         _count("fence"),
         _count("tries"),
+        # How often its lease ran out: once in the company of others, then alone.
+        _count("crashes"),
         Column("lease_until", BigInteger),
         Column("fate", String(30)),
         Column("status_code", Integer),
@@ -223,6 +225,7 @@ def _frontier(metadata: MetaData, jobs: Table) -> Table:
         _index_where("state = 'queued'", "idx_frontier_queued", "job_id", "host", "id"),
         _index_where("state = 'leased'", "idx_frontier_leased", "host", "lease_until"),
         _index_where("state = 'leased'", "idx_frontier_job_leased", "job_id", "lease_until"),
+        _index_where("state = 'suspect'", "idx_frontier_suspects", "job_id", "crashes", "id"),
         _index_where("content_exact IS NOT NULL", "idx_frontier_exact", "job_id", "content_exact"),
         Index("idx_frontier_fate", "job_id", "fate", "finished_at", "id"),
         sqlite_autoincrement=True,

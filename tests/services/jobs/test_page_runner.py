@@ -315,11 +315,47 @@ async def test_a_page_whose_lease_was_lost_is_left_to_the_other(bench: Bench, cl
     async with attending(bench.runner(concurrency=1, look_seconds=60), job):
         await bench.site.asked("/silent")
         clock.move_on(timedelta(seconds=31))
-        (other,) = (await bench.store.ledger.lease(job.id, limits())).claims
+        (other,) = (await bench.store.ledger.lease(job.id, limits(is_alone=True))).claims
         bench.site.release()
 
-    assert other.tries == 1
+    assert other.fence == 2
     assert (await the_job(bench.store, job.id)).fetched == 0
+
+
+async def test_suspects_are_fetched_after_the_others(bench: Bench, clock: Clock) -> None:
+    job = await bench.start_batch("/article", "/guide", "/silent")
+    await bench.store.ledger.lease(job.id, limits(count=2))
+    clock.move_on(timedelta(seconds=31))
+    async with attending(bench.runner(look_seconds=60), job) as attended:
+        await bench.site.asked("/silent")
+        before = (bench.site.hits("/article"), bench.site.hits("/guide"))
+        bench.site.release()
+
+    assert (before, attended.result()) == ((0, 0), None)
+    assert {page.fate for page in (await bench.ledger(job)).values()} == {Fate.FETCHED}
+
+
+async def test_suspect_is_fetched_while_no_other_job_has_a_page_in_the_process(
+    bench: Bench, clock: Clock
+) -> None:
+    suspected, other = await bench.start_batch("/article"), await bench.start_batch("/silent")
+    await bench.store.ledger.lease(suspected.id, limits())
+    clock.move_on(timedelta(seconds=31))
+    runner = bench.runner(look_seconds=60)
+    async with attending(runner, other) as attended:
+        await bench.site.asked("/silent")
+        async with attending(runner, suspected) as isolated:
+            # Whoever waits to be alone lets nobody begin.
+            third = await bench.start_batch("/guide")
+            while await runner.attend(third.id) is None:
+                third = await bench.start_batch("/guide")
+            asked_for = bench.site.hits("/article")
+            bench.site.release()
+        assert isolated.result() is None
+
+    assert (asked_for, attended.result()) == (0, 0)
+    assert (await bench.ledger(suspected))["/article"].fate is Fate.FETCHED
+    assert [await runner.attend(job.id) for job in (other, third)] == [None, None]
 
 
 async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(

@@ -60,20 +60,25 @@ def limits(
     seconds: float = 30,
     host_concurrency: int = 100,
     least_delay_ms: int = 0,
+    is_alone: bool = False,
+    crash_tries: int = 3,
 ) -> LeaseLimits:
     return LeaseLimits(
         count=count,
         seconds=seconds,
         host_concurrency=host_concurrency,
         least_delay_ms=least_delay_ms,
+        is_alone=is_alone,
+        crash_tries=crash_tries,
     )
 
 
 FETCHED = PageResult(fate=Fate.FETCHED, status_code=200)
 
 
-async def claim_one(store: Store) -> Claim:
-    (claim,) = (await store.ledger.lease("job", limits(count=1))).claims
+async def claim_one(store: Store, *, is_alone: bool = False) -> Claim:
+    lease = await store.ledger.lease("job", limits(count=1, is_alone=is_alone))
+    (claim,) = lease.claims
     return claim
 
 

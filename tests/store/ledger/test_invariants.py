@@ -65,6 +65,10 @@ class Actor:
         lease = await self.store.ledger.lease("job", limits(count=count, seconds=10))
         self.claims += lease.claims
 
+    async def lease_alone(self, count: int) -> None:
+        alone = limits(count=count, seconds=10, is_alone=True)
+        self.claims += (await self.store.ledger.lease("job", alone)).claims
+
     async def settle(self, step: tuple[int, PageResult, list[NewPage]]) -> None:
         place, result, found = step
         if self.claims:
@@ -93,6 +97,7 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.just(Actor.add), PAGES),
         st.tuples(st.just(Actor.lease), st.integers(1, 5)),
+        st.tuples(st.just(Actor.lease_alone), st.integers(1, 5)),
         st.tuples(st.just(Actor.settle), SETTLING),
         st.tuples(st.just(Actor.settle), SETTLING),
         st.tuples(st.just(Actor.release), NUMBERS),

@@ -145,8 +145,8 @@ async def test_nothing_is_told_of_what_was_not_written(store: Store, clock: Cloc
 
 async def test_a_url_that_is_given_up_is_told(store: Store, clock: Clock) -> None:
     events = await start(store, "/poison")
-    for _ in range(3):
-        await store.ledger.lease("job", limits(seconds=10), teller=events)
+    for is_alone in (False, True, True, True):
+        await store.ledger.lease("job", limits(seconds=10, is_alone=is_alone), teller=events)
         clock.move_on(timedelta(seconds=11))
     await store.ledger.lease("job", limits(), teller=events)
 

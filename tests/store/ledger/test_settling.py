@@ -113,7 +113,7 @@ async def test_a_lost_lease_leaves_neither_a_fate_nor_a_page(store: Store, clock
     await start(store, "/1")
     (lost,) = (await store.ledger.lease("job", limits(seconds=10))).claims
     clock.move_on(timedelta(seconds=11))
-    await claim_one(store)
+    await claim_one(store, is_alone=True)
 
     settlement = store.ledger.settlement(lost, lambda _: FETCHED, [a_page("/found")])
     with pytest.raises(LeaseLost):

@@ -15,6 +15,7 @@ from cinder.errors import CacheFailed, CinderError, Overloaded
 from cinder.fetch.base import RedirectRefused
 from cinder.model.job import Claim, Fate, Job, JobStatus, Lease, LeaseLimits, PageResult
 from cinder.services.jobs.courtesy import Courtesy, TryAgain
+from cinder.services.jobs.isolation import Isolation
 from cinder.services.jobs.work import Reading, Work, uris_of
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.scraping.service import ScrapeService
@@ -24,9 +25,14 @@ from cinder.store.outbox_base import Teller
 
 _MAX_WAIT_SECONDS = 5.0
 _NO_ROOM_SECONDS = 1.0
+# How long other jobs have to begin when one that has suspects has kept them waiting.
+_OTHERS_FIRST_SECONDS = 2.0
 # A place is not kept empty for longer than this while others are waited for.
 _FILL_SECONDS = 0.25
 _MAX_REASON_CHARS = 1_000
+
+# No time to wait, but that what is left is to be worked on alone.
+_SUSPECTS_LEFT = -1.0
 
 _STALE = "work on a job stood still for longer than its leases last: its pages are left to others"
 
@@ -44,6 +50,8 @@ class RunLimits:
     host_concurrency: int = 4
     """Pages of one host at once, by all processes together."""
     lease_seconds: float = 30
+    crash_tries: int = 3
+    """How often a page that a process died with is fetched alone before it has failed."""
     slice_seconds: float = 10
     look_seconds: float = 1
     """How often a job is looked at for having been cancelled, or having had enough."""
@@ -71,6 +79,7 @@ class PageRunner:
         self._courtesy = courtesy
         self._work_of = work_of
         self._limits = limits
+        self._isolation = Isolation()
 
     async def attend(self, job_id: str) -> float | None:
         """Work on a job for a while; return in how many seconds to go on, None when it is over."""
@@ -80,8 +89,24 @@ class PageRunner:
         if not self._has_room():
             return _NO_ROOM_SECONDS  # sites are not asked for what nobody could keep
         work = await self._work_of(job)
+        with self._isolation.beside_others() as may_work:
+            again = await self._work_on(job, work) if may_work else _NO_ROOM_SECONDS
+        return again if again != _SUSPECTS_LEFT else await self._work_on_suspects(job, work)
+
+    async def _work_on_suspects(self, job: Job, work: Work) -> float | None:
+        """Work on pages that processes died with, one by one, while no job has others here."""
+        async with self._isolation.alone() as is_alone:
+            if not is_alone:
+                return _NO_ROOM_SECONDS
+            again = await self._work_on(job, work, is_alone=True)
+            if again is not None and self._isolation.is_waited_for:
+                return max(again, _OTHERS_FIRST_SECONDS)
+            return again
+
+    async def _work_on(self, job: Job, work: Work, *, is_alone: bool = False) -> float | None:
+        limits = replace(self._limits, concurrency=1) if is_alone else self._limits
         async with BackgroundTasks() as tasks:
-            session = _Session(job, work, self._limits, tasks)
+            session = _Session(job, work, limits, tasks, is_alone=is_alone)
             try:
                 return await self._run(session)
             finally:
@@ -91,7 +116,8 @@ class PageRunner:
     async def _run(self, session: "_Session") -> float | None:
         lease = Lease()
         while True:
-            if session.wants_more:
+            # A page that is to be alone waits for those under way, and no others join them.
+            if session.wants_more and (session.is_alone or not self._isolation.is_wanted):
                 lease = await self._lease(session)
                 for claim in lease.claims:
                     session.start(claim, self._scrape(claim, session))
@@ -99,6 +125,8 @@ class PageRunner:
             if lease.is_over and not session.is_busy:
                 await session.work.end()
                 return None
+            if lease.has_suspects and not session.is_busy:
+                return _SUSPECTS_LEFT
             if not session.is_busy:
                 return min((lease.wait_ms or 0) / 1000, _MAX_WAIT_SECONDS)
             await session.wait()
@@ -228,6 +256,8 @@ class _Session:
     work: Work
     limits: RunLimits
     tasks: BackgroundTasks
+    is_alone: bool = False
+    """Whether it has suspects, one at a time, and no other job has pages in this process."""
     teller: Teller | None = None
     """Who tells the job's webhook."""
     _running: dict[asyncio.Task[None], Claim] = field(default_factory=dict)
@@ -294,6 +324,8 @@ class _Session:
             seconds=self.limits.lease_seconds,
             host_concurrency=self.limits.host_concurrency,
             least_delay_ms=self.work.least_delay_ms,
+            is_alone=self.is_alone,
+            crash_tries=self.limits.crash_tries,
         )
 
     def start(self, claim: Claim, work: Coroutine[None, None, None]) -> None:

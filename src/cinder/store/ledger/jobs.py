@@ -74,7 +74,7 @@ _FORGET_SPEC = "UPDATE webhook.jobs SET spec = $2 WHERE id = $1"
 
 _LEAVE_OUT = """
 UPDATE webhook.frontier SET state = 'done', fate = 'left out', reason = $2, finished_at = $3
- WHERE job_id = $1 AND state IN ('queued', 'leased')
+ WHERE job_id = $1 AND state <> 'done'
 """
 
 _EMPTY_HOSTS = "DELETE FROM webhook.job_hosts WHERE job_id = $1"

@@ -12,6 +12,8 @@ from cinder.store.procedure import Procedure, Row, Statement
 # How soon to look again at the earliest, and where another worker's page has to end first.
 _LOOK_AGAIN_MS = 100
 _OTHERS_FIRST_MS = 500
+# Among how many suspects one is looked for whose host may be asked now.
+_SUSPECTS_AT_ONCE = 20
 
 # No lease lasts longer than its time and this, and no rest of a host longer than this: what ends
 # later was written before the clock was set back, and would hold everything up for as long.
@@ -28,10 +30,12 @@ UPDATE webhook.jobs SET status = 'running', started_at = COALESCE(started_at, $2
 RETURNING max_pages, fetched
 """
 
+# Whatever a process had claimed when it died is suspected of that, once, though most of it was
+# only there. A suspect is claimed alone, so that from the second time on it was this page.
 _RUN_OUT = """
-UPDATE webhook.frontier SET state = 'queued', lease_until = NULL, tries = tries + 1
+UPDATE webhook.frontier SET state = 'suspect', lease_until = NULL, crashes = crashes + 1
  WHERE job_id = $1 AND state = 'leased' AND (lease_until <= $2 OR lease_until > $3)
-RETURNING id, host, tries
+RETURNING id, crashes
 """
 
 _GIVE_UP = """
@@ -41,8 +45,24 @@ RETURNING url
 """
 
 _COUNT_LEASED = """
-SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until
+SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until,
+       count(CASE WHEN crashes > 0 THEN 1 END) AS suspects
   FROM webhook.frontier WHERE job_id = $1 AND state = 'leased'
+"""
+
+# Those that crashed least come first: a page that ends every process keeps no other waiting.
+_SUSPECTS = """
+SELECT f.id, f.host, h.next_at, h.delay_ms, j.next_at AS job_next_at
+  FROM webhook.frontier f JOIN webhook.hosts h ON h.host = f.host
+  JOIN webhook.job_hosts j ON j.job_id = f.job_id AND j.host = f.host
+ WHERE f.job_id = $1 AND f.state = 'suspect' ORDER BY f.crashes, f.id LIMIT $2
+"""
+
+_LOCK_HOST = "SELECT host FROM webhook.hosts WHERE host = $1 FOR UPDATE SKIP LOCKED"
+
+_CLAIM_SUSPECT = """
+UPDATE webhook.frontier SET state = 'leased', fence = fence + 1, lease_until = $2 WHERE id = $1
+RETURNING id, url, host, depth, fence, tries
 """
 
 _DUE_HOSTS = """
@@ -82,9 +102,10 @@ UPDATE webhook.frontier SET lease_until = $3
 """
 
 _RELEASE = """
-UPDATE webhook.frontier SET state = 'queued', lease_until = NULL, tries = tries + $3
+UPDATE webhook.frontier SET lease_until = NULL, tries = tries + $3,
+       state = CASE WHEN crashes > 0 THEN 'suspect' ELSE 'queued' END
  WHERE id = $1 AND fence = $2 AND state = 'leased'
-RETURNING host
+RETURNING host, state
 """
 
 
@@ -97,16 +118,22 @@ def lease(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Proce
     rows = yield Statement(_ATTEND, (job_id, now, until))
     if not rows:
         return Lease(is_over=True)
-    leased = yield from _count_leased(job_id, limits, now, telling)
+    leased, suspects = yield from _count_leased(job_id, limits, now, telling)
     room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
     if room <= 0:
         return Lease(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
-    # Hosts that have all they bear are as many as there are leases, and come first.
-    hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased, now + FURTHEST_MS))
-    claims = yield from _claim(job_id, hosts, room, limits, now)
-    if claims:
-        return Lease(claims=claims)
-    return (yield from _wait(job_id, leased, now))
+    if not limits.is_alone:
+        # Hosts that have all they bear are as many as there are leases, and come first.
+        hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased, now + FURTHEST_MS))
+        claims = yield from _claim(job_id, hosts, room, limits, now)
+        if claims:
+            return Lease(claims=claims)
+    next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
+    if next_at is None and leased == suspects:
+        return (yield from _lease_suspect(job_id, leased, limits, now))
+    if next_at is None or next_at <= now:
+        return Lease(wait_ms=0 if limits.is_alone else _OTHERS_FIRST_MS)
+    return Lease(wait_ms=max(next_at - now, _LOOK_AGAIN_MS))
 
 
 def renew(claims: Collection[Claim], until: int) -> Procedure[None]:
@@ -125,7 +152,8 @@ def release(claims: Collection[Claim], *, is_try: bool) -> Procedure[None]:
         yield from lock_job(job_id)
     for claim in claims:
         rows = yield Statement(_RELEASE, (claim.page_id, claim.fence, int(is_try)))
-        queued.update((claim.job_id, row["host"]) for row in rows)
+        # No host's number counts suspects: they are not among what is claimed for it.
+        queued.update((claim.job_id, row["host"]) for row in rows if row["state"] == "queued")
     for (job_id, host), count in sorted(queued.items()):
         yield from queue_more(job_id, Counter({host: count}))
 
@@ -137,25 +165,32 @@ def _tell_start(job_id: str, now: int, telling: Telling) -> Procedure[None]:
         yield from telling.started((yield from find_job(job_id, telling.dialect)), now)
 
 
-def _count_leased(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[int]:
-    """Return how many URLs are claimed, having taken back what dead workers had claimed."""
+def _count_leased(
+    job_id: str, limits: LeaseLimits, now: int, telling: Telling
+) -> Procedure[tuple[int, int]]:
+    """Return how many URLs are claimed, and how many of those are suspects.
+
+    What dead workers had claimed is taken back before.
+    """
     row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
     if not row["leased"]:
-        return 0
+        return 0, 0
     if row["first_until"] <= now or row["last_until"] > _furthest(limits, now):
         yield from _take_back(job_id, limits, now, telling)
         row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
-    return int(row["leased"])
+    return row["leased"], row["suspects"]
 
 
 def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> Procedure[None]:
-    """Queue again what dead workers had claimed; give up what has been claimed too often."""
+    """Make suspects of what dead workers had claimed; give up what ended them when alone."""
     rows = yield Statement(_RUN_OUT, (job_id, now, _furthest(limits, now)))
-    lost = [row["id"] for row in rows if row["tries"] >= limits.max_tries]
-    queued = Counter(row["host"] for row in rows if row["tries"] < limits.max_tries)
-    yield from queue_more(job_id, queued)
+    lost = [row["id"] for row in rows if row["crashes"] > limits.crash_tries]
     if lost:
-        reason = f"the worker ended, or hung, each of the {limits.max_tries} times it was fetched"
+        times = "time" if limits.crash_tries == 1 else f"{limits.crash_tries} times"
+        reason = (
+            f"the process died, or hung, the {times} it was fetched with no other page beside it "
+            "(setting jobs.crash-tries)"
+        )
         result = PageResult(fate=Fate.FAILED, reason=reason)
         for row in (yield Statement(_GIVE_UP, (lost, now, reason))):
             yield from telling.page(row["url"], result, now)
@@ -181,33 +216,64 @@ def _claim_of_host(
     job_id: str, host: Row, room: int, limits: LeaseLimits, now: int
 ) -> Procedure[list[Claim]]:
     """Claim URLs of a host whose row is locked: nobody else counts or books at the same time."""
-    name, delay, own_delay = host["host"], host["delay_ms"], limits.least_delay_ms
-    busy = (yield Statement(_COUNT_ON_HOST, (name, now)))[0]["leased"]
-    # A host that wants time between requests gets one at a time, and so does a job that does.
-    count = min(room, (1 if delay else limits.host_concurrency) - busy, 1 if own_delay else room)
+    count = min(room, (yield from _count_free(host, limits, now)))
     if count <= 0:
         return []
+    name = host["host"]
     until = now + round(limits.seconds * 1000)
     claimed = yield Statement(_CLAIM, (job_id, name, count, until))
     if not claimed:
         return []
     yield from queue_more(job_id, Counter({name: -len(claimed)}))
-    if delay or host["next_at"] > now:
-        yield Statement(_BOOK, (name, now + delay))
-    if own_delay:
-        # Its own wish, and not the host's: other jobs need not wait for it.
-        yield Statement(_BOOK_FOR_JOB, (job_id, name, now + own_delay))
+    yield from _book(job_id, host, limits, now)
     # A database may return rows in any order.
     ordered = sorted(claimed, key=lambda row: row["id"])
     return [_read_claim(job_id, row, host["delay_ms"]) for row in ordered]
 
 
-def _wait(job_id: str, leased: int, now: int) -> Procedure[Lease]:
-    """Tell when there may be something to claim."""
-    next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
-    if next_at is None or next_at <= now:
-        return Lease(is_over=next_at is None and leased == 0, wait_ms=_OTHERS_FIRST_MS)
-    return Lease(wait_ms=max(next_at - now, _LOOK_AGAIN_MS))
+def _count_free(host: Row, limits: LeaseLimits, now: int) -> Procedure[int]:
+    """Return how many more URLs of a host may be asked for now."""
+    busy = (yield Statement(_COUNT_ON_HOST, (host["host"], now)))[0]["leased"]
+    # A host that wants time between requests gets one at a time, and so does a job that does.
+    free = int((1 if host["delay_ms"] else limits.host_concurrency) - busy)
+    return min(free, 1) if limits.least_delay_ms else free
+
+
+def _book(job_id: str, host: Row, limits: LeaseLimits, now: int) -> Procedure[None]:
+    """Note when a host that was just asked may be asked next."""
+    name, delay, own_delay = host["host"], host["delay_ms"], limits.least_delay_ms
+    if delay or host["next_at"] > now:
+        yield Statement(_BOOK, (name, now + delay))
+    if own_delay:
+        # Its own wish, and not the host's: other jobs need not wait for it.
+        yield Statement(_BOOK_FOR_JOB, (job_id, name, now + own_delay))
+
+
+def _lease_suspect(job_id: str, leased: int, limits: LeaseLimits, now: int) -> Procedure[Lease]:
+    """Claim one of the suspects, if there are any, for a process that is alone with it."""
+    suspects = yield Statement(_SUSPECTS, (job_id, _SUSPECTS_AT_ONCE))
+    if not suspects:
+        return Lease(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
+    if not limits.is_alone:
+        return Lease(has_suspects=True)
+    next_at = [_next_at(row, now) for row in suspects]
+    until = now + round(limits.seconds * 1000)
+    for row in (row for row, at in zip(suspects, next_at, strict=True) if at <= now):
+        if not (yield Statement(_LOCK_HOST, (row["host"],))):
+            continue
+        if (yield from _count_free(row, limits, now)) <= 0:
+            continue
+        claimed = yield Statement(_CLAIM_SUSPECT, (row["id"], until))
+        yield from _book(job_id, row, limits, now)
+        return Lease(claims=(_read_claim(job_id, claimed[0], row["delay_ms"]),))
+    wait = min(next_at) - now
+    return Lease(wait_ms=max(wait, _LOOK_AGAIN_MS) if wait > 0 else _OTHERS_FIRST_MS)
+
+
+def _next_at(suspect: Row, now: int) -> int:
+    """Return when a suspect may be asked for, as its host and its job want it."""
+    times = (suspect["next_at"], suspect["job_next_at"])
+    return max((at for at in times if at <= now + FURTHEST_MS), default=now)
 
 
 def _read_claim(job_id: str, row: Row, delay_ms: int) -> Claim:

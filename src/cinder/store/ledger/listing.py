@@ -36,7 +36,7 @@ def count_pages(job_id: str) -> Procedure[JobCounts]:
     rows = yield Statement(_COUNT, (job_id,))
     by_state = {row["state"]: row["pages"] for row in rows if row["fate"] is None}
     return JobCounts(
-        queued=by_state.get(PageState.QUEUED, 0),
+        queued=by_state.get(PageState.QUEUED, 0) + by_state.get("suspect", 0),
         leased=by_state.get(PageState.LEASED, 0),
         fates={Fate(row["fate"]): row["pages"] for row in rows if row["fate"] is not None},
     )
@@ -68,7 +68,8 @@ def _read_page(row: Row) -> LedgerPage:
         id=row["id"],
         url=row["url"],
         depth=row["depth"],
-        state=PageState(row["state"]),
+        # A suspect waits as others do, only for longer.
+        state=PageState.QUEUED if row["state"] == "suspect" else PageState(row["state"]),
         fate=None if row["fate"] is None else Fate(row["fate"]),
         reason=row["reason"] or "",
         status_code=row["status_code"],

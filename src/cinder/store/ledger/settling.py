@@ -52,8 +52,8 @@ UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = fresh.col
 # Another that runs together with this one, and lands on the same URL, finds it taken.
 _TAKE = """
 UPDATE webhook.frontier SET state = 'leased'
- WHERE job_id = $1 AND fingerprint = $2 AND state = 'queued'
-RETURNING id
+ WHERE job_id = $1 AND fingerprint = $2 AND state IN ('queued', 'suspect')
+RETURNING id, crashes
 """
 
 _ADD_KEYS = JointRows(
@@ -128,7 +128,8 @@ def _settle_landing(
     fate = None
     taken = yield Statement(_TAKE, (claim.job_id, landing.fingerprint))
     for page in taken:
-        yield from queue_more(claim.job_id, Counter({landing.host: -1}))
+        if not page["crashes"]:
+            yield from queue_more(claim.job_id, Counter({landing.host: -1}))
         place = _Place(page["id"], landing.url)
         fate = yield from _finish(claim.job_id, place, result, rules, now)
     moved = PageResult(fate=Fate.DUPLICATE, reason=landing.url, status_code=result.status_code)
