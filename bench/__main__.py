@@ -12,6 +12,7 @@ from bench.crawl import bench_crawl
 from bench.extraction import bench_extraction
 from bench.fields import bench_fields
 from bench.fresh_scrape import bench_fresh_scrape
+from bench.growth import bench_growth
 from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
 from bench.search import bench_search
@@ -33,6 +34,7 @@ NAMES = (
     "search",
     "fields",
     "tools",
+    "growth",
 )
 
 
@@ -62,6 +64,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "search": partial(bench_search, data),
         "fields": bench_fields,
         "tools": bench_tool_lists,
+        "growth": bench_growth,
     }
 
 

@@ -29,8 +29,7 @@ JOB = Job(
     expires_at=NOW,
     max_pages=10,
     found=3,
-    fetched=2,
-    failed=1,
+    fates={Fate.FETCHED: 2, Fate.FAILED: 1},
 )
 
 
@@ -55,6 +54,8 @@ def test_the_end_of_a_batch_has_its_numbers() -> None:
             "failed": 1,
             "startedAt": "2026-01-02T03:04:05.678Z",
             "finishedAt": "2026-01-02T03:04:05.678Z",
+            "endedBy": "allPages",
+            "leftOut": {},
             "error": None,
         },
     }

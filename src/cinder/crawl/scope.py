@@ -10,7 +10,7 @@ from cinder.crawl.addresses import Address
 from cinder.crawl.patterns import compile_patterns
 
 OUTSIDE = "outside scope"
-_TOO_DEEP = f"{OUTSIDE}: deeper than maxDepth"
+TOO_DEEP = f"{OUTSIDE}: deeper than maxDepth"
 _NOT_INCLUDED = f"{OUTSIDE}: matches no include pattern"
 
 _MAX_HOSTS_REMEMBERED = 10_000
@@ -66,7 +66,7 @@ class Scope:
         if reason := self._hosts.judge(address.authority):
             return reason
         if depth > self._max_depth:
-            return _TOO_DEEP
+            return TOO_DEEP
         if extension := _file_extension(address.path):
             return f"{OUTSIDE}: a file, not a page (.{extension})"
         return self._judge_by_patterns(address.url)

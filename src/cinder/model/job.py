@@ -42,6 +42,24 @@ class Fate(StrEnum):
     """It was to be fetched, but the job ended first: cancelled, or at its number of pages."""
 
 
+ERROR_FATES = (Fate.FAILED, Fate.DISALLOWED)
+"""Those of URLs that could not be had."""
+
+
+class EndedBy(StrEnum):
+    """Why a job is over; also, by which of its limits a URL was left out."""
+
+    ALL_PAGES = "allPages"
+    """Every page that belongs to it has been dealt with."""
+    MAX_PAGES = "maxPages"
+    MAX_DEPTH = "maxDepth"
+    TRAP = "trap"
+    """An endless space of addresses, of which only some were taken."""
+    MAX_BYTES = "maxBytes"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
 class PageState(StrEnum):
     """Where a URL of the ledger stands."""
 
@@ -84,8 +102,10 @@ class Job:
     finished_at: datetime | None = None
     found: int = 0
     """URLs in its ledger."""
-    fetched: int = 0
-    failed: int = 0
+    fates: dict[Fate, int] = field(default_factory=dict)
+    """How many of them have which fate; the others are queued or leased."""
+    too_deep: int = 0
+    """How many of those outside its scope are deeper than it may go."""
     bytes_fetched: int = 0
     """Of all its pages together, unpacked."""
     attempts: int = 0
@@ -95,6 +115,41 @@ class Job:
     """Whether its pages are gone, and only the fact that it was is left."""
     is_seeded: bool = False
     """Whether its first URLs are all in the ledger."""
+
+    @property
+    def fetched(self) -> int:
+        """Pages that were got."""
+        return self.fates.get(Fate.FETCHED, 0)
+
+    @property
+    def failed(self) -> int:
+        """Pages that could not be had, but for those that robots.txt disallows."""
+        return self.fates.get(Fate.FAILED, 0)
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Why it is over: of the limits that it met, the one that ended it; None while it runs."""
+        match self.status:
+            case JobStatus.CANCELLED:
+                return EndedBy.CANCELLED
+            case JobStatus.FAILED:
+                return EndedBy.FAILED
+            case JobStatus.COMPLETED:
+                return next(iter(self.left_out), EndedBy.ALL_PAGES)
+        return None
+
+    @property
+    def left_out(self) -> dict[EndedBy, int]:
+        """How many URLs were left out for which reason, its end first; no reason that left none."""
+        ends = {JobStatus.CANCELLED: EndedBy.CANCELLED, JobStatus.FAILED: EndedBy.FAILED}
+        # What ends a job well and has something to say is the limit of bytes.
+        limit = EndedBy.MAX_BYTES if self.error else EndedBy.MAX_PAGES
+        counts = {
+            ends.get(self.status, limit): self.fates.get(Fate.LEFT, 0),
+            EndedBy.MAX_DEPTH: self.too_deep,
+            EndedBy.TRAP: self.fates.get(Fate.TRAP, 0),
+        }
+        return {reason: count for reason, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +166,8 @@ class NewPage:
     """The shape of its address, by which endless spaces are told."""
     fate: Fate | None = None
     reason: str = ""
+    is_too_deep: bool = False
+    """Whether it is outside the scope for its depth alone: met closer to the start, it is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,8 @@ def _describe_job(job: Job) -> dict[str, Json]:
         "failed": job.failed,
         "startedAt": _format(job.started_at),
         "finishedAt": _format(job.finished_at),
+        "endedBy": None if job.ended_by is None else job.ended_by.value,
+        "leftOut": {reason.value: count for reason, count in job.left_out.items()},
         "error": job.error,
     }
 

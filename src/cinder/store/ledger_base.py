@@ -182,11 +182,12 @@ class Ledger(Protocol):
         *,
         offset: int,
         limit: int,
-        until: datetime | None = None,
     ) -> list[LedgerPage]:
         """Return URLs with these fates in the order in which they got them; None for every URL.
 
-        Those with a fate can be bounded to the ones that had it by a moment.
+        A list grows at its end alone, but where a URL outside the scope for its depth is met again
+        closer to the start: whoever reads it part by part misses nothing and reads nothing twice.
+        One fate, all that are errors and all URLs cost the same at any offset.
         """
         ...
 

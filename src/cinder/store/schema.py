@@ -181,9 +181,17 @@ def _jobs(metadata: MetaData) -> Table:
         # When somebody should look after it if nobody has by then; none when it is over.
         Column("next_at", BigInteger),
         _count("attempts"),
+        # Its URLs: all, and those of each fate; the rest is queued or leased.
         _count("found"),
         _count("fetched"),
         _count("failed"),
+        _count("disallowed"),
+        _count("outside"),
+        _count("duplicates"),
+        _count("traps"),
+        _count("left_out"),
+        # Of those outside the scope, the ones that are deeper than the job may go.
+        _count("too_deep"),
         Column("bytes_fetched", BigInteger, nullable=False, server_default=text("0")),
         Column("error", Text),
         Column("spec", _BODY, nullable=False),
@@ -208,6 +216,11 @@ def _frontier(metadata: MetaData, jobs: Table) -> Table:
         _count("tries"),
         # How often its lease ran out: once in the company of others, then alone.
         _count("crashes"),
+        # Numbers without gaps, from 0: among all URLs of the job, among those of its fate, and
+        # among those that could not be had.
+        Column("position", Integer, nullable=False),
+        Column("fate_position", Integer),
+        Column("error_position", Integer),
         Column("lease_until", BigInteger),
         Column("fate", String(30)),
         Column("status_code", Integer),
@@ -227,7 +240,13 @@ def _frontier(metadata: MetaData, jobs: Table) -> Table:
         _index_where("state = 'leased'", "idx_frontier_job_leased", "job_id", "lease_until"),
         _index_where("state = 'suspect'", "idx_frontier_suspects", "job_id", "crashes", "id"),
         _index_where("content_exact IS NOT NULL", "idx_frontier_exact", "job_id", "content_exact"),
-        Index("idx_frontier_fate", "job_id", "fate", "finished_at", "id"),
+        Index("idx_frontier_position", "job_id", "position"),
+        _index_where(
+            "fate_position IS NOT NULL", "idx_frontier_fate", "job_id", "fate", "fate_position"
+        ),
+        _index_where(
+            "error_position IS NOT NULL", "idx_frontier_errors", "job_id", "error_position"
+        ),
         sqlite_autoincrement=True,
     )
 

@@ -35,7 +35,7 @@ def _and(first: Schema, second: Schema) -> Schema:
 
 
 _PART = _always(hasMore="boolean")
-_PROGRESS = _always(progress="number", queued="integer", errorCount="integer")
+_PROGRESS = _always(progress="number", queued="integer", errorCount="integer", leftOut="object")
 _JOB_STATUS = _always(status="string", createdAt="string", expiresAt="string")
 _FOUND = _always(
     **dict.fromkeys(("id", "title", "url", "domain", "summary"), "string"), relevance="number"

@@ -214,6 +214,9 @@ def _progress(report: JobReport) -> dict[str, Json]:
     }
     if job.finished_at is not None:
         shown["completedAt"] = format_timestamp(job.finished_at)
+    if job.ended_by is not None:
+        shown["endedBy"] = job.ended_by
+    shown["leftOut"] = {reason.value: count for reason, count in job.left_out.items()}
     if job.error:
         # What went wrong of a job that goes on may come right.
         shown["error" if job.status is JobStatus.FAILED else "warning"] = job.error
@@ -311,6 +314,8 @@ def describe_job(job: Job) -> dict[str, Json]:
         shown |= {"total": job.found, "creditsUsed": job.fetched}
     if job.finished_at is not None:
         shown["completedAt"] = format_timestamp(job.finished_at)
+    if job.ended_by is not None:
+        shown["endedBy"] = job.ended_by
     return shown
 
 

@@ -3,8 +3,8 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +24,9 @@ NUMBERS = st.integers(0, 11)
 FATES = st.sampled_from([None, None, None, Fate.OUTSIDE, Fate.TRAP, Fate.FAILED])
 PAGES = st.lists(
     st.builds(
-        lambda number, fate, depth: a_page(
-            f"/{number}", host=HOSTS[number % 2], fate=fate, depth=depth
+        lambda number, fate, depth: replace(
+            a_page(f"/{number}", host=HOSTS[number % 2], fate=fate, depth=depth),
+            is_too_deep=fate is Fate.OUTSIDE,
         ),
         NUMBERS,
         FATES,
@@ -47,6 +48,16 @@ RESULTS = st.builds(
 _QUEUED_BY_ROWS = """
 SELECT host, count(*) FROM frontier WHERE job_id = 'job' AND state = 'queued' GROUP BY host
 """
+_COUNTED_BY_ROWS = """
+SELECT COALESCE(fate, state), count(*) FROM frontier WHERE job_id = 'job' GROUP BY 1
+"""
+# Each list's places, and how many there are.
+_PLACES = (
+    "SELECT 'all', position FROM frontier",
+    "SELECT fate, fate_position FROM frontier WHERE fate IS NOT NULL",
+    "SELECT 'errors', error_position FROM frontier WHERE error_position IS NOT NULL",
+)
+_ERRORS = "SELECT count(*) FROM frontier WHERE fate IN ('failed', 'disallowed by robots')"
 _QUEUED_BY_NUMBERS = "SELECT host, queued FROM job_hosts WHERE job_id = 'job' AND queued <> 0"
 
 
@@ -110,13 +121,26 @@ STEPS = st.lists(
 
 async def _check(store: Store, path: Path) -> None:
     counts, job = await store.ledger.count_pages("job"), await the_job(store)
-    assert job.found == counts.queued + counts.leased + sum(counts.fates.values())
-    assert job.fetched == counts.fates.get(Fate.FETCHED, 0)
-    assert job.failed == counts.fates.get(Fate.FAILED, 0)
-    connection = sqlite3.connect(path)
-    rows = [sorted(connection.execute(sql)) for sql in (_QUEUED_BY_ROWS, _QUEUED_BY_NUMBERS)]
-    connection.close()
-    assert rows[0] == rows[1]
+    with closing(sqlite3.connect(path)) as connection:
+        by_rows, by_numbers = (
+            sorted(connection.execute(sql)) for sql in (_QUEUED_BY_ROWS, _QUEUED_BY_NUMBERS)
+        )
+        counted = dict(connection.execute(_COUNTED_BY_ROWS).fetchall())
+        places = [row for sql in _PLACES for row in connection.execute(sql)]
+        (errors,) = connection.execute(_ERRORS).fetchone()
+    assert by_rows == by_numbers
+    assert job.found == sum(counted.values())
+    assert counts.queued == counted.pop("queued", 0) + counted.pop("suspect", 0)
+    assert counts.leased == counted.pop("leased", 0)
+    assert counts.fates == job.fates == counted
+    assert job.too_deep == counted.get(Fate.OUTSIDE, 0)
+    _check_places(places, {"all": job.found, "errors": errors, **counted})
+
+
+def _check_places(places: list[tuple[str, int]], sizes: dict[str, int]) -> None:
+    """Check that each list's places are the numbers from 0 on."""
+    for name, size in sizes.items():
+        assert sorted(place for each, place in places if each == name) == list(range(size))
 
 
 async def _act(steps: list[Step], path: Path) -> None:

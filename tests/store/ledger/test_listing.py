@@ -1,10 +1,20 @@
 """The ledger as it is read while pages finish: order, pages of a listing, counts."""
 
+from dataclasses import replace
 from datetime import timedelta
 
-from cinder.model.job import Fate, JobKind, PageResult
+from cinder.model.job import Fate, JobKind, JobStatus, PageResult
 from cinder.store import Store
-from tests.store.ledger.samples import FETCHED, a_job, a_page, claim_one, limits, settle
+from tests.store.ledger.samples import (
+    FETCHED,
+    a_job,
+    a_page,
+    claim_one,
+    ledger_of,
+    limits,
+    settle,
+    the_job,
+)
 from tests.store.samples import Clock
 
 
@@ -65,25 +75,59 @@ async def test_urls_are_counted_by_state_and_fate(store: Store) -> None:
     assert counts.fates == {Fate.FETCHED: 1, Fate.OUTSIDE: 1}
 
 
-async def test_pages_are_listed_in_the_order_they_got_their_fate_up_to_a_moment(
+async def test_lists_are_in_the_order_of_the_commits_whatever_the_clocks_of_workers_say(
     store: Store, clock: Clock
 ) -> None:
-    await store.ledger.add_job(a_job(), [a_page(f"/{n}") for n in range(3)])
+    await store.ledger.add_job(a_job(), [a_page(f"/{n}") for n in range(6)])
     claims = (await store.ledger.lease("job", limits())).claims
-    for claim in reversed(claims):
-        clock.move_on(timedelta(seconds=1))
-        await store.ledger.settle(
-            store.ledger.settlement(claim, lambda _: PageResult(fate=Fate.FETCHED))
-        )
-    urls = [claim.url for claim in reversed(claims)]
+    fates = [Fate.FETCHED, Fate.FAILED, Fate.DISALLOWED] * 2
+    for claim, fate in reversed(list(zip(claims, fates, strict=True))):
+        clock.move_on(timedelta(milliseconds=-300))
+        await settle(store, claim, PageResult(fate=fate))
 
-    everything = await store.ledger.list_pages("job", [Fate.FETCHED], offset=0, limit=10)
-    earlier = await store.ledger.list_pages(
-        "job", [Fate.FETCHED], offset=0, limit=10, until=clock() - timedelta(seconds=1)
-    )
+    assert await paths(store, [Fate.FETCHED], 0, 10) == ["/3", "/0"]
+    assert await paths(store, [Fate.DISALLOWED, Fate.FAILED], 0, 10) == ["/5", "/4", "/2", "/1"]
+    assert await paths(store, [Fate.DISALLOWED, Fate.FAILED], 1, 2) == ["/4", "/2"]
+    assert await paths(store, [Fate.FAILED], 1, 10) == ["/1"]
 
-    assert [page.url for page in everything] == urls
-    assert [page.url for page in earlier] == urls[:2]
+
+async def test_every_list_is_read_from_any_offset_on(store: Store) -> None:
+    seeds = [a_page(f"/{n}") for n in range(10)]
+    others = [
+        a_page(f"/{fate.name}/{n}", fate=fate)
+        for n in range(10)
+        for fate in (Fate.OUTSIDE, Fate.TRAP, Fate.FAILED)
+    ]
+    await store.ledger.add_job(a_job(), [*seeds, *others])
+    for number, claim in enumerate((await store.ledger.lease("job", limits())).claims):
+        fate = (Fate.FETCHED, Fate.FAILED, Fate.DUPLICATE)[number % 3]
+        await settle(store, claim, PageResult(fate=fate), (a_page(f"/found/{number}"),))
+    await store.ledger.finish_job("job", JobStatus.CANCELLED)
+
+    lists: list[list[Fate] | None] = [None, [Fate.FAILED, Fate.DISALLOWED]]
+    for fates in [*lists, *([fate] for fate in Fate)]:
+        everything = await paths(store, fates, 0, 1000)
+        one_by_one = [await paths(store, fates, place, 1) for place in range(len(everything) + 1)]
+        assert one_by_one == [*([path] for path in everything), []]
+    assert len(await paths(store, None, 0, 1000)) == 50
+    assert len(await paths(store, [Fate.LEFT], 0, 1000)) == 10
+
+
+async def test_url_that_is_met_closer_to_the_start_leaves_its_list_without_a_gap(
+    store: Store,
+) -> None:
+    deep = [
+        replace(a_page(f"/{n}", fate=Fate.OUTSIDE, depth=5), is_too_deep=True) for n in range(4)
+    ]
+    await store.ledger.add_job(a_job(), deep)
+    await store.ledger.add_pages("job", [a_page("/1", depth=2), a_page("/3", depth=2)])
+
+    assert await paths(store, [Fate.OUTSIDE], 0, 10) == ["/0", "/2"]
+    assert await paths(store, [Fate.OUTSIDE], 1, 10) == ["/2"]
+    assert await paths(store, None, 0, 10) == ["/0", "/1", "/2", "/3"]
+    job = await the_job(store)
+    assert (job.found, job.fates, job.too_deep) == (4, {Fate.OUTSIDE: 2}, 2)
+    assert {page.depth for page in (await ledger_of(store)).values()} == {2, 5}
 
 
 async def test_jobs_are_listed_by_kind(store: Store) -> None:

@@ -50,6 +50,16 @@ async def test_without_a_server_the_crawl_is_done_in_this_process(
     assert f"{site.url('/lost')}  404 Not Found\n" in done.err
 
 
+async def test_the_summary_says_what_ended_the_crawl_and_what_was_left_out(
+    commands: Commands, site: Site
+) -> None:
+    shelf = site.url("/shelf?books=3")
+    done = await commands.run("crawl", shelf, "--max-depth", "1")
+    assert done.out.endswith("\nEnded by maxDepth. Left out: 5 URLs by maxDepth\n"), done.out
+    end = events(await commands.run("crawl", shelf, "--max-depth", "1", "--json"))[-1]
+    assert (end["endedBy"], end["leftOut"]) == ("maxDepth", {"maxDepth": 5})
+
+
 async def test_with_a_server_the_crawl_is_done_there(
     commands: Commands, server: RunningServer, site: Site
 ) -> None:

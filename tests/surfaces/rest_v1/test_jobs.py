@@ -86,6 +86,42 @@ async def test_the_status_has_the_pages_of_a_crawl(working: httpx2.AsyncClient, 
     assert set(book["savedUris"]) == {"cleaned", "raw"}
 
 
+async def test_the_status_says_what_ended_a_crawl_and_what_was_left_out(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    shelf = site.url("/shelf?books=4")
+    ways = [{"maxDepth": 1}, {"maxPages": 2, "maxDepth": 3}, {"maxDepth": 9}]
+    crawls = [await finish(working, url=shelf, sitemaps=False, **way) for way in ways]
+
+    assert [crawl["endedBy"] for crawl in crawls] == ["maxDepth", "maxPages", "allPages"]
+    deep, many, every = (crawl["leftOut"] for crawl in crawls)
+    # Four books, one that is forbidden and one that is lost.
+    assert (deep, every) == ({"maxDepth": 6}, {})
+    assert set(many) == {"maxPages"}
+    counts = (await get(working, f"/v1/crawl/{crawls[1]['crawlId']}/ledger"))["counts"]
+    assert many["maxPages"] == counts["left out"] > 0
+    listed = (await get(working, "/v1/crawls"))["crawls"]
+    assert [crawl["endedBy"] for crawl in listed] == ["allPages", "maxPages", "maxDepth"]
+
+
+async def test_the_status_of_a_batch_says_what_ended_it(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    done = await working.post("/api/v2/scrape", json={"urls": [site.url("/article")]})
+    stopped = await working.post("/api/v2/scrape", json={"urls": [site.url("/silent")]})
+    await working.delete(f"/v1/batch/{stopped.json()['data']['jobId']}")
+    ends = []
+    for answer in (done, stopped):
+        path = f"/v1/batch/{answer.json()['data']['jobId']}"
+        status = await until(partial(get, working, path), is_over)
+        body = {"command": "status", "jobId": status["jobId"]}
+        same = (await working.post("/api/v2/scrape", json=body)).json()["data"]
+        assert (same["endedBy"], same["leftOut"]) == (status["endedBy"], status["leftOut"])
+        ends.append((status["endedBy"], status["leftOut"]))
+
+    assert ends == [("allPages", {}), ("cancelled", {"cancelled": 1})]
+
+
 async def test_pages_come_in_parts_and_with_content_on_request(
     working: httpx2.AsyncClient, site: Site
 ) -> None:

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import TypeAlias
 
-from cinder.model.job import Fate, Job
+from cinder.model.job import ERROR_FATES, Fate, Job
 from cinder.services.export.base import Encoder
 from cinder.services.export.jsonl import JsonlEncoder
-from cinder.services.export.pages import ERROR_FATES, ExportedPage, count_wanted, read_pages
+from cinder.services.export.pages import ExportedPage, count_wanted, read_pages
 from cinder.services.export.request import ExportFormat, ExportRequest
 from cinder.store.base import Store
 

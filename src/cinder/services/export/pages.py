@@ -6,7 +6,7 @@ from datetime import datetime
 
 from cinder.errors import CacheFailed
 from cinder.model.document import Document, Json, Source
-from cinder.model.job import Fate, Job, LedgerPage
+from cinder.model.job import ERROR_FATES, Fate, Job, LedgerPage
 from cinder.model.saved import SavedDocument, format_timestamp, parse_saved_uri
 from cinder.services.page_json import describe_metadata
 from cinder.store.base import Store
@@ -14,9 +14,6 @@ from cinder.store.base import Store
 LISTED_AT_ONCE = 200
 # A trip to the database for each would cost more than what is read; many would take memory.
 _READ_AT_ONCE = 8
-
-# What a reader of errors wants to know of; the ledger tells the rest.
-ERROR_FATES = (Fate.FAILED, Fate.DISALLOWED)
 
 _GONE = "The saved page is gone: it has expired or was deleted"
 
@@ -161,22 +158,46 @@ async def read_pages(
     Raises:
         CacheFailed: they could not be read, or were deleted meanwhile.
     """
-    before: set[int] = set()
-    for offset in range(0, total, LISTED_AT_ONCE):
-        limit = min(LISTED_AT_ONCE, total - offset)
-        listed = await store.ledger.list_pages(job.id, fates, offset=offset, limit=limit)
-        if len(listed) < limit:
-            raise CacheFailed(
-                f"The pages of job {job.id} were deleted while they were exported: it has expired"
-            )
-        # A worker whose clock is behind may add one among those that were listed, and so push the
-        # last of them into this list.
-        new = [entry for entry in listed if entry.id not in before]
-        for start in range(0, len(new), _READ_AT_ONCE):
-            entries = new[start : start + _READ_AT_ONCE]
+    entries: list[LedgerPage] = []
+    left = total
+    async for entry in _list_entries(store, job, fates):
+        if not left:
+            return
+        entries.append(entry)
+        left -= 1
+        if len(entries) == _READ_AT_ONCE or not left:
             for page in await _read(store, job, entries, with_raw=with_raw):
                 yield page
-        before = {entry.id for entry in listed}
+            entries = []
+    if left:
+        raise CacheFailed(
+            f"The pages of job {job.id} were deleted while they were exported: it has expired"
+        )
+
+
+async def _list_entries(
+    store: Store, job: Job, fates: Collection[Fate]
+) -> AsyncIterator[LedgerPage]:
+    """Yield a job's URLs with these fates, the lists that the ledger has of them made one."""
+    errors = [ERROR_FATES] if set(ERROR_FATES) <= set(fates) else []
+    others = [(fate,) for fate in fates if not errors or fate not in ERROR_FATES]
+    lists = [_read_list(store, job, each) for each in (*others, *errors)]
+    heads = {each: head for each in lists if (head := await anext(each, None))}
+    while heads:
+        first = min(heads, key=lambda each: (str(heads[each].finished_at), heads[each].id))
+        yield heads.pop(first)
+        if head := await anext(first, None):
+            heads[first] = head
+
+
+async def _read_list(store: Store, job: Job, fates: Collection[Fate]) -> AsyncIterator[LedgerPage]:
+    offset = 0
+    while listed := await store.ledger.list_pages(
+        job.id, fates, offset=offset, limit=LISTED_AT_ONCE
+    ):
+        for entry in listed:
+            yield entry
+        offset += len(listed)
 
 
 async def _read(

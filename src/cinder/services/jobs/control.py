@@ -23,6 +23,7 @@ from cinder.errors import (
 )
 from cinder.model.document import Json
 from cinder.model.job import (
+    ERROR_FATES,
     Fate,
     Job,
     JobCounts,
@@ -44,10 +45,8 @@ from cinder.services.webhook_events import JobEvents
 from cinder.services.webhook_targets import SPEC_KEY
 from cinder.store.ledger_base import Ledger
 
-ERRORS = (Fate.FAILED, Fate.DISALLOWED)
+ERRORS = ERROR_FATES
 _ID_BYTES = 12
-# Longer than a page's result takes to be written, and than the clocks of workers differ.
-_SETTLED_AFTER = timedelta(seconds=1)
 _NOT_FOUND: dict[JobKind, type[CinderError]] = {
     JobKind.BATCH: BatchNotFound,
     JobKind.CRAWL: CrawlNotFound,
@@ -226,13 +225,8 @@ class JobControl:
     async def list_pages(
         self, job: Job, fates: Collection[Fate] | None, *, offset: int, limit: int
     ) -> list[LedgerPage]:
-        """Return URLs of a job with these fates, in the order they got them; None for all.
-
-        While the job goes on, what became of a URL shows a moment later: by then nothing can come
-        in before it, and whoever reads part by part misses nothing and reads nothing twice.
-        """
-        until = None if job.status.is_over else self._clock() - _SETTLED_AFTER
-        return await self._ledger.list_pages(job.id, fates, offset=offset, limit=limit, until=until)
+        """Return URLs of a job with these fates, in the order they got them; None for all."""
+        return await self._ledger.list_pages(job.id, fates, offset=offset, limit=limit)
 
     async def list_jobs(
         self, caller: str, kind: JobKind | None = None, *, limit: int = 100

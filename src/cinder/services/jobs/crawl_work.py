@@ -14,7 +14,7 @@ from cinder.crawl.fingerprints import (
     is_near,
 )
 from cinder.crawl.links import choose_links, read_directives
-from cinder.crawl.scope import Scope
+from cinder.crawl.scope import TOO_DEEP, Scope
 from cinder.crawl.templates import TemplateKind, template_of
 from cinder.crawl.traps import TrapBounds, TrapCounter
 from cinder.model.document import Document
@@ -180,7 +180,8 @@ class CrawlWork:
 
     def _judged(self, address: Address, depth: int) -> NewPage:
         if reason := self._scope.judge(address, depth):
-            return new_page(address, depth=depth, fate=Fate.OUTSIDE, reason=_bare(reason))
+            page = new_page(address, depth=depth, fate=Fate.OUTSIDE, reason=_bare(reason))
+            return replace(page, is_too_deep=reason == TOO_DEEP)
         if reason := self._traps.judge(address):
             return new_page(address, depth=depth, fate=Fate.TRAP, reason=_bare(reason))
         template = template_of(address)

@@ -32,6 +32,7 @@ from cinder.store.ledger import (
     pages,
     schedules,
     settling,
+    tally,
 )
 from cinder.store.ledger_base import IsNear, Settlement
 from cinder.store.outbox_base import Teller
@@ -41,7 +42,6 @@ from cinder.store.timed import TimedDatabase
 MAX_LISTED = 1000
 # How long an event is kept when nothing more is done about it.
 EVENT_RETENTION = timedelta(days=7)
-_FOREVER = 2**62
 
 
 class JobLedger:
@@ -207,16 +207,11 @@ class JobLedger:
         *,
         offset: int,
         limit: int,
-        until: datetime | None = None,
     ) -> list[LedgerPage]:
-        """Return URLs with these fates in the order in which they got them; None for every URL.
-
-        Those with a fate can be bounded to the ones that had it by a moment.
-        """
+        """Return URLs with these fates in the order in which they got them; None for every URL."""
         count = max(0, min(limit, MAX_LISTED))
-        moment = _FOREVER if until is None else to_milliseconds(until)
         return await self._database.read(
-            "list_pages", lambda: listing.list_pages(job_id, fates, moment, max(0, offset), count)
+            "list_pages", lambda: listing.list_pages(job_id, fates, max(0, offset), count)
         )
 
     async def add_schedule(self, schedule: Schedule) -> bool:
@@ -279,7 +274,7 @@ class JobLedger:
         yield from pages.lock_job(job_id)
         now = self._now()
         added = yield from pages.add_pages(job_id, new, now)
-        yield from pages.count_pages(job_id, found=added.found, failed=added.failed)
+        yield from tally.count_up(job_id, added)
         if is_last:
             yield from pages.mark_seeded(job_id, now)
         return added.found

@@ -8,12 +8,14 @@ from cinder.model.job import Job, JobKind, JobStatus, NewJob
 from cinder.store.codec import from_milliseconds, to_milliseconds
 from cinder.store.dialect import Dialect
 from cinder.store.ledger.outbox import Telling
+from cinder.store.ledger.tally import FATE_COLUMNS, read_fates
 from cinder.store.outbox_base import Teller
 from cinder.store.procedure import Procedure, Row, Statement
 
-_COLUMNS = """
+_COLUMNS = f"""
 id, kind, owner, status, max_pages, created_at, seeded_at, started_at, finished_at, expires_at,
-dropped_at, attempts, found, fetched, failed, bytes_fetched, error, spec
+dropped_at, attempts, found, {", ".join(FATE_COLUMNS.values())}, too_deep, bytes_fetched, error,
+spec
 """
 
 _ADD = """
@@ -64,17 +66,22 @@ UPDATE webhook.jobs SET attempts = 0, error = NULL
  WHERE id = $1 AND attempts > 0 AND status IN ('queued', 'running')
 """
 
-_FINISH = """
-UPDATE webhook.jobs SET status = $2, finished_at = $3, error = $4, next_at = NULL
+# Whatever has no fate yet is left out.
+_FINISH = f"""
+UPDATE webhook.jobs SET status = $2, finished_at = $3, error = $4, next_at = NULL,
+       left_out = found - ({" + ".join(FATE_COLUMNS.values())})
  WHERE id = $1 AND status IN ('queued', 'running')
 RETURNING id
-"""
+"""  # noqa: S608 - columns of ours
 
 _FORGET_SPEC = "UPDATE webhook.jobs SET spec = $2 WHERE id = $1"
 
 _LEAVE_OUT = """
-UPDATE webhook.frontier SET state = 'done', fate = 'left out', reason = $2, finished_at = $3
- WHERE job_id = $1 AND state <> 'done'
+UPDATE webhook.frontier SET state = 'done', fate = 'left out', reason = $2, finished_at = $3,
+       fate_position = rest.place
+  FROM (SELECT id AS page_id, row_number() OVER (ORDER BY id) - 1 AS place
+          FROM webhook.frontier WHERE job_id = $1 AND state <> 'done') AS rest
+ WHERE frontier.id = rest.page_id
 """
 
 _EMPTY_HOSTS = "DELETE FROM webhook.job_hosts WHERE job_id = $1"
@@ -212,8 +219,8 @@ def read_job(row: Row, dialect: Dialect) -> Job:
         started_at=from_milliseconds(row["started_at"]) if row["started_at"] else None,
         finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
         found=row["found"],
-        fetched=row["fetched"],
-        failed=row["failed"],
+        fates=read_fates(row),
+        too_deep=row["too_deep"],
         bytes_fetched=row["bytes_fetched"],
         attempts=row["attempts"],
         error=row["error"],

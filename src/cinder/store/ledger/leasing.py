@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from cinder.model.job import Claim, Fate, Lease, LeaseLimits, PageResult
 from cinder.store.ledger.jobs import find_job
 from cinder.store.ledger.outbox import Telling
-from cinder.store.ledger.pages import count_pages, lock_job, queue_more
+from cinder.store.ledger.pages import lock_job, queue_more
+from cinder.store.ledger.positions import next_error_position, next_fate_position
+from cinder.store.ledger.tally import Tally, count_up
 from cinder.store.procedure import Procedure, Row, Statement
 
 # How soon to look again at the earliest, and where another worker's page has to end first.
@@ -34,20 +36,25 @@ RETURNING max_pages, fetched
 # only there. A suspect is claimed alone, so that from the second time on it was this page.
 _RUN_OUT = """
 UPDATE webhook.frontier SET state = 'suspect', lease_until = NULL, crashes = crashes + 1
- WHERE job_id = $1 AND state = 'leased' AND (lease_until <= $2 OR lease_until > $3)
+ WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
+   AND (lease_until <= $2 OR lease_until > $3)
 RETURNING id, crashes
 """
 
-_GIVE_UP = """
-UPDATE webhook.frontier SET state = 'done', fate = 'failed', finished_at = $2, reason = $3
- WHERE id = ANY($1)
+_GIVE_UP = f"""
+UPDATE webhook.frontier SET state = 'done', fate = 'failed', finished_at = $3, reason = $4,
+       fate_position = {next_fate_position("$2", "'failed'")},
+       error_position = {next_error_position("$2")}
+ WHERE id = $1
 RETURNING url
-"""
+"""  # noqa: S608 - columns of ours
 
+# Here and above, the time leads SQLite to the index of the leased ones: by the job alone it would
+# take another, and read all its URLs.
 _COUNT_LEASED = """
 SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until,
        count(CASE WHEN crashes > 0 THEN 1 END) AS suspects
-  FROM webhook.frontier WHERE job_id = $1 AND state = 'leased'
+  FROM webhook.frontier WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
 """
 
 # Those that crashed least come first: a page that ends every process keeps no other waiting.
@@ -192,9 +199,10 @@ def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: Telling) -> 
             "(setting jobs.crash-tries)"
         )
         result = PageResult(fate=Fate.FAILED, reason=reason)
-        for row in (yield Statement(_GIVE_UP, (lost, now, reason))):
+        for page_id in lost:
+            row = (yield Statement(_GIVE_UP, (page_id, job_id, now, reason)))[0]
             yield from telling.page(row["url"], result, now)
-        yield from count_pages(job_id, failed=len(lost))
+        yield from count_up(job_id, Tally(fates=Counter({Fate.FAILED: len(lost)})))
 
 
 def _furthest(limits: LeaseLimits, now: int) -> int:

@@ -3,13 +3,20 @@
 import json
 from collections.abc import Collection
 
-from cinder.model.job import Fate, JobCounts, LedgerPage, PageState
+from cinder.model.job import ERROR_FATES, Fate, JobCounts, LedgerPage, PageState
 from cinder.store.codec import from_milliseconds
+from cinder.store.ledger.tally import FATE_COLUMNS, read_fates
 from cinder.store.procedure import Procedure, Row, Statement
 
-_COUNT = """
-SELECT state, fate, count(*) AS pages FROM webhook.frontier WHERE job_id = $1 GROUP BY state, fate
+# As many as there are processes and pages that each has under way, however many URLs there are.
+_COUNT_LEASED = """
+SELECT count(*) AS leased FROM webhook.frontier
+ WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
 """
+
+_FIND_NUMBERS = f"""
+SELECT found, {", ".join(FATE_COLUMNS.values())} FROM webhook.jobs WHERE id = $1
+"""  # noqa: S608 - columns of ours
 
 _COUNT_TEMPLATES = """
 SELECT template, count(*) AS pages FROM webhook.frontier
@@ -21,25 +28,37 @@ id, url, depth, state, fate, reason, status_code, verdict, title, content_length
 """
 
 _LIST = f"""
-SELECT {_COLUMNS} FROM webhook.frontier WHERE job_id = $1 ORDER BY id LIMIT $2 OFFSET $3
+SELECT {_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND position >= $3
+ ORDER BY position LIMIT $2
 """  # noqa: S608 - columns of ours
 
 _LIST_BY_FATE = f"""
-SELECT {_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND fate = ANY($2)
-   AND finished_at <= $3
- ORDER BY finished_at, id LIMIT $4 OFFSET $5
+SELECT {_COLUMNS} FROM webhook.frontier
+ WHERE job_id = $1 AND fate = $4 AND fate_position >= $3 ORDER BY fate_position LIMIT $2
+"""  # noqa: S608 - the same
+
+_LIST_ERRORS = f"""
+SELECT {_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND error_position >= $3
+ ORDER BY error_position LIMIT $2
+"""  # noqa: S608 - the same
+
+# Of fates that share no list, all are read and sorted.
+_LIST_BY_FATES = f"""
+SELECT {_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND fate = ANY($4)
+ ORDER BY finished_at, id LIMIT $2 OFFSET $3
 """  # noqa: S608 - the same
 
 
 def count_pages(job_id: str) -> Procedure[JobCounts]:
     """Return how many of a job's URLs there are of each state and fate."""
-    rows = yield Statement(_COUNT, (job_id,))
-    by_state = {row["state"]: row["pages"] for row in rows if row["fate"] is None}
-    return JobCounts(
-        queued=by_state.get(PageState.QUEUED, 0) + by_state.get("suspect", 0),
-        leased=by_state.get(PageState.LEASED, 0),
-        fates={Fate(row["fate"]): row["pages"] for row in rows if row["fate"] is not None},
-    )
+    rows = yield Statement(_FIND_NUMBERS, (job_id,))
+    if not rows:
+        return JobCounts()
+    leased = (yield Statement(_COUNT_LEASED, (job_id,)))[0]["leased"]
+    fates = read_fates(rows[0])
+    queued = rows[0]["found"] - sum(fates.values()) - leased
+    # A page may be claimed between the two answers.
+    return JobCounts(queued=max(0, queued), leased=leased, fates=fates)
 
 
 def count_templates(job_id: str) -> Procedure[dict[str, int]]:
@@ -49,17 +68,18 @@ def count_templates(job_id: str) -> Procedure[dict[str, int]]:
 
 
 def list_pages(
-    job_id: str, fates: Collection[Fate] | None, until: int, offset: int, limit: int
+    job_id: str, fates: Collection[Fate] | None, offset: int, limit: int
 ) -> Procedure[list[LedgerPage]]:
-    """Return URLs of a job, by when they were seen, or by when they got one of these fates.
-
-    Of the latter, only those that had it by a moment.
-    """
+    """Return URLs of a job, by when they were seen, or by when they got one of these fates."""
+    part = (job_id, limit, offset)
     if fates is None:
-        rows = yield Statement(_LIST, (job_id, limit, offset))
+        rows = yield Statement(_LIST, part)
+    elif set(fates) == set(ERROR_FATES):
+        rows = yield Statement(_LIST_ERRORS, part)
+    elif len(fates) == 1:
+        rows = yield Statement(_LIST_BY_FATE, (*part, *(fate.value for fate in fates)))
     else:
-        named = [fate.value for fate in fates]
-        rows = yield Statement(_LIST_BY_FATE, (job_id, named, until, limit, offset))
+        rows = yield Statement(_LIST_BY_FATES, (*part, [fate.value for fate in fates]))
     return [_read_page(row) for row in rows]
 
 

@@ -15,16 +15,19 @@ from cinder.model.saved import SavedDocument
 from cinder.store.dialect import scrub
 from cinder.store.joining import JointLookup, JointRows, Stage
 from cinder.store.ledger.outbox import Telling
-from cinder.store.ledger.pages import add_pages, count_pages, queue_more
+from cinder.store.ledger.pages import add_pages, queue_more
+from cinder.store.ledger.positions import ERRORS, next_error_position, next_fate_position
+from cinder.store.ledger.tally import Tally, count_up
 from cinder.store.ledger.twins import find_twin
 from cinder.store.ledger_base import IsNear, LeaseLost, Settlement
 from cinder.store.procedure import Procedure, SqlValue, Statement
 
-# As everywhere, the job is locked first: the tables are in that order.
+# As everywhere, the job is locked first: the tables are in that order. The URLs are found by their
+# ids alone: by the job, SQLite would read all it has.
 _HOLD = JointLookup(
     stage=Stage.HOLD_CLAIM,
     sql="""
-SELECT f.id, f.fence FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id = j.id
+SELECT f.id, f.fence FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id || '' = j.id
  WHERE j.id = $1 AND f.id = ANY($2) AND f.state = 'leased' FOR UPDATE OF j, f
 """,
     key="id",
@@ -32,15 +35,21 @@ SELECT f.id, f.fence FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id = j
 
 _FINISH = JointRows(
     stage=Stage.FINISH,
-    sql="""
+    sql=f"""
 UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = fresh.column2,
        reason = fresh.column3, status_code = fresh.column4, verdict = fresh.column5,
        title = fresh.column6, content_length = fresh.column7, uris = fresh.column8,
        content_exact = fresh.column9, content_sketch = fresh.column10,
-       finished_at = fresh.column11
-  FROM (VALUES {rows}) AS fresh
+       finished_at = fresh.column11,
+       fate_position = {next_fate_position("frontier.job_id", "fresh.column2")} + fresh.fate_place,
+       error_position = CASE WHEN fresh.column2 IN ({ERRORS})
+                             THEN {next_error_position("frontier.job_id")} + fresh.error_place END
+  FROM (SELECT page.*, row_number() OVER (PARTITION BY column2 ORDER BY column1) - 1 AS fate_place,
+               row_number() OVER (PARTITION BY column2 IN ({ERRORS}) ORDER BY column1) - 1
+               AS error_place
+          FROM (VALUES {{rows}}) AS page) AS fresh
  WHERE frontier.id = fresh.column1
-""",
+""",  # noqa: S608 - columns of ours
     row="""
 (CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS INTEGER), CAST($5 AS TEXT),
  CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BYTEA), CAST($10 AS BYTEA),
@@ -103,38 +112,34 @@ def _settle(
         raise LeaseLost(url=claim.url)
     landing = result.landed_on
     new = found if landing is None else [landing, *found]
-    added = yield from add_pages(claim.job_id, new, now)
+    tally = yield from add_pages(claim.job_id, new, now)
+    tally.size = result.body_bytes
     if landing is not None:
-        fate = yield from _settle_landing(claim, result, landing, rules, now)
+        yield from _settle_landing(claim, result, landing, rules, tally, now)
     else:
         place = _Place(claim.page_id, claim.url)
-        fate = yield from _finish(claim.job_id, place, result, rules, now)
-    yield from count_pages(
-        claim.job_id,
-        found=added.found,
-        fetched=int(fate is Fate.FETCHED),
-        failed=added.failed + int(fate is Fate.FAILED),
-        size=result.body_bytes,
-    )
+        tally.fates[(yield from _finish(claim.job_id, place, result, rules, now))] += 1
+    yield from count_up(claim.job_id, tally)
 
 
 def _settle_landing(
-    claim: Claim, result: PageResult, landing: NewPage, rules: SettlingRules, now: int
-) -> Procedure[Fate | None]:
-    """Give the result to the URL that was redirected to, unless somebody has it already.
-
-    Return the fate that it got, if it did.
-    """
-    fate = None
+    claim: Claim,
+    result: PageResult,
+    landing: NewPage,
+    rules: SettlingRules,
+    tally: Tally,
+    now: int,
+) -> Procedure[None]:
+    """Give the result to the URL that was redirected to, unless somebody has it already."""
     taken = yield Statement(_TAKE, (claim.job_id, landing.fingerprint))
     for page in taken:
         if not page["crashes"]:
             yield from queue_more(claim.job_id, Counter({landing.host: -1}))
         place = _Place(page["id"], landing.url)
-        fate = yield from _finish(claim.job_id, place, result, rules, now)
+        tally.fates[(yield from _finish(claim.job_id, place, result, rules, now))] += 1
     moved = PageResult(fate=Fate.DUPLICATE, reason=landing.url, status_code=result.status_code)
-    yield from _finish(claim.job_id, _Place(claim.page_id, claim.url), moved, rules, now)
-    return fate
+    place = _Place(claim.page_id, claim.url)
+    tally.fates[(yield from _finish(claim.job_id, place, moved, rules, now))] += 1
 
 
 def _finish(

@@ -210,6 +210,8 @@ def print_summary(view: JobView, end: Ending) -> None:
     figures["errors"] = view.errors - end.disallowed
     told = ", ".join(counted(count, noun) for noun, count in figures.items())
     print(f"{view.id} {view.status}: {told}", flush=True)
+    if limits := ", ".join(f"{counted(n, 'URLs')} by {by}" for by, n in view.left_out.items()):
+        print(f"Ended by {view.ended_by}. Left out: {limits}", flush=True)
     if view.error:
         print(f"What went wrong: {visible(view.error)}", file=sys.stderr)
     for error in end.errors:

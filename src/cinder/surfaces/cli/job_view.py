@@ -22,6 +22,10 @@ class JobView:
     errors: int
     progress: float
     error: str | None = None
+    ended_by: str | None = None
+    """Why it is over: nothing was left to do, or one of its limits."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many URLs were left out, by the limit that did it."""
     pages: Sequence[Mapping[str, Json]] = field(default=())
     """Those that were asked for, in the order in which they were fetched."""
     has_more_pages: bool = False
@@ -39,6 +43,8 @@ class JobView:
             errors=answer["errorCount"],
             progress=answer["progress"],
             error=answer.get("error") or answer.get("warning"),
+            ended_by=answer.get("endedBy"),
+            left_out=answer.get("leftOut", {}),
             pages=answer["pages"],
             has_more_pages=answer["hasMore"],
         )
@@ -63,5 +69,8 @@ class JobView:
             "queued": self.queued,
             "errors": self.errors,
             "progress": self.progress,
+            "leftOut": dict(self.left_out),
         }
+        if self.ended_by:
+            shown["endedBy"] = self.ended_by
         return shown | ({"error": self.error} if self.error else {})

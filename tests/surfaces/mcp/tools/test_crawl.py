@@ -57,6 +57,15 @@ async def test_a_crawl_returns_at_once_and_its_status_waits_for_the_pages(
 
 
 @BOTH_ERAS
+async def test_the_status_says_what_ended_the_crawl_and_what_was_left_out(
+    connect: Connect, site: Site
+) -> None:
+    async with connect() as client:
+        crawl = await finish(client, url=site.url("/shelf?books=3"), maxDepth=1)
+    assert (crawl["endedBy"], crawl["leftOut"]) == ("maxDepth", {"maxDepth": 5})
+
+
+@BOTH_ERAS
 async def test_whoever_waits_is_told_how_far_it_is(connect: Connect, site: Site) -> None:
     told: list[tuple[float, float | None, str | None]] = []
     twice = asyncio.Event()

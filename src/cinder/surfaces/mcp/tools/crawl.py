@@ -46,7 +46,6 @@ class CrawlOutput(Output):
     status: str
     pages_found: int | None = None
     pages_crawled: int | None = None
-    created_at: str | None = None
 
 
 class CrawledPageOutput(Output):
@@ -72,7 +71,8 @@ class CrawlStatusOutput(Output):
     error_count: int
     errors: list[dict[str, Any]] | None = None
     next_offset: int | None = None
-    completed_at: str | None = None
+    ended_by: str | None = None
+    left_out: dict[str, Any] | None = None
     error: str | None = None
     warning: str | None = None
 
