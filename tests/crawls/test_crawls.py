@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.model.job import Fate, JobStatus, PageState
+from cinder.model.job import EndedBy, Fate, JobStatus, PageState
 from tests.crawled_site.server import Manners
 from tests.crawls.ordeals import (
     cut_off,
@@ -36,6 +36,10 @@ async def test_crawl_finds_the_pages_of_a_site_and_explains_every_other_url(
         await play.watch.until_over(END_SECONDS)
 
         assert await play.judge() == []
+        job = await play.watch.find()
+        traps = await play.watch.pages(Fate.TRAP)
+        assert job.left_out[EndedBy.TRAP] == len(traps) > 0
+        assert job.ended_by in (EndedBy.TRAP, EndedBy.MAX_DEPTH)
 
 
 async def test_crawl_outlives_processes_that_are_killed(stage: Stage) -> None:

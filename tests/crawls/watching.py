@@ -60,7 +60,7 @@ class Watch:
 
     async def status(self) -> JobStatus:
         """Return how it stands."""
-        return (await self._find()).status
+        return (await self.find()).status
 
     async def cancel(self) -> None:
         """Stop it."""
@@ -68,7 +68,7 @@ class Watch:
 
     async def count_fetched(self) -> int:
         """Return how many pages have been fetched."""
-        return (await self._find()).fetched
+        return (await self.find()).fetched
 
     async def pages(self, *fates: Fate) -> list[LedgerPage]:
         """Return the URLs with these fates; every URL where none is named."""
@@ -86,7 +86,7 @@ class Watch:
         """Wait for so many pages, or the end."""
 
         async def is_reached() -> bool:
-            job = await self._find()
+            job = await self.find()
             return job.fetched >= count or job.status.is_over
 
         await until(is_reached, seconds, f"{count} fetched pages")
@@ -112,9 +112,10 @@ class Watch:
         return found[0] if found else 0.0
 
     async def _is_over(self) -> bool:
-        return (await self._find()).status.is_over
+        return (await self.find()).status.is_over
 
-    async def _find(self) -> Job:
+    async def find(self) -> Job:
+        """Return the job as it is now."""
         job = await self.store.ledger.find_job(self.job.id)
         assert job is not None
         assert job.kind is JobKind.CRAWL
