@@ -75,6 +75,15 @@ async def test_the_check_notices_another_schema(store_url: str) -> None:
             await store.check()
 
 
+@pytest.mark.parametrize("table", ["frontier", "saved_versions", "outbox"])
+async def test_sqlite_gives_no_id_of_these_tables_twice(tmp_path: Path, table: str) -> None:
+    url = f"sqlite:///{tmp_path / 'cinder.db'}"
+    async with open_at(url, Clock()):
+        pass
+    (sql,) = await execute(url, f"SELECT sql FROM sqlite_master WHERE name = '{table}'")
+    assert "AUTOINCREMENT" in sql
+
+
 async def test_the_command_line_migrates_too(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'cinder.db'}"
     for command in ("upgrade head", "check", "downgrade base", "upgrade head"):

@@ -57,7 +57,9 @@ def upgrade() -> None:
     op.execute(COUNT.format(schema=_prefix(), count=COUNT_ONE.format(schema=_prefix())))
     op.drop_index("idx_frontier_fate", "frontier", schema=_schema())
     op.execute(NUMBER.format(schema=_prefix()))
-    with op.batch_alter_table("frontier", schema=_schema()) as table:
+    # SQLite makes the table anew, and ids are never to be given twice.
+    as_before = {"sqlite_autoincrement": True}
+    with op.batch_alter_table("frontier", schema=_schema(), table_kwargs=as_before) as table:
         table.alter_column("position", nullable=False)
     _index("position", ["job_id", "position"])
     _index("fate", ["job_id", "fate", "fate_position"], "fate_position IS NOT NULL")
