@@ -70,7 +70,9 @@ def _listening(settings: Settings) -> Iterator[str]:
     api = create_api(settings, open_app(settings, resolver=resolver, works_on_jobs=True))
     config = uvicorn.Config(
         api,
-        http=bounded_protocol(settings.server, settings.server.max_connections),
+        http=bounded_protocol(
+            settings.server, settings.server.max_connections, api.state.load_shedder
+        ),
         ws="none",
         lifespan="on",
         log_level="error",

@@ -1,22 +1,29 @@
 """Load shedding: who is refused while the event loop is behind, and who never is."""
 
 import asyncio
-from types import SimpleNamespace
 
 from starlette.types import Message, Receive, Scope, Send
 
-from cinder.surfaces.load_shedding import LoadShedding, SheddingLimits
+from cinder.event_loop import LoopMonitor
+from cinder.surfaces.load_shedding import LoadShedder, LoadShedding, SheddingLimits
 
 
-class Lagging:
+class Lagging(LoopMonitor):
     """A server whose event loop is as late as the test wants; its requests last until released."""
 
     def __init__(self, *, spared: int) -> None:
-        self.lag_seconds = 0.0
+        super().__init__()
+        self.late_seconds = 0.0
         self.answered: list[str] = []
         self.release = asyncio.Event()
         limits = SheddingLimits(max_lag_seconds=0.1, spared_requests=spared)
-        self._app = LoadShedding(self._answer, limits=limits)
+        shedder = LoadShedder(limits)
+        shedder.monitor = self
+        self._app = LoadShedding(self._answer, shedder=shedder)
+
+    @property
+    def lag_seconds(self) -> float:
+        return self.late_seconds
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -38,8 +45,7 @@ class Lagging:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        app = SimpleNamespace(state=SimpleNamespace(loop_monitor=self))
-        scope = {"type": "http", "path": path, "app": app, "headers": [], "method": "POST"}
+        scope = {"type": "http", "path": path, "headers": [], "method": "POST"}
         await self._app(scope, receive, send)
         return sent[0]["status"], dict(sent[0]["headers"]), reads > 0
 
@@ -49,7 +55,7 @@ async def test_a_crowded_server_that_is_behind_refuses_requests_unread() -> None
     async with asyncio.TaskGroup() as tasks:
         taken = [tasks.create_task(server.ask("/api/v2/scrape")) for _ in range(2)]
         await asyncio.sleep(0)
-        server.lag_seconds = 0.2
+        server.late_seconds = 0.2
         status, headers, was_read = await server.ask("/api/v2/scrape")
         assert (status, was_read) == (503, False)
         assert headers[b"retry-after"] == b"5"
@@ -60,13 +66,13 @@ async def test_a_crowded_server_that_is_behind_refuses_requests_unread() -> None
 
 async def test_few_requests_are_never_refused_however_late_the_loop_is() -> None:
     server = Lagging(spared=2)
-    server.lag_seconds = 5
+    server.late_seconds = 5
     server.release.set()
     assert (await server.ask("/api/v2/scrape"))[0] == 200
 
 
 async def test_health_is_answered_whatever_happens() -> None:
     server = Lagging(spared=0)
-    server.lag_seconds = 5
+    server.late_seconds = 5
     assert (await server.ask("/healthz"))[0] == 200
     assert (await server.ask("/api/v2/scrape"))[0] == 503

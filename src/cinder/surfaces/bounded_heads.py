@@ -1,17 +1,20 @@
 """The server's HTTP protocol with limits: the parser has none of size, time or number."""
 
 import asyncio
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar
 
+from starlette.responses import Response
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cinder.config import ServerSettings
+from cinder.model.document import Json
+from cinder.surfaces.answers import json_response
 from cinder.surfaces.connections import Connection, ConnectionLimits, Connections
+from cinder.surfaces.load_shedding import REFUSAL, LoadShedder
 
 _EXTENSION = "cinder.connection"
 
@@ -43,6 +46,7 @@ class BoundedHeads(HttpToolsProtocol):
 
     limits: ClassVar[ProtocolLimits]
     connections_by_address: ClassVar[Connections]
+    shedder: ClassVar[LoadShedder]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: handed on as it comes
         super().__init__(*args, **kwargs)
@@ -107,6 +111,9 @@ class BoundedHeads(HttpToolsProtocol):
         if len(self.pipeline) >= self.limits.max_pipelined_requests:
             self.transport.abort()
             raise _TooManyRequests
+        if not self._is_under_way and self.shedder.must_refuse(self.url.decode("latin-1")):
+            self._answer_and_close(REFUSAL)
+            return
         if self._connection is not None and not self._is_under_way:
             self._connection.ask()
         super().on_headers_complete()
@@ -116,12 +123,15 @@ class BoundedHeads(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         self._pending_bytes = 0
-        super().on_body(body)
+        if not self._is_refused:
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Note that the next head may begin."""
         self._pending_bytes = 0
         self._is_in_body = False
+        if self._is_refused:
+            return
         super().on_message_complete()
         if not self._is_under_way:
             self._start_clock(self.limits.keep_alive_seconds)
@@ -170,13 +180,16 @@ class BoundedHeads(HttpToolsProtocol):
             f"The request's head has more than {self.limits.max_head_bytes} bytes "
             "(setting server.max-head-bytes). Send fewer or shorter headers."
         )
-        error = {"message": message, "code": status.name}
-        content = json.dumps({"success": False, "error": error}).encode()
-        head = (
-            f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(content)}\r\nConnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + content)
+        error: dict[str, Json] = {"message": message, "code": status.name}
+        closing = {"Connection": "close"}
+        self._answer_and_close(json_response({"success": False, "error": error}, status, closing))
+
+    def _answer_and_close(self, response: Response) -> None:
+        """Answer without the app, and read no more than the client has to send to get it."""
+        status = HTTPStatus(response.status_code)
+        lines = [b"HTTP/1.1 %d %b" % (status, status.phrase.encode())]
+        lines += [b"%b: %b" % header for header in response.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
         self._write_eof()
 
     def _write_eof(self) -> None:
@@ -207,7 +220,9 @@ class _AnswerTransport:
         self._protocol.close_after_answer()
 
 
-def bounded_protocol(server: ServerSettings, max_connections: int) -> type[BoundedHeads]:
+def bounded_protocol(
+    server: ServerSettings, max_connections: int, shedder: LoadShedder
+) -> type[BoundedHeads]:
     """Return the protocol with the server's limits, and a count of connections of its own."""
     connections = Connections(
         ConnectionLimits(
@@ -225,5 +240,9 @@ def bounded_protocol(server: ServerSettings, max_connections: int) -> type[Bound
         discard_seconds=server.discard_seconds,
         max_discarded_bytes=server.max_discarded_bytes,
     )
-    attributes = {"limits": limits, "connections_by_address": connections}
+    attributes = {
+        "limits": limits,
+        "connections_by_address": connections,
+        "shedder": shedder,
+    }
     return type("BoundedHeads", (BoundedHeads,), attributes)

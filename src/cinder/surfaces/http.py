@@ -31,7 +31,7 @@ from cinder.surfaces.bounded_body import BodyLimits
 from cinder.surfaces.caller import caller_for
 from cinder.surfaces.disconnect import CallerGone
 from cinder.surfaces.gate import Gate, Tokens
-from cinder.surfaces.load_shedding import LoadShedding, SheddingLimits
+from cinder.surfaces.load_shedding import LoadShedder, LoadShedding, SheddingLimits
 from cinder.surfaces.login import login_routes
 from cinder.surfaces.mcp.server import build_server
 from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
@@ -87,7 +87,7 @@ def create_api(
             api.state.callers = app.callers
             api.state.access_tokens = app.access_tokens
             api.state.rate_limits = app.make_rate_limits()
-            api.state.loop_monitor = app.loop_monitor
+            shedder.monitor = app.loop_monitor
             operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),
@@ -109,16 +109,15 @@ def create_api(
             max_json_values=settings.limits.json_values,
         ),
     )
-    shedding = Middleware(
-        LoadShedding,
-        limits=SheddingLimits(
+    shedder = LoadShedder(
+        SheddingLimits(
             max_lag_seconds=settings.server.max_lag_seconds,
             spared_requests=settings.server.spared_requests,
-        ),
+        )
     )
     api = Starlette(
         lifespan=lifespan,
-        middleware=[shedding, gate],
+        middleware=[Middleware(LoadShedding, shedder=shedder), gate],
         exception_handlers={
             CallerGone: _answer_nobody,
             ClientDisconnect: _answer_nobody,
@@ -128,6 +127,7 @@ def create_api(
     )
     # Set when the server is told to stop: answers that would go on for as long as a job end then.
     api.state.stopping = asyncio.Event()
+    api.state.load_shedder = shedder
     api.state.streams = OpenStreams(settings.server.max_streams_per_caller)
     return api
 

@@ -10,47 +10,65 @@ from cinder.surfaces.answers import error_response
 
 HEALTH_PATH = "/healthz"
 
+REFUSAL = error_response(
+    Overloaded("The server has more requests than it can answer in good time. Try again later."),
+    headers={"Connection": "close"},
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SheddingLimits:
     """When requests are refused."""
 
-    max_lag_seconds: float = 0.05
+    max_lag_seconds: float = 0.02
     """How late the event loop may run what is due."""
     spared_requests: int = 64
     """So many are taken in however late it is: a machine may be busy with other things."""
 
 
-class LoadShedding:
+class LoadShedder:
     """Refuses requests while many are under way and the event loop lags behind.
 
     A lag tells that requests wait for longer than it takes to answer them. A refusal costs a
     fraction of an answer, so the loop catches up, and health checks are answered all the while.
     """
 
-    def __init__(self, app: ASGIApp, *, limits: SheddingLimits) -> None:
-        self._app = app
+    def __init__(self, limits: SheddingLimits) -> None:
+        self.under_way = 0
+        self.monitor: LoopMonitor | None = None
+        """Set once there is one, as the server starts."""
         self._limits = limits
-        self._under_way = 0
+
+    def must_refuse(self, path: str) -> bool:
+        """Whether a request for a path is one too many."""
+        return (
+            self.under_way >= self._limits.spared_requests
+            and self.monitor is not None
+            and self.monitor.lag_seconds > self._limits.max_lag_seconds
+            and path != HEALTH_PATH
+        )
+
+
+class LoadShedding:
+    """Counts the requests that are under way, and refuses those that are too many.
+
+    The server's protocol refuses most of them before they come here.
+    """
+
+    def __init__(self, app: ASGIApp, *, shedder: LoadShedder) -> None:
+        self._app = app
+        self._shedder = shedder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        if scope["type"] != "http" or scope["path"] == HEALTH_PATH:
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        monitor: LoopMonitor | None = getattr(scope["app"].state, "loop_monitor", None)
-        is_crowded = self._under_way >= self._limits.spared_requests
-        if is_crowded and monitor and monitor.lag_seconds > self._limits.max_lag_seconds:
-            await _REFUSAL(scope, receive, send)
+        if self._shedder.must_refuse(scope["path"]):
+            await REFUSAL(scope, receive, send)
             return
-        self._under_way += 1
+        self._shedder.under_way += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._under_way -= 1
-
-
-_REFUSAL = error_response(
-    Overloaded("The server has more requests than it can answer in good time. Try again later."),
-    headers={"Connection": "close"},
-)
+            self._shedder.under_way -= 1

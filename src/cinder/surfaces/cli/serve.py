@@ -187,7 +187,7 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerPlace | None") ->
         app,
         host=settings.server.host,
         port=settings.server.port,
-        http=bounded_protocol(settings.server, max_connections),
+        http=bounded_protocol(settings.server, max_connections, api.state.load_shedder),
         ws="none",
         backlog=ACCEPTED_AT_ONCE,
         lifespan="on",
