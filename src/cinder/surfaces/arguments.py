@@ -17,6 +17,7 @@ CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
 
 MAX_KEYS = 100
 MAX_PROBLEMS = 20
+_MAX_SHOWN_CHARS = 100
 
 
 class Arguments(BaseModel):
@@ -189,5 +190,13 @@ def _inner_model(annotation: Any) -> type[BaseModel] | None:  # Any: a type form
 
 
 def _shown(value: object) -> str:
-    text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= 100 else f"{text[:100]}…"
+    if isinstance(value, str):
+        text = f"'{value}'"
+    else:
+        # Piece by piece: what is cut off may be megabytes.
+        text = ""
+        for piece in json.JSONEncoder(default=str).iterencode(value):
+            text += piece
+            if len(text) > _MAX_SHOWN_CHARS:
+                break
+    return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"

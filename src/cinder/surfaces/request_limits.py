@@ -1,11 +1,12 @@
 """What one request may ask for: how deep, how long, how many, each by a setting."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from cinder.config import LimitsSettings
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.surfaces.arguments import MAX_KEYS
 
 _WHOLE = "(request)"
 _MAX_PROBLEMS = 20
@@ -15,6 +16,8 @@ _PATTERNS = ("includePatterns", "excludePatterns")
 _COUNTED_ELSEWHERE = "urls"
 # What JSON is parsed into. A request has many: a check for Mapping takes twenty times as long.
 _CONTAINERS = (dict, list)
+# JSON in a text is taken for what it holds: as an argument, within a list, or within a wrapper.
+_UNPACKED_LEVELS = 3
 
 
 def require_within(given: object, limits: LimitsSettings) -> None:
@@ -25,7 +28,9 @@ def require_within(given: object, limits: LimitsSettings) -> None:
     """
     if isinstance(given, Mapping):
         # What is too deep or too long is looked at no further.
-        problems = [*islice(_check_shape(given, limits), 1)] or [
+        problems = [
+            *islice(chain(_check_shape(given, limits), _check_texts(given, limits)), 1)
+        ] or [
             *_check_numbers(given, limits),
             *_check_lengths(given, limits),
         ]
@@ -35,6 +40,8 @@ def require_within(given: object, limits: LimitsSettings) -> None:
 
 def _check_shape(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
     """Yield what is wrong with the request as a whole."""
+    if len(given) > MAX_KEYS:
+        yield FieldProblem(_WHOLE, f"At most {MAX_KEYS} keys are taken, received {len(given)}")
     for name, value in given.items():
         level: list[object] = [value]
         # What the request itself holds is its second level.
@@ -46,6 +53,22 @@ def _check_shape(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[F
                 break
         else:
             yield _problem(_WHOLE, f"Nested deeper than {limits.json_depth} levels", "json-depth")
+
+
+def _check_texts(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the text with which those that may be parsed as JSON have too many values."""
+    count = 0
+    for name, value in given.items():
+        level: list[object] = [value]
+        for _ in range(_UNPACKED_LEVELS):
+            for text in level:
+                if isinstance(text, str) and text.lstrip()[:1] in ("[", "{"):
+                    count += sum(map(text.count, ",[{"))
+            if count > limits.json_values:
+                said = f"At most {limits.json_values} values in all"
+                yield _problem(name, said, "json-values")
+                return
+            level = [inner for node in level for inner in _held(node)]
 
 
 def _check_sizes(
@@ -65,12 +88,13 @@ def _check_sizes(
 
 def _containers(node: object) -> list[object]:
     """Return the lists and objects that a list or an object holds."""
-    held: Iterable[object] = ()
+    return [each for each in _held(node) if isinstance(each, _CONTAINERS)]
+
+
+def _held(node: object) -> Iterable[object]:
     if isinstance(node, dict):
-        held = node.values()
-    elif isinstance(node, list):
-        held = node
-    return [each for each in held if isinstance(each, _CONTAINERS)]
+        return node.values()
+    return node if isinstance(node, list) else ()
 
 
 def _check_numbers(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel, to_snake
 
-from cinder.surfaces.arguments import Arguments, parse_json_strings
+from cinder.surfaces.arguments import MAX_KEYS, Arguments, parse_json_strings
 from cinder.surfaces.mcp.unsaid import leave_out_unsaid
 
 # What they call an argument, and what it may be called here; the first that a tool has counts.
@@ -65,7 +65,11 @@ def read_leniently(
     Whoever gives everything that was offered may have had to, and means none of the defaults.
     """
     known = {info.alias or name for name, info in model.model_fields.items()}
-    renamed = _renamed(known, _unwrapped(known, given))
+    unwrapped = _unwrapped(known, given)
+    if len(unwrapped) > MAX_KEYS:
+        # They are refused when they are read.
+        return dict(unwrapped)
+    renamed = _renamed(known, unwrapped)
     unpacked = parse_json_strings(model, renamed)
     listed = {key: _as_list(model, key, value) for key, value in unpacked.items()}
     return leave_out_unsaid(
