@@ -8,6 +8,7 @@ DIVIDED = {
         "max_connections_per_address",
         "max_unauthenticated_connections_per_address",
         "max_streams_per_caller",
+        "mcp_max_sessions_per_caller",
         "spared_requests",
     ),
     "store": ("pool_size",),
