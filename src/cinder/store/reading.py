@@ -124,9 +124,9 @@ SELECT e.url, e.cache_key, e.scraped_at, e.expires_at, e.access_count, e.last_ac
  ORDER BY e.scraped_at DESC, e.id DESC
 """
 
-# The newest of what requests read and write, with all its texts.
+# The newest of what requests read and write; of a page its text, since all of it may be megabytes.
 _SAMPLES = (
-    "SELECT * FROM webhook.scrape_cache ORDER BY id DESC LIMIT 1",
+    "SELECT id, document, cleaned_content FROM webhook.scrape_cache ORDER BY id DESC LIMIT 1",
     "SELECT * FROM webhook.saved_versions ORDER BY id DESC LIMIT 10",
     "SELECT * FROM webhook.indexed_pages ORDER BY id DESC LIMIT 10",
     "SELECT * FROM webhook.frontier ORDER BY id DESC LIMIT 10",
