@@ -106,7 +106,7 @@ async def test_metrics_and_logs_and_stored_options_hold_no_secret(
     batch = {
         "urls": [url, BLOCKED],
         "headers": HEADERS,
-        "webhook": {"url": f"http://10.9.8.7/hook?sig={QUERY}", "secret": HOOK},
+        "webhook": {"url": f"{site.url('/hook')}?sig={QUERY}", "secret": HOOK},
     }
     async with watched.client() as client:
         scraped = await client.post("/api/v2/scrape", json={"url": url, "headers": HEADERS})
