@@ -38,7 +38,7 @@ from cinder.surfaces.mcp.streamable_http import BuildServer, open_http
 from cinder.surfaces.mcp.toolsets import check_selection
 from cinder.surfaces.protected_resource import protected_resource_routes
 from cinder.surfaces.rest_v1 import routes as rest_v1
-from cinder.surfaces.rest_v1.events import OpenStreams
+from cinder.surfaces.rest_v1.events import OpenStreams, WatchedJobs
 from cinder.surfaces.rest_v2 import routes as rest_v2
 from cinder.surfaces.token import find_token
 
@@ -88,6 +88,7 @@ def create_api(
             api.state.access_tokens = app.access_tokens
             api.state.rate_limits = app.make_rate_limits()
             shedder.monitor = app.loop_monitor
+            api.state.watched_jobs = WatchedJobs(app.jobs)
             operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),

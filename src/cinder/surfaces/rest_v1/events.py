@@ -3,9 +3,10 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
@@ -72,9 +73,49 @@ class _Stream(StreamingResponse):
             self._streams.close(self._caller)
 
 
+class WatchedJobs:
+    """Reads each job that is watched about once a second, for all of its streams together."""
+
+    def __init__(self, jobs: JobControl) -> None:
+        self._jobs = jobs
+        # Kept alive by the streams that watch a job.
+        self._watched: WeakValueDictionary[str, _WatchedJob] = WeakValueDictionary()
+
+    def watch(self, job: Job) -> "_WatchedJob":
+        """Return what reads a job for a stream."""
+        watched = self._watched.get(job.id)
+        if watched is None:
+            watched = self._watched[job.id] = _WatchedJob(self._jobs, job)
+        return watched
+
+
+class _WatchedJob:
+    """One job, and how far it had come when it was last read."""
+
+    def __init__(self, jobs: JobControl, job: Job) -> None:
+        self._jobs = jobs
+        self._job = job
+        self._read_at = float("-inf")
+        self._reading = asyncio.Lock()
+        self._shown: dict[str, Json] = {}
+
+    async def look(self) -> tuple[Job, dict[str, Json]]:
+        """Return the job and its status as it is shown, not older than half a second.
+
+        Raises:
+            CinderError: the job has expired, or the database cannot be read.
+        """
+        async with self._reading:
+            if time.monotonic() - self._read_at > _LOOK_SECONDS / 2:
+                self._job = await self._jobs.find(self._job.id, self._job.kind, self._job.owner)
+                self._shown = _describe(await self._jobs.report(self._job))
+                self._read_at = time.monotonic()
+        return self._job, self._shown
+
+
 async def stream_events(
-    jobs: JobControl, job: Job, stopping: asyncio.Event
-) -> AsyncIterator[bytes]:
+    watched: _WatchedJob, stopping: asyncio.Event
+) -> AsyncGenerator[bytes, None]:
     """Yield a job's `status` when it changes and its `progress` when that does.
 
     The last event has the id `over`; without it, the server stops, and the next one can be asked.
@@ -83,12 +124,12 @@ async def stream_events(
     teller = _Teller()
     try:
         while True:
-            message = teller.tell(await jobs.report(job))
+            job, shown = await watched.look()
+            message = teller.tell(shown, is_over=job.status.is_over)
             if message is not None:
                 yield message
             if job.status.is_over or await _is_set_soon(stopping):
                 return
-            job = await jobs.find(job.id, job.kind, job.owner)
     except CinderError as error:
         yield _event("error", describe_error(error))
 
@@ -108,14 +149,13 @@ class _Teller:
     _last: dict[str, Json] = field(default_factory=dict)
     _told_at: float = field(default_factory=time.monotonic)
 
-    def tell(self, report: JobReport) -> bytes | None:
+    def tell(self, shown: dict[str, Json], *, is_over: bool) -> bytes | None:
         """Return what is to be sent now; None where nothing is."""
-        shown = _describe(report)
-        if shown == self._last:
+        if shown is self._last or shown == self._last:
             return self._beat()
         name = "progress" if shown["status"] == self._last.get("status") else "status"
         self._last, self._told_at = shown, time.monotonic()
-        return _event(name, shown, LAST_EVENT if report.job.status.is_over else None)
+        return _event(name, shown, LAST_EVENT if is_over else None)
 
     def _beat(self) -> bytes | None:
         now = time.monotonic()

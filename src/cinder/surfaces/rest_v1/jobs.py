@@ -48,6 +48,7 @@ from cinder.surfaces.rest_v1.events import (
     LAST_EVENT,
     STREAM_HEADERS,
     OpenStreams,
+    WatchedJobs,
     stream_events,
 )
 from cinder.surfaces.rest_v1.exports import ExportArguments, export_job
@@ -258,7 +259,8 @@ async def _events(kind: JobKind, app: App, request: Request) -> Response:
         return Response(status_code=204)
     if request.method == "HEAD":  # which would wait for the whole stream to see none of it
         return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
-    events = stream_events(app.jobs, job, request.app.state.stopping)
+    watched: WatchedJobs = request.app.state.watched_jobs
+    events = stream_events(watched.watch(job), request.app.state.stopping)
     streams: OpenStreams = request.app.state.streams
     return streams.answer(job.owner, events)
 
