@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -98,3 +99,13 @@ async def test_a_start_that_is_cut_off_leaves_no_process_and_no_open_file(tmp_pa
     assert task.cancelled()
     await until(lambda: open_files() <= files)
     assert descendants() <= processes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems set priorities otherwise")
+async def test_no_thread_of_a_browser_runs_before_the_server(tmp_path: Path) -> None:
+    async with a_browser(tmp_path) as process:
+        await process.connection.browser.send("Target.createTarget", url="about:blank")
+        threads = [t.id for p in processes_of(process.pid) for t in p.threads()]
+        priorities = {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
+    assert threads
+    assert min(priorities) >= 5

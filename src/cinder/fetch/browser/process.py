@@ -18,6 +18,8 @@ from cinder.fetch.browser.connection import Connection
 # The descriptors on which Chromium reads commands and writes answers.
 _COMMANDS_FD, _ANSWERS_FD = 3, 4
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_CAPBSET_DROP = 24
+_CAP_SYS_NICE = 23
 _CRASHES_NAME = "crashes"
 # As much of `chrome_crashpad_handler` as the kernel remembers.
 _REPORTER_NAME = "chrome_crashpad"
@@ -70,6 +72,7 @@ async def start_process(
         OSError: it cannot be started.
     """
     _adopt_orphans()
+    _keep_priority_low()
     crashes = log.parent / _CRASHES_NAME
     environment = {**environment, "BREAKPAD_DUMP_LOCATION": str(crashes)}
     pid, answers_fd, commands_fd = _spawn(executable, arguments, environment, log)
@@ -211,3 +214,9 @@ def _adopt_orphans() -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _keep_priority_low() -> None:
+    """Keep browsers that root starts from raising their own priority above the server's."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)
