@@ -33,8 +33,18 @@ _ALLOWED = {
     WayOut("store/postgres.py", "asyncpg"): "the database of the settings",
     WayOut("surfaces/bounded_heads.py", "uvicorn"): "serves, and asks nobody",
     WayOut("surfaces/cli/doctor.py", "http.client"): "the server of the settings",
+    WayOut("surfaces/cli/serve.py", "fork"): "asks whether this system can fork",
     WayOut("surfaces/cli/serve.py", "uvicorn"): "serves, and asks nobody",
+    WayOut(
+        "surfaces/cli/serve_workers.py", "import_module"
+    ): "loads modules by names in the source",
+    WayOut("surfaces/cli/serve_workers.py", "socket"): "listens, and asks nobody",
     WayOut("surfaces/cli/server_link.py", "http.client"): "the server of the settings",
+    WayOut("surfaces/cli/shared_listener.py", "getaddrinfo"): "the address to listen on",
+    WayOut("surfaces/cli/shared_listener.py", "socket"): "listens, and asks nobody",
+    WayOut("surfaces/cli/worker_processes.py", "fork"): "the server's own workers",
+    WayOut("surfaces/forwarding.py", "open_unix_connection"): "another worker of this server",
+    WayOut("worker_group.py", "open_unix_connection"): "another worker of this server",
 }
 
 
