@@ -29,6 +29,7 @@ class Lagging(LoopMonitor):
         await receive()
         if scope["path"] != "/healthz":
             await self.release.wait()
+        self.answered.append(scope["path"])
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -55,7 +56,7 @@ async def test_a_crowded_server_that_is_behind_refuses_requests_unread() -> None
     async with asyncio.TaskGroup() as tasks:
         taken = [tasks.create_task(server.ask("/api/v2/scrape")) for _ in range(2)]
         await asyncio.sleep(0)
-        server.late_seconds = 0.2
+        server.late_seconds = 1
         status, headers, was_read = await server.ask("/api/v2/scrape")
         assert (status, was_read) == (503, False)
         assert headers[b"retry-after"] == b"5"
@@ -72,7 +73,26 @@ async def test_few_requests_are_never_refused_however_late_the_loop_is() -> None
 
 
 async def test_health_is_answered_whatever_happens() -> None:
-    server = Lagging(spared=0)
-    server.late_seconds = 5
-    assert (await server.ask("/healthz"))[0] == 200
-    assert (await server.ask("/api/v2/scrape"))[0] == 503
+    server = Lagging(spared=1)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(server.ask("/api/v2/scrape"))
+        await asyncio.sleep(0)
+        server.late_seconds = 5
+        assert (await server.ask("/healthz"))[0] == 200
+        assert (await server.ask("/api/v2/scrape"))[0] == 503
+        server.release.set()
+
+
+async def test_the_later_the_loop_runs_the_fewer_requests_are_taken_in() -> None:
+    server = Lagging(spared=2)
+    async with asyncio.TaskGroup() as tasks:
+        server.late_seconds = 0.25
+        for _ in range(4):
+            tasks.create_task(server.ask("/api/v2/scrape"))
+            await asyncio.sleep(0)
+        assert (await server.ask("/api/v2/scrape"))[0] == 503
+        server.late_seconds = 0.15
+        tasks.create_task(server.ask("/api/v2/scrape"))
+        await asyncio.sleep(0)
+        server.release.set()
+    assert server.answered == ["/api/v2/scrape"] * 5

@@ -37,10 +37,14 @@ class ServerSettings(Section):
     """Connections from one address that have not presented a token; a new one closes the oldest.
     Those of trusted-proxies are not counted."""
     max_lag_seconds: float = Field(0.02, gt=0)
-    """How far the event loop may be behind; beyond it, requests are refused as OVERLOADED unread.
-    /healthz is always answered."""
-    spared_requests: int = Field(64, ge=0)
+    """How far the event loop may be behind with four times spared-requests under way; the more are
+    under way, the less. Beyond it, requests are refused as OVERLOADED unread. /healthz is always
+    answered."""
+    spared_requests: int = Field(16, ge=0)
     """Requests that may be under way without any being refused for that."""
+    nice: int = Field(-5, ge=-20, le=19)
+    """Priority of the server's process: the lower, the sooner it runs. Below 0 it takes effect only
+    where the system allows it, such as for root. Parsers run at 0, browsers at 5."""
     max_streams_per_caller: int = Field(32, ge=1)
     """Streams of events that one caller may have open; further ones are refused as RATE_LIMITED."""
     max_head_bytes: int = Field(64 * 1024, ge=8 * 1024)

@@ -21,9 +21,14 @@ class SheddingLimits:
     """When requests are refused."""
 
     max_lag_seconds: float = 0.02
-    """How late the event loop may run what is due."""
-    spared_requests: int = 64
+    """How late the event loop may run what is due, with four times the spared requests."""
+    spared_requests: int = 16
     """So many are taken in however late it is: a machine may be busy with other things."""
+
+    @property
+    def max_queue(self) -> float:
+        """The largest product of lag and requests under way: the later, the fewer are taken in."""
+        return 4 * self.spared_requests * self.max_lag_seconds
 
 
 class LoadShedder:
@@ -44,7 +49,7 @@ class LoadShedder:
         return (
             self.under_way >= self._limits.spared_requests
             and self.monitor is not None
-            and self.monitor.lag_seconds > self._limits.max_lag_seconds
+            and self.monitor.lag_seconds * self.under_way >= self._limits.max_queue
             and path != HEALTH_PATH
         )
 

@@ -1,12 +1,15 @@
 """The server as a process: how it starts, stops, and what survives its death."""
 
 import asyncio
+import os
 import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
+import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -147,3 +150,17 @@ async def test_beyond_so_many_requests_under_way_more_are_refused(tmp_path: Path
                 return (await client.get("/readyz")).status_code == 200
 
             await until(is_answered)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root may raise it")
+async def test_the_server_runs_before_its_parsers_and_browsers(tmp_path: Path, site: Site) -> None:
+    variables = {"CINDER_EGRESS__ALLOW": site.address, "CINDER_SERVER__NICE": "-2"}
+    async with run_server(tmp_path / "data", **variables) as server, server.client() as client:
+        body = {"url": site.url("/article"), "mode": "dynamic"}
+        assert (await client.post("/api/v2/scrape", json=body)).status_code == 200
+        process = psutil.Process(server.process.pid)
+        own = os.getpriority(os.PRIO_PROCESS, process.pid)
+        others = {os.getpriority(os.PRIO_PROCESS, child.pid) for child in process.children()}
+    assert own == (-2 if os.getpriority(os.PRIO_PROCESS, 0) == 0 else own)
+    assert others
+    assert min(others) >= max(own, 0)

@@ -115,7 +115,8 @@ def _spawn(
             setsid=True,
         )
         # What it starts inherits this. Requests are answered before pages are rendered.
-        os.setpriority(os.PRIO_PROCESS, pid, _PRIORITY)
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, pid, max(own, _PRIORITY))
         ours.pop_all()
     return pid, answers_read, commands_write
 

@@ -48,6 +48,10 @@ class ExtractionWorker:
             env={},
             limit=_STREAM_BUFFER_BYTES,
         )
+        if sys.platform != "win32" and os.getpriority(os.PRIO_PROCESS, 0) < 0:
+            # Children inherit the server's own, and requests are answered before pages are parsed.
+            with suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, process.pid, 0)
         return cls(process)
 
     async def await_ready(self) -> None:

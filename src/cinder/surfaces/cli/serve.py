@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,6 +81,7 @@ def _serve(settings: "Settings", place: "WorkerPlace | None" = None) -> None:
     from cinder.app import open_app
     from cinder.surfaces.http import create_api
 
+    _set_priority(settings.server.nice)
     failures: list[Exception] = []
     works_on_jobs = settings.jobs.enabled_in_server
     group = place.group if place else None
@@ -93,6 +94,13 @@ def _serve(settings: "Settings", place: "WorkerPlace | None" = None) -> None:
         if failures:
             raise failures[0] from None
         raise
+
+
+def _set_priority(nice: int) -> None:
+    """Answer requests before pages are parsed and rendered, unless the owner chose a priority."""
+    if hasattr(os, "setpriority") and os.getpriority(os.PRIO_PROCESS, 0) == 0:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, nice)
 
 
 @asynccontextmanager
