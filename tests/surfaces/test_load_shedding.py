@@ -16,6 +16,7 @@ class Lagging(LoopMonitor):
         self.late_seconds = 0.0
         self.answered: list[str] = []
         self.release = asyncio.Event()
+        self.end_streams = asyncio.Event()
         limits = SheddingLimits(max_lag_seconds=0.1, spared_requests=spared)
         shedder = LoadShedder(limits)
         shedder.monitor = self
@@ -27,10 +28,12 @@ class Lagging(LoopMonitor):
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
-        if scope["path"] != "/healthz":
+        if scope["path"] not in ("/healthz", "/events"):
             await self.release.wait()
         self.answered.append(scope["path"])
         await send({"type": "http.response.start", "status": 200, "headers": []})
+        if scope["path"] == "/events":
+            await self.end_streams.wait()
         await send({"type": "http.response.body", "body": b""})
 
     async def ask(self, path: str) -> tuple[int, dict[bytes, bytes], bool]:
@@ -63,6 +66,18 @@ async def test_a_crowded_server_that_is_behind_refuses_requests_unread() -> None
         server.release.set()
     assert [task.result()[0] for task in taken] == [200, 200]
     assert (await server.ask("/api/v2/scrape"))[0] == 200
+
+
+async def test_open_streams_do_not_count() -> None:
+    server = Lagging(spared=2)
+    async with asyncio.TaskGroup() as tasks:
+        streams = [tasks.create_task(server.ask("/events")) for _ in range(5)]
+        await asyncio.sleep(0)
+        server.late_seconds = 5
+        server.release.set()
+        assert (await server.ask("/api/v2/scrape"))[0] == 200
+        server.end_streams.set()
+    assert {stream.result()[0] for stream in streams} == {200}
 
 
 async def test_few_requests_are_never_refused_however_late_the_loop_is() -> None:

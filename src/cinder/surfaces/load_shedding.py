@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cinder.errors import Overloaded
 from cinder.event_loop import LoopMonitor
@@ -57,7 +57,8 @@ class LoadShedder:
 class LoadShedding:
     """Counts the requests that are under way, and refuses those that are too many.
 
-    The server's protocol refuses most of them before they come here.
+    A request counts until its answer begins: a stream of events costs little while it is open. The
+    server's protocol refuses most of those that are too many before they come here.
     """
 
     def __init__(self, app: ASGIApp, *, shedder: LoadShedder) -> None:
@@ -72,8 +73,19 @@ class LoadShedding:
         if self._shedder.must_refuse(scope["path"]):
             await REFUSAL(scope, receive, send)
             return
+        is_counted = True
+
+        def leave() -> None:
+            nonlocal is_counted
+            self._shedder.under_way -= is_counted
+            is_counted = False
+
+        async def sent(message: Message) -> None:
+            leave()
+            await send(message)
+
         self._shedder.under_way += 1
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, sent)
         finally:
-            self._shedder.under_way -= 1
+            leave()
