@@ -36,11 +36,11 @@ class ServerSettings(Section):
     max_unauthenticated_connections_per_address: int = Field(250, ge=1)
     """Connections from one address that have not presented a token; a new one closes the oldest.
     Those of trusted-proxies are not counted."""
-    max_lag_seconds: float = Field(0.02, gt=0)
+    max_lag_seconds: float = Field(0.01, gt=0)
     """How far the event loop may be behind with four times spared-requests under way; the more are
     under way, the less. Beyond it, requests are refused as OVERLOADED unread. /healthz is always
     answered."""
-    spared_requests: int = Field(16, ge=0)
+    spared_requests: int = Field(32, ge=0)
     """Requests that may be under way without any being refused for that."""
     nice: int = Field(-5, ge=-20, le=19)
     """Priority of the server's process: the lower, the sooner it runs. Below 0 it takes effect only

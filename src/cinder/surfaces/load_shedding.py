@@ -20,9 +20,9 @@ REFUSAL = error_response(
 class SheddingLimits:
     """When requests are refused."""
 
-    max_lag_seconds: float = 0.02
+    max_lag_seconds: float = 0.01
     """How late the event loop may run what is due, with four times the spared requests."""
-    spared_requests: int = 16
+    spared_requests: int = 32
     """So many are taken in however late it is: a machine may be busy with other things."""
 
     @property
