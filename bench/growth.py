@@ -115,11 +115,11 @@ async def _bench_reading(database: _Database) -> None:
                 "status": f"{crawl}?offset={fetched}&limit={PART}",
                 "ledger": f"{crawl}/ledger?offset={size - PART}&limit={PART}",
             }
-            told = []
+            shown = []
             for name, path in paths.items():
                 costs[name].append(await _cost_ms(server, database, path))
-                told.append(f"{name} {costs[name][-1]:.2f} ms")
-            print(f"  {size:>7,} URLs: {', '.join(told)}", flush=True)
+                shown.append(f"{name} {costs[name][-1]:.2f} ms")
+            print(f"  {size:>7,} URLs: {', '.join(shown)}", flush=True)
     for name, each in costs.items():
         print(
             f"  {name}: at most {max(each):.2f} ms (bar {BAR_MS:g}), the largest job "

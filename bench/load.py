@@ -10,7 +10,7 @@ CONNECTIONS = 32
 
 
 def a_post(url: str, token: str, body: Mapping[str, object]) -> bytes:
-    """Return a request as it stands on the wire."""
+    """Return a request as it is sent."""
     parts = urlsplit(url)
     payload = json.dumps(dict(body)).encode()
     head = (

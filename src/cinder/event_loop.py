@@ -15,13 +15,14 @@ from structlog.typing import FilteringBoundLogger
 _log: FilteringBoundLogger = structlog.get_logger()
 
 _BEAT_SECONDS = 0.025
+_LOOK_SECONDS = 0.05
 _SHOWN_FRAMES = 8
 
 
 class LoopMonitor:
     """Measures the lag of the running event loop, and logs which callback blocks it.
 
-    A timer is due every 50 ms; the lag is how late it runs. Many short callbacks make it late as
+    A timer is due every 25 ms; the lag is how late it runs. Many short callbacks make it late as
     well, so a thread looks whether one and the same callback has run for long. Time in which the
     machine gave the loop's thread no CPU does not count.
     """
@@ -71,16 +72,16 @@ class LoopMonitor:
         is_over = self._closed.wait(self._start_up_seconds)
         while not is_over:
             running = self._running_callback()
-            if running is None or running is not seen:
+            if running is not seen:
                 seen, since, starved = running, time.monotonic(), self._starved_seconds()
                 is_logged = False
-            elif not is_logged:
+            elif running is not None and not is_logged:
                 waited_for_cpu = self._starved_seconds() - starved
                 seconds = time.monotonic() - since - waited_for_cpu
                 if seconds >= self._blocked_seconds:
                     is_logged = True
                     _log.warning("event loop blocked", seconds=round(seconds, 3), at=self._stack())
-            is_over = self._closed.wait(_BEAT_SECONDS)
+            is_over = self._closed.wait(_LOOK_SECONDS)
 
     def _running_callback(self) -> FrameType | None:
         """Return the frame in which asyncio runs a callback now; None where the loop waits."""

@@ -27,7 +27,6 @@ from cinder.egress import (
     Resolver,
     SystemResolver,
 )
-from cinder.event_loop import LoopMonitor
 from cinder.fetch.base import Fetcher
 from cinder.fetch.browser.engine import BrowserFetcher
 from cinder.fetch.ladder import Ladder
@@ -98,7 +97,6 @@ class App:
     """None where the owner has configured none."""
     health: Health
     metrics: Metrics
-    loop_monitor: LoopMonitor
     render_metrics: Callable[[], Awaitable[bytes]]
     """Returns the metrics of the whole server in the Prometheus text format."""
     start_parsers: Callable[[], Awaitable[None]]
@@ -128,8 +126,6 @@ async def open_app(
     """
     metrics = Metrics()
     async with AsyncExitStack() as parts:
-        loop_monitor = await parts.enter_async_context(LoopMonitor())
-        metrics.watch_loop(lambda: loop_monitor.lag_seconds)
         store = await parts.enter_async_context(_make_store(settings, metrics, clock))
         if resolver is None:
             resolver = await parts.enter_async_context(make_resolver(settings.egress))
@@ -250,7 +246,6 @@ async def open_app(
                 has_room=lambda: not store.is_full,
             ),
             metrics=metrics,
-            loop_monitor=loop_monitor,
             render_metrics=_make_render_metrics(metrics, group),
             start_parsers=job_sandbox.start_all,
             log_in=make_log_in(settings, proxy),

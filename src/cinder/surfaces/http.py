@@ -22,6 +22,7 @@ from cinder.app import App
 from cinder.app.rate_limits import check_rate_limits
 from cinder.config import Settings
 from cinder.errors import Forbidden
+from cinder.event_loop import LoopMonitor
 from cinder.model.caller import Scope
 from cinder.model.document import Json
 from cinder.surfaces import openapi
@@ -83,11 +84,12 @@ def create_api(
 
     @asynccontextmanager
     async def lifespan(api: Starlette) -> AsyncIterator[None]:
-        async with opening as app, open_http(app, build_mcp) as mcp:
+        async with opening as app, open_http(app, build_mcp) as mcp, LoopMonitor() as monitor:
+            app.metrics.watch_loop(lambda: monitor.lag_seconds)
             api.state.callers = app.callers
             api.state.access_tokens = app.access_tokens
             api.state.rate_limits = app.make_rate_limits()
-            shedder.monitor = app.loop_monitor
+            shedder.monitor = monitor
             api.state.watched_jobs = WatchedJobs(app.jobs)
             operations = _make_operations(app)
             api.router.routes += [
