@@ -36,7 +36,9 @@ class Lagging(LoopMonitor):
             await self.end_streams.wait()
         await send({"type": "http.response.body", "body": b""})
 
-    async def ask(self, path: str) -> tuple[int, dict[bytes, bytes], bool]:
+    async def ask(
+        self, path: str, address: str = "192.0.2.1"
+    ) -> tuple[int, dict[bytes, bytes], bool]:
         """Return the status, the headers, and whether anything of the request was read."""
         sent: list[Message] = []
         reads = 0
@@ -49,7 +51,13 @@ class Lagging(LoopMonitor):
         async def send(message: Message) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "path": path, "headers": [], "method": "POST"}
+        scope = {
+            "type": "http",
+            "path": path,
+            "headers": [],
+            "method": "POST",
+            "client": (address, 1),
+        }
         await self._app(scope, receive, send)
         return sent[0]["status"], dict(sent[0]["headers"]), reads > 0
 
@@ -66,6 +74,20 @@ async def test_a_crowded_server_that_is_behind_refuses_requests_unread() -> None
         server.release.set()
     assert [task.result()[0] for task in taken] == [200, 200]
     assert (await server.ask("/api/v2/scrape"))[0] == 200
+
+
+async def test_an_address_with_few_requests_is_spared_while_another_has_many() -> None:
+    server = Lagging(spared=4)
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(8):
+            tasks.create_task(server.ask("/api/v2/scrape"))
+        await asyncio.sleep(0)
+        server.late_seconds = 5
+        assert (await server.ask("/api/v2/scrape"))[0] == 503
+        other = tasks.create_task(server.ask("/api/v2/scrape", "192.0.2.2"))
+        await asyncio.sleep(0)
+        server.release.set()
+    assert other.result()[0] == 200
 
 
 async def test_open_streams_do_not_count() -> None:

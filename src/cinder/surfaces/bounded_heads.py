@@ -111,7 +111,8 @@ class BoundedHeads(HttpToolsProtocol):
         if len(self.pipeline) >= self.limits.max_pipelined_requests:
             self.transport.abort()
             raise _TooManyRequests
-        if not self._is_under_way and self.shedder.must_refuse(self.url.decode("latin-1")):
+        address, path = self.client[0] if self.client else "", self.url.decode("latin-1")
+        if not self._is_under_way and self.shedder.must_refuse(path, address):
             self._answer_and_close(REFUSAL)
             return
         if self._connection is not None and not self._is_under_way:

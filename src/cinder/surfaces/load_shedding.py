@@ -1,11 +1,13 @@
 """Load shedding: requests are refused unread while the server is behind."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cinder.errors import Overloaded
 from cinder.event_loop import LoopMonitor
+from cinder.services.rate_limits import neighbourhood
 from cinder.surfaces.answers import error_response
 
 HEALTH_PATH = "/healthz"
@@ -39,17 +41,21 @@ class LoadShedder:
     """
 
     def __init__(self, limits: SheddingLimits) -> None:
-        self.under_way = 0
+        self.under_way: Counter[str] = Counter()
+        """Requests by client address, of IPv6 by network."""
         self.monitor: LoopMonitor | None = None
         """Set once there is one, as the server starts."""
         self._limits = limits
 
-    def must_refuse(self, path: str) -> bool:
-        """Whether a request for a path is one too many."""
+    def must_refuse(self, path: str, address: str) -> bool:
+        """Whether a request is one too many; an address that has few under way is spared."""
+        key, spared = neighbourhood(address), self._limits.spared_requests
+        total = self.under_way.total()
         return (
-            self.under_way >= self._limits.spared_requests
+            total >= spared
+            and self.under_way[key] >= spared // len({*self.under_way, key})
             and self.monitor is not None
-            and self.monitor.lag_seconds * self.under_way >= self._limits.max_queue
+            and self.monitor.lag_seconds * total >= self._limits.max_queue
             and path != HEALTH_PATH
         )
 
@@ -70,21 +76,24 @@ class LoadShedding:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._shedder.must_refuse(scope["path"]):
+        address = scope["client"][0] if scope.get("client") else ""
+        if self._shedder.must_refuse(scope["path"], address):
             await REFUSAL(scope, receive, send)
             return
-        is_counted = True
+        key, under_way, is_counted = neighbourhood(address), self._shedder.under_way, True
 
         def leave() -> None:
             nonlocal is_counted
-            self._shedder.under_way -= is_counted
+            under_way[key] -= is_counted
             is_counted = False
+            if not under_way[key]:
+                del under_way[key]
 
         async def sent(message: Message) -> None:
             leave()
             await send(message)
 
-        self._shedder.under_way += 1
+        under_way[key] += 1
         try:
             await self._app(scope, receive, sent)
         finally:
