@@ -19,7 +19,7 @@ from bench.search import bench_search
 from bench.start_up import bench_start_up
 from bench.tool_lists.bench import bench_tool_lists
 from bench.workers import bench_workers
-from cinder.surfaces.logs import set_up_logs
+from cinder.logs import configure_logs
 
 Bench = Callable[[], Awaitable[None]]
 NAMES = (
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--only", choices=NAMES, help="the one benchmark to run")
     arguments = parser.parse_args()
     benches = _benches(arguments.data.resolve(), arguments.sample)
-    set_up_logs("warning")
+    configure_logs("warning")
     asyncio.run(_run([benches[name] for name in NAMES if arguments.only in (None, name)]))
 
 

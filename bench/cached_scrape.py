@@ -12,7 +12,7 @@ from bench.serving import Website
 from bench.website import path_of, run_website
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.model.request import ScrapeRequest
+from cinder.models.request import ScrapeRequest
 
 REQUESTS = 2_000
 ROUNDS = 5

@@ -4,13 +4,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from cinder.extract.content import extract_content
-from cinder.extract.fields.extraction import extract_fields
-from cinder.extract.options import ExtractOptions
-from cinder.model.extracted_data import ExtractedData
-from tests.extract.fields.pages.facts import Page
-from tests.extract.fields.pages.generator import generate_pages
-from tests.extract.fields.pages.scoring import Score, score_data
+from cinder.documents.page_content import extract_content
+from cinder.extraction.filling import extract_fields
+from cinder.models.extraction import ExtractedData
+from cinder.models.request import ExtractOptions
+from tests.extraction.pages.facts import Page
+from tests.extraction.pages.generator import generate_pages
+from tests.extraction.pages.scoring import Score, score_data
 
 BAR_PRECISION, BAR_RECALL = 0.9, 0.75
 

@@ -13,7 +13,7 @@ from bench.serving import Website
 from bench.website import run_website
 from cinder.app import App, open_app
 from cinder.config import read_settings
-from cinder.model.request import CachePolicy, ScrapeRequest
+from cinder.models.request import CachePolicy, ScrapeRequest
 
 PAGES = 300
 PAGE_BYTES = 60_000

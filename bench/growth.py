@@ -18,10 +18,10 @@ import psutil
 from bench.cpu import tree_cpu_seconds
 from bench.growing_website import run_growing_website
 from bench.postgres import run_measured_postgres
-from cinder.model.job import Fate, JobKind, NewJob, NewPage
-from cinder.model.request import OWNER
+from cinder.models.job import JobKind, NewJob, NewPage, PageStatus
+from cinder.models.request import OWNER
 from cinder.store import Store, open_store
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 SIZES = (1_000, 10_000, 50_000, 200_000)
 CRAWLED = 20_000
@@ -35,7 +35,14 @@ _LOOK_SECONDS = 0.1
 _CRAWL_SECONDS = 3_600
 _HOST = "https://growth.test"
 # Of ten URLs, as a crawl leaves them.
-_FATES = (*[Fate.FETCHED] * 5, Fate.OUTSIDE, Fate.TRAP, Fate.FAILED, Fate.DISALLOWED, None)
+_FATES = (
+    *[PageStatus.FETCHED] * 5,
+    PageStatus.OUTSIDE,
+    PageStatus.TRAP,
+    PageStatus.FAILED,
+    PageStatus.DISALLOWED,
+    None,
+)
 
 _DESCRIBE = """
 UPDATE webhook.frontier SET status_code = 200, verdict = 'ok', title = 'A page of the bench',
@@ -161,7 +168,7 @@ def _page(job_id: str, number: int) -> NewPage:
         host=_HOST,
         depth=2,
         fate=fate,
-        reason="" if fate in (None, Fate.FETCHED) else "as the bench wants it",
+        reason="" if fate in (None, PageStatus.FETCHED) else "as the bench wants it",
     )
 
 

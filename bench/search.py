@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cinder.model.document import (
+from cinder.models.document import (
     Document,
     Extraction,
+    FetchSource,
     PageMetadata,
-    Source,
     Verdict,
     VerdictKind,
 )
 from cinder.store import EntryKey, Store, open_store
-from cinder.store.index_base import Embedder, IndexQuery
+from cinder.store.base import Embedder, IndexQuery
 from tests.store.postgres import PostgresServer, run_postgres
 
 BAR_SQLITE, BAR_POSTGRESQL, BAR_EMBEDDINGS = 0.355, 0.325, 0.39
@@ -178,7 +178,7 @@ def _document(name: str, page: Abstract, verdict: VerdictKind = VerdictKind.OK) 
         url=url,
         final_url=url,
         status_code=200,
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy="static",
         content_type="text/html",
         scraped_at=datetime.now(UTC),

@@ -11,7 +11,7 @@ from bench.cpu import exact_cpu_seconds
 from bench.load import a_post, send
 from bench.serving import Website, run_module
 from bench.website import path_of, run_website
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 DOCUMENT_BYTES = 30_000
 HEADINGS = (3, 64)

@@ -17,7 +17,7 @@ from statistics import median
 from bench.cpu import tree_cpu_seconds
 from bench.load_process import Plan, run_load
 from bench.website import run_website
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 DOCUMENT_BYTES = 30_000
 CACHED_CONNECTIONS = 32

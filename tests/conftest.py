@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
+import httpx2
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from starlette.applications import Starlette
 
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
 from cinder.errors import DnsFailed
+from cinder.server.asgi import create_app
+from tests.api.working import TOKEN, serve_jobs, started
 from tests.site import Canary, Site, serve_site
 
 # How fast examples are made and tried is the machine's affair: a busy one is no failure.
@@ -77,3 +81,33 @@ def resolver() -> TableResolver:
 async def app(settings: Settings, resolver: TableResolver) -> AsyncIterator[App]:
     async with open_app(settings, resolver=resolver) as opened:
         yield opened
+
+
+@pytest.fixture
+async def api(settings: Settings, resolver: TableResolver) -> AsyncIterator[Starlette]:
+    """The whole server, started up, in this process."""
+    served = create_app(settings, open_app(settings, resolver=resolver))
+    async with started(served):
+        yield served
+
+
+@pytest.fixture
+async def stranger(api: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client without a token."""
+    transport = httpx2.ASGITransport(app=api, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+        yield client
+
+
+@pytest.fixture
+async def client(stranger: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    """A client with the token."""
+    stranger.headers["Authorization"] = f"Bearer {TOKEN}"
+    return stranger
+
+
+@pytest.fixture
+async def working(settings: Settings, resolver: TableResolver) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server that works on jobs."""
+    async with serve_jobs(settings, resolver) as client:
+        yield client

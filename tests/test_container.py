@@ -16,9 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.cli.commands import Commands, free_port
 from tests.site import Site
 from tests.store.postgres import run_postgres
-from tests.surfaces.cli.commands import Commands, free_port
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text()

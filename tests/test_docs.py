@@ -11,8 +11,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from cinder.app import open_app
-from cinder.config import Section, Settings, read_settings
-from cinder.model.request import ScrapeRequest
+from cinder.config import Settings, SettingsSection, read_settings
+from cinder.models.request import ScrapeRequest
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
@@ -23,7 +23,7 @@ def rows() -> list[str]:
     found = [_row(("data_dir",), Settings.model_fields["data_dir"])]
     for section_name, section in Settings.model_fields.items():
         model = section.annotation
-        if isinstance(model, type) and issubclass(model, Section):
+        if isinstance(model, type) and issubclass(model, SettingsSection):
             found += [_row((section_name, name), info) for name, info in _fields(model)]
     return found
 

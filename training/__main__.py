@@ -10,8 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-import cinder.extract.main_content
-from cinder.extract.main_content.scorer import SHIPPED_NAME
+import cinder.html.main_content
+from cinder.html.main_content.scorer import SHIPPED_NAME
 from training.folds import fold_of
 from training.learning import learn_scorer
 from training.pages import LabelledPage, load_pages
@@ -27,7 +27,7 @@ def main() -> None:
     pages = load_pages(arguments.data)
     print(f"{len(pages)} pages, {sum(len(page.labels) for page in pages):,} blocks", flush=True)
     if arguments.folds is None:
-        target = Path(cinder.extract.main_content.__file__).with_name(SHIPPED_NAME)
+        target = Path(cinder.html.main_content.__file__).with_name(SHIPPED_NAME)
         target.write_bytes(learn_scorer(pages))
         print(f"{target.name}: {target.stat().st_size:,} bytes")
     else:

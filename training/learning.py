@@ -8,9 +8,9 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from cinder.extract.main_content.cues import CueWeights
-from cinder.extract.main_content.features import PageFeatures
-from cinder.extract.main_content.forest import LEAVES_PER_TREE
+from cinder.html.main_content.blocks import CueWeights
+from cinder.html.main_content.features import PageFeatures
+from cinder.html.main_content.scorer import LEAVES_PER_TREE
 from training.cue_weights import learn_cue_weights
 from training.folds import fold_of
 from training.pages import LabelledPage

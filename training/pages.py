@@ -8,15 +8,14 @@ from pathlib import Path
 
 import can_ada
 
-from cinder.extract.charset import decode_body
-from cinder.extract.cleaning import remove_invisible
-from cinder.extract.elements import Elements
-from cinder.extract.html_tree import content_root, document_base, parse_html
-from cinder.extract.main_content.blocks import BlockTree, read_blocks
-from cinder.extract.main_content.page_hints import PageHints, read_hints
-from cinder.extract.metadata.page_metadata import read_metadata
-from cinder.extract.visibility.completion import complete_body
-from cinder.extract.visibility.style_rules import read_hiding_rules
+from cinder.html.cleaning import remove_invisible
+from cinder.html.deferred_content import place_deferred_content
+from cinder.html.main_content.blocks import BlockTree, read_blocks
+from cinder.html.main_content.features import PageHints, read_hints
+from cinder.html.metadata.page_metadata import read_metadata
+from cinder.html.tree import Elements, content_root, document_base, parse_html
+from cinder.html.visibility.hiding_rules import read_hiding_rules
+from cinder.text.content_type import decode_body
 from training.labels import label_blocks
 
 # News pages whose truth leaves out what the other collection keeps: they are few, so they count
@@ -78,7 +77,7 @@ def _read_page(text: str, url: str) -> tuple[BlockTree, PageHints] | None:
     metadata = read_metadata(elements, document_base(parsed, url), url)
     hints = read_hints(parsed, metadata, url)
     rules = read_hiding_rules(elements)
-    complete_body(elements.within(body))
+    place_deferred_content(elements.within(body))
     remove_invisible(Elements(body), rules)
     return read_blocks(body), hints
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from bench.contestant import answer_lines, take_stdout
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
-from cinder.surfaces.logs import set_up_logs
+from cinder.logs import configure_logs
+from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 
 
 async def main() -> None:
     address, folder = sys.argv[1:]
     answers = take_stdout()
-    set_up_logs("warning")
+    configure_logs("warning")
     settings = read_settings(data_dir=Path(folder), egress={"allow": [address]})
     async with open_app(settings) as app:
 

@@ -19,12 +19,12 @@ from bench.postgres import run_measured_postgres
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
 from cinder.crawl.scope import ScopeRules
-from cinder.model.job import Job, JobKind
-from cinder.model.request import OWNER
+from cinder.logs import configure_logs
+from cinder.models.job import Job, JobKind
+from cinder.models.request import OWNER
+from cinder.server.process_control import freeze_startup_objects
 from cinder.services.export import read_request, write_file
 from cinder.services.jobs.specs import CrawlSpec
-from cinder.surfaces.cli.collector import spare_what_stays
-from cinder.surfaces.logs import set_up_logs
 
 WORKERS = 3
 POLL_SECONDS = 0.2
@@ -39,7 +39,7 @@ class Database:
 
 
 async def main(extent: str, *, is_fleet: bool) -> None:
-    set_up_logs("error")
+    configure_logs("error")
     with tempfile.TemporaryDirectory() as folder, _database(is_fleet=is_fleet) as database:
         settings = _settings(Path(folder), database.url)
         async with AsyncExitStack() as running:
@@ -50,7 +50,7 @@ async def main(extent: str, *, is_fleet: bool) -> None:
             if not is_fleet:
                 # As workers do by themselves.
                 await app.start_parsers()
-                spare_what_stays()
+                freeze_startup_objects()
             order = take_order(*database.processes)
             await _crawl(app, order, only_main_content=extent == "main")
             order.report_done()

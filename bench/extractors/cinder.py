@@ -12,15 +12,15 @@ from bench.corpus import Page
 from bench.prediction import Prediction, task_of, task_parser, write_predictions
 from cinder.config import read_settings
 from cinder.errors import ParseLimitExceeded
-from cinder.extract.options import ExtractOptions
-from cinder.model.document import FetchedPage, Source
-from cinder.services.sandbox.sandbox import ExtractionSandbox
-from cinder.services.sandbox.worker_pool import ChildOptions
-from cinder.surfaces.logs import set_up_logs
+from cinder.logs import configure_logs
+from cinder.models.document import FetchedPage, FetchSource
+from cinder.models.request import ExtractOptions
+from cinder.sandbox.pool import ChildOptions
+from cinder.sandbox.sandbox import ExtractionSandbox
 
 
 async def main() -> None:
-    set_up_logs("error")
+    configure_logs("error")
     parser = task_parser()
     parser.add_argument("--folds", type=Path, help="scorers, none of which saw its pages' sites")
     arguments = parser.parse_args()
@@ -93,7 +93,7 @@ def _as_fetched(page: Page) -> FetchedPage:
         status_code=200,
         headers={"content-type": "text/html"},
         body=page.read_body(),
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy="native",
     )
 

@@ -16,7 +16,7 @@ from bench.hostile.cases import Case, read_cases
 from bench.hostile.memory import watch_memory
 from bench.hostile.website import run_hostile_website
 from bench.website import run_website
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 PAGE_BYTES = 60_000
 ALONE = 200

@@ -1,5 +1,5 @@
 """Lets `python -m cinder` do what the `cinder` command does."""
 
-from cinder.surfaces.cli.main import main
+from cinder.cli.main import main
 
 main()

@@ -1,4 +1,4 @@
-"""Background tasks of things that are opened and closed, such as a server or a store."""
+"""Background tasks of objects that are opened and closed, such as a server or a store."""
 
 import asyncio
 from collections.abc import Coroutine

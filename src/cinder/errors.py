@@ -1,4 +1,4 @@
-"""The error tree: every failure cinder reports, each with a stable code.
+"""The error tree: every failure that cinder reports, each with a stable code.
 
     CinderError
     ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
@@ -30,7 +30,7 @@
         └── StorageFull       STORAGE_FULL         nothing more can be written; reads go on
 
 A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
-code) stands in one table, ``cinder.surfaces.errors``.
+code) stands in one table, ``cinder.api.errors``.
 """
 
 from dataclasses import dataclass, field

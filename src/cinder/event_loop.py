@@ -1,4 +1,4 @@
-"""The event loop's health: how late it runs what is due, and which code blocked it."""
+"""The event loop's health: how late it runs its callbacks, and which code blocked it."""
 
 import asyncio
 import sys

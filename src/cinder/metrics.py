@@ -1,4 +1,4 @@
-"""Metrics: what is counted and timed, under the names that Prometheus scrapes."""
+"""The counters and histograms that Prometheus scrapes."""
 
 from collections.abc import Callable
 from functools import partial

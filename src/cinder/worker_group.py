@@ -1,4 +1,4 @@
-"""The processes of one server (`cinder serve --workers`): which one this is, how it asks the rest.
+"""The processes of one server (`cinder serve --workers`) and the sockets they ask each other by.
 
 Each process listens on a Unix socket of its own, in a directory that only their user can open.
 """

@@ -1,4 +1,4 @@
-"""XML as a plain tree, read with bounds: no entities of a document's own, no endless nesting."""
+"""Parses XML into a plain tree, with limits on size, depth and entities."""
 
 import re
 from dataclasses import dataclass, field

@@ -10,10 +10,9 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import SettingsError, read_settings
 from cinder.errors import EgressBlocked
-from cinder.llm.base import ModelRequest
-from cinder.llm.failures import BudgetSpent, ModelFailed
-from cinder.model.document import Json
-from cinder.model.request import ScrapeRequest
+from cinder.llm.base import BudgetExceeded, ModelFailed, ModelRequest
+from cinder.models.document import Json
+from cinder.models.request import ScrapeRequest
 from tests.llm.servers import KEY, MODEL, AnthropicServer, OpenAiServer
 from tests.search_servers import Reply, serving
 
@@ -80,7 +79,7 @@ async def test_the_budget_is_what_the_settings_allow(tmp_path: Path) -> None:
         assert configured is not None
         budget = configured.new_budget()
         await configured.model.complete(ModelRequest(user="?"), budget)
-        with pytest.raises(BudgetSpent, match="1 of 1 calls"):
+        with pytest.raises(BudgetExceeded, match="1 of 1 calls"):
             await configured.model.complete(ModelRequest(user="?"), budget)
 
 

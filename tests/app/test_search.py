@@ -10,7 +10,7 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import SettingsError, read_settings
 from cinder.errors import EgressBlocked
-from cinder.model.request import ScrapeRequest
+from cinder.models.request import ScrapeRequest
 from cinder.search.base import ProviderFailed
 from tests.search.opening import asking
 from tests.search_servers import (

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cinder.app.worker_limits import DIVIDED, part_of
+from cinder.app.settings import DIVIDED_SETTINGS, worker_share
 from cinder.config import Settings, read_settings
 
 # What sounds like a limit of the server and is none: of one request or one host, or shared already.
@@ -24,8 +24,8 @@ _SOUNDS_SHARED = re.compile(
 @pytest.mark.parametrize("size", [1, 2, 3, 16])
 def test_the_parts_add_up_to_the_whole_and_none_is_nothing(size: int) -> None:
     settings = read_settings(browser={"worker_pool_min_size_per_process": 1})
-    parts = [part_of(settings, number, size) for number in range(size)]
-    for section, names in DIVIDED.items():
+    parts = [worker_share(settings, number, size) for number in range(size)]
+    for section, names in DIVIDED_SETTINGS.items():
         for name in names:
             whole = _value(settings, section, name)
             shares = [_value(part, section, name) for part in parts]
@@ -39,7 +39,7 @@ def test_the_parts_add_up_to_the_whole_and_none_is_nothing(size: int) -> None:
 
 def test_zero_stays_zero() -> None:
     settings = read_settings(browser={"worker_pool_min_size_per_process": 0})
-    assert part_of(settings, 1, 2).browser.worker_pool_min_size_per_process == 0
+    assert worker_share(settings, 1, 2).browser.worker_pool_min_size_per_process == 0
 
 
 def test_every_setting_that_sounds_like_a_limit_of_the_server_is_divided_or_known_not_to_be() -> (
@@ -51,7 +51,7 @@ def test_every_setting_that_sounds_like_a_limit_of_the_server_is_divided_or_know
         for name in getattr(field.annotation, "model_fields", {})
         if _SOUNDS_SHARED.search(name)
     }
-    divided = {f"{section}.{name}" for section, names in DIVIDED.items() for name in names}
+    divided = {f"{section}.{name}" for section, names in DIVIDED_SETTINGS.items() for name in names}
     assert sounding - divided == _NOT_DIVIDED
     assert divided <= sounding
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tests.api.running import run_server
 from tests.clients.task import Report, Task, read_report, write_task
 from tests.site import Site, serve_site
-from tests.surfaces.running import run_server
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent

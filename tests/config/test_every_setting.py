@@ -10,8 +10,8 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from cinder.app import open_app
-from cinder.config import Section, Settings, SettingsError, read_settings
-from cinder.surfaces.http import create_api
+from cinder.config import Settings, SettingsError, SettingsSection, read_settings
+from cinder.server.asgi import create_app
 
 # A value of each list, where a comma is part of it as well.
 ITEMS: dict[str, tuple[str, ...]] = {
@@ -42,7 +42,7 @@ def settings_by_name() -> Iterator[tuple[str, FieldInfo]]:
     yield "data-dir", Settings.model_fields["data_dir"]
     for section, described in Settings.model_fields.items():
         model = described.annotation
-        if isinstance(model, type) and issubclass(model, Section):
+        if isinstance(model, type) and issubclass(model, SettingsSection):
             for name, info in model.model_fields.items():
                 yield f"{section}.{name.replace('_', '-')}", info
 
@@ -161,6 +161,6 @@ def test_a_wrong_file_is_refused_in_one_line(written: bytes, words: str, tmp_pat
 
 async def _start() -> None:
     settings = read_settings()
-    api = create_api(settings, open_app(settings))
+    api = create_app(settings, open_app(settings))
     async with api.router.lifespan_context(api):
         pass

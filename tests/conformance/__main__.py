@@ -15,9 +15,9 @@ import uvicorn
 
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.surfaces.http import create_api
+from cinder.server.asgi import create_app
+from tests.api.running import run_server
 from tests.conformance.fixture_server import build_with_fixtures
-from tests.surfaces.running import run_server
 
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
@@ -42,7 +42,7 @@ class TellingServer(uvicorn.Server):
 async def serve_fixtures(folder: Path) -> AsyncIterator[str]:
     """Serve cinder with the fixtures; yield its URL."""
     settings = read_settings(data_dir=folder, server={"port": 0, "auth": "off"})
-    api = create_api(settings, open_app(settings), build_with_fixtures)
+    api = create_app(settings, open_app(settings), build_with_fixtures)
     server = TellingServer(uvicorn.Config(api, port=0, log_config=None, lifespan="on"))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(server.serve())

@@ -7,10 +7,8 @@ from typing import Any
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 
-from cinder.surfaces.mcp.completion import Completion
-from cinder.surfaces.mcp.prompts import Prompts
-from cinder.surfaces.mcp.resources import Resources
-from cinder.surfaces.mcp.watch import Watch
+from cinder.mcp.prompts import Completion, Prompts
+from cinder.mcp.resources import Resources, ResourceSubscriptions
 from tests.conformance.fixture_content import IMAGE, PICTURE, ask_in_result, asked_form, embedded
 
 Context = ServerRequestContext[Any, Any]  # Any: as the SDK leaves it
@@ -62,7 +60,7 @@ def _contents(uri: str) -> types.TextResourceContents | types.BlobResourceConten
     return None
 
 
-class FixtureWatch(Watch):
+class FixtureWatch(ResourceSubscriptions):
     """Cinder's subscriptions, and one to a resource of the suite, which never changes."""
 
     async def subscribe(

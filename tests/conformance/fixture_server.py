@@ -4,9 +4,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
 from cinder.app import App
-from cinder.surfaces.mcp.registry import TOOLS
-from cinder.surfaces.mcp.server import Parts, assemble
-from cinder.surfaces.mcp.tasks import Tasks
+from cinder.mcp.server import RequestHandlers, assemble_server
+from cinder.mcp.tasks import Tasks
+from cinder.mcp.tool_calls import TOOLS
 from tests.conformance.fixture_resources import (
     FixtureCompletion,
     FixturePrompts,
@@ -19,7 +19,7 @@ from tests.conformance.fixture_tools import FixtureTools
 def build_with_fixtures(app: App) -> Server:
     tools, watch, prompts = FixtureTools(app, TOOLS), FixtureWatch(app), FixturePrompts()
     tools.add(watch)
-    parts = Parts(
+    parts = RequestHandlers(
         tools=tools,
         resources=FixtureResources(app, app.settings.server.result_max_chars_ceiling),
         prompts=prompts,
@@ -27,7 +27,7 @@ def build_with_fixtures(app: App) -> Server:
         watch=watch,
         tasks=Tasks(app, tools),
     )
-    server = assemble(parts)
+    server = assemble_server(parts)
     # Cinder keeps no state in its clients; the suite's fixtures do.
     boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="cinder")
     server.middleware.append(boundary)

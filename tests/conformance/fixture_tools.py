@@ -11,9 +11,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.subscriptions import PromptsListChanged, ToolsListChanged
 
-from cinder.surfaces.mcp.session_log import tell_client
-from cinder.surfaces.mcp.tool_calls import ToolCalls
-from cinder.surfaces.mcp.watch import Watch
+from cinder.mcp.request_context import send_log_message
+from cinder.mcp.resources import ResourceSubscriptions
+from cinder.mcp.tool_calls import ToolCalls
 from tests.conformance.fixture_content import (
     AUDIO,
     IMAGE,
@@ -46,7 +46,7 @@ class FixtureTool:
 class FixtureTools(ToolCalls):
     """Cinder's tools, and those of the suite."""
 
-    def add(self, watch: Watch) -> None:
+    def add(self, watch: ResourceSubscriptions) -> None:
         self._fixtures = _tools(watch)
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -67,7 +67,7 @@ class FixtureTools(ToolCalls):
         return await (fixture.run(context, params) if fixture else super().call(context, params))
 
 
-def _tools(watch: Watch) -> dict[str, FixtureTool]:
+def _tools(watch: ResourceSubscriptions) -> dict[str, FixtureTool]:
     async def change_tools(_context: Context, _params: Params) -> Answer:
         await watch.publish(ToolsListChanged())
         return say("changed")
@@ -170,7 +170,7 @@ async def _mix(_context: Context, _params: Params) -> Answer:
 
 async def _log(context: Context, _params: Params) -> Answer:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-        await tell_client(context, "info", words)
+        await send_log_message(context, "info", words)
     return say("logged")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import schemathesis
 
-from cinder.surfaces.errors import HTTP_STATUS
+from cinder.api.errors import HTTP_STATUS
 
 _PAGE, _CRAWL, _BATCH = (os.environ[f"CONTRACT_{name}"] for name in ("PAGE", "CRAWL", "BATCH"))
 _MAY_RENDER = os.environ["CONTRACT_RENDER"] == "1"

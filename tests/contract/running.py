@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.api.working import TOKEN
 from tests.contract.serving import Served
-from tests.surfaces.working import TOKEN
 
 # What is valid by its schema may yet be refused: fields must go together, and URLs exist.
 # Which server errors are unexpected, the hooks know better.

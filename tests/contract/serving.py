@@ -13,11 +13,11 @@ import uvicorn
 
 from cinder.app import open_app
 from cinder.config import Settings, read_settings
-from cinder.surfaces.bounded_heads import bounded_protocol
-from cinder.surfaces.http import create_api
+from cinder.server.asgi import create_app
+from cinder.server.request_limits import limited_protocol
+from tests.api.working import TOKEN
 from tests.conftest import TableResolver
 from tests.site import Site
-from tests.surfaces.working import TOKEN
 
 _START_SECONDS = 60
 
@@ -67,10 +67,10 @@ _HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 @contextmanager
 def _listening(settings: Settings) -> Iterator[str]:
     resolver = TableResolver({"site.test": ["127.0.0.1"]})
-    api = create_api(settings, open_app(settings, resolver=resolver, works_on_jobs=True))
+    api = create_app(settings, open_app(settings, resolver=resolver, works_on_jobs=True))
     config = uvicorn.Config(
         api,
-        http=bounded_protocol(
+        http=limited_protocol(
             settings.server, settings.server.max_connections, api.state.load_shedder
         ),
         ws="none",

@@ -1,10 +1,10 @@
 """Addresses for tests."""
 
-from cinder.crawl.addresses import Address, read_address
+from cinder.crawl.urls import CanonicalUrl, canonicalize_url
 
 
-def address_at(url: str) -> Address:
+def address_at(url: str) -> CanonicalUrl:
     """Return the address that a URL is; it must be one."""
-    found = read_address(url)
+    found = canonicalize_url(url)
     assert found is not None, url
     return found

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.crawl.sitemaps import MAX_ADDRESSES, MAX_UNPACKED_BYTES, Sitemap, read_sitemap
+from cinder.crawl.sitemaps import MAX_UNPACKED_BYTES, MAX_URLS, Sitemap, read_sitemap
 
 URL = "https://e.com/sitemap.xml"
 URLSET = '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -71,9 +71,9 @@ def test_unpacking_ends_at_the_limit() -> None:
 
 
 def test_no_more_addresses_than_the_limit_are_read() -> None:
-    text = "<urlset>" + "".join(f"<loc>/{number}</loc>" for number in range(MAX_ADDRESSES + 5))
+    text = "<urlset>" + "".join(f"<loc>/{number}</loc>" for number in range(MAX_URLS + 5))
     found = read(text)
-    assert (len(found.pages), found.is_cut) == (MAX_ADDRESSES, True)
+    assert (len(found.pages), found.is_cut) == (MAX_URLS, True)
 
 
 def test_a_list_of_lines_is_a_sitemap() -> None:

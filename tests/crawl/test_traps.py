@@ -1,4 +1,4 @@
-"""Bounds on endless spaces."""
+"""The templates of addresses."""
 
 from dataclasses import replace
 
@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.crawl.addresses import read_address
-from cinder.crawl.templates import TemplateKind
-from cinder.crawl.traps import TrapBounds, TrapCounter, find_shape_trap
+from cinder.crawl.traps import TemplateKind, TrapCounter, TrapLimits, find_shape_trap, template_of
+from cinder.crawl.urls import canonicalize_url
 from tests.crawl.reading import address_at
 
-BOUNDS = TrapBounds()
+BOUNDS = TrapLimits()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,59 @@ def test_every_kind_of_template_has_a_bound(kind: TemplateKind) -> None:
 
 @given(st.text(alphabet="ab1/-&=?%2024.", max_size=80))
 def test_any_address_is_judged(rest: str) -> None:
-    address = read_address(f"https://e.com/{rest}")
+    address = canonicalize_url(f"https://e.com/{rest}")
     assert address is not None
     reason = TrapCounter(BOUNDS).judge(address)
     assert reason is None or reason.startswith("trap: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "shown"),
+    [
+        ("/calendar?month=2024-05", "calendar", "/calendar?month=*"),
+        ("/calendar?month=5&view=list", "calendar", "/calendar?month=*"),
+        ("/x?from=2024-05-01&a=b", "calendar", "/x?from=*"),
+        ("/events/2024/05", "calendar", "/events/*/*"),
+        ("/2024/05/?attendees=3", "calendar", "/*/*/?attendees=*"),
+        ("/journal/2024-05-12", "dated path", "/journal/*"),
+        ("/2024/may/12/", "dated path", "/*/may/*/"),
+        ("/shoes?color=red&size=9", "facets", "/shoes?*"),
+        ("/shoes?size=9&sort=price&page=2", "facets", "/shoes?*"),
+        ("/shoes?f%5B0%5D=a", "facets", "/shoes?*"),
+        ("/x?a=1&b=2&c=3&d=4&e=5&f=6", "facets", "/x?*"),
+        ("/index.php?option=a&view=b&id=5", "combinations", "/?*"),
+        ("/list?page=7", "page numbers", "/list?page=*"),
+        ("/blog/page/7", "page numbers", "/blog/page/*"),
+        ("/viewtopic.php?t=12", "parameters", "/viewtopic.php?t=*"),
+        ("/product/17?variant=3", "parameters", "/product/*?variant=*"),
+        ("/a/5f2b8c1d-77aa-4c1e/?x2=1", "parameters", "/a/*/?x*=*"),
+    ],
+)
+def test_what_is_made_by_one_rule_has_one_template(path: str, kind: str, shown: str) -> None:
+    found = template_of(address_at(f"https://e.com{path}"))
+    assert found is not None
+    assert (found.kind, found.shown) == (TemplateKind(kind), shown)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/product/12345",
+        "/p/red-shoes-12345",
+        "/2024/05/how-to-burn-oak",
+        "/2024/05/12/how-to-burn-oak",
+        "/2024/marathon",
+        "/reports/2024",
+        "/docs/v2/api",
+    ],
+)
+def test_paths_that_lead_to_pages_need_no_template(path: str) -> None:
+    assert template_of(address_at(f"https://e.com{path}")) is None
+
+
+def test_each_host_has_templates_of_its_own() -> None:
+    one, other = (template_of(address_at(f"https://{host}/?id=1")) for host in ("a.com", "b.com"))
+    assert one is not None
+    assert other is not None
+    assert one.key != other.key

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cinder.model.job import Fate, JobStatus, LedgerPage, PageState
+from cinder.models.job import JobStatus, LedgerPage, PageState, PageStatus
 from tests.crawls.processes import LEASE_SECONDS, Crew
 from tests.crawls.verdicts import lost_pages
 from tests.crawls.watching import Watch, until, until_time
@@ -137,17 +137,17 @@ def _count_refusals(crew: Crew) -> int:
 async def cut_off(watch: Watch, server: PostgresServer, seconds: float) -> list[str]:
     """Take the database away for some seconds; return what was lost of what was there before."""
     await watch.until_fetched(5, _PAGES_SECONDS)
-    before = await watch.pages(Fate.FETCHED)
+    before = await watch.pages(PageStatus.FETCHED)
     await asyncio.to_thread(server.stop)
     await asyncio.sleep(seconds)  # nothing to wait for: this is how long it is away
     await asyncio.to_thread(server.start)
     await watch.until_fetched(len(before) + 10, _PAGES_SECONDS)
-    return lost_pages(before, await watch.pages(Fate.FETCHED))
+    return lost_pages(before, await watch.pages(PageStatus.FETCHED))
 
 
 async def _kill(watch: Watch, crew: Crew, chance: random.Random, ordeal: Ordeal) -> None:
     await until(crew.is_at_work, _RESUME_SECONDS, "a process to kill")
-    before = await watch.pages(Fate.FETCHED)
+    before = await watch.pages(PageStatus.FETCHED)
     await crew.kill(chance.choice(crew.processes))
     killed_at, started = datetime.now(UTC), time.monotonic()
     claimed = await _claimed(watch)
@@ -157,7 +157,7 @@ async def _kill(watch: Watch, crew: Crew, chance: random.Random, ordeal: Ordeal)
         await _until_taken_back(watch, claimed)
         ordeal.takeovers_seconds.append(time.monotonic() - started)
     ordeal.resumes_seconds.append(resumed.result())
-    ordeal.problems += lost_pages(before, await watch.pages(Fate.FETCHED))
+    ordeal.problems += lost_pages(before, await watch.pages(PageStatus.FETCHED))
 
 
 async def _claimed(watch: Watch) -> list[LedgerPage]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.model.job import EndedBy, Fate, JobStatus, PageState
+from cinder.models.job import EndedBy, JobStatus, PageState, PageStatus
 from tests.crawled_site.server import Manners
 from tests.crawls.ordeals import (
     cut_off,
@@ -37,7 +37,7 @@ async def test_crawl_finds_the_pages_of_a_site_and_explains_every_other_url(
 
         assert await play.judge() == []
         job = await play.watch.find()
-        traps = await play.watch.pages(Fate.TRAP)
+        traps = await play.watch.pages(PageStatus.TRAP)
         assert job.left_out[EndedBy.TRAP] == len(traps) > 0
         assert job.ended_by in (EndedBy.TRAP, EndedBy.MAX_DEPTH)
 
@@ -79,7 +79,9 @@ async def test_page_that_ends_its_process_fails_alone_and_the_crawl_goes_on(stag
         pages = await crawl.watch.pages()
 
         fates = {page.url.removeprefix(crawl.site.base): page.fate for page in pages}
-        assert fates == dict.fromkeys(crawl.site.pages, Fate.FETCHED) | {POISON: Fate.FAILED}
+        assert fates == dict.fromkeys(crawl.site.pages, PageStatus.FETCHED) | {
+            POISON: PageStatus.FAILED
+        }
         assert await judge_saved(crawl.watch, pages) == []
         # Once beside others, and then as often as the setting says, with no other.
         assert crawl.site.deaths == 3

@@ -5,21 +5,21 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
-from cinder.model.job import Fate, JobStatus, LedgerPage
-from cinder.model.saved import SavedListing, parse_saved_uri
+from cinder.models.job import JobStatus, LedgerPage, PageStatus
+from cinder.models.saved import SavedListing, parse_saved_uri
 from cinder.store import Store
 from tests.crawled_site import SITE, CrawledSite
 from tests.crawled_site import Fate as Right
 from tests.crawls.watching import CALLER, Part, Watch
 
 _RIGHT = {
-    Fate.FETCHED: {Right.FETCHED},
-    Fate.DISALLOWED: {Right.DISALLOWED},
-    Fate.OUTSIDE: {Right.OUTSIDE},
+    PageStatus.FETCHED: {Right.FETCHED},
+    PageStatus.DISALLOWED: {Right.DISALLOWED},
+    PageStatus.OUTSIDE: {Right.OUTSIDE},
     # The ledger does not tell a copy from a redirect to the page.
-    Fate.DUPLICATE: {Right.DUPLICATE, Right.REDIRECT},
-    Fate.TRAP: {Right.TRAP},
-    Fate.FAILED: {Right.FAILED},
+    PageStatus.DUPLICATE: {Right.DUPLICATE, Right.REDIRECT},
+    PageStatus.TRAP: {Right.TRAP},
+    PageStatus.FAILED: {Right.FAILED},
 }
 
 
@@ -38,7 +38,7 @@ async def judge_crawl(watch: Watch, site: CrawledSite, part: Part, at_once: int)
 
 async def judge_saved(watch: Watch, rows: Iterable[LedgerPage]) -> list[str]:
     """Return which fetched pages cannot be read, or have been saved more than once."""
-    fetched = [row for row in rows if row.fate is Fate.FETCHED]
+    fetched = [row for row in rows if row.fate is PageStatus.FETCHED]
     unread = [row for row in fetched if not await _is_readable(watch.store, row)]
     saved = Counter([version.url async for version in _saved(watch.store)])
     return [
@@ -68,7 +68,7 @@ def lost_pages(before: Iterable[LedgerPage], after: Iterable[LedgerPage]) -> lis
 
 
 def _judge_pages(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Iterator[str]:
-    fetched = Counter(site.name(row.url) for row in rows if row.fate is Fate.FETCHED)
+    fetched = Counter(site.name(row.url) for row in rows if row.fate is PageStatus.FETCHED)
     yield from (f"{path} is missing" for path in sorted(part.pages - fetched.keys()))
     yield from (f"{path} is no page" for path in sorted(fetched.keys() - part.pages))
     yield from (f"{path} has {n} rows" for path, n in fetched.items() if n > 1)
@@ -77,7 +77,7 @@ def _judge_pages(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Itera
 def _judge_others(rows: list[LedgerPage], site: CrawledSite, part: Part) -> Iterator[str]:
     for row in rows:
         name = site.name(row.url)
-        is_beyond = row.fate is Fate.OUTSIDE and (
+        is_beyond = row.fate is PageStatus.OUTSIDE and (
             not name.startswith(f"/{part.section}") or _is_deep_in_trap(row, name)
         )
         right = _RIGHT.get(row.fate, set()) if row.fate else set()

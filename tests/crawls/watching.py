@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cinder.crawl.scope import ScopeRules
-from cinder.model.job import Fate, Job, JobKind, JobStatus, LedgerPage
+from cinder.models.job import Job, JobKind, JobStatus, LedgerPage, PageStatus
 from cinder.services.jobs.control import JobControl, JobLimits
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.store import Store, open_store
@@ -70,7 +70,7 @@ class Watch:
         """Return how many pages have been fetched."""
         return (await self.find()).fetched
 
-    async def pages(self, *fates: Fate) -> list[LedgerPage]:
+    async def pages(self, *fates: PageStatus) -> list[LedgerPage]:
         """Return the URLs with these fates; every URL where none is named."""
         listed: list[LedgerPage] = []
         while len(listed) % _LISTED_AT_ONCE == 0:
@@ -103,7 +103,7 @@ class Watch:
         async def is_there() -> bool:
             if await self._is_over():
                 return True
-            pages = await self.pages(Fate.FETCHED, Fate.FAILED, Fate.DUPLICATE)
+            pages = await self.pages(PageStatus.FETCHED, PageStatus.FAILED, PageStatus.DUPLICATE)
             ends = [page.finished_at for page in pages if page.finished_at is not None]
             found[:] = sorted((end - moment).total_seconds() for end in ends if end > moment)
             return bool(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.surfaces.logs import set_up_logs
+from cinder.logs import configure_logs
 
 
 async def work(settings: dict[str, Any]) -> None:  # Any: whatever the settings take
@@ -21,5 +21,5 @@ async def work(settings: dict[str, Any]) -> None:  # Any: whatever the settings 
 
 
 if __name__ == "__main__":
-    set_up_logs("info")
+    configure_logs("info")
     asyncio.run(work(json.loads(sys.argv[1])))

@@ -12,13 +12,13 @@ from cinder.egress import (
     AddressPolicy,
     ForwardProxy,
     Guard,
+    ProxyCredentials,
     ProxyLimits,
-    ProxyPass,
     RefusalCode,
     Route,
     Upstream,
 )
-from cinder.egress.target import Target
+from cinder.egress.base import Target
 from tests.egress.memory import MemoryResolver
 
 Reader = asyncio.StreamReader
@@ -150,7 +150,7 @@ class OpenProxy:
     """A running proxy and a pass for it."""
 
     proxy: ForwardProxy
-    holder: ProxyPass
+    holder: ProxyCredentials
 
     @property
     def url(self) -> str:
@@ -161,7 +161,7 @@ class OpenProxy:
         host, port = self.url.removeprefix("http://").split(":")
         return host, int(port)
 
-    def with_pass(self, holder: ProxyPass) -> "OpenProxy":
+    def with_credentials(self, holder: ProxyCredentials) -> "OpenProxy":
         return OpenProxy(self.proxy, holder)
 
     def refusal_code(self, pair: str) -> RefusalCode | None:
@@ -182,7 +182,7 @@ async def open_proxy(
     guard = Guard(policy, MemoryResolver(answers or {}))
     async with ForwardProxy(guard, limits, upstream=upstream) as proxy:
         route = Route.UPSTREAM if upstream else Route.DIRECT
-        yield OpenProxy(proxy, proxy.issue_pass(route=route))
+        yield OpenProxy(proxy, proxy.issue_credentials(route=route))
 
 
 @asynccontextmanager

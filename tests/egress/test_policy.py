@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cinder.egress.base import Target
 from cinder.egress.policy import AddressPolicy, is_public, unmapped
-from cinder.egress.target import Target
 
 PORTS = ("80", "443", "8000-8999")
 PUBLIC_ONLY = AddressPolicy.from_rules(allow=(), ports=PORTS)

@@ -52,11 +52,11 @@ async def test_a_tunnel_to_a_private_address_is_declined_unconnected() -> None:
 
 async def test_what_the_holder_does_not_want_is_refused_until_it_begins_anew() -> None:
     async with open_origin(CANARY) as origin, open_proxy(origin.pair) as proxy:
-        proxy.holder.begin_anew(is_unwanted=lambda host: host == "127.0.0.1")
+        proxy.holder.reset_refusals(is_unwanted=lambda host: host == "127.0.0.1")
         assert await ask(proxy, request_head(proxy, f"GET {origin.url}")) == b""
         assert proxy.refusal_code(origin.pair) is RefusalCode.UNWANTED
         assert origin.connections == 0
-        proxy.holder.begin_anew(is_unwanted=lambda _: False)
+        proxy.holder.reset_refusals(is_unwanted=lambda _: False)
         assert proxy.refusal_code(origin.pair) is None
         assert status_of(await ask(proxy, request_head(proxy, f"GET {origin.url}"))) == 200
 
@@ -285,7 +285,7 @@ async def test_an_error_in_the_block_comes_out_as_it_is() -> None:
 async def test_a_route_through_an_upstream_proxy_needs_one() -> None:
     async with open_proxy() as proxy:
         with pytest.raises(ValueError, match="upstream"):
-            proxy.proxy.issue_pass(route=Route.UPSTREAM)
+            proxy.proxy.issue_credentials(route=Route.UPSTREAM)
 
 
 async def test_a_proxy_has_a_url_only_while_it_is_open() -> None:

@@ -9,41 +9,39 @@ _PACKAGE = Path(cinder.__file__).parent
 
 # Every way out there is, and why it may be there. Whoever adds one says here why it cannot reach
 # what the address policy refuses; pages, robots, sitemaps, pictures, webhooks and searches go
-# through fetch/client.py or fetch/static.py, and with them through the egress proxy.
+# through fetch/http_client.py or fetch/static.py, and with them through the egress proxy.
 _ALLOWED = {
     WayOut("app/composition.py", "open_connection"): "knocks on the proxy of the settings",
-    WayOut("egress/dial.py", "open_connection"): "dials the addresses that the guard has pinned",
+    WayOut("egress/dialers.py", "open_connection"): "dials the addresses that the guard has pinned",
     WayOut("egress/resolver.py", "getaddrinfo"): "answers the guard, which judges what comes",
     WayOut("egress/resolver.py", "socket"): "for getaddrinfo",
-    WayOut("fetch/browser/process.py", "posix_spawn"): "the browser, told to use the egress proxy",
-    WayOut("fetch/browser/profile_lock.py", "socket"): "for this machine's name",
-    WayOut("fetch/client.py", "curl_cffi"): "the client that knows no way but the egress proxy",
-    WayOut("fetch/curl_errors.py", "curl_cffi"): "names of errors",
-    WayOut("fetch/curl_requests.py", "curl_cffi"): "asks through the proxy that it is set up with",
+    WayOut("browser/process.py", "posix_spawn"): "the browser, told to use the egress proxy",
+    WayOut("browser/profiles.py", "socket"): "for this machine's name",
+    WayOut(
+        "fetch/http_client.py", "curl_cffi"
+    ): "the client that knows no way but the egress proxy",
+    WayOut("fetch/curl.py", "curl_cffi"): "names of errors",
+    WayOut("fetch/curl.py", "curl_cffi"): "asks through the proxy that it is set up with",
     WayOut("fetch/static.py", "curl_cffi"): "fetches pages through the egress proxy",
-    WayOut("fetch/tunnel_options.py", "curl_cffi"): "names of options",
-    WayOut("jobs/fleet.py", "asyncpg"): "the database of the settings",
-    WayOut("jobs/fleet.py", "import_module"): "loads a module by a name in the source",
-    WayOut("jobs/messages.py", "pgqueuer"): "the database of the settings",
-    WayOut("jobs/shift.py", "asyncpg"): "the database of the settings",
-    WayOut("jobs/shift.py", "pgqueuer"): "the database of the settings",
-    WayOut(
-        "services/sandbox/extraction_worker.py", "create_subprocess_exec"
-    ): "cinder's own parser",
+    WayOut("fetch/curl.py", "curl_cffi"): "names of options",
+    WayOut("jobs/pgqueuer_engine.py", "asyncpg"): "the database of the settings",
+    WayOut("jobs/pgqueuer_engine.py", "import_module"): "loads a module by a name in the source",
+    WayOut("jobs/pgqueuer_queue.py", "pgqueuer"): "the database of the settings",
+    WayOut("jobs/pgqueuer_queue.py", "asyncpg"): "the database of the settings",
+    WayOut("jobs/pgqueuer_queue.py", "pgqueuer"): "the database of the settings",
+    WayOut("sandbox/pool.py", "create_subprocess_exec"): "cinder's own parser",
     WayOut("store/postgres.py", "asyncpg"): "the database of the settings",
-    WayOut("surfaces/bounded_heads.py", "uvicorn"): "serves, and asks nobody",
-    WayOut("surfaces/cli/doctor.py", "http.client"): "the server of the settings",
-    WayOut("surfaces/cli/serve.py", "fork"): "asks whether this system can fork",
-    WayOut("surfaces/cli/serve.py", "uvicorn"): "serves, and asks nobody",
-    WayOut(
-        "surfaces/cli/serve_workers.py", "import_module"
-    ): "loads modules by names in the source",
-    WayOut("surfaces/cli/serve_workers.py", "socket"): "listens, and asks nobody",
-    WayOut("surfaces/cli/server_link.py", "http.client"): "the server of the settings",
-    WayOut("surfaces/cli/shared_listener.py", "getaddrinfo"): "the address to listen on",
-    WayOut("surfaces/cli/shared_listener.py", "socket"): "listens, and asks nobody",
-    WayOut("surfaces/cli/worker_processes.py", "fork"): "the server's own workers",
-    WayOut("surfaces/forwarding.py", "open_unix_connection"): "another worker of this server",
+    WayOut("server/request_limits.py", "uvicorn"): "serves, and asks nobody",
+    WayOut("cli/doctor.py", "http.client"): "the server of the settings",
+    WayOut("cli/serve.py", "fork"): "asks whether this system can fork",
+    WayOut("cli/serve.py", "uvicorn"): "serves, and asks nobody",
+    WayOut("server/workers.py", "import_module"): "loads modules by names in the source",
+    WayOut("server/workers.py", "socket"): "listens, and asks nobody",
+    WayOut("cli/backends.py", "http.client"): "the server of the settings",
+    WayOut("server/shared_listener.py", "getaddrinfo"): "the address to listen on",
+    WayOut("server/shared_listener.py", "socket"): "listens, and asks nobody",
+    WayOut("server/workers.py", "fork"): "the server's own workers",
+    WayOut("server/forwarding.py", "open_unix_connection"): "another worker of this server",
     WayOut("worker_group.py", "open_unix_connection"): "another worker of this server",
 }
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import psutil
 
+from tests.api.running import RunningServer, run_server
 from tests.faults.load import at_share
 from tests.site import serve_site
-from tests.surfaces.running import RunningServer, run_server
 
 _ATTACKER, _OTHER = "127.0.0.1", "127.0.0.2"
 _AT_ONCE = 200

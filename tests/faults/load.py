@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 # Most of the time is the website's, so that a busy machine adds little to it.
 _PAGE_SECONDS = 0.5

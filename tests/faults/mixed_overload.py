@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 
 from bench.website import run_website
+from tests.api.running import RunningServer, run_server
 from tests.faults.load import at_share
 from tests.faults.load_client import Plan, Sent, send
-from tests.surfaces.running import RunningServer, run_server
 
 _PAGE_BYTES = 20_000
 _WARM_UP_SECONDS = 4

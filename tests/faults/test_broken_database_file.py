@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cinder.errors import CacheFailed
+from tests.cli.commands import Commands, free_port
 from tests.store.conftest import open_at
 from tests.store.samples import Clock, a_document, a_key
-from tests.surfaces.cli.commands import Commands, free_port
 
 _PAGE_BYTES = 4096
 

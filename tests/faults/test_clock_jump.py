@@ -16,20 +16,23 @@ from cinder.app import open_app
 from cinder.config import Settings
 from cinder.errors import RateLimited
 from cinder.jobs.schedules import Schedules
-from cinder.model.caller import EVERYDAY_SCOPES, CallerPolicy
-from cinder.model.document import Json
-from cinder.model.job import JobKind
-from cinder.services.callers import Callers
-from cinder.services.memory_counts import MemoryCounts
-from cinder.services.rate_limits import Bucket, RateLimits
-from cinder.services.shared_storage import SharedStorage
+from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy
+from cinder.models.document import Json
+from cinder.models.job import JobKind
+from cinder.server.asgi import create_app
+from cinder.services.auth import TokenService
+from cinder.services.rate_limits import (
+    DatabaseCounterStorage,
+    MemoryCounterStorage,
+    RateLimitBucket,
+    RateLimits,
+)
 from cinder.store import Store, open_store
-from cinder.surfaces.http import create_api
+from tests.api.working import asking
 from tests.conftest import TableResolver
 from tests.faults.asking import scrape, until
 from tests.site import Site
 from tests.store.samples import Clock
-from tests.surfaces.working import asking
 
 HOUR = timedelta(hours=1)
 _DAY_MS = 24 * 3600 * 1000
@@ -38,8 +41,7 @@ _DAY_MS = 24 * 3600 * 1000
 # counts by, and a name that nobody else uses. And a browser's session: it outlives the process.
 _BY_TIME_OF_DAY = {
     "services/rate_limits.py",
-    "services/shared_storage.py",
-    "surfaces/gate.py",
+    "server/auth.py",
 }
 
 
@@ -63,7 +65,7 @@ async def client(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server that goes by the clock, and works on jobs."""
     opening = open_app(settings, resolver=resolver, works_on_jobs=True, clock=clock)
-    api = create_api(settings, opening)
+    api = create_app(settings, opening)
     async with asking(api) as opened:
         yield opened
 
@@ -107,37 +109,39 @@ async def test_a_job_under_way_is_done_to_the_last_page(
 
 async def test_who_had_his_share_waits_for_a_window_and_not_for_the_time_of_day() -> None:
     now = 1_000.0
-    limits = RateLimits(MemoryCounts(lambda: now), {Bucket.TOKEN: "1/minute"}, clock=lambda: now)
-    await limits.take(Bucket.TOKEN, "ci")
+    limits = RateLimits(
+        MemoryCounterStorage(lambda: now), {RateLimitBucket.TOKEN: "1/minute"}, clock=lambda: now
+    )
+    await limits.take(RateLimitBucket.TOKEN, "ci")
     with pytest.raises(RateLimited) as refused:
-        await limits.take(Bucket.TOKEN, "ci")
+        await limits.take(RateLimitBucket.TOKEN, "ci")
     assert refused.value.retry_after_seconds == 60
     now += 60
-    assert await limits.take(Bucket.TOKEN, "ci")
+    assert await limits.take(RateLimitBucket.TOKEN, "ci")
 
 
 async def test_shared_windows_do_not_last_longer_for_a_clock_set_back(
     store: Store, clock: Clock
 ) -> None:
-    storage = SharedStorage(store.counts, 60)
+    storage = DatabaseCounterStorage(store.counts, 60)
     limits = RateLimits(
-        storage, {Bucket.FAILED_LOGIN: "1/minute"}, clock=lambda: clock().timestamp()
+        storage, {RateLimitBucket.FAILED_LOGIN: "1/minute"}, clock=lambda: clock().timestamp()
     )
-    await limits.take(Bucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     with pytest.raises(RateLimited):
-        await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
+        await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     clock.move_on(-HOUR)
-    await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
-    await limits.take(Bucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     with pytest.raises(RateLimited) as refused:
-        await limits.take(Bucket.FAILED_LOGIN, "10.0.0.1")
+        await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     assert refused.value.retry_after_seconds == 60
 
 
 async def test_a_days_pages_are_neither_given_back_nor_taken_twice(
     store: Store, clock: Clock
 ) -> None:
-    callers, policy = Callers(store.tokens, clock), CallerPolicy(pages_per_day=2)
+    callers, policy = TokenService(store.tokens, clock), CallerPolicy(pages_per_day=2)
     made = await callers.create("ci", EVERYDAY_SCOPES, policy)
     await callers.spend_page(made.token.id, policy)
     for jump in (-HOUR, HOUR):

@@ -13,10 +13,10 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.api.running import RunningServer, run_server
 from tests.faults.asking import error_of, scrape, until
 from tests.site import Site
 from tests.store.postgres import PostgresServer, run_postgres
-from tests.surfaces.running import RunningServer, run_server
 
 # How long it may take to say that the database is away, where it does not even refuse.
 _ANSWER_SECONDS = 10

@@ -14,19 +14,18 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from cinder.errors import StorageFull
-from cinder.model.document import Media
-from cinder.store.database import StoreLimits
+from cinder.models.document import Media
+from cinder.store.database import Query, Statement, StoreLimits
 from cinder.store.documents import DocumentStore
 from cinder.store.postgres import translated
-from cinder.store.procedure import Procedure, Statement
 from cinder.store.sqlite import SqliteDatabase
+from tests.api.running import RunningServer, run_server
+from tests.cli.commands import Commands
 from tests.faults.asking import error_of, scrape, until
 from tests.faults.small_disk import SmallDisk, mount_small_disk
 from tests.site import Site
 from tests.store.postgres import PostgresServer, run_postgres
 from tests.store.samples import Clock, a_document, a_full_document, a_key
-from tests.surfaces.cli.commands import Commands
-from tests.surfaces.running import RunningServer, run_server
 
 _PAGES = 6
 _LARGE = Media("image/png", os.urandom(512 * 1024))
@@ -187,7 +186,7 @@ async def test_a_database_grows_no_larger_than_it_may(tmp_path: Path) -> None:
     assert (tmp_path / "cinder.db").stat().st_size <= 2 * 1024 * 1024
 
 
-def _set_cap(pages: int) -> Procedure[None]:
+def _set_cap(pages: int) -> Query[None]:
     yield Statement(f"PRAGMA max_page_count = {pages}")
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.api.running import RunningServer, run_server
 from tests.faults.asking import error_of, scrape, until
 from tests.faults.small_disk import mount_small_disk
 from tests.site import Site
-from tests.surfaces.running import RunningServer, run_server
 
 _PAGE_BYTES = 4096
 

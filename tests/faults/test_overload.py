@@ -7,8 +7,8 @@ against the marks themselves.
 
 from pathlib import Path
 
+from tests.api.running import run_server
 from tests.faults.load import Load, Overload, overload, serve_slow_site
-from tests.surfaces.running import run_server
 
 _SECONDS = 5
 _NOISE = 5

@@ -14,10 +14,10 @@ from cinder.config import Settings
 from cinder.egress import SystemResolver
 from cinder.egress.base import Address
 from cinder.errors import DnsFailed
-from cinder.surfaces.http import create_api
+from cinder.server.asgi import create_app
+from tests.api.working import asking
 from tests.faults.asking import error_of, scrape, until
 from tests.site import Site
-from tests.surfaces.working import asking
 
 _TIMEOUT_SECONDS = 0.5
 # For a busy machine: far less than a lookup that hangs, or a request's own time, would take.
@@ -64,7 +64,7 @@ def resolver(hole: BlackHole) -> SystemResolver:
 
 @pytest.fixture
 async def client(settings: Settings, resolver: SystemResolver) -> AsyncIterator[httpx2.AsyncClient]:
-    api = create_api(settings, open_app(settings, resolver=resolver))
+    api = create_app(settings, open_app(settings, resolver=resolver))
     async with asking(api) as opened:
         yield opened
 

@@ -11,12 +11,19 @@ import pytest
 
 from cinder.app import App, open_app
 from cinder.config import Settings
-from cinder.model.caller import EVERYDAY_SCOPES
-from cinder.model.job import JobKind, JobStatus
-from cinder.model.request import Action, ActionType, CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.models.caller import EVERYDAY_SCOPES
+from cinder.models.job import JobKind, JobStatus
+from cinder.models.request import (
+    Action,
+    ActionType,
+    CachePolicy,
+    Mode,
+    RenderOptions,
+    ScrapeRequest,
+)
 from cinder.services.scraping.outcome import ScrapeOutcome
+from tests.browser.conftest import browser_settings
 from tests.conftest import TableResolver
-from tests.fetch.browser.conftest import browser_settings
 from tests.site import Site
 
 _SLOWER = 5

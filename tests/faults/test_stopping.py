@@ -11,10 +11,10 @@ import httpx2
 import psutil
 import pytest
 
+from tests.api.running import RunningServer, run_server
+from tests.cli.commands import Commands, finish, free_port
 from tests.faults.asking import scrape
 from tests.site import Site
-from tests.surfaces.cli.commands import Commands, finish, free_port
-from tests.surfaces.running import RunningServer, run_server
 
 _CLIENTS = 8
 _DRAIN_SECONDS = 30

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from cinder.fetch.media import is_pdf, media_type
-from cinder.model.document import FetchedPage, Source
+from cinder.models.document import FetchedPage, FetchSource
 
 
 def page(path: str, content_type: str, disposition: str = "") -> FetchedPage:
@@ -13,7 +13,7 @@ def page(path: str, content_type: str, disposition: str = "") -> FetchedPage:
         status_code=200,
         headers={"content-type": content_type, "content-disposition": disposition},
         body=b"",
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy="native",
     )
 

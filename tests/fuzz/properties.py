@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from cinder.crawl.addresses import read_address
+from cinder.api.arguments import MAX_PROBLEMS, parse_json_strings, read_arguments
+from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments
 from cinder.crawl.robots import (
     MAX_CRAWL_DELAY_SECONDS,
     MAX_SITEMAPS,
@@ -19,23 +20,19 @@ from cinder.crawl.robots import (
     RobotsRules,
 )
 from cinder.crawl.sitemaps import read_sitemap
+from cinder.crawl.urls import canonicalize_url
+from cinder.documents.feeds import read_feed, read_json_feed
+from cinder.egress.base import PlainUrl, Target
 from cinder.egress.credentials import read_authorization
-from cinder.egress.http import request_for_origin
-from cinder.egress.target import PlainUrl, Target
+from cinder.egress.relay import request_for_origin
 from cinder.errors import InvalidRequest
-from cinder.extract.bombs import find_bomb
-from cinder.extract.charset import decode_body
-from cinder.extract.content_kind import content_kind
-from cinder.extract.plain.feeds import read_feed, read_json_feed
-from cinder.extract.srcset import parse_srcset
-from cinder.extract.unparsed import unparsed_html
-from cinder.model.domains import read_domain
-from cinder.model.headers import check_headers
-from cinder.model.redaction import redact
-from cinder.model.saved import SavedKind, Version, parse_saved_uri, place_of
-from cinder.model.url import host_and_port, join_web_url, parse_web_url
-from cinder.surfaces.arguments import MAX_PROBLEMS, parse_json_strings, read_arguments
-from cinder.surfaces.scrape_arguments import SCRAPE_CHECKS, ScrapeArguments
+from cinder.html.bombs import extract_unparsed_html, find_bomb
+from cinder.html.links import parse_srcset
+from cinder.models.http import check_headers
+from cinder.models.redaction import redact
+from cinder.models.saved import SavedKind, Version, page_path, parse_saved_uri
+from cinder.models.url import host_and_port, join_web_url, parse_web_url, read_domain
+from cinder.text.content_type import content_kind, decode_body
 from cinder.xml_tree import UnreadableXml, XmlNode, parse_xml
 from tests.fuzz import inputs
 
@@ -92,16 +89,16 @@ def a_joined_url_is_spelled_in_one_way(reference: str) -> None:
 
 def an_address_is_that_of_its_own_spelling(text: str) -> None:
     try:
-        address = read_address(parse_web_url(text))
+        address = canonicalize_url(parse_web_url(text))
     except ValueError:
         return
     if address is None:
         return
-    again = read_address(address.url)
+    again = canonicalize_url(address.url)
     assert again is not None
     assert again.url == address.url
     assert again.key == address.key
-    of_key = read_address(address.key)
+    of_key = canonicalize_url(address.key)
     assert of_key is not None
     assert of_key.key == address.key
 
@@ -117,7 +114,7 @@ def a_domain_is_that_of_its_own_name(text: str) -> None:
 
 def a_saved_page_is_found_by_its_uri(text: str) -> None:
     try:
-        place = place_of(parse_web_url(text))
+        place = page_path(parse_web_url(text))
     except ValueError:
         return
     version = Version(place, datetime(2026, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC))
@@ -199,7 +196,7 @@ def a_page_becomes_text_without_nulls(page: tuple[bytes, str]) -> None:
 def a_look_along_a_page_ends(html: str) -> None:
     found = find_bomb(html)
     assert found is None or found
-    bare = unparsed_html(html.replace("\0", ""), wants_markdown=True, reason="trial")
+    bare = extract_unparsed_html(html.replace("\0", ""), wants_markdown=True, reason="trial")
     assert bare.markdown is not None
     assert len(bare.markdown) <= 2 * len(html)
     parse_srcset(html)

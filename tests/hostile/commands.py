@@ -12,13 +12,13 @@ from pathlib import Path
 
 import psutil
 
-from cinder.surfaces.cli.main import main
+from cinder.cli.main import main
 
 # What commands load when they run: loading takes five times as long as a refusal.
 _LOADED_BEFOREHAND = (
     "cinder.app",
     "cinder.services.scraping.service",
-    "cinder.surfaces.scrape_answer",
+    "cinder.api.schemas.scrape",
 )
 _COMMAND_SECONDS = 100
 

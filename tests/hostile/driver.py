@@ -13,6 +13,8 @@ from typing import Any
 
 import psutil
 
+from tests.api.running import run_server
+from tests.cli.commands import free_port
 from tests.hostile.addresses import address_cases
 from tests.hostile.case import MEBIBYTE, Case, Outcome, Surface, find_problems
 from tests.hostile.commands import open_commands
@@ -26,8 +28,6 @@ from tests.hostile.server import HostileSite
 from tests.hostile.surfaces import Reply, Sender, open_senders
 from tests.hostile.traps import trap_cases
 from tests.hostile.wire import wire_cases
-from tests.surfaces.cli.commands import free_port
-from tests.surfaces.running import run_server
 
 _LOOK_SECONDS = 0.1
 _GIVEN_UP_SECONDS = 120

@@ -12,10 +12,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from tests.api.running import RunningServer
 from tests.hostile.case import OK, Surface, Task
 from tests.hostile.commands import Commands
-from tests.surfaces.mcp.reading import text_of
-from tests.surfaces.running import RunningServer
+from tests.mcp.reading import text_of
 
 _OVER = ("completed", "failed", "cancelled")
 _WATCH_SECONDS = 6

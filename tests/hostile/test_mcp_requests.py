@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
 
 _HEADERS = {
     "accept": "application/json, text/event-stream",

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from cinder.config import Settings, read_settings
+from tests.api.working import serve_jobs
 from tests.conftest import TableResolver
 from tests.site import Canary, Site
-from tests.surfaces.working import serve_jobs
 
 _PUBLIC = "93.184.215.14"
 # Names that lead, at least with one of their addresses, to where nothing may go.

@@ -5,8 +5,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.surfaces.cli.commands import free_port
-from tests.surfaces.running import RunningServer, run_server
+from tests.api.running import RunningServer, run_server
+from tests.cli.commands import free_port
 
 _SCRAPE = {"url": "http://192.0.2.9/"}
 _JSON = {"content-type": "application/json"}

@@ -11,8 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tests.api.running import run_server
 from tests.site import Site, serve_site
-from tests.surfaces.running import run_server
 
 MODULES = Path(__file__).parent / "node_modules"
 NODE = MODULES / ".bin" / "node"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.jobs import Engine, engine_for
+from cinder.jobs import JobEngine, engine_for
 from cinder.store import Store, open_store
 from tests.store.postgres import PostgresServer, create_migrated_template, run_postgres
 
@@ -41,7 +41,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def engine(store_url: str) -> AsyncIterator[Engine]:
+async def engine(store_url: str) -> AsyncIterator[JobEngine]:
     async with engine_for(store_url) as engine:
         yield engine
 

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from cinder.jobs import Engine
+from cinder.jobs import JobEngine
 from tests.jobs.looks import Looks, answers, beside
 
 
-async def test_a_woken_job_is_looked_after_once(engine: Engine) -> None:
+async def test_a_woken_job_is_looked_after_once(engine: JobEngine) -> None:
     looks = Looks()
     async with beside(engine.run(looks, slots=2)):
         await engine.wake("one")
@@ -17,7 +17,7 @@ async def test_a_woken_job_is_looked_after_once(engine: Engine) -> None:
     assert looks.seen == ["one", "two"]
 
 
-async def test_a_job_that_was_woken_before_anybody_ran_is_looked_after(engine: Engine) -> None:
+async def test_a_job_that_was_woken_before_anybody_ran_is_looked_after(engine: JobEngine) -> None:
     await engine.wake("one", "two")
     looks = Looks()
 
@@ -27,7 +27,7 @@ async def test_a_job_that_was_woken_before_anybody_ran_is_looked_after(engine: E
     assert sorted(looks.seen) == ["one", "two"]
 
 
-async def test_as_many_jobs_as_there_are_slots_are_looked_after_at_once(engine: Engine) -> None:
+async def test_as_many_jobs_as_there_are_slots_are_looked_after_at_once(engine: JobEngine) -> None:
     everybody = asyncio.Barrier(3)
 
     async def meet(_job_id: str) -> None:
@@ -39,7 +39,7 @@ async def test_as_many_jobs_as_there_are_slots_are_looked_after_at_once(engine: 
         await looks.until(lambda looks: len(looks.seen) == 3 and looks.at_once == 0)
 
 
-async def test_no_more_jobs_than_slots_are_looked_after_at_once(engine: Engine) -> None:
+async def test_no_more_jobs_than_slots_are_looked_after_at_once(engine: JobEngine) -> None:
     async def step_aside(_job_id: str) -> None:
         await asyncio.sleep(0.01)
 
@@ -51,7 +51,7 @@ async def test_no_more_jobs_than_slots_are_looked_after_at_once(engine: Engine) 
         assert looks.most_at_once == slots
 
 
-async def test_several_workers_look_after_a_job_that_has_as_many_seats(engine: Engine) -> None:
+async def test_several_workers_look_after_a_job_that_has_as_many_seats(engine: JobEngine) -> None:
     everybody = asyncio.Barrier(3)
 
     async def meet(_job_id: str) -> None:
@@ -65,7 +65,7 @@ async def test_several_workers_look_after_a_job_that_has_as_many_seats(engine: E
     assert looks.most_at_once == 3
 
 
-async def test_a_job_woken_for_later_waits_until_then(engine: Engine) -> None:
+async def test_a_job_woken_for_later_waits_until_then(engine: JobEngine) -> None:
     loop = asyncio.get_running_loop()
     looks = Looks()
     async with beside(engine.run(looks, slots=1)):
@@ -76,7 +76,7 @@ async def test_a_job_woken_for_later_waits_until_then(engine: Engine) -> None:
     assert loop.time() - start >= 0.5
 
 
-async def test_a_job_is_looked_after_again_until_it_is_over(engine: Engine) -> None:
+async def test_a_job_is_looked_after_again_until_it_is_over(engine: JobEngine) -> None:
     loop = asyncio.get_running_loop()
     looks = Looks(answers(0, 0.3, 0, None))
     async with beside(engine.run(looks, slots=2)):
@@ -91,7 +91,7 @@ async def test_a_job_is_looked_after_again_until_it_is_over(engine: Engine) -> N
 
 
 async def test_a_job_that_is_woken_many_times_is_not_looked_after_many_times(
-    engine: Engine,
+    engine: JobEngine,
 ) -> None:
     looks = Looks()
     for _ in range(30):
@@ -104,7 +104,7 @@ async def test_a_job_that_is_woken_many_times_is_not_looked_after_many_times(
     assert looks.seen == ["job", "last"]
 
 
-async def test_a_job_that_waits_for_later_comes_sooner_when_it_is_woken(engine: Engine) -> None:
+async def test_a_job_that_waits_for_later_comes_sooner_when_it_is_woken(engine: JobEngine) -> None:
     looks = Looks()
     async with beside(engine.run(looks, slots=1)):
         await engine.wake("job", after_seconds=3600)
@@ -113,7 +113,7 @@ async def test_a_job_that_waits_for_later_comes_sooner_when_it_is_woken(engine: 
 
 
 async def test_a_job_that_is_woken_while_it_is_looked_after_gets_another_look(
-    engine: Engine,
+    engine: JobEngine,
 ) -> None:
     is_woken = asyncio.Event()
 
@@ -132,7 +132,7 @@ async def test_a_job_that_is_woken_while_it_is_looked_after_gets_another_look(
     assert looks.most_at_once == 1
 
 
-async def test_a_job_whose_look_failed_does_not_keep_others_from_theirs(engine: Engine) -> None:
+async def test_a_job_whose_look_failed_does_not_keep_others_from_theirs(engine: JobEngine) -> None:
     async def fail_once(job_id: str) -> None:
         if job_id == "bad":
             raise LookupError(job_id)
@@ -146,7 +146,7 @@ async def test_a_job_whose_look_failed_does_not_keep_others_from_theirs(engine: 
 
 
 async def test_stopping_cancels_who_is_at_work_and_leaves_the_job_to_others(
-    engine: Engine,
+    engine: JobEngine,
 ) -> None:
     cancelled: list[str] = []
 
@@ -168,5 +168,5 @@ async def test_stopping_cancels_who_is_at_work_and_leaves_the_job_to_others(
     assert other.seen == ["job"]
 
 
-async def test_a_fresh_engine_is_ready(engine: Engine) -> None:
+async def test_a_fresh_engine_is_ready(engine: JobEngine) -> None:
     await engine.check()

@@ -23,7 +23,7 @@ def test_a_database_without_an_engine_is_refused() -> None:
 
 def test_having_an_engine_imports_nothing_that_takes_long() -> None:
     code = (
-        "import sys; from cinder.jobs import engine_for; import cinder.jobs.attendants; "
+        "import sys; from cinder.jobs import engine_for; import cinder.jobs.worker; "
         "engine_for('postgresql://host/name'); "
         "print(sorted({'pgqueuer', 'croniter', 'sqlalchemy', 'typer'} & set(sys.modules)))"
     )

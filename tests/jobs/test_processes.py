@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from cinder.model.job import JobKind, JobStatus
-from cinder.model.schedule import Schedule
+from cinder.models.job import JobKind, JobStatus, Schedule
 from cinder.store import Store
 from tests.jobs.conftest import open_jobs
 from tests.jobs.looks import DEADLINE_SECONDS, eventually

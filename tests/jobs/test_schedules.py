@@ -8,8 +8,8 @@ import pytest
 
 from cinder.errors import InvalidRequest
 from cinder.jobs.schedules import Schedules, next_time
-from cinder.model.document import Json
-from cinder.model.job import JobKind
+from cinder.models.document import Json
+from cinder.models.job import JobKind
 from cinder.store import Store, open_store
 from tests.store.samples import Clock
 

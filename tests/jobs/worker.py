@@ -7,11 +7,10 @@ import asyncio
 import sys
 
 from cinder.jobs import engine_for
-from cinder.jobs.attendants import Attendants
-from cinder.jobs.schedules import Schedules
-from cinder.jobs.sweeper import Sweeper
-from cinder.model.document import Json
-from cinder.model.job import JobKind, JobStatus
+from cinder.jobs.schedules import Schedules, Sweeper
+from cinder.jobs.worker import JobWorker
+from cinder.models.document import Json
+from cinder.models.job import JobKind, JobStatus
 from tests.jobs.conftest import open_jobs
 from tests.store.ledger.samples import a_job, limits
 
@@ -25,7 +24,7 @@ def say(words: str) -> None:
 
 
 async def main(url: str, mode: str) -> None:
-    async def attend(job_id: str) -> float | None:
+    async def run_slice(job_id: str) -> float | None:
         await store.ledger.lease(job_id, limits(seconds=LEASE_SECONDS))
         say(f"looking after {job_id}")
         if mode == "hang":
@@ -40,7 +39,7 @@ async def main(url: str, mode: str) -> None:
     async with open_jobs(url) as store, engine_for(url, heartbeat_seconds=LEASE_SECONDS) as engine:
         schedules = Schedules(store.ledger, start)
         sweeper = Sweeper(store.ledger, engine, seconds=0.2, schedules=schedules)
-        attendants = Attendants(store.ledger, engine, attend, sweeper=sweeper)
+        attendants = JobWorker(store.ledger, engine, run_slice, sweeper=sweeper)
         await engine.check()
         say("ready")
         await attendants.run(slots=2)

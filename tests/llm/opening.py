@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from cinder.fetch.client import ClientOptions, ProxiedClient
-from cinder.llm.budget import Budget, BudgetLimits
+from cinder.fetch.http_client import ClientOptions, ProxiedClient
+from cinder.llm.base import Budget, BudgetLimits
 from cinder.llm.client import HttpLanguageModel
 from cinder.llm.endpoint import Endpoint, EndpointOptions
-from cinder.llm.wire import WireFormat
+from cinder.llm.wire_format import WireFormat
 from cinder.metrics import Metrics
 from tests.egress.loopback import open_proxy
 from tests.llm.servers import KEY, MODEL, ModelServer

@@ -6,7 +6,7 @@ from typing import Any
 
 from cinder.llm.anthropic import AnthropicFormat
 from cinder.llm.openai import OpenAiFormat
-from cinder.llm.wire import Rung, WireFormat
+from cinder.llm.wire_format import ResponseFormat, WireFormat
 from tests.search_servers.serving import Asked, Reply, SearchServer
 
 KEY = "sk-cinder-secret"
@@ -20,10 +20,14 @@ Body = dict[str, Any]
 class ModelServer(SearchServer):
     """A model's server: says the next of its lines, and treats formats as it is told to."""
 
-    def __init__(self, *lines: str, formats: Mapping[Rung, str] | None = None) -> None:
+    def __init__(self, *lines: str, formats: Mapping[ResponseFormat, str] | None = None) -> None:
         super().__init__()
         self.lines = list(lines)
-        self.formats = {Rung.JSON_SCHEMA: HELD, Rung.JSON_OBJECT: HELD, **(formats or {})}
+        self.formats = {
+            ResponseFormat.JSON_SCHEMA: HELD,
+            ResponseFormat.JSON_OBJECT: HELD,
+            **(formats or {}),
+        }
         self.is_cut = False
         self.counts = True
 
@@ -34,7 +38,7 @@ class ModelServer(SearchServer):
         return [body for body in bodies if not _is_trial(body)]
 
     @property
-    def trials(self) -> list[Rung]:
+    def trials(self) -> list[ResponseFormat]:
         """The rungs that were tried out."""
         bodies: list[Body] = [json.loads(asked.body) for asked in self.asked]
         return [self.rung_of(body) for body in bodies if _is_trial(body)]
@@ -53,7 +57,7 @@ class ModelServer(SearchServer):
     def wire(self) -> WireFormat:
         raise NotImplementedError
 
-    def rung_of(self, body: Body) -> Rung:
+    def rung_of(self, body: Body) -> ResponseFormat:
         raise NotImplementedError
 
     def message(self, text: str, body: Body) -> Body:
@@ -69,8 +73,8 @@ class OpenAiServer(ModelServer):
     def wire(self) -> WireFormat:
         return OpenAiFormat(f"{self.url}/v1", MODEL, KEY)
 
-    def rung_of(self, body: Body) -> Rung:
-        return Rung(body.get("response_format", {}).get("type", "prompt"))
+    def rung_of(self, body: Body) -> ResponseFormat:
+        return ResponseFormat(body.get("response_format", {}).get("type", "prompt"))
 
     def message(self, text: str, body: Body) -> Body:
         reason = "length" if self.is_cut else "stop"
@@ -98,10 +102,10 @@ class AnthropicServer(ModelServer):
     def wire(self) -> WireFormat:
         return AnthropicFormat(self.url, MODEL, KEY)
 
-    def rung_of(self, body: Body) -> Rung:
+    def rung_of(self, body: Body) -> ResponseFormat:
         if "output_config" in body:
-            return Rung.JSON_SCHEMA
-        return Rung.JSON_OBJECT if "tools" in body else Rung.PROMPT
+            return ResponseFormat.JSON_SCHEMA
+        return ResponseFormat.JSON_OBJECT if "tools" in body else ResponseFormat.PROMPT
 
     def message(self, text: str, body: Body) -> Body:
         content: Body = {"type": "text", "text": text}

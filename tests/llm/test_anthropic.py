@@ -7,16 +7,18 @@ import pytest
 
 from cinder.llm.anthropic import AnthropicFormat
 from cinder.llm.base import FinishReason, TokenCounts
-from cinder.llm.wire import Dialect, Rung, WantedJson, WireCall
-from cinder.model.document import Json
+from cinder.llm.wire_format import EndpointDialect, RequestedJson, ResponseFormat, WireCall
+from cinder.models.document import Json
 
 FORMAT = AnthropicFormat("http://a.example", "ember", "k")
-WANTED = WantedJson(rung=Rung.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"})
+WANTED = RequestedJson(
+    rung=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
+)
 CALL = WireCall(user="Hi", system="Be exact.", max_output_tokens=9, wanted=WANTED)
 
 
 def test_a_call_with_a_schema_names_the_format_of_the_answer() -> None:
-    assert FORMAT.body(CALL, Dialect(sends_temperature=False)) == {
+    assert FORMAT.body(CALL, EndpointDialect(sends_temperature=False)) == {
         "model": "ember",
         "messages": [{"role": "user", "content": "Hi"}],
         "max_tokens": 9,
@@ -26,8 +28,8 @@ def test_a_call_with_a_schema_names_the_format_of_the_answer() -> None:
 
 
 def test_without_that_format_the_model_has_to_call_a_tool() -> None:
-    call = replace(CALL, wanted=replace(WANTED, rung=Rung.JSON_OBJECT))
-    body = FORMAT.body(call, Dialect())
+    call = replace(CALL, wanted=replace(WANTED, rung=ResponseFormat.JSON_OBJECT))
+    body = FORMAT.body(call, EndpointDialect())
     assert body["tool_choice"] == {"type": "tool", "name": "answer"}
     assert '"input_schema": {"title": "shown"}' in json.dumps(body["tools"])
     assert body["system"] == "Be exact."

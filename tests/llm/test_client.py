@@ -5,15 +5,17 @@ from collections.abc import Mapping
 import pytest
 
 from cinder.errors import ErrorCode, InvalidRequest
-from cinder.llm.base import FinishReason, ModelRequest, TokenCounts
-from cinder.llm.failures import (
+from cinder.llm.base import (
     ContextTooLong,
+    FinishReason,
     ModelAnswerInvalid,
     ModelFailed,
     ModelLengthExceeded,
+    ModelRequest,
+    TokenCounts,
 )
-from cinder.llm.wire import Rung
-from cinder.model.document import Json
+from cinder.llm.wire_format import ResponseFormat
+from cinder.models.document import Json
 from tests.llm.opening import open_model, some_budget
 from tests.llm.servers import (
     HELD,
@@ -74,7 +76,7 @@ async def test_json_matches_its_schema_and_the_way_to_ask_is_found_out_once(kind
         answers = [await opened.model.complete(QUESTION, budget) for _ in range(2)]
     assert [answer.value for answer in answers] == [{"name": "Ember", "price": 12}] * 2
     assert not answers[0].is_repaired
-    assert server.trials == [Rung.JSON_SCHEMA]
+    assert server.trials == [ResponseFormat.JSON_SCHEMA]
     # Finding it out is not the request's to pay.
     assert (budget.calls, budget.tokens) == (2, 36)
 
@@ -82,25 +84,25 @@ async def test_json_matches_its_schema_and_the_way_to_ask_is_found_out_once(kind
 @both
 @pytest.mark.parametrize("treatment", [IGNORED, REFUSED])
 async def test_a_format_that_is_refused_or_ignored_is_not_used(kind: Kind, treatment: str) -> None:
-    server = kind(GOOD, GOOD, formats={Rung.JSON_SCHEMA: treatment})
+    server = kind(GOOD, GOOD, formats={ResponseFormat.JSON_SCHEMA: treatment})
     async with open_model(server) as opened:
         answers = [await opened.model.complete(QUESTION, some_budget()) for _ in range(2)]
         assert opened.count("cinder_model_fallbacks_total", rung="json_schema") == 1
     assert [answer.value for answer in answers] == [{"name": "Ember", "price": 12}] * 2
-    assert server.trials == [Rung.JSON_SCHEMA, Rung.JSON_OBJECT]
-    assert [server.rung_of(body) for body in server.bodies] == [Rung.JSON_OBJECT] * 2
+    assert server.trials == [ResponseFormat.JSON_SCHEMA, ResponseFormat.JSON_OBJECT]
+    assert [server.rung_of(body) for body in server.bodies] == [ResponseFormat.JSON_OBJECT] * 2
 
 
 @both
 async def test_without_any_format_the_model_is_told_the_schema(kind: Kind) -> None:
-    formats = {Rung.JSON_SCHEMA: REFUSED, Rung.JSON_OBJECT: IGNORED}
+    formats = {ResponseFormat.JSON_SCHEMA: REFUSED, ResponseFormat.JSON_OBJECT: IGNORED}
     server = kind(f"<think>{{</think>Here:\n```json\n{GOOD}\n```\nDone.", formats=formats)
     async with open_model(server) as opened:
         answer = await opened.model.complete(QUESTION, some_budget())
     body = server.bodies[0]
     system = body.get("system") or body["messages"][0]["content"]
     assert answer.value == {"name": "Ember", "price": 12}
-    assert server.rung_of(body) is Rung.PROMPT
+    assert server.rung_of(body) is ResponseFormat.PROMPT
     assert system.startswith("Be exact.")
     assert '"description":"in euros"' in system
 
@@ -195,11 +197,11 @@ async def test_a_schema_that_a_server_refuses_steps_down_and_no_other_does(kind:
         await opened.model.complete(other, some_budget())
     assert (answer.value, again.calls) == ({"name": "Ember", "price": 12}, 1)
     assert [server.rung_of(body) for body in server.bodies] == [
-        Rung.JSON_SCHEMA,
-        Rung.JSON_SCHEMA,
-        Rung.JSON_OBJECT,
-        Rung.JSON_OBJECT,
-        Rung.JSON_SCHEMA,
+        ResponseFormat.JSON_SCHEMA,
+        ResponseFormat.JSON_SCHEMA,
+        ResponseFormat.JSON_OBJECT,
+        ResponseFormat.JSON_OBJECT,
+        ResponseFormat.JSON_SCHEMA,
     ]
 
 
@@ -210,7 +212,7 @@ async def test_objects_of_any_names_are_asked_for_without_holding_the_model(kind
     async with open_model(server) as opened:
         answer = await opened.model.complete(ModelRequest(user="?", schema=prices), some_budget())
     assert answer.value == {"ember": 12}
-    assert server.rung_of(server.bodies[0]) is Rung.JSON_OBJECT
+    assert server.rung_of(server.bodies[0]) is ResponseFormat.JSON_OBJECT
 
 
 @both
@@ -236,11 +238,11 @@ async def test_a_schema_that_is_none_is_an_error_of_the_request() -> None:
     ("kind", "formats", "said"),
     [
         (OpenAiServer, {}, {"refusal": "I will not."}),
-        (AnthropicServer, {Rung.JSON_SCHEMA: HELD}, {"stop_reason": "refusal"}),
+        (AnthropicServer, {ResponseFormat.JSON_SCHEMA: HELD}, {"stop_reason": "refusal"}),
     ],
 )
 async def test_a_model_that_declines_is_a_failure(
-    kind: Kind, formats: Mapping[Rung, str], said: Mapping[str, str]
+    kind: Kind, formats: Mapping[ResponseFormat, str], said: Mapping[str, str]
 ) -> None:
     class Declining(kind):  # type: ignore[misc, valid-type]  # one of two classes
         def message(self, text: str, body: dict[str, object]) -> dict[str, object]:

@@ -6,10 +6,9 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from cinder.llm.budget import Budget, BudgetLimits
-from cinder.llm.failures import BudgetSpent, FormatRefused, ModelFailed
+from cinder.llm.base import Budget, BudgetExceeded, BudgetLimits, FormatRefused, ModelFailed
 from cinder.llm.openai import OpenAiFormat
-from cinder.llm.wire import WireCall
+from cinder.llm.wire_format import WireCall
 from tests.egress.loopback import Origin, Reader, Writer, answer_of, read_request
 from tests.llm.opening import OpenModel, open_model, open_model_at, some_budget
 from tests.llm.servers import AnthropicServer, OpenAiServer
@@ -142,7 +141,7 @@ async def test_a_slow_server_spends_the_budgets_time() -> None:
     server = OpenAiServer()
     async with open_model(server) as opened:
         server.stall()
-        with pytest.raises(BudgetSpent, match="CINDER_LLM__MAX_SECONDS"):
+        with pytest.raises(BudgetExceeded, match="CINDER_LLM__MAX_SECONDS"):
             await opened.endpoint.ask(CALL, some_budget(seconds=0.2))
 
 
@@ -150,7 +149,7 @@ async def test_tries_are_calls_of_the_budget() -> None:
     server = OpenAiServer()
     async with open_model(server) as opened:
         server.fail_with(BUSY, BUSY)
-        with pytest.raises(BudgetSpent, match="2 of 2 calls"):
+        with pytest.raises(BudgetExceeded, match="2 of 2 calls"):
             await opened.endpoint.ask(CALL, some_budget(calls=2))
     assert len(server.asked) == 2
 

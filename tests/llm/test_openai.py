@@ -4,16 +4,18 @@ import pytest
 
 from cinder.llm.base import FinishReason, TokenCounts
 from cinder.llm.openai import OpenAiFormat
-from cinder.llm.wire import Dialect, Repair, Rung, WantedJson, WireCall
-from cinder.model.document import Json
+from cinder.llm.wire_format import EndpointDialect, Repair, RequestedJson, ResponseFormat, WireCall
+from cinder.models.document import Json
 
 FORMAT = OpenAiFormat("http://a.example/v1", "ember", "k")
-WANTED = WantedJson(rung=Rung.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"})
+WANTED = RequestedJson(
+    rung=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
+)
 
 
 def test_a_call_with_a_schema_holds_the_model_to_one_and_shows_it_the_other() -> None:
     call = WireCall(user="Hi", system="", max_output_tokens=9, wanted=WANTED)
-    body = FORMAT.body(call, Dialect())
+    body = FORMAT.body(call, EndpointDialect())
     messages = body.pop("messages")
     assert body == {
         "model": "ember",
@@ -35,7 +37,7 @@ def test_a_repair_repeats_what_was_said_and_never_a_turn_without_words() -> None
     call = WireCall(
         user="Hi", system="", max_output_tokens=9, repair=Repair(said=" \n", complaint="No.")
     )
-    assert FORMAT.body(call, Dialect())["messages"] == [
+    assert FORMAT.body(call, EndpointDialect())["messages"] == [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": "(nothing)"},
         {"role": "user", "content": "No."},

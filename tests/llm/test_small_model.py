@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 
 from cinder.llm.anthropic import AnthropicFormat
-from cinder.llm.base import FinishReason, ModelRequest
-from cinder.llm.failures import ContextTooLong, ModelLengthExceeded
-from cinder.llm.ladder import StructureLadder
+from cinder.llm.base import ContextTooLong, FinishReason, ModelLengthExceeded, ModelRequest
 from cinder.llm.openai import OpenAiFormat
-from cinder.llm.schema_forms import read_schema
-from cinder.llm.wire import Rung
-from cinder.model.document import Json
+from cinder.llm.response_format import ResponseFormatNegotiator
+from cinder.llm.schema_forms import build_schema_forms
+from cinder.llm.wire_format import ResponseFormat
+from cinder.models.document import Json
 from tests.llm.opening import OpenModel, open_model_at, some_budget
 from tests.llm.small_model import CONTEXT_TOKENS, needs_model, running_model, serving_messages
 
@@ -86,5 +85,8 @@ async def test_what_is_beyond_its_context_is_told(wire: str, address: str) -> No
 
 async def test_a_server_that_ignores_the_format_of_messages_is_found_out(address: str) -> None:
     async with open_model_at(address, AnthropicFormat(address, "small", None)) as opened:
-        ladder = StructureLadder(opened.endpoint, opened.metrics, 300)
-        assert await ladder.find_best(read_schema(KETTLE), some_budget()) is Rung.PROMPT
+        ladder = ResponseFormatNegotiator(opened.endpoint, opened.metrics, 300)
+        assert (
+            await ladder.find_best(build_schema_forms(KETTLE), some_budget())
+            is ResponseFormat.PROMPT
+        )

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cinder.fetch.client import ClientOptions, ProxiedClient
-from cinder.model.search import SearchFilters
+from cinder.fetch.http_client import ClientOptions, ProxiedClient
+from cinder.models.search import SearchFilters
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
 from tests.egress.loopback import open_proxy
 from tests.search_servers import SearchServer

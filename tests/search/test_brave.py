@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cinder.model.search import SearchFilters, SearchHit
+from cinder.models.search import SearchFilters, SearchHit
 from cinder.search.brave import BraveProvider
 from tests.search.opening import asking, failure_of, open_client
 from tests.search_servers import NOW, BraveServer, Reply, serving, some_pages

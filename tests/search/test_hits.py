@@ -1,10 +1,21 @@
+"""tests.search.test_hits"""
+
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.search.hits import MAX_HITS, FoundItem, read_moment, to_hits
+from cinder.models.document import Json
+from cinder.search.hits import (
+    MAX_HITS,
+    FoundItem,
+    number_at,
+    read_timestamp,
+    text_at,
+    to_hits,
+    value_at,
+)
 
 BASE = "https://a.example/find"
 
@@ -31,7 +42,7 @@ BASE = "https://a.example/find"
 def test_dates_are_read_in_the_ways_that_engines_write_them(
     text: str, moment: datetime | None
 ) -> None:
-    assert read_moment(text) == moment
+    assert read_timestamp(text) == moment
 
 
 @given(st.text(st.characters(exclude_categories=[])))
@@ -63,3 +74,37 @@ def test_there_are_no_more_hits_and_no_longer_texts_than_the_limits_say() -> Non
     assert max(len(hit.title) for hit in hits) == 300
     assert max(len(hit.summary) for hit in hits) <= 2_000
     assert next(items).url == "/500"
+
+
+VALUE: Json = {"a": [{"b": "x"}, {"b": 7}], "c": True, "d": 1.5, "e": None, "f": 10**400}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("a.0.b", "x"),
+        ("a.1", {"b": 7}),
+        ("a.2", None),
+        ("a.b", None),
+        ("a.-1", None),
+        ("d.0", None),
+        ("none.a", None),
+    ],
+)
+def test_values_are_found_by_their_paths(path: str, found: Json) -> None:
+    assert value_at(VALUE, path) == found
+    assert value_at(VALUE, "") is VALUE
+
+
+def test_only_texts_and_numbers_are_text() -> None:
+    assert [text_at(VALUE, path) for path in ("a.0.b", "a.1.b", "d", "c", "e", "a", "z")] == [
+        *("x", "7", "1.5"),
+        *("", "", "", ""),
+    ]
+
+
+def test_only_numbers_of_a_common_size_are_numbers() -> None:
+    assert [number_at(VALUE, path) for path in ("a.1.b", "d", "c", "f", "a.0.b", "z")] == [
+        *(7, 1.5),
+        *(None, None, None, None),
+    ]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from cinder.model.search import SearchHit
+from cinder.models.search import SearchHit
 from cinder.search.json_endpoint import JsonEndpoint, JsonEndpointProvider, JsonMapping
 from tests.search.opening import asking, failure_of, open_client
 from tests.search_servers import NOW, JsonServer, Reply, serving, some_pages

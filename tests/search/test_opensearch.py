@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from cinder.app.search import read_feed_items
-from cinder.model.search import SearchHit
+from cinder.models.search import SearchHit
 from cinder.search.opensearch import OpenSearchProvider, choose_url
 from cinder.xml_tree import parse_xml
 from tests.search.opening import asking, failure_of, open_client

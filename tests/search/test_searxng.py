@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from cinder.model.search import SearchFilters, SearchHit
+from cinder.models.search import SearchFilters, SearchHit
 from cinder.search.searxng import SearxngProvider
 from tests.search.opening import asking, failure_of, open_client
 from tests.search_servers import NOW, Reply, SearxngServer, serving, some_pages

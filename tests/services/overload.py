@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cinder.extract.options import ExtractOptions
-from cinder.model.document import FetchedPage, Source
-from cinder.model.request import ContentOptions
-from cinder.services.sandbox.sandbox import ExtractionSandbox
-from cinder.services.sandbox.worker_pool import SlowLane
+from cinder.models.document import FetchedPage, FetchSource
+from cinder.models.request import ContentOptions, ExtractOptions
+from cinder.sandbox.pool import SlowLane
+from cinder.sandbox.sandbox import ExtractionSandbox
 
 _NESTED = b"<p>first words" + b"<div>" * 200 + b"<i>last words"
 # The parser tries every way to match such a selector on nested elements: minutes, for this page.
@@ -41,6 +40,6 @@ def _slow_page(site: str) -> FetchedPage:
         status_code=200,
         headers={"content-type": "text/html"},
         body=_NESTED,
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy="native",
     )

@@ -8,30 +8,36 @@ import pytest
 from limits.aio.storage import Storage
 
 from cinder.errors import RateLimited
-from cinder.services.memory_counts import MemoryCounts
-from cinder.services.rate_limits import Bucket, RateLimits, Standing, is_loopback, neighbourhood
-from cinder.services.shared_storage import SharedStorage
+from cinder.services.rate_limits import (
+    DatabaseCounterStorage,
+    MemoryCounterStorage,
+    RateLimitBucket,
+    RateLimits,
+    RateLimitStatus,
+    is_loopback,
+    rate_limit_key,
+)
 from cinder.store import open_store
 
 
 @pytest.fixture(params=["memory", "database"])
 async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Storage]:
     if request.param == "memory":
-        yield MemoryCounts(time.time)
+        yield MemoryCounterStorage(time.time)
         return
     url = f"sqlite:///{tmp_path / 'cinder.db'}"
     async with open_store(url, pool_size=1, observe=lambda *_: None) as store:
-        shared = SharedStorage(store.counts, 3_600)
+        shared = DatabaseCounterStorage(store.counts, 3_600)
         assert await shared.check()
         yield shared
 
 
 async def test_so_many_are_let_through_and_told_what_is_left(storage: Storage) -> None:
-    limits = RateLimits(storage, {Bucket.TOKEN: "3/hour"})
+    limits = RateLimits(storage, {RateLimitBucket.TOKEN: "3/hour"})
 
-    left = [await limits.take(Bucket.TOKEN, "ci") for _ in range(3)]
+    left = [await limits.take(RateLimitBucket.TOKEN, "ci") for _ in range(3)]
     with pytest.raises(RateLimited, match="More than 3 requests with this token") as refused:
-        await limits.take(Bucket.TOKEN, "ci")
+        await limits.take(RateLimitBucket.TOKEN, "ci")
 
     assert [standing.left for standing in left if standing] == [2, 1, 0]
     wait = refused.value.retry_after_seconds
@@ -40,38 +46,42 @@ async def test_so_many_are_let_through_and_told_what_is_left(storage: Storage) -
 
 
 async def test_callers_and_buckets_are_counted_apart(storage: Storage) -> None:
-    limits = RateLimits(storage, {Bucket.TOKEN: "1/hour", Bucket.ADDRESS: "1/hour"})
+    limits = RateLimits(
+        storage, {RateLimitBucket.TOKEN: "1/hour", RateLimitBucket.ADDRESS: "1/hour"}
+    )
 
-    await limits.take(Bucket.TOKEN, "one")
-    await limits.take(Bucket.TOKEN, "two")
-    await limits.take(Bucket.ADDRESS, "one")
+    await limits.take(RateLimitBucket.TOKEN, "one")
+    await limits.take(RateLimitBucket.TOKEN, "two")
+    await limits.take(RateLimitBucket.ADDRESS, "one")
     with pytest.raises(RateLimited):
-        await limits.take(Bucket.ADDRESS, "one")
+        await limits.take(RateLimitBucket.ADDRESS, "one")
 
 
 async def test_looking_counts_nothing(storage: Storage) -> None:
-    limits = RateLimits(storage, {Bucket.FAILED_LOGIN: "1/hour"})
+    limits = RateLimits(storage, {RateLimitBucket.FAILED_LOGIN: "1/hour"})
     for _ in range(3):
-        await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
-    await limits.take(Bucket.FAILED_LOGIN, "10.0.0.1")
+        await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
 
     with pytest.raises(RateLimited, match="wrong token"):
-        await limits.require_left(Bucket.FAILED_LOGIN, "10.0.0.1")
+        await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
 
 
 async def test_without_a_limit_nothing_is_counted() -> None:
-    limits = RateLimits(MemoryCounts(time.time), {Bucket.TOKEN: ""})
+    limits = RateLimits(MemoryCounterStorage(time.time), {RateLimitBucket.TOKEN: ""})
 
-    assert [await limits.take(bucket, "ci") for bucket in Bucket] == [None] * 3
+    assert [await limits.take(bucket, "ci") for bucket in RateLimitBucket] == [None] * 3
 
 
 def test_what_is_no_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="600/minute"):
-        RateLimits(MemoryCounts(time.time), {Bucket.TOKEN: "many"})
+        RateLimits(MemoryCounterStorage(time.time), {RateLimitBucket.TOKEN: "many"})
 
 
 def test_what_is_left_is_told_in_the_standard_headers() -> None:
-    standing = Standing(bucket=Bucket.TOKEN, limit=600, window_seconds=60, left=599, seconds=42)
+    standing = RateLimitStatus(
+        bucket=RateLimitBucket.TOKEN, limit=600, window_seconds=60, left=599, seconds=42
+    )
     assert standing.headers == {
         "RateLimit-Policy": '"token";q=600;w=60',
         "RateLimit": '"token";r=599;t=42',
@@ -90,7 +100,7 @@ def test_what_is_left_is_told_in_the_standard_headers() -> None:
     ],
 )
 def test_addresses_are_counted_by_household(address: str, counted_by: str) -> None:
-    assert neighbourhood(address) == counted_by
+    assert rate_limit_key(address) == counted_by
 
 
 @pytest.mark.parametrize(

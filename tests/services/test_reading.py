@@ -1,20 +1,31 @@
+"""tests.services.test_reading"""
+
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest
-from cinder.model.document import Extraction
-from cinder.services.excerpt import Window
+from cinder.models.document import Document, Extraction, FetchSource, PageMetadata
+from cinder.services.excerpt import TextWindow
 from cinder.services.reading import (
+    MAX_PASSAGES,
+    ShownPassages,
     has_headings,
     is_structure_kept,
+    page_as_json,
     read_document,
     read_markdown,
+    show_passages,
     structure_of,
 )
-from tests.surfaces.documents import a_page
+from cinder.text.markdown_blocks import find_blocks
+from cinder.text.outline import find_outline
+from cinder.text.passages import find_passages
+from tests.api.documents import a_page
 
 MARKDOWN = """# Ember care
 
@@ -37,7 +48,7 @@ Lay fine kindling on the coals.
 
 
 def test_a_section_is_read_with_its_subsections() -> None:
-    reading = read_markdown(MARKDOWN, Window(0, 1_000, "in-the-morning"))
+    reading = read_markdown(MARKDOWN, TextWindow(0, 1_000, "in-the-morning"))
     start, end = MARKDOWN.index("## In"), MARKDOWN.index("## Wood")
     assert reading.excerpt.text == MARKDOWN[start:end]
     assert reading.section is not None
@@ -52,11 +63,11 @@ def test_reading_on_from_each_cut_gives_the_whole_section(
     text: str, size: int, is_section: bool
 ) -> None:
     markdown = f"# One\n\n{text}\n\n# Two\n\nend"
-    section = read_markdown(markdown, Window(0, 1_000, "One")) if is_section else None
+    section = read_markdown(markdown, TextWindow(0, 1_000, "One")) if is_section else None
     whole = section.excerpt.text if section else markdown
     read, start = "", 0
     while True:
-        window = Window(start, size, "One" if is_section else None)
+        window = TextWindow(start, size, "One" if is_section else None)
         excerpt = read_markdown(markdown, window).excerpt
         assert 0 < len(excerpt.text) <= size
         read += excerpt.text
@@ -68,7 +79,7 @@ def test_reading_on_from_each_cut_gives_the_whole_section(
 
 def test_an_unknown_section_is_answered_with_the_nearest_and_with_all() -> None:
     with pytest.raises(InvalidRequest) as failure:
-        read_markdown(MARKDOWN, Window(0, 1_000, "in-the-mroning"))
+        read_markdown(MARKDOWN, TextWindow(0, 1_000, "in-the-mroning"))
     (problem,) = failure.value.problems
     assert (problem.field, problem.message) == (
         "section",
@@ -80,7 +91,7 @@ def test_an_unknown_section_is_answered_with_the_nearest_and_with_all() -> None:
 def test_thousands_of_sections_are_not_all_listed() -> None:
     markdown = "\n\n".join(f"## Heading number {n}" for n in range(6_000))
     with pytest.raises(InvalidRequest) as failure:
-        read_markdown(markdown, Window(0, 1_000, "nothing like it"))
+        read_markdown(markdown, TextWindow(0, 1_000, "nothing like it"))
     message = failure.value.problems[0].message
     assert len(message) < 800
     assert message.endswith("more")
@@ -88,11 +99,11 @@ def test_thousands_of_sections_are_not_all_listed() -> None:
 
 def test_a_page_without_text_has_no_section() -> None:
     with pytest.raises(InvalidRequest, match="It has no text at all"):
-        read_markdown("", Window(0, 1_000, "one"))
+        read_markdown("", TextWindow(0, 1_000, "one"))
 
 
 def test_passages_are_read_in_order_with_their_places() -> None:
-    reading = read_markdown(MARKDOWN, Window(0, 1_000, query="coals"))
+    reading = read_markdown(MARKDOWN, TextWindow(0, 1_000, query="coals"))
     assert reading.passages is not None
     first, second = reading.passages
     assert (first.section, second.section) == ("ember-care", "kindling")
@@ -105,19 +116,19 @@ def test_passages_are_read_in_order_with_their_places() -> None:
 
 
 def test_a_query_can_be_asked_of_one_section() -> None:
-    reading = read_markdown(MARKDOWN, Window(0, 1_000, "in-the-morning", "coals"))
+    reading = read_markdown(MARKDOWN, TextWindow(0, 1_000, "in-the-morning", "coals"))
     assert [passage.section for passage in reading.passages or ()] == ["kindling"]
 
 
 def test_a_query_that_finds_nothing_says_so() -> None:
-    reading = read_markdown(MARKDOWN, Window(0, 1_000, query="submarines"))
+    reading = read_markdown(MARKDOWN, TextWindow(0, 1_000, query="submarines"))
     assert (reading.excerpt.text, reading.passages) == ("", ())
     assert reading.notices[0].startswith("Nothing in the text matches 'submarines'")
 
 
 def test_passages_that_do_not_fit_are_counted() -> None:
     markdown = "\n\n".join(f"# Part {n}\n\nAn ember of kind {n}." for n in range(30))
-    reading = read_markdown(markdown, Window(0, 100, query="ember"))
+    reading = read_markdown(markdown, TextWindow(0, 100, query="ember"))
     assert 0 < len(reading.excerpt.text) <= 100
     assert reading.has_more
     assert reading.notices == ("30 passages match the query in the text; the best 2 are shown.",)
@@ -125,9 +136,9 @@ def test_passages_that_do_not_fit_are_counted() -> None:
 
 def test_a_part_that_begins_within_code_says_so() -> None:
     markdown = "```python\n" + "x = 1\n" * 40 + "```"
-    first = read_markdown(markdown, Window(0, 100))
+    first = read_markdown(markdown, TextWindow(0, 100))
     assert first.notices == ()
-    second = read_markdown(markdown, Window(first.excerpt.end, 100))
+    second = read_markdown(markdown, TextWindow(first.excerpt.end, 100))
     assert second.notices == ("It begins inside a code block that was opened with ```python.",)
 
 
@@ -149,7 +160,7 @@ def test_comments_of_plain_text_are_no_headings(
 
 
 def test_a_text_without_headings_is_one_part() -> None:
-    reading = read_markdown("# a comment\nx = 1", Window(0, 100), has_headings=False)
+    reading = read_markdown("# a comment\nx = 1", TextWindow(0, 100), has_headings=False)
     assert [heading.id for heading in reading.outline] == ["top"]
 
 
@@ -159,7 +170,7 @@ def test_a_documents_structure_is_computed_once() -> None:
     first = structure_of(document)
     assert structure_of(replace(document, url="https://other.example/")) is first
     assert is_structure_kept(document)
-    window = Window(5, 40, "in-the-morning")
+    window = TextWindow(5, 40, "in-the-morning")
     assert read_document(document, window) == read_markdown(MARKDOWN, window)
 
 
@@ -174,3 +185,100 @@ def test_a_structure_far_larger_than_its_text_is_not_kept() -> None:
     document = replace(a_page(), content=Extraction(markdown="- a\n" * 10_000))
     assert len(structure_of(document).blocks) == 10_000
     assert not is_structure_kept(document)
+
+
+def document(markdown: str) -> Document:
+    return Document(
+        url="https://example.com/",
+        final_url="https://example.com/",
+        status_code=200,
+        source=FetchSource.NATIVE,
+        strategy="native",
+        content_type="text/html",
+        scraped_at=datetime(2025, 11, 15, tzinfo=UTC),
+        load_time_ms=1,
+        content=Extraction(
+            markdown=markdown,
+            links=("https://example.com/a",),
+            metadata=PageMetadata(title="Title", author="Ada"),
+        ),
+    )
+
+
+def test_a_page_is_told_in_parts() -> None:
+    page, cut = page_as_json(document("Before\n\n# One\n\ntext\n\n## Two\n\nmore"), 10_000)
+    assert cut == []
+    assert page["metadata"] == {"author": "Ada"}
+    assert page["outline"] == [
+        {"id": "top", "level": 0, "title": "", "start": 0, "chars": 8, "tokens": 2},
+        {"id": "one", "level": 1, "title": "One", "start": 8, "chars": 25, "tokens": 7},
+        {"id": "two", "level": 2, "title": "Two", "start": 21, "chars": 12, "tokens": 3},
+    ]
+    assert page["sections"] == [
+        {"id": "top", "level": 0, "title": "", "text": "Before"},
+        {"id": "one", "level": 1, "title": "One", "text": "text"},
+        {"id": "two", "level": 2, "title": "Two", "text": "more"},
+    ]
+    assert page["links"] == ["https://example.com/a"]
+
+
+def test_a_long_page_keeps_text_beside_its_outline_and_fits() -> None:
+    markdown = "\n\n".join(f"## Heading {n}\n\n{'word ' * 20}" for n in range(3_000))
+    page, cut = page_as_json(document(markdown), 20_000)
+    assert len(json.dumps(page)) <= 20_000
+    assert page["outline"]
+    assert page["sections"]
+    assert {"outline", "sections"} <= set(cut)
+
+
+def test_a_section_longer_than_the_room_is_begun_and_told_at_its_real_length() -> None:
+    page, cut = page_as_json(document(f"# One\n\n{'word ' * 3_000}"), 10_000)
+    assert len(json.dumps(page)) <= 10_000
+    assert page["outline"] == [
+        {"id": "one", "level": 1, "title": "One", "start": 0, "chars": 15_007, "tokens": 3_752}
+    ]
+    assert page["sections"]
+    assert cut == ["sections"]
+
+
+def show(markdown: str, query: str, max_chars: int) -> ShownPassages:
+    blocks = find_blocks(markdown)
+    found = find_passages(markdown, blocks, find_outline(markdown, blocks), query)
+    return show_passages(markdown, found, max_chars)
+
+
+def test_neighbours_become_one_passage() -> None:
+    shown = show("An ember.\n\nAnother ember.\n\nAsh.", "ember", 1_000)
+    assert shown.text == "[top, 0-25]\nAn ember.\n\nAnother ember."
+    assert (len(shown.passages), shown.count) == (1, 2)
+
+
+def test_rows_of_a_long_table_are_shown_beneath_its_first_row() -> None:
+    rows = "\n".join(f"| wood{n} | {n} hours of glow in the ash |" for n in range(200))
+    shown = show(f"| Wood | Hours |\n| --- | --- |\n{rows}", "wood150", 2_000)
+    head, first, rule, *found = shown.text.split("\n")
+    assert head.startswith("[top, ")
+    assert (first, rule) == ("| Wood | Hours |", "| --- | --- |")
+    assert "| wood150 | 150 hours of glow in the ash |" in found
+    assert len(found) < 40
+
+
+def test_code_that_is_too_long_ends_at_a_line_and_is_closed() -> None:
+    shown = show("~~~~py\n" + "ember = 1\n" * 100 + "~~~~", "ember", 150)
+    assert len(shown.text) <= 150
+    assert shown.is_cut
+    assert shown.text.startswith("[top, 0-1011]\n~~~~py\nember = 1\n")
+    assert shown.text.endswith("\nember = 1\n~~~~")
+
+
+def test_no_more_than_a_few_passages_are_shown() -> None:
+    markdown = "\n\n".join(f"# Part {n}\n\nAn ember of kind {n}." for n in range(30))
+    assert show(markdown, "ember", 100_000).count == MAX_PASSAGES
+
+
+@given(
+    st.lists(st.sampled_from(["ember ash", "# ember", "```\nember\n```", "| ember |"])),
+    st.integers(1, 200),
+)
+def test_the_text_is_never_longer_than_it_may_be(blocks: list[str], size: int) -> None:
+    assert len(show("\n\n".join(blocks), "ember", size).text) <= size

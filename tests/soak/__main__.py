@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cinder.app import open_app
 from cinder.config import read_settings
-from cinder.surfaces.logs import set_up_logs
+from cinder.logs import configure_logs
 from tests.site import serve_site
 from tests.soak.connections import soak_connections
 from tests.soak.contract import soak_contract
@@ -50,7 +50,7 @@ def main() -> None:
         "--connections", type=int, choices=(0, 1), default=1, help="whether to flood it with them"
     )
     arguments = parser.parse_args()
-    set_up_logs("error")
+    configure_logs("error")
     started = time.monotonic()
     problems = asyncio.run(_soak(arguments.pages)) if arguments.pages else []
     problems += soak_crawls(arguments.kills, _say) if arguments.kills else []

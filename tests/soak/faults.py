@@ -8,11 +8,11 @@ from pathlib import Path
 
 import httpx2
 
+from tests.api.running import run_server
 from tests.faults.asking import scrape, until
 from tests.faults.load import Overload, overload
 from tests.site import Site, serve_site
 from tests.store.postgres import PostgresServer, run_postgres
-from tests.surfaces.running import run_server
 
 _OVERLOAD_SECONDS = 30
 _AWAY_SECONDS = 15

@@ -11,8 +11,8 @@ import psutil
 
 from cinder.app import App
 from cinder.errors import CinderError
-from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
-from cinder.model.url import parse_web_url
+from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.models.url import parse_web_url
 from tests.site import Site
 from tests.soak.footprint import (
     Footprint,

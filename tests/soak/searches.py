@@ -15,9 +15,9 @@ from cinder.app import App, open_app
 from cinder.config import read_settings
 from cinder.crawl.scope import ScopeRules
 from cinder.errors import CinderError, Overloaded
-from cinder.model.job import Job, JobKind, JobStatus
-from cinder.model.request import OWNER
-from cinder.model.search import LOCAL, SearchRequest
+from cinder.models.job import Job, JobKind, JobStatus
+from cinder.models.request import OWNER
+from cinder.models.search import LOCAL, SearchRequest
 from cinder.services.jobs.specs import CrawlSpec
 from tests.store.index.searching import WORDS
 from tests.store.postgres import run_postgres

@@ -3,18 +3,18 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from cinder.model.document import (
+from cinder.models.document import (
     ActionResult,
     Document,
     Extraction,
+    FetchSource,
     Media,
     PageMetadata,
-    Source,
     Validators,
     Verdict,
     VerdictKind,
 )
-from cinder.model.request import ActionType
+from cinder.models.request import ActionType
 from cinder.store import EntryKey
 
 NOW = datetime(2025, 11, 15, 18, 30, 0, 123456, tzinfo=UTC)
@@ -42,7 +42,7 @@ def a_document(
         url=url,
         final_url=url,
         status_code=200,
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy="static",
         content_type="text/html",
         scraped_at=scraped_at,
@@ -57,7 +57,7 @@ def a_full_document() -> Document:
         a_document(),
         final_url="https://example.com/article?from=redirect",
         status_code=203,
-        source=Source.BROWSER,
+        source=FetchSource.BROWSER,
         screenshot=Media("image/png", bytes(range(256)) * 40),
         actions=some_actions(),
         verdict=Verdict(VerdictKind.PAYWALL, "a “subscribe” box"),

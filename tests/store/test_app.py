@@ -7,8 +7,8 @@ import pytest
 
 from cinder.app import open_app
 from cinder.config import Settings
-from cinder.model.document import VerdictKind
-from cinder.model.request import OWNER, CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.models.document import VerdictKind
+from cinder.models.request import OWNER, CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.conftest import TableResolver
 from tests.site import Site
 from tests.store.postgres import PostgresServer

@@ -1,8 +1,9 @@
-"""Documents that were read lately: kept in memory, and never older than the database."""
+"""Access counts between two writings."""
 
 from datetime import timedelta
 
 from cinder.store import Store, StoreLimits, open_store
+from cinder.store.documents import MAX_PENDING, AccessCounts
 from tests.store.conftest import open_at
 from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
 
@@ -70,3 +71,27 @@ async def test_what_has_expired_is_not_found_in_memory(store: Store, clock: Cloc
     assert await store.find("key") is not None
     clock.move_on(timedelta(hours=2))
     assert await store.find("key") is None
+
+
+LATER = NOW + timedelta(seconds=5)
+
+
+def test_counts_given_back_join_newer_ones() -> None:
+    counts = AccessCounts()
+    counts.add("one", LATER)
+    counts.add("one", NOW)
+    taken = counts.take()
+    counts.add("one", NOW)
+    counts.give_back(taken)
+    assert counts.take() == {"one": (3, LATER)}
+    assert counts.take() == {}
+
+
+def test_counts_that_cannot_be_written_take_bounded_memory() -> None:
+    counts = AccessCounts()
+    for number in range(MAX_PENDING + 10):
+        counts.add(f"{number}", NOW)
+    counts.add("0", NOW)
+    taken = counts.take()
+    assert len(taken) == MAX_PENDING
+    assert taken["0"] == (2, NOW)

@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from cinder.model.caller import CallerPolicy, Scope, Token
+from cinder.models.caller import CallerPolicy, Token, TokenScope
 from cinder.store import Store
-from cinder.store.token_base import TokenTaken
+from cinder.store.base import TokenTaken
 from tests.store.samples import Clock
 
 DAY = date(2026, 3, 1)
@@ -16,7 +16,7 @@ def a_token(name: str = "ci", **changes: object) -> Token:
     fields = {
         "id": f"tok_{name}",
         "name": name,
-        "scopes": frozenset({Scope.READ, Scope.SCRAPE}),
+        "scopes": frozenset({TokenScope.READ, TokenScope.SCRAPE}),
         "policy": CallerPolicy(domains=("example.com",), pages_per_day=3),
         "created_at": datetime(2026, 3, 1, 12, tzinfo=UTC),
     }

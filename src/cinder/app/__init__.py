@@ -1,7 +1,6 @@
-"""The composition root: every part built from the settings, opened, and closed again."""
+"""The composition root: builds every part from the settings, opens it and closes it."""
 
-from cinder.app.composition import App, open_app
-from cinder.app.login import open_login_browser
-from cinder.app.login_window import LogIn
+from cinder.app.browser import LogIn
+from cinder.app.composition import App, open_app, open_login_browser
 
 __all__ = ["App", "LogIn", "open_app", "open_login_browser"]

@@ -1,44 +1,45 @@
-"""The browser runtime, built from the settings."""
+"""Builds the browser pools and the login window from the settings."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from cinder.app.values import reading_settings
-from cinder.config import BrowserSettings, ScrapeSettings, Settings, environment
-from cinder.egress import ForwardProxy, Upstream
-from cinder.fetch.browser.blocklist import ListLimits, PageBlocking
-from cinder.fetch.browser.command_line import CommandLine
-from cinder.fetch.browser.engine import BrowserParts
-from cinder.fetch.browser.executable import BrowserFinder
-from cinder.fetch.browser.identity import IdentitySettings
-from cinder.fetch.browser.launcher import (
-    Equipment,
-    MasterLauncher,
-    SlaveLauncher,
+from cinder.app.settings import settings_errors
+from cinder.browser.blocking import ListLimits, PageBlocking
+from cinder.browser.chromium import BrowserFinder, CommandLine, check_extra_arguments
+from cinder.browser.engine import BrowserParts
+from cinder.browser.identity import IdentitySettings
+from cinder.browser.launcher import (
+    DisposableLauncher,
+    LaunchSettings,
+    MasterProfileLauncher,
     needs_no_sandbox,
     without_proxies,
 )
-from cinder.fetch.browser.page_scripts import read_script
-from cinder.fetch.browser.pool import (
+from cinder.browser.login import LoginBrowser, LoginOptions, has_display
+from cinder.browser.pool import (
     BrowserWorkerPool,
     DefaultBrowserWorkerPool,
     MasterBrowserWorkerPool,
     PoolLimits,
 )
-from cinder.fetch.browser.profile_lock import ProfileLock
-from cinder.fetch.browser.profiles import ProfileRoot, is_slave_name
-from cinder.fetch.browser.visit import VisitSettings
-from cinder.fetch.browser.waiting import WaitPolicy
-from cinder.fetch.browser.worker import WorkerLimits
+from cinder.browser.profiles import ProfileLock, ProfileRoot, is_disposable_name
+from cinder.browser.tab import read_script
+from cinder.browser.visit import VisitSettings
+from cinder.browser.waiting import WaitPolicy
+from cinder.browser.worker import BrowserWorkerLimits
+from cinder.config import BrowserSettings, ScrapeSettings, Settings, environment
+from cinder.egress import ForwardProxy, Route, Upstream
 from cinder.metrics import Metrics
-from cinder.model.request import Profile, ProxyTier
+from cinder.models.request import Profile, ProxyTier
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
@@ -52,7 +53,7 @@ async def open_browsers(
     Raises:
         SettingsError: a part cannot be built as the settings want it.
     """
-    with reading_settings():
+    with settings_errors():
         equipment = make_equipment(settings, proxy)
         profiles = ProfileRoot(settings.browser_root)
         parts = BrowserParts(
@@ -76,10 +77,10 @@ def _read_state(pool: BrowserWorkerPool, name: str) -> int:
     return int(getattr(pool.state, name))
 
 
-def make_equipment(settings: Settings, proxy: ForwardProxy) -> Equipment:
+def make_equipment(settings: Settings, proxy: ForwardProxy) -> LaunchSettings:
     """Return what browsers are started with."""
     browser = settings.browser
-    return Equipment(
+    return LaunchSettings(
         finder=BrowserFinder(
             executable=browser.executable_path, channel=browser.browser_channel, home=Path.home()
         ),
@@ -91,7 +92,7 @@ def make_equipment(settings: Settings, proxy: ForwardProxy) -> Equipment:
         ),
         environment=without_proxies(environment()),
         proxy=proxy,
-        limits=WorkerLimits(
+        limits=BrowserWorkerLimits(
             max_pages=browser.worker_max_pages,
             max_pages_in_context=browser.context_max_pages,
             max_memory_bytes=browser.max_memory_bytes,
@@ -118,7 +119,7 @@ def master_profile(settings: Settings) -> Path:
         is_allowed = re.fullmatch(browser.profile_id_regex, name) is not None
     except re.error as error:
         raise ValueError(f"browser.profile-id-regex is no regular expression: {error}") from error
-    if not is_allowed or is_slave_name(name):
+    if not is_allowed or is_disposable_name(name):
         raise ValueError(
             f"browser.default-profile-id: {name!r} does not match browser.profile-id-regex "
             f"({browser.profile_id_regex}), or is the name of a worker's profile"
@@ -143,7 +144,7 @@ def make_upstream(browser: BrowserSettings) -> Upstream | None:
 
 
 def _make_pools(
-    settings: Settings, equipment: Equipment, profiles: ProfileRoot, metrics: Metrics
+    settings: Settings, equipment: LaunchSettings, profiles: ProfileRoot, metrics: Metrics
 ) -> dict[Profile, BrowserWorkerPool]:
     browser = settings.browser
     limits = PoolLimits(
@@ -157,12 +158,12 @@ def _make_pools(
     profile = master_profile(settings)
     return {
         Profile.DEFAULT: DefaultBrowserWorkerPool(
-            SlaveLauncher(equipment, profiles, headless=browser.slave_headless),
+            DisposableLauncher(equipment, profiles, headless=browser.slave_headless),
             limits,
             metrics.count_recycle,
         ),
         Profile.MASTER: MasterBrowserWorkerPool(
-            MasterLauncher(equipment, profile),
+            MasterProfileLauncher(equipment, profile),
             make_lock(settings, profile),
             limits,
         ),
@@ -223,3 +224,65 @@ def upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
             raise ValueError(f"browser.proxy-tiers: {tier!r} is none of: {', '.join(known)}")
     tiers = frozenset(ProxyTier(tier) for tier in browser.proxy_tiers)
     return tiers if browser.proxy_server else frozenset()
+
+
+# Shows a person a page in the master browser; returns, when the window is closed, whether he
+# closed it himself.
+LogIn: TypeAlias = Callable[[str], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenLogin:
+    """A window that is open for a person."""
+
+    profile: Path
+    problem: str | None
+    """What is the matter with the first page, if anything."""
+    window: LoginBrowser
+
+
+@asynccontextmanager
+async def open_login_window(
+    settings: Settings, proxy: ForwardProxy, *, url: str | None = None
+) -> AsyncIterator[OpenLogin]:
+    """Open a browser window on the master profile, and hold its lock until the exit.
+
+    Raises:
+        SettingsError: the settings do not allow it.
+        ProfileLocked: another process uses the profile.
+        BrowserUnavailable: there is no browser, or no display.
+    """
+    with settings_errors():
+        profile = master_profile(settings)
+        options = _login_options(settings.browser, url)
+        # As scrapes with the profile go, or a site would see one login at two addresses.
+        is_through_upstream = ProxyTier.BASIC in upstream_tiers(settings.browser)
+        route = Route.UPSTREAM if is_through_upstream else Route.DIRECT
+        equipment = make_equipment(settings, proxy)
+    async with AsyncExitStack() as opened:
+        await opened.enter_async_context(make_lock(settings, profile).hold())
+        proxy_credentials = opened.enter_context(proxy.issue_credentials(route=route))
+        window = await LoginBrowser.open(equipment, profile, options)
+        opened.push_async_callback(window.close)
+        problem = await window.show(proxy_credentials)
+        yield OpenLogin(profile=profile, problem=problem, window=window)
+
+
+def make_log_in(settings: Settings, proxy: ForwardProxy) -> LogIn | None:
+    """Return what lets a person log in; None where there is no display to do it on."""
+    return partial(_log_in, settings, proxy) if has_display(environment()) else None
+
+
+async def _log_in(settings: Settings, proxy: ForwardProxy, url: str) -> bool:
+    async with open_login_window(settings, proxy, url=url) as login:
+        return await login.window.wait_until_closed()
+
+
+def _login_options(browser: BrowserSettings, url: str | None) -> LoginOptions:
+    return LoginOptions(
+        initial_url=url or browser.master_login_initial_page_url,
+        arguments=check_extra_arguments(browser.master_login_args, "browser.master-login-args"),
+        navigate_timeout_seconds=browser.master_login_navigate_timeout_ms / 1000,
+        refresh_seconds=browser.master_login_refresh_interval_ms / 1000,
+        timeout_seconds=browser.master_login_timeout_ms / 1000,
+    )

@@ -1,4 +1,4 @@
-"""The composition root: builds every part from the settings, opens it, and closes it again."""
+"""Builds every part from the settings, opens it, and closes it in reverse order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,63 +8,66 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinder.app.browser import make_upstream, open_browsers
-from cinder.app.extracting import RecipeBasis, make_extract_service, make_extractor
-from cinder.app.jobs import JobProcess, Net, open_jobs
-from cinder.app.llm import ConfiguredModel, make_summarizer, open_language_model
-from cinder.app.login_window import LogIn, make_log_in
-from cinder.app.oauth import open_access_tokens
-from cinder.app.search import SearchProviders, open_search_providers
-from cinder.app.searching import SearchBasis, make_search, order_providers
-from cinder.app.values import reading_settings
-from cinder.background import BackgroundTasks
-from cinder.config import EgressSettings, ScrapeSettings, Settings
-from cinder.egress import (
-    AddressPolicy,
-    ForwardProxy,
-    Guard,
-    ProxyLimits,
-    Resolver,
-    SystemResolver,
+from cinder.app.browser import (
+    LogIn,
+    OpenLogin,
+    make_log_in,
+    make_upstream,
+    open_browsers,
+    open_login_window,
 )
+from cinder.app.extraction import (
+    ConfiguredModel,
+    RecipeParts,
+    make_extract_service,
+    make_extractor,
+    make_summarizer,
+    open_language_model,
+)
+from cinder.app.jobs import JobNetwork, JobProcess, open_jobs
+from cinder.app.oauth import open_access_tokens
+from cinder.app.search import (
+    SearchParts,
+    SearchProviders,
+    make_search,
+    open_search_providers,
+    order_providers,
+)
+from cinder.app.settings import settings_errors
+from cinder.background import BackgroundTasks
+from cinder.browser.engine import BrowserFetcher
+from cinder.config import EgressSettings, ScrapeSettings, Settings
+from cinder.egress import AddressPolicy, ForwardProxy, Guard, ProxyLimits, Resolver, SystemResolver
 from cinder.fetch.base import Fetcher
-from cinder.fetch.browser.engine import BrowserFetcher
-from cinder.fetch.ladder import Ladder
-from cinder.fetch.plan import Step
-from cinder.fetch.retry import RetryPolicy
-from cinder.fetch.site_memory import SiteMemory
+from cinder.fetch.escalation import EngineEscalation, EngineStep, FetchRetryPolicy, SiteMemory
 from cinder.fetch.static import StaticFetcher, StaticLimits
 from cinder.metrics import Metrics
-from cinder.model.request import ProxyTier
-from cinder.model.url import host_and_port
-from cinder.services.archive import Archive
-from cinder.services.callers import Callers
-from cinder.services.expiry import expire_forever
+from cinder.models.request import ProxyTier
+from cinder.models.url import host_and_port
+from cinder.sandbox.pool import ChildOptions, SlowLane
+from cinder.sandbox.sandbox import ExtractionSandbox, Sandboxes
+from cinder.services.archive import Archive, expire_forever
+from cinder.services.auth import ReadRights, TokenService
 from cinder.services.export import Exporter
-from cinder.services.extraction.document_extraction import DocumentExtraction
-from cinder.services.extraction.service import ExtractService
+from cinder.services.extraction.service import DocumentExtraction, ExtractService
+from cinder.services.extraction.site_recipes import LearnedRecipes
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
-from cinder.services.learned_recipes import LearnedRecipes
-from cinder.services.read_rights import ReadRights
-from cinder.services.sandbox.sandbox import ExtractionSandbox, Sandboxes
-from cinder.services.sandbox.worker_pool import ChildOptions, SlowLane
 from cinder.services.scraping.admission import Admission, AdmissionLimits
-from cinder.services.scraping.document_making import ContentDefaults
-from cinder.services.scraping.service import ContentMakers, ScrapeService
-from cinder.services.search.local_provider import LocalProvider
-from cinder.services.search.search_and_scrape import SearchAndScrape
-from cinder.services.search.service import SearchService
+from cinder.services.scraping.document_builder import ContentDefaults
+from cinder.services.scraping.service import ContentProcessors, ScrapeService
+from cinder.services.search.providers import LocalProvider
+from cinder.services.search.service import SearchAndScrape, SearchService
 from cinder.services.text_tools import TextTools
-from cinder.services.webhook_targets import WebhookCheck
-from cinder.services.webhooks import Webhooks
+from cinder.services.webhook_delivery import WebhookDelivery
+from cinder.services.webhooks import WebhookCheck
 from cinder.store import Store, StoreLimits, open_store
+from cinder.store.base import PageIndex
 from cinder.store.index.embeddings import find_embedder
-from cinder.store.index_base import PageIndex
 from cinder.worker_group import WorkerGroup
 
 if TYPE_CHECKING:
-    from cinder.services.oauth import AccessTokens
+    from cinder.services.oauth_tokens import AccessTokens
     from cinder.services.rate_limits import RateLimits
 
 
@@ -76,14 +79,14 @@ class App:
     """The use cases of a running cinder, for the surfaces to call."""
 
     settings: Settings
-    callers: Callers
+    callers: TokenService
     access_tokens: "AccessTokens | None"
     """Those of an authorization server; None where the owner has named none."""
     make_rate_limits: Callable[[], "RateLimits"]
     """Makes what a server counts requests by, which nobody else needs."""
     scrape: ScrapeService
     jobs: JobControl
-    webhooks: Webhooks
+    webhooks: WebhookDelivery
     exporter: Exporter
     archive: Archive
     search: SearchService
@@ -132,12 +135,12 @@ async def open_app(
         proxy = await parts.enter_async_context(make_proxy(settings, resolver))
         fetcher = await parts.enter_async_context(_make_static_fetcher(settings, proxy))
         browsers = await parts.enter_async_context(open_browsers(settings, proxy, metrics))
-        engines: dict[Step, Fetcher] = {
-            Step.STATIC: fetcher,
-            Step.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
-            Step.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
+        engines: dict[EngineStep, Fetcher] = {
+            EngineStep.STATIC: fetcher,
+            EngineStep.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
+            EngineStep.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
-        ladder = Ladder(engines, _retry_policy(settings.scrape), SiteMemory())
+        ladder = EngineEscalation(engines, _retry_policy(settings.scrape), SiteMemory())
         sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.scrape.extract_workers)
         )
@@ -148,14 +151,14 @@ async def open_app(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
         admission = Admission(_admission_limits(settings.scrape), recent_wait=sandbox.recent_wait)
-        callers = Callers(store.tokens, clock)
+        callers = TokenService(store.tokens, clock)
         access_tokens = await parts.enter_async_context(open_access_tokens(settings, proxy))
         language_model = await parts.enter_async_context(
             open_language_model(settings, proxy, metrics)
         )
         extractor, job_extractor = [
             make_extractor(
-                settings.extract, pages, language_model, RecipeBasis(store.recipes, metrics)
+                settings.extract, pages, language_model, RecipeParts(store.recipes, metrics)
             )
             for pages in (sandbox, job_sandbox)
         ]
@@ -166,7 +169,7 @@ async def open_app(
                     store=store,
                     callers=callers,
                     ladder=ladder,
-                    makers=ContentMakers(
+                    makers=ContentProcessors(
                         sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
                         extraction=DocumentExtraction(finds, settings.extract.max_output_bytes),
                         summarizer=writes,
@@ -188,7 +191,7 @@ async def open_app(
                 settings,
                 store,
                 job_scrape,
-                Net(fetcher, proxy, WebhookCheck(callers, proxy.judge).require),
+                JobNetwork(fetcher, proxy, WebhookCheck(callers, proxy.judge).require),
                 process=JobProcess(works_on_jobs, group),
                 clock=clock,
             )
@@ -201,7 +204,7 @@ async def open_app(
         parts.callback(tasks.cancel_all)
         rights = ReadRights(store, callers)
         archive = Archive(store, rights)
-        basis = SearchBasis(scrape=scrape, archive=archive, metrics=metrics)
+        basis = SearchParts(scrape=scrape, archive=archive, metrics=metrics)
         search = make_search(
             order_providers(
                 search_providers.order, search_providers.web, LocalProvider(store.index, rights)
@@ -264,7 +267,7 @@ def make_resolver(egress: EgressSettings) -> SystemResolver:
 
 
 def _make_store(settings: Settings, metrics: Metrics, clock: Clock) -> Store:
-    with reading_settings():
+    with settings_errors():
         return open_store(
             settings.store_url,
             pool_size=settings.store.pool_size,
@@ -311,7 +314,7 @@ def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:
         SettingsError: its rules are not written as such.
     """
     egress = settings.egress
-    with reading_settings():
+    with settings_errors():
         upstream = make_upstream(settings.browser)
         policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
     limits = ProxyLimits(
@@ -328,7 +331,7 @@ def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetch
         max_concurrency=settings.scrape.max_concurrency,
         stall_seconds=settings.scrape.stall_timeout_seconds,
     )
-    with reading_settings():
+    with settings_errors():
         return StaticFetcher(
             proxy,
             limits,
@@ -375,8 +378,8 @@ def _admission_limits(scrape: ScrapeSettings) -> AdmissionLimits:
     )
 
 
-def _retry_policy(scrape: ScrapeSettings) -> RetryPolicy:
-    return RetryPolicy(
+def _retry_policy(scrape: ScrapeSettings) -> FetchRetryPolicy:
+    return FetchRetryPolicy(
         max_retries=scrape.max_retries,
         first_wait_seconds=scrape.retry_wait_seconds,
         max_wait_seconds=scrape.retry_wait_max_seconds,
@@ -390,3 +393,21 @@ def _content_defaults(settings: Settings) -> ContentDefaults:
         retention=timedelta(hours=settings.store.retention_hours),
         pdf_max_pages=settings.scrape.pdf_max_pages,
     )
+
+
+@asynccontextmanager
+async def open_login_browser(
+    settings: Settings, *, url: str | None = None, resolver: Resolver | None = None
+) -> AsyncIterator[OpenLogin]:
+    """Open a browser window on the master profile, and hold its lock until the exit.
+
+    Raises:
+        SettingsError: the settings do not allow it.
+        ProfileLocked: another process uses the profile.
+        BrowserUnavailable: there is no browser, or no display.
+    """
+    async with AsyncExitStack() as opened:
+        if resolver is None:
+            resolver = await opened.enter_async_context(make_resolver(settings.egress))
+        proxy = await opened.enter_async_context(make_proxy(settings, resolver))
+        yield await opened.enter_async_context(open_login_window(settings, proxy, url=url))

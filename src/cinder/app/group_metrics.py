@@ -1,4 +1,4 @@
-"""The metrics of several worker processes as those of one server.
+"""Metrics of several worker processes, summed as those of one server.
 
 Counters and timers are counted in files that outlive the process that wrote them, so that they
 never go back. What a gauge says now, only its process knows, so each is asked.

@@ -1,18 +1,19 @@
-"""The check of an authorization server's tokens, built from the settings."""
+"""Builds the check of an authorization server's access tokens from the settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cinder.app.values import reading_settings
+from cinder.app.settings import settings_errors
 from cinder.config import OauthSettings, Settings
 from cinder.egress import ForwardProxy
-from cinder.fetch.client import ClientOptions, ProxiedClient
-from cinder.model.url import parse_web_url
+from cinder.fetch.http_client import ClientOptions, ProxiedClient
+from cinder.models.url import parse_web_url
 
 if TYPE_CHECKING:
-    from cinder.services.oauth import AccessTokens
+    from cinder.services.oauth_tokens import AccessTokens
+
 
 _MAX_ANSWER_BYTES = 1024 * 1024
 _TIMEOUT_SECONDS = 10
@@ -35,9 +36,9 @@ async def open_access_tokens(
         yield None
         return
     # To load the library takes long, and hardly anybody needs it.
-    from cinder.services.oauth import AccessTokens, IssuerKeys, Resource  # noqa: PLC0415
+    from cinder.services.oauth_tokens import AccessTokens, IssuerKeys, ProtectedResource  # noqa: PLC0415
 
-    with reading_settings():
+    with settings_errors():
         issuer, url = _read_issuer(oauth.issuer), _read_resource(oauth)
         client = ProxiedClient(
             proxy,
@@ -46,7 +47,7 @@ async def open_access_tokens(
             ca_file=settings.egress.ca_file,
         )
     async with client:
-        resource = Resource(url=url, scope_prefix=oauth.scope_prefix)
+        resource = ProtectedResource(url=url, scope_prefix=oauth.scope_prefix)
         yield AccessTokens(IssuerKeys(client, issuer), resource)
 
 

@@ -1,14 +1,18 @@
-"""The server's rate limits, as its settings have them."""
+"""Builds the rate limits from the settings, counted in memory or together with other processes."""
 
 import time
 from pathlib import Path
 
 from cinder.config import ServerSettings, SettingsError
-from cinder.services.memory_counts import MemoryCounts
-from cinder.services.rate_limits import Bucket, RateLimits, longest_window
-from cinder.services.shared_storage import SharedStorage
-from cinder.store.count_base import SharedCounts
-from cinder.store.scratch_counts import ScratchCounts
+from cinder.services.rate_limits import (
+    DatabaseCounterStorage,
+    MemoryCounterStorage,
+    RateLimitBucket,
+    RateLimits,
+    longest_window,
+)
+from cinder.store.base import SharedCounts
+from cinder.store.counts import ScratchCounts
 
 
 def make_rate_limits(
@@ -23,16 +27,16 @@ def make_rate_limits(
     """
     check_rate_limits(server)
     limits = {
-        Bucket.TOKEN: server.rate_limit,
-        Bucket.ADDRESS: server.address_rate_limit,
-        Bucket.FAILED_LOGIN: server.failed_login_limit,
+        RateLimitBucket.TOKEN: server.rate_limit,
+        RateLimitBucket.ADDRESS: server.address_rate_limit,
+        RateLimitBucket.FAILED_LOGIN: server.failed_login_limit,
     }
     if shared is None and scratch is not None:
-        counts = SharedStorage(ScratchCounts(scratch), longest_window(limits.values()))
+        counts = DatabaseCounterStorage(ScratchCounts(scratch), longest_window(limits.values()))
         return RateLimits(counts, limits, clock=time.monotonic)
     if shared is None:
-        return RateLimits(MemoryCounts(), limits, clock=time.monotonic)
-    return RateLimits(SharedStorage(shared, longest_window(limits.values())), limits)
+        return RateLimits(MemoryCounterStorage(), limits, clock=time.monotonic)
+    return RateLimits(DatabaseCounterStorage(shared, longest_window(limits.values())), limits)
 
 
 def check_rate_limits(server: ServerSettings) -> None:

@@ -1,35 +1,44 @@
-"""The web's search providers, built from the settings: each with a way out of its own."""
+"""Builds the search providers and the search service from the settings."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
-from cinder.app.values import reading_settings
+from cinder.app.settings import settings_errors
 from cinder.config import SearchEndpoint, SearchSettings, Settings
+from cinder.documents.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
 from cinder.egress import ForwardProxy
-from cinder.extract.charset import decode_body
-from cinder.extract.plain.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
-from cinder.fetch.client import ClientOptions, ProxiedClient
-from cinder.model.search import LOCAL
-from cinder.model.url import origin_of, parse_web_url
-from cinder.search.addresses import parse_base_url
-from cinder.search.base import HttpClient, Provider, ProviderQuery
+from cinder.fetch.http_client import ClientOptions, ProxiedClient
+from cinder.metrics import Metrics
+from cinder.models.search import LOCAL
+from cinder.models.url import origin_of, parse_web_url
+from cinder.search.base import Provider, ProviderQuery, SearchHttpClient
 from cinder.search.brave import BRAVE_URL, BraveProvider
 from cinder.search.duckduckgo import DUCKDUCKGO_URL, DuckDuckGoProvider
 from cinder.search.hits import FoundItem
 from cinder.search.json_endpoint import JsonEndpoint, JsonEndpointProvider, JsonMapping
 from cinder.search.opensearch import OpenSearchProvider
-from cinder.search.politeness import Politeness
+from cinder.search.provider_server import parse_base_url
+from cinder.search.provider_throttle import ProviderThrottle
 from cinder.search.searxng import SearxngProvider
-from cinder.services.health import Check, telling_address
+from cinder.services.archive import Archive
+from cinder.services.health import Check, check_with_address
+from cinder.services.scraping.service import ScrapeService
+from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
+from cinder.services.search.ranked_list import RankedListCache
+from cinder.services.search.result_pages import ArchivedTexts, ResultReader
+from cinder.services.search.result_ranking import ResultRanker
+from cinder.services.search.service import SearchLimits, SearchService
+from cinder.text.content_type import decode_body
 from cinder.worker_group import WorkerGroup
 from cinder.xml_tree import parse_xml
 
 if TYPE_CHECKING:
-    from cinder.search.shared_politeness import SharedPoliteness
+    from cinder.search.shared_provider_throttle import SharedProviderThrottle
+
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _MAX_CONCURRENCY = 8
@@ -54,7 +63,7 @@ class SearchProviders:
 
     def _trial_of(self, name: str) -> Check:
         trial = partial(_try_out, self.web[name])
-        return telling_address(trial, self.homes[name]) if name in self.homes else trial
+        return check_with_address(trial, self.homes[name]) if name in self.homes else trial
 
 
 async def _try_out(provider: Provider) -> None:
@@ -79,7 +88,7 @@ async def open_search_providers(
     async with AsyncExitStack() as parts:
         for name in order:
             if name != LOCAL:
-                with reading_settings():
+                with settings_errors():
                     plan = _plan(name, settings, group)
                     client = _make_client(plan, settings, proxy)
                     web[name] = plan.build(client)
@@ -90,17 +99,17 @@ async def open_search_providers(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _ProviderPlan:
     """How one provider is built and what its client may take."""
 
-    build: Callable[[HttpClient], Provider]
+    build: Callable[[SearchHttpClient], Provider]
     timeout_seconds: float
     home: str | None
     """The address that the owner wrote, if any."""
     impersonate: str | None = None
 
 
-def _plan(name: str, settings: Settings, group: WorkerGroup | None) -> _Plan:
+def _plan(name: str, settings: Settings, group: WorkerGroup | None) -> _ProviderPlan:
     search = settings.search
     if name == SearxngProvider.name:
         return _plan_searxng(search)
@@ -114,7 +123,7 @@ def _plan(name: str, settings: Settings, group: WorkerGroup | None) -> _Plan:
     return _plan_json(name, endpoint, endpoint.url or "")
 
 
-def _make_client(plan: _Plan, settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
+def _make_client(plan: _ProviderPlan, settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
     options = ClientOptions(
         max_concurrency=_MAX_CONCURRENCY,
         timeout_seconds=plan.timeout_seconds,
@@ -126,35 +135,37 @@ def _make_client(plan: _Plan, settings: Settings, proxy: ForwardProxy) -> Proxie
     return ProxiedClient(proxy, options, homes=homes, ca_file=settings.egress.ca_file)
 
 
-def _plan_searxng(search: SearchSettings) -> _Plan:
+def _plan_searxng(search: SearchSettings) -> _ProviderPlan:
     with _naming("search.searxng-url"):
         url = parse_base_url(search.searxng_url or "")
-    return _Plan(
+    return _ProviderPlan(
         build=lambda client: SearxngProvider(client, url),
         timeout_seconds=search.searxng_timeout_seconds,
         home=url,
     )
 
 
-def _plan_brave(search: SearchSettings) -> _Plan:
+def _plan_brave(search: SearchSettings) -> _ProviderPlan:
     key = search.brave_api_key.get_secret_value() if search.brave_api_key else ""
     home = _written_url("search.brave-url", search.brave_url)
-    return _Plan(
+    return _ProviderPlan(
         build=lambda client: BraveProvider(client, key, home or BRAVE_URL),
         timeout_seconds=search.brave_timeout_seconds,
         home=home,
     )
 
 
-def _plan_duckduckgo(search: SearchSettings, impersonate: str, group: WorkerGroup | None) -> _Plan:
+def _plan_duckduckgo(
+    search: SearchSettings, impersonate: str, group: WorkerGroup | None
+) -> _ProviderPlan:
     home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
-    politeness = Politeness(
+    politeness = ProviderThrottle(
         delay_seconds=search.duckduckgo_delay_seconds,
         rest_seconds=search.duckduckgo_rest_seconds,
         max_wait_seconds=search.duckduckgo_timeout_seconds,
     )
-    shared = politeness if group is None else _shared_politeness(politeness, group)
-    return _Plan(
+    shared = politeness if group is None else _shared_throttle(politeness, group)
+    return _ProviderPlan(
         build=lambda client: DuckDuckGoProvider(client, shared, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,
         home=home,
@@ -163,24 +174,24 @@ def _plan_duckduckgo(search: SearchSettings, impersonate: str, group: WorkerGrou
     )
 
 
-def _shared_politeness(politeness: Politeness, group: WorkerGroup) -> "SharedPoliteness":
+def _shared_throttle(politeness: ProviderThrottle, group: WorkerGroup) -> "SharedProviderThrottle":
     # Files are locked by what not every system has; where there is a group, it is there.
-    from cinder.search.shared_politeness import SharedPoliteness  # noqa: PLC0415
+    from cinder.search.shared_provider_throttle import SharedProviderThrottle  # noqa: PLC0415
 
-    return SharedPoliteness(politeness, group.directory / DuckDuckGoProvider.name)
+    return SharedProviderThrottle(politeness, group.directory / DuckDuckGoProvider.name)
 
 
-def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _Plan:
+def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _ProviderPlan:
     with _naming(f"search.endpoints.{name}.description-url"):
         url = parse_web_url(description_url)
-    return _Plan(
+    return _ProviderPlan(
         build=lambda client: OpenSearchProvider(name, client, url, read_feed_items),
         timeout_seconds=endpoint.timeout_seconds,
         home=url,
     )
 
 
-def _plan_json(name: str, endpoint: SearchEndpoint, template: str) -> _Plan:
+def _plan_json(name: str, endpoint: SearchEndpoint, template: str) -> _ProviderPlan:
     described = JsonEndpoint(
         url=template,
         headers={key: value.get_secret_value() for key, value in endpoint.headers.items()},
@@ -199,7 +210,7 @@ def _plan_json(name: str, endpoint: SearchEndpoint, template: str) -> _Plan:
     with _naming(f"search.endpoints.{name}.url"):
         # Whoever is asked stands before the first place for a value.
         home = parse_web_url(template.partition("{")[0])
-    return _Plan(
+    return _ProviderPlan(
         build=lambda client: JsonEndpointProvider(name, client, described),
         timeout_seconds=endpoint.timeout_seconds,
         home=home,
@@ -235,4 +246,35 @@ def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
     return (
         FoundItem(url=item.link, title=escape(item.title), summary=item.html, date=item.date)
         for item in feed.items
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchParts:
+    """What searching stands on."""
+
+    scrape: ScrapeService
+    archive: Archive
+    metrics: Metrics
+
+
+def order_providers(
+    order: Sequence[str], web: Mapping[str, Provider], local: LocalProvider
+) -> list[Provider]:
+    """Return the providers in the owner's order; the local one is last where it is not named."""
+    known: dict[str, Provider] = {LOCAL: local, **web}
+    return [known[name] for name in dict.fromkeys((*order, LOCAL))]
+
+
+def make_search(
+    providers: Sequence[Provider], basis: SearchParts, *, at_once: int, held_results: int
+) -> SearchService:
+    """Return the service that answers searches."""
+    return SearchService(
+        providers=providers,
+        asker=ProviderCaller(ProviderHealth(), basis.metrics),
+        judge=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
+        memory=RankedListCache(max_results=held_results),
+        metrics=basis.metrics,
+        limits=SearchLimits(searches_at_once=at_once),
     )

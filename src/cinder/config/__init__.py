@@ -1,11 +1,24 @@
-"""Settings: a section of them for each subject, and how they are read."""
+"""Settings in sections, one for each subject, and how they are read."""
 
-from cinder.config.extracting import ExtractSettings, LlmSettings
-from cinder.config.fetching import BrowserSettings, EgressSettings, ScrapeSettings
-from cinder.config.keeping import JobsSettings, StoreSettings, WebhooksSettings
-from cinder.config.searching import SearchEndpoint, SearchSettings
-from cinder.config.section import Section
-from cinder.config.serving import LimitsSettings, LogSettings, OauthSettings, ServerSettings
+from cinder.config.outbound import (
+    BrowserSettings,
+    EgressSettings,
+    ExtractSettings,
+    LlmSettings,
+    ScrapeSettings,
+    SearchEndpoint,
+    SearchSettings,
+)
+from cinder.config.section import SettingsSection
+from cinder.config.serving import (
+    JobsSettings,
+    LimitsSettings,
+    LogSettings,
+    OauthSettings,
+    ServerSettings,
+    StoreSettings,
+    WebhooksSettings,
+)
 from cinder.config.settings import (
     KebabTomlSource,
     Settings,
@@ -29,10 +42,10 @@ __all__ = [
     "ScrapeSettings",
     "SearchEndpoint",
     "SearchSettings",
-    "Section",
     "ServerSettings",
     "Settings",
     "SettingsError",
+    "SettingsSection",
     "StoreSettings",
     "WebhooksSettings",
     "default_data_dir",

@@ -1,4 +1,4 @@
-"""What settings are made of: sections, and the kinds of values that several of them have."""
+"""The base class of settings sections, and the value types that several sections share."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _COMMA_BEFORE_ARGUMENT = re.compile(r",(?=\s*(?:-|,|$))")
 _COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
 
 
-def _splitting(separator: re.Pattern[str]) -> Callable[[object], object]:
+def _split_with(separator: re.Pattern[str]) -> Callable[[object], object]:
     """Return what reads a list from one text: separated by commas, or as a JSON array."""
 
     def split(value: object) -> object:
@@ -44,22 +44,22 @@ def _absent_if_blank(value: object) -> object:
 
 # NoDecode: pydantic-settings would otherwise insist on JSON for a list in the environment.
 CommaSeparated: TypeAlias = Annotated[
-    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA))
+    tuple[str, ...], NoDecode, BeforeValidator(_split_with(_COMMA))
 ]
 CommaSeparatedPaths: TypeAlias = Annotated[
-    tuple[Path, ...], NoDecode, BeforeValidator(_splitting(_COMMA))
+    tuple[Path, ...], NoDecode, BeforeValidator(_split_with(_COMMA))
 ]
 CommaSeparatedArguments: TypeAlias = Annotated[
-    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA_BEFORE_ARGUMENT))
+    tuple[str, ...], NoDecode, BeforeValidator(_split_with(_COMMA_BEFORE_ARGUMENT))
 ]
 CommaSeparatedUserAgents: TypeAlias = Annotated[
-    tuple[str, ...], NoDecode, BeforeValidator(_splitting(_COMMA_OUTSIDE_PARENTHESES))
+    tuple[str, ...], NoDecode, BeforeValidator(_split_with(_COMMA_OUTSIDE_PARENTHESES))
 ]
 OptionalText: TypeAlias = Annotated[str | None, BeforeValidator(_absent_if_blank)]
 OptionalSecret: TypeAlias = Annotated[SecretStr | None, BeforeValidator(_absent_if_blank)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A group of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

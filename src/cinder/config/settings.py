@@ -1,4 +1,4 @@
-"""Settings: read once, from cinder.toml, then CINDER_… variables, then the command line.
+"""All settings, read once from cinder.toml, then CINDER_ variables, then the command line.
 
 In cinder.toml a setting is written in kebab-case below its section; in the environment as
 ``CINDER_SECTION__SETTING``. `docs/settings.md` lists them all and a test keeps it true.
@@ -21,11 +21,23 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from cinder.config.extracting import ExtractSettings, LlmSettings
-from cinder.config.fetching import BrowserSettings, EgressSettings, ScrapeSettings
-from cinder.config.keeping import JobsSettings, StoreSettings, WebhooksSettings
-from cinder.config.searching import SearchSettings
-from cinder.config.serving import LimitsSettings, LogSettings, OauthSettings, ServerSettings
+from cinder.config.outbound import (
+    BrowserSettings,
+    EgressSettings,
+    ExtractSettings,
+    LlmSettings,
+    ScrapeSettings,
+    SearchSettings,
+)
+from cinder.config.serving import (
+    JobsSettings,
+    LimitsSettings,
+    LogSettings,
+    OauthSettings,
+    ServerSettings,
+    StoreSettings,
+    WebhooksSettings,
+)
 
 CONFIG_VARIABLE = "CINDER_CONFIG"
 

@@ -1,1 +1,1 @@
-"""The rules of a crawl: which addresses are one, which are taken, and which pages are alike."""
+"""The rules of a crawl: canonical URLs, scope, traps, robots, sitemaps and near-duplicates."""

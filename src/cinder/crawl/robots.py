@@ -1,13 +1,16 @@
-"""What a site's robots.txt allows, by RFC 9309."""
+"""What robots.txt (RFC 9309) and a page's robots directives allow a crawler."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from protego import Protego
 
-from cinder.model.url import join_web_url
+from cinder.crawl.urls import CanonicalUrl, canonicalize_url
+from cinder.models.url import join_web_url
 
 USER_AGENT = "cinder"
 """The name by which a robots.txt speaks to cinder."""
@@ -131,3 +134,52 @@ def _web_addresses(base: str, references: list[str]) -> tuple[str, ...]:
         except ValueError:
             continue
     return tuple(found)[:MAX_SITEMAPS]
+
+
+MAX_LINKS = 5_000
+"""How many links of one page are looked at."""
+
+_MAX_DIRECTIVES_CHARS = 5_000
+_FORBID_FOLLOWING = frozenset(("nofollow", "none"))
+_FORBID_KEEPING = frozenset(("noindex", "none"))
+# These have a value, behind a colon as well; before others, the name is that of a robot.
+_WITH_VALUE = ("max-", "unavailable_after")
+_PART_END = re.compile(r"[,;]")
+_ROBOT_NAME = re.compile(r"[a-z_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PageDirectives:
+    """What a page wishes robots to do with it."""
+
+    may_follow: bool = True
+    may_keep: bool = True
+
+
+def read_directives(meta_robots: str | None, robots_header: str | None) -> PageDirectives:
+    """Return what a page's robots meta tag and its `X-Robots-Tag` header say together."""
+    said = {*_directives(meta_robots or ""), *_directives(robots_header or "")}
+    return PageDirectives(
+        may_follow=not said & _FORBID_FOLLOWING, may_keep=not said & _FORBID_KEEPING
+    )
+
+
+def choose_links(links: Iterable[str], page: CanonicalUrl) -> tuple[CanonicalUrl, ...]:
+    """Return the addresses that a page's links lead to, each once, without the page itself."""
+    found: dict[str, CanonicalUrl] = {}
+    for link in islice(links, MAX_LINKS):
+        address = canonicalize_url(link)
+        if address is not None and address.key != page.key:
+            found.setdefault(address.key, address)
+    return tuple(found.values())
+
+
+def _directives(text: str) -> Iterable[str]:
+    robot = ""
+    for part in _PART_END.split(text[:_MAX_DIRECTIVES_CHARS].lower()):
+        name, colon, rest = (each.strip() for each in part.partition(":"))
+        if colon and not name.startswith(_WITH_VALUE) and _ROBOT_NAME.fullmatch(name):
+            # A header may speak to one robot, from here to the next name: "otherbot: noindex".
+            robot, name = name, rest
+        if robot in ("", "cinder"):
+            yield name

@@ -1,4 +1,4 @@
-"""The addresses that a sitemap, a list of sitemaps, a feed or a plain list names.
+"""The URLs that a sitemap, a sitemap index, a feed or a plain list names.
 
 They are looked for along the text, without a parser: sitemaps are often broken, they may be large,
 and nothing that a document declares about itself, such as entities, is ever acted upon.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import islice
 
-from cinder.model.url import MAX_URL_LENGTH, join_web_url
+from cinder.models.url import MAX_URL_LENGTH, join_web_url
 
-MAX_ADDRESSES = 50_000
+MAX_URLS = 50_000
 MAX_UNPACKED_BYTES = 50 * 1024 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -48,9 +48,9 @@ def read_sitemap(body: bytes, url: str) -> Sitemap:
     unpacked, is_cut = _unpack(body)
     text = _without_comments(_decode(unpacked))
     root = _ROOT.search(text, 0, _ROOT_WITHIN)
-    references = list(islice(_references(text, root), MAX_ADDRESSES + 1))
-    is_cut = is_cut or len(references) > MAX_ADDRESSES
-    addresses = tuple(dict.fromkeys(_addresses(references[:MAX_ADDRESSES], url)))
+    references = list(islice(_references(text, root), MAX_URLS + 1))
+    is_cut = is_cut or len(references) > MAX_URLS
+    addresses = tuple(dict.fromkeys(_addresses(references[:MAX_URLS], url)))
     if root is not None and root[2].lower() == "sitemapindex":
         return Sitemap(sitemaps=addresses, is_cut=is_cut)
     return Sitemap(pages=addresses, is_cut=is_cut)

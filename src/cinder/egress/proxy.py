@@ -11,18 +11,19 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from cinder.background import BackgroundTasks
-from cinder.egress.base import Dialer
-from cinder.egress.dial import DirectDialer
-from cinder.egress.exchange import Exchange
-from cinder.egress.guard import Guard
-from cinder.egress.http import HttpStream, header_tokens, request_for_origin
-from cinder.egress.idle import IdleLimit
-from cinder.egress.passes import PassOffice, ProxyPass, Route
-from cinder.egress.refusal import ProxyRefusal, RefusalCode, Refused
-from cinder.egress.stream import READ_BYTES, ByteStream
-from cinder.egress.target import PlainUrl, Target
-from cinder.egress.tunnel import tunnel
-from cinder.egress.upstream import Upstream, UpstreamDialer
+from cinder.egress.base import READ_BYTES, ByteStream, Dialer, PlainUrl, Target
+from cinder.egress.credentials import CredentialsRegistry, ProxyCredentials, Route
+from cinder.egress.dialers import DirectDialer, Upstream, UpstreamDialer
+from cinder.egress.policy import Guard
+from cinder.egress.refusals import ProxyRefusal, RefusalCode, RequestRefused
+from cinder.egress.relay import (
+    Exchange,
+    HttpStream,
+    IdleLimit,
+    header_tokens,
+    request_for_origin,
+    tunnel,
+)
 from cinder.errors import DnsFailed, EgressBlocked
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -62,7 +63,7 @@ class ForwardProxy:
         self._limits = limits or ProxyLimits()
         self._dialers = _make_dialers(guard, self._limits, upstream)
         self._slots = asyncio.Semaphore(self._limits.max_connections)
-        self._passes = PassOffice(max_refusals=self._limits.max_refusals_kept)
+        self._passes = CredentialsRegistry(max_refusals=self._limits.max_refusals_kept)
         self._tasks = BackgroundTasks()
         self._server: asyncio.Server | None = None
 
@@ -99,13 +100,13 @@ class ForwardProxy:
         """
         await self._guard.judge(host, port)
 
-    def issue_pass(
+    def issue_credentials(
         self,
         *,
         route: Route = Route.DIRECT,
         max_connections: int | None = 64,
         also_allowed: frozenset[Target] = frozenset(),
-    ) -> ProxyPass:
+    ) -> ProxyCredentials:
         """Admit a client from now on; without `max_connections` it may take all there are.
 
         `also_allowed` is for a client that sends only what the owner wrote to where the owner
@@ -143,8 +144,8 @@ class ForwardProxy:
         try:
             request = await self._read_request(client)
             holder = self._admit(request)
-            errand = _Errand(client, request, holder, _parse_wanted(request))
-        except Refused as refused:
+            errand = _ProxiedRequest(client, request, holder, _parse_wanted(request))
+        except RequestRefused as refused:
             await _decline(client, refused.refusal)
             return
         with holder.cover_connection():
@@ -156,43 +157,47 @@ class ForwardProxy:
                 event = await client.receive()
         except h11.RemoteProtocolError as exc:
             if exc.error_status_hint == 431:
-                raise Refused(RefusalCode.REQUEST_HEAD_TOO_LARGE, "Headers too large") from exc
-            raise Refused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
+                raise RequestRefused(
+                    RefusalCode.REQUEST_HEAD_TOO_LARGE, "Headers too large"
+                ) from exc
+            raise RequestRefused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
         if not isinstance(event, h11.Request):
             raise ConnectionResetError
         return event
 
-    def _admit(self, request: h11.Request) -> ProxyPass:
+    def _admit(self, request: h11.Request) -> ProxyCredentials:
         sent = [value for name, value in request.headers if name == b"proxy-authorization"]
         if sent and (holder := self._passes.find(sent[0])):
             return holder
-        raise Refused(RefusalCode.UNAUTHORIZED, "The proxy's credentials are needed")
+        raise RequestRefused(RefusalCode.UNAUTHORIZED, "The proxy's credentials are needed")
 
-    async def _run(self, errand: "_Errand") -> None:
-        if errand.is_sign_in:
+    async def _run(self, errand: "_ProxiedRequest") -> None:
+        if errand.is_proxy_auth:
             await _send_empty(errand.client, 204)
             return
         try:
             async with self._slot(errand.holder):
                 await self._handle(errand)
-        except Refused as refused:
+        except RequestRefused as refused:
             if errand.client.can_answer:
                 errand.holder.record(errand.target, refused.refusal)
                 if errand.is_for_tunnel:
                     await _decline(errand.client, refused.refusal)
 
     @asynccontextmanager
-    async def _slot(self, holder: ProxyPass) -> AsyncIterator[None]:
+    async def _slot(self, holder: ProxyCredentials) -> AsyncIterator[None]:
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(self._limits.slot_timeout_seconds):
                     await held.enter_async_context(holder.slots)
                     await held.enter_async_context(self._slots)
             except TimeoutError:
-                raise Refused(RefusalCode.OVERLOADED, "Too many connections are open") from None
+                raise RequestRefused(
+                    RefusalCode.OVERLOADED, "Too many connections are open"
+                ) from None
             yield
 
-    async def _handle(self, errand: "_Errand") -> None:
+    async def _handle(self, errand: "_ProxiedRequest") -> None:
         try:
             async with IdleLimit(self._limits.idle_timeout_seconds) as idle:
                 # Reading past a CONNECT's head brings out what came after it; it has no body.
@@ -204,21 +209,21 @@ class ForwardProxy:
                 finally:
                     origin.abort()
         except TimeoutError:
-            raise Refused(RefusalCode.IDLE_TIMEOUT, "The origin has gone quiet") from None
+            raise RequestRefused(RefusalCode.IDLE_TIMEOUT, "The origin has gone quiet") from None
 
-    async def _reach(self, errand: "_Errand") -> ByteStream:
+    async def _reach(self, errand: "_ProxiedRequest") -> ByteStream:
         target = errand.target
         if errand.holder.is_unwanted(target.host):
             _log.info("egress", host=target.host, port=target.port, decision="unwanted")
-            raise Refused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
+            raise RequestRefused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
         try:
             is_named = target in errand.holder.also_allowed
             addresses = await self._guard.pin(target.host, target.port, is_named=is_named)
         except (EgressBlocked, DnsFailed) as exc:
-            raise Refused(RefusalCode(exc.code), exc.message) from exc
+            raise RequestRefused(RefusalCode(exc.code), exc.message) from exc
         return await self._dialers[errand.holder.route].dial(target, addresses)
 
-    async def _join(self, errand: "_Errand", origin: ByteStream, idle: IdleLimit) -> None:
+    async def _join(self, errand: "_ProxiedRequest", origin: ByteStream, idle: IdleLimit) -> None:
         if isinstance(errand.wanted, PlainUrl):
             await self._forward(errand, errand.wanted, origin, idle)
         else:
@@ -233,7 +238,7 @@ class ForwardProxy:
         await tunnel(client.stream, origin, idle)
 
     async def _forward(
-        self, errand: "_Errand", url: PlainUrl, stream: ByteStream, idle: IdleLimit
+        self, errand: "_ProxiedRequest", url: PlainUrl, stream: ByteStream, idle: IdleLimit
     ) -> None:
         http = h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
         exchange = Exchange(
@@ -256,12 +261,12 @@ class ForwardProxy:
 
 
 @dataclass(frozen=True, slots=True)
-class _Errand:
+class _ProxiedRequest:
     """What a client that was admitted wants: a tunnel to a target, or an answer to a plain URL."""
 
     client: HttpStream
     request: h11.Request
-    holder: ProxyPass
+    holder: ProxyCredentials
     wanted: Target | PlainUrl
 
     @property
@@ -273,8 +278,8 @@ class _Errand:
         return isinstance(self.wanted, Target)
 
     @property
-    def is_sign_in(self) -> bool:
-        return self.request.target == self.holder.sign_in_url.encode()
+    def is_proxy_auth(self) -> bool:
+        return self.request.target == self.holder.proxy_auth_url.encode()
 
 
 def _make_dialers(
@@ -337,5 +342,5 @@ def _parse_plain_url(request: h11.Request) -> PlainUrl:
         raise _bad_request("Only http: URLs are forwarded; use CONNECT for others") from None
 
 
-def _bad_request(message: str) -> Refused:
-    return Refused(RefusalCode.BAD_REQUEST, message)
+def _bad_request(message: str) -> RequestRefused:
+    return RequestRefused(RefusalCode.BAD_REQUEST, message)

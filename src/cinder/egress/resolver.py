@@ -1,4 +1,4 @@
-"""The resolver that asks the operating system."""
+"""The resolver that uses the operating system's name lookup, in threads of its own."""
 
 import asyncio
 import socket

@@ -1,1 +1,1 @@
-"""Getting a URL's bytes: engines, the ladder that chooses between them, and the verdict."""
+"""Fetches a URL's bytes: the engines, and the escalation from one engine to the next."""

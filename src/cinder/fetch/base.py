@@ -1,14 +1,14 @@
-"""What it takes to be a fetch engine."""
+"""The protocol of a fetch engine, and the task that it is given."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from cinder.errors import CinderError
-from cinder.model.document import FetchedPage, Validators
-from cinder.model.request import OWNER, Format, RenderOptions
-from cinder.model.url import origin_of
-from cinder.shares import Claimant
+from cinder.fair_queue import Requester
+from cinder.models.document import FetchedPage, Validators
+from cinder.models.request import OWNER, Format, RenderOptions
+from cinder.models.url import origin_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class FetchTask:
         return self.timeout_seconds / 3
 
     @property
-    def claimant(self) -> Claimant:
+    def claimant(self) -> Requester:
         """Whom a place to fetch it is for."""
-        return Claimant(caller=self.caller, is_job=self.is_for_job, site=origin_of(self.url))
+        return Requester(caller=self.caller, is_job=self.is_for_job, site=origin_of(self.url))
 
 
 class RedirectRefused(CinderError):

@@ -1,11 +1,11 @@
-"""Media passthrough: which answers are files to hand on as they are, rather than pages."""
+"""Media types: which responses are files to pass through, PDFs, or pages."""
 
 import re
 from pathlib import PurePosixPath
 
 import can_ada
 
-from cinder.model.document import FetchedPage
+from cinder.models.document import FetchedPage
 
 _MEDIA_TYPES = ("image/", "video/", "audio/")
 PDF_TYPE = "application/pdf"

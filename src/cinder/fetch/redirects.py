@@ -1,10 +1,10 @@
-"""Redirects: where the next hop leads, and what may be sent along to it."""
+"""Redirects: where the next hop leads, and which headers may be sent to it."""
 
 from collections.abc import Iterable
 
 from cinder.errors import EgressBlocked, ScrapeFailed
-from cinder.model.headers import is_secret_header, is_sendable
-from cinder.model.url import ForeignScheme, join_web_url, origin_of
+from cinder.models.http import is_secret_header, is_sendable
+from cinder.models.url import ForeignScheme, join_web_url, origin_of
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 

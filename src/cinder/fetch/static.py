@@ -1,4 +1,7 @@
-"""The static engine: fetches a page as a browser would ask for it, without being one."""
+"""The static engine: fetches pages with curl and a browser's TLS fingerprint.
+
+Of several members curl unpacks only one, and what it unpacked it takes for whole.
+"""
 
 import asyncio
 import zlib
@@ -9,30 +12,79 @@ from typing import Self, TypeAlias, get_args
 from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
-from cinder.egress import ForwardProxy, ProxyPass, ProxyRefusal
-from cinder.errors import (
-    CinderError,
-    ContentTooLarge,
-    EgressBlocked,
-    ScrapeFailed,
-    ScrapeTimeout,
-)
+from cinder.egress import ForwardProxy, ProxyCredentials, ProxyRefusal
+from cinder.errors import CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
+from cinder.fair_queue import FairQueue, FairSlot
 from cinder.fetch.base import FetchTask, RedirectRefused
-from cinder.fetch.curl_errors import kind_of_failure
-from cinder.fetch.curl_requests import (
-    CurlAnswer,
+from cinder.fetch.curl import (
     CurlFailed,
     CurlRequest,
     CurlRequests,
+    CurlResponse,
     CurlSetup,
+    error_of_curl_code,
+    proxy_only_options,
 )
-from cinder.fetch.gzip_members import is_end_of_member, unpack_members
 from cinder.fetch.redirects import HopHeaders, redirect_target
-from cinder.fetch.tunnel_options import tunnel_options
-from cinder.model.document import FetchedPage, Source, Validators
-from cinder.model.headers import is_sendable
-from cinder.model.url import host_and_port
-from cinder.shares import FairPlaces, Place
+from cinder.models.document import FetchedPage, FetchSource, Validators
+from cinder.models.http import is_sendable
+from cinder.models.url import host_and_port
+
+# What is packed piece by piece has hundreds; each takes as long as kilobytes do.
+MAX_MEMBERS = 20_000
+
+_MEMBER_START = b"\x1f\x8b\x08"
+_GZIP = 31
+# What a member leaves over is copied, and no step unpacks to more than a thousand times its size.
+_STEP_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """What a body held."""
+
+    data: bytes
+    is_whole: bool
+    """Whether its last member has an end."""
+
+
+def is_end_of_member(data: bytes, packed_end: bytes) -> bool:
+    """Whether a body that unpacked to this data ends as a whole member does.
+
+    That is with the data's checksum and length, between which marks of chunks may stand.
+    """
+    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) % 2**32).to_bytes(4, "little")
+    place = 0
+    for byte in trailer:
+        place = packed_end.find(byte, place) + 1
+        if place == 0:
+            return False
+    return True
+
+
+def unpack_members(packed: bytes, max_bytes: int) -> Unpacked:
+    """Return what all members hold; bytes after the last one are left out, as browsers do.
+
+    Raises:
+        ContentTooLarge: they hold more than `max_bytes`, or are too many.
+        zlib.error: one of them is damaged.
+    """
+    unpacked = bytearray()
+    place = 0
+    for _ in range(MAX_MEMBERS):
+        member = zlib.decompressobj(_GZIP)
+        while place < len(packed) and not member.eof:
+            step = packed[place : place + _STEP_BYTES]
+            unpacked += member.decompress(step)
+            place += len(step) - len(member.unused_data)
+            if len(unpacked) > max_bytes:
+                raise ContentTooLarge(
+                    f"It is larger than {max_bytes} bytes (setting scrape.max-body-bytes)"
+                )
+        if not packed.startswith(_MEMBER_START, place):
+            return Unpacked(data=bytes(unpacked), is_whole=member.eof)
+    raise ContentTooLarge(f"It is packed in more than {MAX_MEMBERS} gzip members")
+
 
 # What a write callback returns to make curl give up.
 _STOP_WRITING = 0xFFFFFFFF
@@ -94,17 +146,17 @@ class StaticFetcher:
         self._limits = limits
         self._impersonate = impersonate
         self._ca_file = ca_file
-        self._places = FairPlaces(limits.max_concurrency)
+        self._places = FairQueue(limits.max_concurrency)
         self._requests: CurlRequests | None = None
-        self._pass: ProxyPass | None = None
+        self._pass: ProxyCredentials | None = None
 
     async def __aenter__(self) -> Self:
-        options = tunnel_options(self._ca_file)
+        options = proxy_only_options(self._ca_file)
         options[CurlOpt.MAXFILESIZE_LARGE] = self._limits.max_body_bytes
         options[CurlOpt.LOW_SPEED_LIMIT] = _LEAST_BYTES_A_SECOND
         options[CurlOpt.LOW_SPEED_TIME] = self._limits.stall_seconds
         # No limit of its own: curl keeps connections open, and each of them has a place.
-        self._pass = self._proxy.issue_pass(max_connections=None)
+        self._pass = self._proxy.issue_credentials(max_connections=None)
         self._requests = CurlRequests(
             CurlSetup(
                 impersonate=self._impersonate,
@@ -132,7 +184,7 @@ class StaticFetcher:
         finally:
             self._places.give_back(place)
 
-    async def _take_place(self, task: FetchTask, deadline: float) -> Place:
+    async def _take_place(self, task: FetchTask, deadline: float) -> FairSlot:
         try:
             async with asyncio.timeout_at(deadline):
                 return await self._places.take(task.claimant)
@@ -164,7 +216,7 @@ class StaticFetcher:
 
     async def _request(
         self, url: str, headers: _HeaderList, deadline: float
-    ) -> tuple[CurlAnswer, bytes, bool]:
+    ) -> tuple[CurlResponse, bytes, bool]:
         """Return the answer, its body, and whether the connection broke off before its end."""
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
@@ -180,7 +232,7 @@ class StaticFetcher:
 
     async def _request_packed(
         self, url: str, headers: _HeaderList, deadline: float
-    ) -> tuple[CurlAnswer, bytes, bool]:
+    ) -> tuple[CurlResponse, bytes, bool]:
         """Ask again for an answer that curl cannot unpack, and unpack it here."""
         body = _BoundedBody(self._limits.max_body_bytes)
         try:
@@ -191,7 +243,7 @@ class StaticFetcher:
         except CurlFailed as error:
             raise self._translate(error, url, body) from error
         except zlib.error as error:
-            failure, sentence = kind_of_failure(CurlECode.BAD_CONTENT_ENCODING)
+            failure, sentence = error_of_curl_code(CurlECode.BAD_CONTENT_ENCODING)
             raise failure(f"{sentence} ({error})", url=url) from error
         return answer, unpacked.data, not unpacked.is_whole
 
@@ -203,7 +255,7 @@ class StaticFetcher:
         body: "_BoundedBody",
         *,
         unpacked: str | None = _UNPACKED,
-    ) -> CurlAnswer:
+    ) -> CurlResponse:
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
             raise ScrapeTimeout("The time was spent on redirects", url=url)
@@ -231,7 +283,7 @@ class StaticFetcher:
             limit = self._limits.max_body_bytes
             message = f"{url} is larger than {limit} bytes (setting scrape.max-body-bytes)"
             return ContentTooLarge(message, url=url)
-        failure, sentence = kind_of_failure(code)
+        failure, sentence = error_of_curl_code(code)
         return failure(f"{sentence} ({code.name.lower()})", url=url)
 
     def _refusal_for(self, url: str) -> ProxyRefusal | None:
@@ -267,12 +319,12 @@ def _ended_after_one_member(error: CurlFailed, body: _BoundedBody) -> bool:
     return _is_gzip(error.answer)
 
 
-def _is_gzip(answer: CurlAnswer) -> bool:
+def _is_gzip(answer: CurlResponse) -> bool:
     encoding = answer.headers.get("content-encoding") or ""
     return encoding.strip().lower() in _GZIP_NAMES
 
 
-async def _ends_early(answer: CurlAnswer, data: bytes) -> bool:
+async def _ends_early(answer: CurlResponse, data: bytes) -> bool:
     """Whether the bytes ended before what was packed in them did, which curl does not tell."""
     if not _is_gzip(answer) or answer.packed_bytes == 0 or not answer.packed_end:
         return False
@@ -286,12 +338,12 @@ def _conditions(validators: Validators) -> list[tuple[str, str]]:
     return [(name, value) for name, value in headers.items() if value and is_sendable(value)]
 
 
-def _all_values(answer: CurlAnswer, name: str) -> list[str]:
+def _all_values(answer: CurlResponse, name: str) -> list[str]:
     return [value for value in answer.headers.get_list(name) if value]
 
 
 def _page(
-    url: str, final_url: str, answer: CurlAnswer, body: bytes, *, is_cut: bool
+    url: str, final_url: str, answer: CurlResponse, body: bytes, *, is_cut: bool
 ) -> FetchedPage:
     headers = {name.lower(): value or "" for name, value in answer.headers.items()}
     return FetchedPage(
@@ -300,7 +352,7 @@ def _page(
         status_code=answer.status,
         headers=headers,
         body=body,
-        source=Source.NATIVE,
+        source=FetchSource.NATIVE,
         strategy=StaticFetcher.name,
         is_cut=is_cut,
     )

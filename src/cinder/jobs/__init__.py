@@ -1,11 +1,11 @@
-"""Durable work: who looks after a job, again after failures, and by the clock."""
+"""Durable background jobs: the engines that wake workers, the worker, and schedules."""
 
-from cinder.jobs.base import Attend, Engine
+from cinder.jobs.base import JobEngine, RunSlice
 
-__all__ = ["Attend", "Engine", "engine_for"]
+__all__ = ["JobEngine", "RunSlice", "engine_for"]
 
 
-def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> Engine:
+def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> JobEngine:
     """Return the engine that belongs to the database that keeps the jobs.
 
     A process that is silent for `heartbeat_seconds` loses its jobs to others, where there are any.
@@ -20,9 +20,9 @@ def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> Engine:
 
         return EmbeddedEngine()
     if scheme in ("postgresql", "postgres"):
-        from cinder.jobs.fleet import FleetEngine  # noqa: PLC0415
+        from cinder.jobs.pgqueuer_engine import PgqueuerEngine  # noqa: PLC0415
 
-        return FleetEngine(store_url, heartbeat_seconds=heartbeat_seconds)
+        return PgqueuerEngine(store_url, heartbeat_seconds=heartbeat_seconds)
     raise ValueError(
         f"Unknown kind of database {scheme!r}: use sqlite:///path or postgresql://user@host/name"
     )

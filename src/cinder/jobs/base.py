@@ -1,14 +1,14 @@
-"""The engine's protocol: who is woken to look after a job, and when."""
+"""The protocol of job engines: which workers are woken for a job, and when."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, Self, TypeAlias
 
 # Works on a job, by its id, for a few seconds at most. Returns in how many seconds there may be
 # more to do (0: at once), or None when the job is over. It must handle its own errors.
-Attend: TypeAlias = Callable[[str], Awaitable[float | None]]
+RunSlice: TypeAlias = Callable[[str], Awaitable[float | None]]
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Wakes workers. What is to be done, and how far it is, stands in the ledger alone.
 
     A message that is lost delays a job until somebody sweeps; it never loses one.
@@ -29,7 +29,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def run(self, attend: Attend, *, slots: int) -> None:
+    async def run(self, run_slice: RunSlice, *, slots: int) -> None:
         """Look after jobs as they are woken, `slots` at once, until cancelled.
 
         Cancelling cancels those at work and waits for their end; their jobs are left to others.

@@ -1,4 +1,4 @@
-"""The engine within one process: its messages are in memory, and the ledger outlives it."""
+"""The job engine within one process: its messages are in memory, the ledger is durable."""
 
 import asyncio
 from contextlib import suppress
@@ -6,12 +6,12 @@ from typing import NamedTuple, Self
 
 import structlog
 
-from cinder.jobs.base import Attend
+from cinder.jobs.base import RunSlice
 
 log = structlog.get_logger()
 
 
-class Seat(NamedTuple):
+class WorkerSlot(NamedTuple):
     """One of the seats at a job, each for one worker."""
 
     job_id: str
@@ -22,8 +22,8 @@ class EmbeddedEngine:
     """Wakes workers of this process. See `cinder.jobs.base.Engine`."""
 
     def __init__(self) -> None:
-        self._due: dict[Seat, float] = {}
-        self._taken: set[Seat] = set()
+        self._due: dict[WorkerSlot, float] = {}
+        self._taken: set[WorkerSlot] = set()
         self._changed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -37,14 +37,14 @@ class EmbeddedEngine:
         due = _now() + after_seconds
         for job_id in job_ids:
             for number in range(times):
-                self._put(Seat(job_id, number), due)
+                self._put(WorkerSlot(job_id, number), due)
         self._tell_workers()
 
-    async def run(self, attend: Attend, *, slots: int) -> None:
+    async def run(self, run_slice: RunSlice, *, slots: int) -> None:
         """Look after jobs as they are woken, `slots` at once, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(slots):
-                group.create_task(self._work(attend))
+                group.create_task(self._work(run_slice))
 
     async def check(self) -> None:
         """Return: memory is always there."""
@@ -57,19 +57,19 @@ class EmbeddedEngine:
         """Return the jobs that are looked after here at this moment."""
         return sorted({seat.job_id for seat in self._taken})
 
-    async def _work(self, attend: Attend) -> None:
+    async def _work(self, run_slice: RunSlice) -> None:
         while True:
             seat = await self._take()
             again_after: float | None = 0  # who is cancelled leaves the job to others
             try:
-                again_after = await attend(seat.job_id)
+                again_after = await run_slice(seat.job_id)
             except Exception:
                 log.exception("looking after a job failed", job=seat.job_id)
                 again_after = None
             finally:
                 self._leave(seat, again_after)
 
-    async def _take(self) -> Seat:
+    async def _take(self) -> WorkerSlot:
         """Wait for the free seat that is due first, and take it."""
         while True:
             changed = self._changed
@@ -86,7 +86,7 @@ class EmbeddedEngine:
                     async with asyncio.timeout(seconds):
                         await changed.wait()
 
-    def _leave(self, seat: Seat, again_after: float | None) -> None:
+    def _leave(self, seat: WorkerSlot, again_after: float | None) -> None:
         self._taken.discard(seat)
         if again_after is None:
             self._due.pop(seat, None)
@@ -94,7 +94,7 @@ class EmbeddedEngine:
             self._put(seat, _now() + again_after)
             self._tell_workers()
 
-    def _put(self, seat: Seat, due: float) -> None:
+    def _put(self, seat: WorkerSlot, due: float) -> None:
         self._due[seat] = min(due, self._due.get(seat, due))
 
     def _tell_workers(self) -> None:

@@ -1,5 +1,7 @@
-"""Schedules: starting jobs by the clock, each time once, whoever is there to do it."""
+"""Starts scheduled jobs when they are due, and sweeps for jobs that no worker runs."""
 
+import asyncio
+import random
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -8,14 +10,14 @@ from typing import TypeAlias
 
 import structlog
 
-from cinder.errors import FieldProblem, InvalidRequest
-from cinder.model.document import Json
-from cinder.model.job import JobKind
-from cinder.model.schedule import Schedule
+from cinder.errors import CacheFailed, FieldProblem, InvalidRequest
+from cinder.jobs.base import JobEngine
+from cinder.models.document import Json
+from cinder.models.job import JobKind, Schedule
 from cinder.store.ledger_base import Ledger
 
 # Starts a job for an owner, of this kind and spec; the same key starts one only once.
-Start: TypeAlias = Callable[[str, JobKind, dict[str, Json], str], Awaitable[object]]
+StartJob: TypeAlias = Callable[[str, JobKind, dict[str, Json], str], Awaitable[object]]
 
 # How long starting may take before another process tries.
 START_SECONDS = 60
@@ -33,7 +35,7 @@ class Schedules:
     def __init__(
         self,
         ledger: Ledger,
-        start: Start,
+        start: StartJob,
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -97,16 +99,16 @@ def next_time(cron: str, after: datetime) -> datetime:
     Raises:
         InvalidRequest: it is none, or names no moment.
     """
-    return _moment(cron, after, is_next=True)
+    return _parse_timestamp(cron, after, is_next=True)
 
 
 def _key(schedule: Schedule, now: datetime) -> str:
     """Return what tells this start from others: the latest moment that was to be one."""
-    moment = _moment(schedule.cron, now + timedelta(seconds=1), is_next=False)
+    moment = _parse_timestamp(schedule.cron, now + timedelta(seconds=1), is_next=False)
     return f"schedule {schedule.name} {moment:%Y-%m-%dT%H:%MZ}"
 
 
-def _moment(cron: str, origin: datetime, *, is_next: bool) -> datetime:
+def _parse_timestamp(cron: str, origin: datetime, *, is_next: bool) -> datetime:
     # Imported where it is used: it takes as long as the rest of a start.
     from croniter import croniter  # noqa: PLC0415
     from croniter.croniter import CroniterError  # noqa: PLC0415
@@ -121,3 +123,54 @@ def _moment(cron: str, origin: datetime, *, is_next: bool) -> datetime:
         message = f"{cron!r} is not a cron expression: {exc}. Write one such as '0 6 * * 1'"
         raise InvalidRequest(problems=(FieldProblem("cron", message),)) from exc
     return moment
+
+
+SWEEP_SECONDS = 3
+
+
+class Sweeper:
+    """Wakes jobs: whose worker died, whose message was lost, or whose server was restarted.
+
+    Any number may sweep at once: a job that is woken twice is looked after no more for that.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        engine: JobEngine,
+        *,
+        seats: int = 1,
+        seconds: float = SWEEP_SECONDS,
+        schedules: Schedules | None = None,
+    ) -> None:
+        """Take how many workers may look after a job at once, and how often to sweep."""
+        self._ledger = ledger
+        self._engine = engine
+        self._seats = seats
+        self._seconds = seconds
+        self._schedules = schedules
+
+    async def wake(self, job_id: str) -> None:
+        """Have workers look after a job now; should that fail, a sweep will."""
+        try:
+            await self._engine.wake(job_id, times=self._seats)
+        except CacheFailed as exc:
+            log.warning("a job waits for the next sweep", job=job_id, error=str(exc))
+
+    async def sweep(self) -> None:
+        """Wake the jobs that nobody looks after, and start what is due."""
+        unattended = await self._ledger.list_unattended()
+        await self._engine.wake(*unattended, times=self._seats)
+        if self._schedules is not None:
+            await self._schedules.start_due()
+
+    async def sweep_forever(self) -> None:
+        """Sweep at once and then again and again, until cancelled."""
+        while True:
+            try:
+                await self.sweep()
+            # A worker's outermost loop: whatever it was, the next round may go better.
+            except Exception as exc:  # noqa: BLE001
+                log.warning("sweeping for jobs failed", error=str(exc) or type(exc).__name__)
+            # Not in step with the other processes.
+            await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - no secret

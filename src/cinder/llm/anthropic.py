@@ -1,22 +1,22 @@
-"""Anthropic's messages."""
+"""Anthropic's messages API."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from cinder.llm.addresses import path_of
 from cinder.llm.base import FinishReason, TokenCounts
-from cinder.llm.json_text import count_at
-from cinder.llm.wire import (
+from cinder.llm.wire_format import (
     ANSWER_NAME,
-    Dialect,
-    Rung,
-    WantedJson,
+    EndpointDialect,
+    RequestedJson,
+    ResponseFormat,
     WireAnswer,
     WireCall,
+    count_at,
     messages_of,
-    schema_words,
+    path_of,
+    schema_instructions,
 )
-from cinder.model.document import Json
+from cinder.models.document import Json
 
 _VERSION = "2023-06-01"
 _CUT = ("max_tokens", "model_context_window_exceeded")
@@ -36,7 +36,7 @@ class AnthropicFormat:
         self.headers: Mapping[str, str] = {"anthropic-version": _VERSION, **key}
         self._model = model
 
-    def body(self, call: WireCall, dialect: Dialect) -> dict[str, Json]:
+    def body(self, call: WireCall, dialect: EndpointDialect) -> dict[str, Json]:
         """Return what is posted."""
         body: dict[str, Json] = {
             "model": self._model,
@@ -72,14 +72,16 @@ class AnthropicFormat:
 
 def _system(call: WireCall) -> str:
     wanted = call.wanted
-    asking = [schema_words(wanted)] if wanted and wanted.rung is Rung.PROMPT else []
+    asking = (
+        [schema_instructions(wanted)] if wanted and wanted.rung is ResponseFormat.PROMPT else []
+    )
     return "\n\n".join(part for part in (call.system, *asking) if part)
 
 
-def _asking_for(wanted: WantedJson) -> dict[str, Json]:
-    if wanted.rung is Rung.JSON_SCHEMA:
+def _asking_for(wanted: RequestedJson) -> dict[str, Json]:
+    if wanted.rung is ResponseFormat.JSON_SCHEMA:
         return {"output_config": {"format": {"type": "json_schema", "schema": wanted.strict}}}
-    if wanted.rung is Rung.PROMPT:
+    if wanted.rung is ResponseFormat.PROMPT:
         return {}
     tool: Json = {
         "name": ANSWER_NAME,

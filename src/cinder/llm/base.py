@@ -1,13 +1,129 @@
-"""The protocol of a language model: what it is asked, what it answers, and its door out."""
+"""The protocol of a language model, the budget of a request, and how a model fails.
 
-from collections.abc import Mapping
+ModelFailed               EXTRACTION_FAILED  it is down, refuses, or is not understood
+├── ContextTooLong        the prompt is longer than the model reads
+├── ModelLengthExceeded   the answer is longer than it may be
+├── ModelAnswerInvalid    the answer does not match the schema, nor did a second one
+├── BudgetSpent           nothing is left of the request's budget
+└── FormatRefused         the endpoint takes no request of this shape
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Never, Protocol
 
-from cinder.llm.budget import Budget
-from cinder.model.document import Json
-from cinder.model.http import HttpAnswer
+from cinder.errors import CinderError, ErrorCode
+from cinder.models.document import Json
+from cinder.models.http import HttpResponse
+from cinder.models.request import OWNER
+
+
+class ModelFailed(CinderError):
+    """The language model gave no answer."""
+
+    code = ErrorCode.EXTRACTION_FAILED
+
+
+class ContextTooLong(ModelFailed):
+    """The prompt is longer than the language model can read."""
+
+
+class ModelLengthExceeded(ModelFailed):
+    """The language model's answer is longer than it may be."""
+
+
+class ModelAnswerInvalid(ModelFailed):
+    """The language model's answer does not match the schema."""
+
+
+class BudgetExceeded(ModelFailed):
+    """The request's budget for the language model is spent."""
+
+
+class FormatRefused(ModelFailed):
+    """The language model's server takes no request of this shape."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetLimits:
+    """How much one request may take."""
+
+    calls: int
+    """Tries at the provider, those in vain included."""
+    tokens: int
+    """Sent and received. The call that goes beyond is paid for; there is none after it."""
+    seconds: float
+
+
+class Budget:
+    """What one request has taken so far; its time begins when it is made."""
+
+    def __init__(
+        self,
+        limits: BudgetLimits,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        caller: str = OWNER,
+    ) -> None:
+        self.caller = caller
+        """Whose request it is."""
+        self._limits = limits
+        self._clock = clock
+        self._until = clock() + limits.seconds
+        self.calls = 0
+        self.tokens = 0
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the request may still take."""
+        return max(0.0, self._until - self._clock())
+
+    def take_call(self) -> None:
+        """Pay for one call.
+
+        Raises:
+            BudgetSpent: it cannot be paid for.
+        """
+        if self.calls >= self._limits.calls:
+            _refuse(f"{self.calls} of {self._limits.calls} calls", "calls")
+        if self.tokens >= self._limits.tokens:
+            _refuse(f"{self.tokens} of {self._limits.tokens} tokens", "tokens")
+        if not self.seconds_left:
+            self._refuse_time()
+        self.calls += 1
+
+    def note_tokens(self, count: int) -> None:
+        """Remember what a call has taken."""
+        self.tokens += count
+
+    @asynccontextmanager
+    async def limiting_time(self) -> AsyncIterator[None]:
+        """End what is done inside when the time is up.
+
+        Raises:
+            BudgetSpent: it is.
+        """
+        try:
+            async with asyncio.timeout(self.seconds_left) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._refuse_time()
+
+    def _refuse_time(self) -> Never:
+        _refuse(f"{self._limits.seconds:g} seconds", "seconds")
+
+
+def _refuse(spent: str, kind: str) -> Never:
+    raise BudgetExceeded(
+        f"The request's budget for the language model is spent: {spent}. Ask about less, or raise "
+        f"llm.max-{kind} (CINDER_LLM__MAX_{kind.upper()})"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +198,9 @@ class LanguageModel(Protocol):
         ...
 
 
-class HttpClient(Protocol):
+class ModelHttpClient(Protocol):
     """Posts to the server that the owner chose, through egress."""
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Return the answer, whatever its status; raise `CinderError` where none came."""
         ...

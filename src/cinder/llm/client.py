@@ -1,18 +1,24 @@
-"""The language model over HTTP: asks on the surest rung, checks, and has one answer repaired."""
+"""A language model over HTTP: asks for JSON, checks it, and has a wrong answer repaired."""
 
 import time
 from dataclasses import dataclass, replace
 
-from cinder.llm.base import FinishReason, ModelAnswer, ModelRequest, TokenCounts
-from cinder.llm.budget import Budget
+from cinder.llm.base import (
+    Budget,
+    FinishReason,
+    FormatRefused,
+    ModelAnswer,
+    ModelAnswerInvalid,
+    ModelLengthExceeded,
+    ModelRequest,
+    TokenCounts,
+)
 from cinder.llm.endpoint import Endpoint
-from cinder.llm.failures import FormatRefused, ModelAnswerInvalid, ModelLengthExceeded
-from cinder.llm.json_text import find_json
-from cinder.llm.ladder import StructureLadder
-from cinder.llm.schema_forms import SchemaForms, read_schema
-from cinder.llm.wire import Repair, WireAnswer, WireCall
+from cinder.llm.response_format import ResponseFormatNegotiator
+from cinder.llm.schema_forms import SchemaForms, build_schema_forms
+from cinder.llm.wire_format import Repair, WireAnswer, WireCall, find_json
 from cinder.metrics import Metrics
-from cinder.model.document import Json
+from cinder.models.document import Json
 
 # What is shown of a wrong answer when a right one is asked for: repeating more helps nobody.
 _MAX_SAID_CHARS = 20_000
@@ -38,7 +44,7 @@ class HttpLanguageModel:
         self._max_output_tokens = max_output_tokens
         self._endpoint = endpoint
         self._metrics = metrics
-        self._ladder = StructureLadder(endpoint, metrics, max_output_tokens)
+        self._ladder = ResponseFormatNegotiator(endpoint, metrics, max_output_tokens)
 
     async def complete(self, prompt: ModelRequest, budget: Budget) -> ModelAnswer:
         """Return the model's answer, which matches the schema if there is one.
@@ -51,7 +57,7 @@ class HttpLanguageModel:
         if prompt.schema is None:
             answer = await self._endpoint.ask(self._call(prompt), budget)
             return self._finish(started, answer)
-        forms = read_schema(prompt.schema)
+        forms = build_schema_forms(prompt.schema)
         draft = await self._draft(prompt, forms, budget)
         if not draft.problems:
             return self._finish(started, draft.answer, value=draft.value)

@@ -1,21 +1,21 @@
-"""OpenAI's chat completions, which Ollama, vLLM, llama.cpp, OpenRouter and Gemini speak as well."""
+"""OpenAI's chat completions, which Ollama, vLLM, llama.cpp, OpenRouter and Gemini speak too."""
 
 from collections.abc import Mapping, Sequence
 
-from cinder.llm.addresses import path_of
 from cinder.llm.base import FinishReason, TokenCounts
-from cinder.llm.json_text import count_at
-from cinder.llm.wire import (
+from cinder.llm.wire_format import (
     ANSWER_NAME,
-    Dialect,
-    Rung,
-    WantedJson,
+    EndpointDialect,
+    RequestedJson,
+    ResponseFormat,
     WireAnswer,
     WireCall,
+    count_at,
     messages_of,
-    schema_words,
+    path_of,
+    schema_instructions,
 )
-from cinder.model.document import Json
+from cinder.models.document import Json
 
 _DEFAULT_PATH = "/v1"
 
@@ -31,7 +31,7 @@ class OpenAiFormat:
         )
         self._model = model
 
-    def body(self, call: WireCall, dialect: Dialect) -> dict[str, Json]:
+    def body(self, call: WireCall, dialect: EndpointDialect) -> dict[str, Json]:
         """Return what is posted.
 
         The model is always shown the schema: servers that hold it to one mostly do not tell it.
@@ -44,7 +44,7 @@ class OpenAiFormat:
         }
         if dialect.sends_temperature:
             body["temperature"] = 0
-        if call.wanted is not None and call.wanted.rung is not Rung.PROMPT:
+        if call.wanted is not None and call.wanted.rung is not ResponseFormat.PROMPT:
             body["response_format"] = _response_format(call.wanted)
         return body
 
@@ -78,13 +78,13 @@ class OpenAiFormat:
 
 
 def _system_turn(call: WireCall) -> list[Json]:
-    asking = [] if call.wanted is None else [schema_words(call.wanted)]
+    asking = [] if call.wanted is None else [schema_instructions(call.wanted)]
     system = "\n\n".join(part for part in (call.system, *asking) if part)
     return [{"role": "system", "content": system}] if system else []
 
 
-def _response_format(wanted: WantedJson) -> Json:
-    if wanted.rung is Rung.JSON_OBJECT:
+def _response_format(wanted: RequestedJson) -> Json:
+    if wanted.rung is ResponseFormat.JSON_OBJECT:
         return {"type": "json_object"}
     schema: Json = {"name": ANSWER_NAME, "strict": True, "schema": wanted.strict}
     return {"type": "json_schema", "json_schema": schema}

@@ -1,15 +1,192 @@
-"""Checking values against a JSON Schema that a caller wrote, and the schema itself."""
+"""Checks values against a caller's JSON Schema, and what that check may cost.
+
+A schema is a graph here. Beside its value's own parts a schema may check the value itself by
+further schemas (`anyOf`, `$ref`): where two of those lead back to where they came from, the work
+doubles with every level of the value, and where many follow one another, with every one of them.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Never
+from urllib.parse import unquote
 
 import jsonschema_rs
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.llm.schema_cost import TooCostly, check_cost
-from cinder.model.document import Json
+from cinder.models.document import Json
+
+MAX_STEPS = 20_000
+MAX_CHAIN = 500
+MAX_CIRCULAR_CHAIN = 32
+"""Steps of a circle that a value may go through at each of its levels: the validator recurs."""
+
+_NAMED: tuple[str, ...] = ("properties", "dependencies", "dependentSchemas", "patternProperties")
+_PARTS: tuple[str, ...] = (
+    "additionalItems",
+    "additionalProperties",
+    "items",
+    "prefixItems",
+    "properties",
+)
+# Some of these look at parts, but at parts that others look at too.
+_SAME: tuple[str, ...] = (
+    "allOf",
+    "anyOf",
+    "contains",
+    "dependencies",
+    "dependentSchemas",
+    "else",
+    "if",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_MOVING = ("$dynamicRef", "$recursiveRef")
+
+
+class TooCostly(Exception):
+    """Checking against the schema could take too long, or cannot be foreseen."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A schema and those that it leads to."""
+
+    place: str
+    same: list[int] = field(default_factory=list)
+    """Those that check the same value."""
+    parts: list[int] = field(default_factory=list)
+    """Those that check parts of it, each another one."""
+    cost: int = 1
+    """Steps that it takes, without those that lead into a circle."""
+    chain: int = 1
+    """Steps of the longest way from it, likewise."""
+
+
+def check_cost(schema: Mapping[str, Json]) -> None:
+    """Let a schema by that values can be checked against in a foreseeable time.
+
+    Raises:
+        TooCostly: it is none; the message tells where and why.
+    """
+    nodes = _read_graph(schema)
+    circular = _sum_costs(nodes)
+    for key in circular:
+        _check_circle(nodes, circular, key)
+    if sum(nodes[key].cost for key in circular) > MAX_STEPS:
+        raise TooCostly(f"its references make more than {MAX_STEPS} steps of it")
+
+
+def _check_circle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> None:
+    """Follow the ways from a schema that check the same value; there must be one, and an end."""
+    for _ in range(MAX_CIRCULAR_CHAIN):
+        node = nodes[key]
+        onward = [child for child in node.same if child in circular]
+        if len(onward) + any(child in circular for child in node.parts) > 1:
+            raise TooCostly(f"{node.place} leads back to itself in more than one way")
+        if not onward:
+            return
+        key = onward[0]
+    raise TooCostly(f"{nodes[key].place} leads back to itself by too many references")
+
+
+def _read_graph(schema: Mapping[str, Json]) -> dict[int, _Node]:
+    """Return all schemas that can be come to, by their identities."""
+    nodes = {id(schema): _Node("it")}
+    waiting: deque[Mapping[str, Json]] = deque([schema])
+    while waiting:
+        current = waiting.popleft()
+        node = nodes[id(current)]
+        if current is not schema and "$id" in current:
+            raise TooCostly(f"{node.place} has an $id of its own; only the whole schema may")
+        for name, child, is_same in _subschemas(schema, current):
+            (node.same if is_same else node.parts).append(id(child))
+            if id(child) not in nodes:
+                nodes[id(child)] = _Node(name)
+                waiting.append(child)
+    return nodes
+
+
+def _subschemas(
+    root: Mapping[str, Json], schema: Mapping[str, Json]
+) -> Iterator[tuple[str, Mapping[str, Json], bool]]:
+    for names, is_same in ((_PARTS, False), (_SAME, True)):
+        for name in names:
+            for place, child in _schemas_at(name, schema.get(name)):
+                yield place, child, is_same
+    if any(name in schema for name in _MOVING):
+        raise TooCostly("$dynamicRef and $recursiveRef cannot be used")
+    if isinstance(reference := schema.get("$ref"), str):
+        target = _resolve(root, reference)
+        if isinstance(target, Mapping):
+            yield reference, target, True
+
+
+def _schemas_at(name: str, found: Json) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    listed: Iterable[tuple[str, Json]]
+    if name in _NAMED:
+        listed = found.items() if isinstance(found, Mapping) else ()
+        listed = ((f"{name}.{key}", child) for key, child in listed)
+    else:
+        listed = ((name, child) for child in (found if isinstance(found, list) else [found]))
+    for place, child in listed:
+        if isinstance(child, Mapping):
+            yield place, child
+
+
+def _resolve(root: Mapping[str, Json], reference: str) -> Json:
+    """Return what a reference names; None where there is nothing, which is for others to tell."""
+    if reference != "#" and not reference.startswith("#/"):
+        raise TooCostly(f"{reference[:100]} leads elsewhere; refer to places such as #/$defs/name")
+    target: Json = root
+    for step in unquote(reference).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(target, Mapping):
+            target = target.get(name)
+        elif isinstance(target, list) and name.isdecimal() and int(name[:9]) < len(target):
+            target = target[int(name[:9])]
+        else:
+            return None
+    return target
+
+
+def _sum_costs(nodes: Mapping[int, _Node]) -> set[int]:
+    """Fill in the costs; return the schemas that lead into a circle.
+
+    Raises:
+        TooCostly: one costs too much.
+    """
+    askers: dict[int, list[int]] = {key: [] for key in nodes}
+    open_ways: dict[int, int] = {}
+    for key, node in nodes.items():
+        open_ways[key] = len(node.same) + len(node.parts)
+        for child in (*node.same, *node.parts):
+            askers[child].append(key)
+    settled = deque(key for key, count in open_ways.items() if not count)
+    circular = set(nodes)
+    while settled:
+        key = settled.popleft()
+        circular.discard(key)
+        if nodes[key].cost > MAX_STEPS:
+            place = nodes[key].place
+            raise TooCostly(f"references make more than {MAX_STEPS} steps of {place}")
+        if nodes[key].chain > MAX_CHAIN:
+            raise TooCostly(f"more than {MAX_CHAIN} references follow one another")
+        for asker in askers[key]:
+            nodes[asker].cost += nodes[key].cost
+            nodes[asker].chain = max(nodes[asker].chain, nodes[key].chain + 1)
+            open_ways[asker] -= 1
+            if not open_ways[asker]:
+                settled.append(asker)
+    return circular
+
 
 MAX_SCHEMA_CHARS = 100_000
 MAX_SCHEMA_DEPTH = 64
@@ -75,7 +252,7 @@ def _find_excess(schema: Json) -> str | None:
         parts += len(level)
         if not level or parts > MAX_SCHEMA_PARTS:
             break
-        level = [child for value in level for child in _children(value)]
+        level = [child for value in level for child in _json_children(value)]
     if parts > MAX_SCHEMA_PARTS:
         return f"It has more than {MAX_SCHEMA_PARTS} parts"
     if level:
@@ -88,11 +265,11 @@ def _find_excess(schema: Json) -> str | None:
 def _is_deeper(value: Json, levels: int) -> bool:
     level: list[Json] = [value]
     for _ in range(levels):
-        level = [child for parent in level for child in _children(parent)]
+        level = [child for parent in level for child in _json_children(parent)]
     return bool(level)
 
 
-def _children(value: Json) -> Iterable[Json]:
+def _json_children(value: Json) -> Iterable[Json]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()

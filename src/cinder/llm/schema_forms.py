@@ -1,15 +1,214 @@
-"""The forms of a caller's schema: for servers to hold a model to, to read, and to check by."""
+"""The forms of a caller's schema: strict for servers, relaxed for models, and to check by.
+
+Of all dialects the narrowest: every object lists its properties, all of them required and no
+others allowed; every leaf may be null; and no keyword but those below. What a value has to be like
+beyond that is checked when it has come.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from cinder.llm.lenient_schema import make_lenient, make_nullable
 from cinder.llm.schema_check import SchemaCheck
-from cinder.llm.strict_schema import NotStrict, make_strict
-from cinder.llm.wire import ANSWER_NAME, Rung, WantedJson
-from cinder.model.document import Json
+from cinder.llm.wire_format import ANSWER_NAME, RequestedJson, ResponseFormat
+from cinder.models.document import Json
+
+# What asks for a value to be there: a model made to give one that it does not know invents it.
+_DEMANDS = frozenset(
+    {
+        "contains",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "else",
+        "if",
+        "minContains",
+        "minItems",
+        "minProperties",
+        "required",
+        "then",
+    }
+)
+_NAMED = frozenset({"$defs", "definitions", "patternProperties", "properties"})
+_LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset({"additionalItems", "additionalProperties", "items"})
+
+
+def relax_schema(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema with every value but the whole one nullable, and none required.
+
+    What else it says of values stays: types, patterns, bounds.
+    """
+    return {key: _part(key, value) for key, value in _without_demands(schema).items()}
+
+
+def make_nullable(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the lenient schema of what may be null as a whole."""
+    lenient = relax_schema(schema)
+    if "const" in lenient:
+        lenient["enum"] = [lenient.pop("const")]
+    if isinstance(choices := lenient.get("enum"), list) and None not in choices:
+        lenient["enum"] = [*choices, None]
+    if "type" in lenient:
+        lenient["type"] = with_null(lenient["type"])
+    return lenient
+
+
+def _nullable(schema: Json) -> Json:
+    return make_nullable(schema) if isinstance(schema, Mapping) else schema
+
+
+def with_null(types: Json) -> Json:
+    """Return the types of a schema, null among them."""
+    listed = list(types) if isinstance(types, list) else [types]
+    return listed if "null" in listed else [*listed, "null"]
+
+
+def _without_demands(schema: Mapping[str, Json]) -> dict[str, Json]:
+    kept = {key: value for key, value in schema.items() if key not in _DEMANDS}
+    if "oneOf" in kept and "anyOf" not in kept:
+        # Null matches several of them.
+        kept["anyOf"] = kept.pop("oneOf")
+    return kept
+
+
+def _part(key: str, value: Json) -> Json:
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _nullable(schema) for name, schema in value.items()}
+    if (key in _LISTED or key in _SINGLE) and isinstance(value, list):
+        return [_nullable(schema) for schema in value]
+    if key in _SINGLE:
+        return _nullable(value)
+    if key == "$ref" and isinstance(value, str):
+        return value.replace("/oneOf/", "/anyOf/")
+    return value
+
+
+_SCALARS = ("string", "number", "integer", "boolean")
+_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_DEFINITIONS = ("$defs", "definitions")
+
+
+class NotStrict(Exception):
+    """The schema says what the narrow dialect cannot."""
+
+
+def make_strict(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema in the narrow dialect; its root must be an object.
+
+    Raises:
+        NotStrict: it cannot be said so, such as objects of any names; the message tells where.
+    """
+    strict = _node(schema, "")
+    definitions = {
+        name: _node(part, f"$defs.{name}")
+        for key in _DEFINITIONS
+        for name, part in _mapping(schema.get(key)).items()
+    }
+    return {**strict, "$defs": definitions} if definitions else strict
+
+
+def _node(schema: Json, place: str) -> dict[str, Json]:
+    if not isinstance(schema, Mapping):
+        if schema is False:
+            raise NotStrict(f"{place}: nothing is allowed there")
+        return {"type": [*_SCALARS, "null"]}
+    node = _shape(schema, place)
+    description = schema.get("description")
+    if isinstance(description, str) and "$ref" not in node:
+        node["description"] = description
+    return node
+
+
+def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
+    if isinstance(reference := schema.get("$ref"), str):
+        return {"$ref": _local(reference, place)}
+    if isinstance(parts := schema.get("allOf"), list):
+        return _merged(schema, parts, place)
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(branches, list):
+        return {"anyOf": [_node(branch, place) for branch in branches]}
+    if "const" in schema or isinstance(schema.get("enum"), list):
+        return _choice(schema, place)
+    types = _types(schema)
+    if len(types) > 1 and not set(types) <= set(_SCALARS):
+        return {"anyOf": [_typed(schema, kind, place) for kind in types]}
+    if types[0] in ("object", "array"):
+        return _typed(schema, types[0], place)
+    return {"type": with_null(list(types))}
+
+
+def _typed(schema: Mapping[str, Json], kind: str, place: str) -> dict[str, Json]:
+    if kind == "object":
+        return _object(schema, place)
+    if kind == "array":
+        items = schema.get("items")
+        if "prefixItems" in schema or isinstance(items, list):
+            raise NotStrict(f"{place}: its items differ by their places")
+        return {"type": "array", "items": _node(items, f"{place}[]")}
+    return {"type": [kind, "null"]}
+
+
+def _object(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
+    properties = _mapping(schema.get("properties"))
+    has_more = isinstance(schema.get("additionalProperties"), Mapping)
+    if not properties or has_more or "patternProperties" in schema:
+        raise NotStrict(f"{place}: its properties may have any names")
+    return {
+        "type": "object",
+        "properties": {
+            name: _node(part, f"{place}.{name}" if place else name)
+            for name, part in properties.items()
+        },
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _merged(schema: Mapping[str, Json], parts: Sequence[Json], place: str) -> dict[str, Json]:
+    if len(parts) != 1 or not isinstance(parts[0], Mapping):
+        raise NotStrict(f"{place}: it must match several schemas at once")
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    return _shape({**rest, **parts[0]}, place)
+
+
+def _choice(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
+    listed = [schema["const"]] if "const" in schema else schema["enum"]
+    values = [value for value in _sequence(listed) if value is not None]
+    if any(type(value) not in _NAMES for value in values):
+        raise NotStrict(f"{place}: it is one of several objects or arrays")
+    kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
+    return {"type": with_null(kinds), "enum": [*values, None]}
+
+
+def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the types that a schema names or means, without null; all scalars where none."""
+    named = schema.get("type")
+    listed = [named] if isinstance(named, str) else _sequence(named)
+    types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
+    if types:
+        return types
+    if "properties" in schema:
+        return ("object",)
+    return ("array",) if "items" in schema else _SCALARS
+
+
+def _local(reference: str, place: str) -> str:
+    for key in _DEFINITIONS:
+        prefix = f"#/{key}/"
+        if reference.startswith(prefix) and "/" not in reference.removeprefix(prefix):
+            return f"#/$defs/{reference.removeprefix(prefix)}"
+    raise NotStrict(f"{place}: {reference} is none of its $defs")
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else ()
+
 
 _ROOT_ONLY = ("$schema", "$id", "$defs", "definitions")
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "enum", "oneOf")
@@ -32,14 +231,14 @@ class SchemaForms:
         """What tells it from other schemas."""
         return sha256(json.dumps(self.shown, sort_keys=True).encode()).digest()
 
-    def fitting(self, rung: Rung) -> Rung:
+    def fitting(self, rung: ResponseFormat) -> ResponseFormat:
         """Return the rung, or the one below if that one cannot serve."""
-        is_too_high = self.strict is None and rung is Rung.JSON_SCHEMA
-        return Rung.JSON_OBJECT if is_too_high else rung
+        is_too_high = self.strict is None and rung is ResponseFormat.JSON_SCHEMA
+        return ResponseFormat.JSON_OBJECT if is_too_high else rung
 
-    def wanted(self, rung: Rung) -> WantedJson:
+    def wanted(self, rung: ResponseFormat) -> RequestedJson:
         """Return what to ask for on a rung."""
-        return WantedJson(rung=rung, strict=self.strict or {}, shown=self.shown)
+        return RequestedJson(rung=rung, strict=self.strict or {}, shown=self.shown)
 
     def unwrap(self, value: Json) -> Json:
         """Return the value of an answer.
@@ -54,7 +253,7 @@ class SchemaForms:
         return value[ANSWER_NAME]
 
 
-def read_schema(schema: Mapping[str, Json]) -> SchemaForms:
+def build_schema_forms(schema: Mapping[str, Json]) -> SchemaForms:
     """Return the forms of a schema.
 
     Raises:
@@ -62,7 +261,7 @@ def read_schema(schema: Mapping[str, Json]) -> SchemaForms:
     """
     SchemaCheck(schema)
     if _is_plain_object(schema):
-        lenient = {**make_lenient(schema), "type": "object"}
+        lenient = {**relax_schema(schema), "type": "object"}
         return SchemaForms(
             strict=_strict_or_none(schema),
             shown=lenient,

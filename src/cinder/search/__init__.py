@@ -1,1 +1,1 @@
-"""Web search: providers behind one protocol. The local index is the store's."""
+"""Web search: providers behind one protocol."""

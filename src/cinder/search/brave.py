@@ -1,20 +1,29 @@
-"""The Brave Search API: an index of its own, for a key."""
+"""The Brave Search API, which needs a key."""
 
 import asyncio
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from cinder.model.document import Json
-from cinder.model.headers import is_sendable
-from cinder.model.http import HttpAnswer
-from cinder.model.search import SearchHit
-from cinder.model.url import origin_of
-from cinder.search.addresses import parse_base_url, with_parameters
-from cinder.search.asking import ACCEPT_JSON, Server
-from cinder.search.base import HttpClient, ProviderFailed, ProviderQuery
-from cinder.search.hits import FoundItem, to_hits
-from cinder.search.json_values import text_at, value_at
-from cinder.search.narrowing import Period, QueryLimits, narrowed_text, period_of
+from cinder.models.document import Json
+from cinder.models.http import HttpResponse, is_sendable
+from cinder.models.search import SearchHit
+from cinder.models.url import origin_of
+from cinder.search.base import (
+    Period,
+    ProviderFailed,
+    ProviderQuery,
+    QueryLimits,
+    SearchHttpClient,
+    period_of,
+    query_with_operators,
+)
+from cinder.search.hits import FoundItem, text_at, to_hits, value_at
+from cinder.search.provider_server import (
+    ACCEPT_JSON,
+    ProviderServer,
+    parse_base_url,
+    with_parameters,
+)
 
 BRAVE_URL = "https://api.search.brave.com/res/v1/web/search"
 
@@ -46,12 +55,12 @@ class BraveProvider:
 
     name = "brave"
 
-    def __init__(self, client: HttpClient, api_key: str, url: str = BRAVE_URL) -> None:
+    def __init__(self, client: SearchHttpClient, api_key: str, url: str = BRAVE_URL) -> None:
         if not api_key.strip() or not is_sendable(api_key.strip()):
             raise ValueError("search.brave-api-key: A key is ASCII text without line breaks")
         self._url = parse_base_url(url)
         self._headers = {**ACCEPT_JSON, "X-Subscription-Token": api_key.strip()}
-        self._server = Server(
+        self._server = ProviderServer(
             client=client,
             title="Brave Search",
             address=origin_of(self._url),
@@ -74,7 +83,7 @@ class BraveProvider:
             ValueError: the query is too long.
         """
         parameters = {
-            "q": narrowed_text(query, _QUERY_LIMITS),
+            "q": query_with_operators(query, _QUERY_LIMITS),
             "count": str(max(1, min(query.count, _MAX_COUNT))),
             "offset": str(query.page),
             "result_filter": "web",
@@ -84,7 +93,7 @@ class BraveProvider:
             parameters["freshness"] = _FRESHNESS[period]
         return with_parameters(self._url, parameters)
 
-    def _read(self, answer: HttpAnswer) -> Sequence[SearchHit]:
+    def _read(self, answer: HttpResponse) -> Sequence[SearchHit]:
         if answer.status >= HTTPStatus.BAD_REQUEST:
             self._explain(answer)
         self._server.check(answer)
@@ -93,7 +102,7 @@ class BraveProvider:
         listed = results if isinstance(results, list) else []
         return to_hits(map(_item, listed), self._url, are_html=True)
 
-    def _explain(self, answer: HttpAnswer) -> None:
+    def _explain(self, answer: HttpResponse) -> None:
         """Say what its error means; return where it does not tell."""
         try:
             error = value_at(self._server.read_json(answer), "error")
@@ -117,7 +126,7 @@ def _item(result: Json) -> FoundItem:
     )
 
 
-def _seconds_to_wait(answer: HttpAnswer) -> float | None:
+def _seconds_to_wait(answer: HttpResponse) -> float | None:
     """Return when the last of the limits that are used up begins anew.
 
     The headers have a number for each limit: `X-RateLimit-Remaining: 0, 1500` with

@@ -1,4 +1,4 @@
-"""DuckDuckGo's page for browsers without scripts: a last resort that needs no key.
+"""DuckDuckGo's HTML page for browsers without scripts: a last resort that needs no key.
 
 It is made for people. So it is asked slowly, left alone after it has refused, and its pages are
 asked for in the order that a person would come to them.
@@ -7,22 +7,113 @@ asked for in the order that a person would come to them.
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Never
+from urllib.parse import parse_qs, urlsplit
 
-from cinder.model.search import SearchHit
-from cinder.model.url import origin_of
-from cinder.search.addresses import encode_form, parse_base_url
-from cinder.search.asking import Server
-from cinder.search.base import HttpClient, ProviderQuery
-from cinder.search.duckduckgo_page import PageKind, ResultPage, read_page
-from cinder.search.hits import to_hits
-from cinder.search.narrowing import Period, QueryLimits, narrowed_text, period_of
-from cinder.search.politeness import NotYet, Politeness
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from cinder.models.search import SearchHit
+from cinder.models.url import origin_of
+from cinder.search.base import (
+    Period,
+    ProviderQuery,
+    QueryLimits,
+    SearchHttpClient,
+    period_of,
+    query_with_operators,
+)
+from cinder.search.hits import FoundItem, to_hits
+from cinder.search.provider_server import ProviderServer, encode_form, parse_base_url
+from cinder.search.provider_throttle import ProviderThrottle, ProviderThrottled
 
 if TYPE_CHECKING:
-    from cinder.search.shared_politeness import SharedPoliteness
+    from cinder.search.shared_provider_throttle import SharedProviderThrottle
+
+
+_MAX_RESULTS = 100
+_MAX_FIELDS = 30
+_MAX_VALUE_CHARS = 500
+_OWN_HOST = "duckduckgo.com"
+# What the form for the next page sends beside the query.
+_NEXT_FIELDS = frozenset({"s", "nextParams", "v", "o", "dc", "api", "vqd", "kl", "df"})
+
+
+class PageKind(Enum):
+    """What DuckDuckGo answered."""
+
+    RESULTS = auto()
+    CHALLENGE = auto()
+    """It takes us for a machine, and wants a puzzle solved."""
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultPage:
+    """A page, read."""
+
+    kind: PageKind
+    items: tuple[FoundItem, ...] = ()
+    next_fields: tuple[tuple[str, str], ...] = ()
+    """What to send for the next page; empty where there is none."""
+
+
+def read_page(body: bytes) -> ResultPage:
+    """Read a page of results, without ads."""
+    tree = LexborHTMLParser(body)
+    if tree.css_first("#challenge-form, [class*=anomaly-modal]") is not None:
+        return ResultPage(kind=PageKind.CHALLENGE)
+    items = tuple(_items(tree))
+    if not items and tree.css_first(".no-results, #links") is None:
+        return ResultPage(kind=PageKind.UNKNOWN)
+    return ResultPage(kind=PageKind.RESULTS, items=items, next_fields=_next_fields(tree))
+
+
+def _items(tree: LexborHTMLParser) -> Iterator[FoundItem]:
+    for result in tree.css(".result")[:_MAX_RESULTS]:
+        link = result.css_first("a.result__a")
+        classes = (result.attributes.get("class") or "").split()
+        if link is None or "result--ad" in classes or "result--no-result" in classes:
+            continue
+        if url := _unwrapped(link.attributes.get("href") or ""):
+            snippet = result.css_first(".result__snippet")
+            yield FoundItem(
+                url=url,
+                title=link.text(),
+                summary=snippet.text() if snippet is not None else "",
+            )
+
+
+def _unwrapped(href: str) -> str | None:
+    """Return where a result leads, without DuckDuckGo in between; None for an ad."""
+    try:
+        parts = urlsplit(href)
+        host = parts.hostname or _OWN_HOST
+    except ValueError:
+        return None
+    if host != _OWN_HOST and not host.endswith(f".{_OWN_HOST}"):
+        return href
+    if not parts.path.startswith("/l/"):
+        return None
+    return next(iter(parse_qs(parts.query, max_num_fields=_MAX_FIELDS).get("uddg", [])), None)
+
+
+def _next_fields(tree: LexborHTMLParser) -> tuple[tuple[str, str], ...]:
+    token = tree.css_first("form input[name=vqd]")
+    form = token
+    while form is not None and form.tag != "form":
+        form = form.parent
+    return tuple(_fields(form)) if form is not None else ()
+
+
+def _fields(form: LexborNode) -> Iterator[tuple[str, str]]:
+    for field in form.css("input")[:_MAX_FIELDS]:
+        name, value = field.attributes.get("name") or "", field.attributes.get("value") or ""
+        if name in _NEXT_FIELDS and len(value) <= _MAX_VALUE_CHARS:
+            yield name, value
+
 
 DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"
 
@@ -50,12 +141,12 @@ class DuckDuckGoProvider:
 
     def __init__(
         self,
-        client: HttpClient,
-        politeness: "Politeness | SharedPoliteness",
+        client: SearchHttpClient,
+        politeness: "ProviderThrottle | SharedProviderThrottle",
         url: str = DUCKDUCKGO_URL,
     ) -> None:
         self._url = parse_base_url(url)
-        self._politeness = politeness
+        self._throttle = politeness
         self._next: OrderedDict[tuple[Fields, int], tuple[Fields, float]] = OrderedDict()
         self._headers = {
             "Content-Type": "application/x-www-form-urlencoded",
@@ -64,7 +155,7 @@ class DuckDuckGoProvider:
             # As when a form on its own page is sent.
             "Sec-Fetch-Site": "same-origin",
         }
-        self._server = Server(
+        self._server = ProviderServer(
             client=client,
             title="DuckDuckGo",
             address=origin_of(self._url),
@@ -94,7 +185,7 @@ class DuckDuckGoProvider:
         if not text:
             raise ValueError("nothing is left of it without ! and \\, which lead to other sites")
         fields = {
-            "q": narrowed_text(replace(query, text=text), _QUERY_LIMITS),
+            "q": query_with_operators(replace(query, text=text), _QUERY_LIMITS),
             "b": "",
             "kl": "wt-wt",
         }
@@ -142,19 +233,19 @@ class DuckDuckGoProvider:
             self._rest("wants a puzzle solved: it takes cinder for a machine")
         if page.kind is PageKind.UNKNOWN:
             self._server.fail(f"answered a page that cinder cannot read; {_OTHERS}")
-        self._politeness.note_answer()
+        self._throttle.note_answer()
         return page
 
     async def _wait_for_turn(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            await asyncio.sleep(self._politeness.take_turn(loop.time()))
-            self._politeness.check_rest(loop.time())
-        except NotYet as error:
+            await asyncio.sleep(self._throttle.take_turn(loop.time()))
+            self._throttle.check_rest(loop.time())
+        except ProviderThrottled as error:
             self._server.fail(
                 f"is not asked: {error}; {_OTHERS}", retry_after_seconds=error.seconds
             )
 
     def _rest(self, sentence: str) -> Never:
-        seconds = self._politeness.note_refusal(asyncio.get_running_loop().time())
+        seconds = self._throttle.note_refusal(asyncio.get_running_loop().time())
         self._server.fail(f"{sentence}; {_OTHERS}", retry_after_seconds=seconds)

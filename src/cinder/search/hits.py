@@ -1,4 +1,4 @@
-"""From a result as a provider has it to a hit: a web address, plain text, a moment."""
+"""Reads a provider's results as hits: a URL, plain text and a timestamp each."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,8 +9,44 @@ from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser
 
-from cinder.model.search import SearchHit
-from cinder.model.url import join_web_url
+from cinder.models.document import Json
+from cinder.models.search import SearchHit
+from cinder.models.url import join_web_url
+
+_MAX_STEPS = 20
+_MAX_NUMBER = 1e15
+
+
+def value_at(value: Json, path: str) -> Json:
+    """Return what stands at a path such as `data.items.0`; None where there is nothing.
+
+    A blank path is the value itself.
+    """
+    for step in path.split(".", _MAX_STEPS) if path else ():
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
+
+def text_at(value: Json, path: str) -> str:
+    """Return the text or number at a path, as text."""
+    found = value_at(value, path)
+    if isinstance(found, bool) or not isinstance(found, (str, int, float)):
+        return ""
+    return str(found)
+
+
+def number_at(value: Json, path: str) -> float | None:
+    """Return the number at a path; None where there is none of a common size."""
+    found = value_at(value, path)
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        return None
+    return float(found) if abs(found) < _MAX_NUMBER else None
+
 
 MAX_HITS = 100
 
@@ -56,7 +92,7 @@ def _read_items(items: Iterable[FoundItem], base: str, *, are_html: bool) -> Ite
                 url=url,
                 title=_to_text(item.title, _MAX_TITLE_CHARS, is_html=are_html) or url,
                 summary=_to_text(item.summary, _MAX_SUMMARY_CHARS, is_html=are_html),
-                published_at=read_moment(item.date),
+                published_at=read_timestamp(item.date),
                 score=item.score,
             )
 
@@ -83,20 +119,20 @@ def _to_text(text: str, max_chars: int, *, is_html: bool) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())[:max_chars]
 
 
-def read_moment(text: str) -> datetime | None:
+def read_timestamp(text: str) -> datetime | None:
     """Return the moment that a date means: in ISO 8601, as in mail, or counted from 1970."""
     text = text.strip()
     if not text or len(text) > _MAX_DATE_CHARS:
         return None
     try:
-        moment = _parse_moment(text)
+        moment = _parse_timestamp(text)
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return moment if moment.year in _YEARS else None
 
 
-def _parse_moment(text: str) -> datetime:
+def _parse_timestamp(text: str) -> datetime:
     if _SECONDS.fullmatch(text):
         return datetime.fromtimestamp(float(text), UTC)
     if _MILLISECONDS.fullmatch(text):

@@ -1,18 +1,15 @@
-"""Any JSON endpoint: a URL with places for the query, and where its answer has what."""
+"""Any JSON endpoint: a URL template, and the paths of results in its response."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cinder.model.document import Json
-from cinder.model.headers import check_headers
-from cinder.model.http import HttpAnswer
-from cinder.model.search import SearchHit
-from cinder.search.addresses import UrlTemplate
-from cinder.search.asking import ACCEPT_JSON, Server
-from cinder.search.base import HttpClient, ProviderQuery
-from cinder.search.hits import FoundItem, to_hits
-from cinder.search.json_values import text_at, value_at
+from cinder.models.document import Json
+from cinder.models.http import HttpResponse, check_headers
+from cinder.models.search import SearchHit
+from cinder.search.base import ProviderQuery, SearchHttpClient
+from cinder.search.hits import FoundItem, text_at, to_hits, value_at
+from cinder.search.provider_server import ACCEPT_JSON, ProviderServer, QueryUrlTemplate
 
 _PAGING = ("page", "offset", "count")
 
@@ -51,18 +48,18 @@ class JsonEndpointProvider:
         ValueError: its URL or headers cannot be used; the message names the setting.
     """
 
-    def __init__(self, name: str, client: HttpClient, endpoint: JsonEndpoint) -> None:
+    def __init__(self, name: str, client: SearchHttpClient, endpoint: JsonEndpoint) -> None:
         self.name = name
         self._endpoint = endpoint
         setting = f"search.endpoints.{name}"
         self._template = _parse_template(f"{setting}.url", endpoint.url, "query", *_PAGING)
-        self._result_template: UrlTemplate | None = None
+        self._result_template: QueryUrlTemplate | None = None
         if (result_url := endpoint.mapping.result_url) is not None:
             self._result_template = _parse_template(f"{setting}.result-url", result_url, "url")
         for problem in check_headers(endpoint.headers):
             raise ValueError(f"{setting}.{problem.field}: {problem.message}")
         self._headers = _with_defaults(endpoint.headers)
-        self._server = Server(
+        self._server = ProviderServer(
             client=client,
             title=f"The search endpoint {name!r}",
             address=self._template.origin,
@@ -95,7 +92,7 @@ class JsonEndpointProvider:
             }
         )
 
-    def _read(self, answer: HttpAnswer, url: str) -> Sequence[SearchHit]:
+    def _read(self, answer: HttpResponse, url: str) -> Sequence[SearchHit]:
         mapping = self._endpoint.mapping
         results = value_at(self._server.read_json(answer), mapping.results)
         if not isinstance(results, list):
@@ -136,9 +133,9 @@ def _with_defaults(headers: Mapping[str, str]) -> dict[str, str]:
     return {**defaults, **headers}
 
 
-def _parse_template(setting: str, text: str, needed: str, *others: str) -> UrlTemplate:
+def _parse_template(setting: str, text: str, needed: str, *others: str) -> QueryUrlTemplate:
     try:
-        template = UrlTemplate.parse(text)
+        template = QueryUrlTemplate.parse(text)
     except ValueError as error:
         raise ValueError(f"{setting}: {error}") from error
     if needed not in template.names:

@@ -1,16 +1,15 @@
-"""Any engine that describes itself by OpenSearch and answers with a feed."""
+"""Any search engine that describes itself by OpenSearch and responds with a feed."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cinder.model.http import HttpAnswer
-from cinder.model.search import SearchHit
-from cinder.model.url import origin_of, parse_web_url
-from cinder.search.addresses import UrlTemplate
-from cinder.search.asking import USER_AGENT, Server
-from cinder.search.base import HttpClient, ProviderQuery
+from cinder.models.http import HttpResponse
+from cinder.models.search import SearchHit
+from cinder.models.url import origin_of, parse_web_url
+from cinder.search.base import ProviderQuery, SearchHttpClient
 from cinder.search.hits import FoundItem, to_hits
+from cinder.search.provider_server import USER_AGENT, ProviderServer, QueryUrlTemplate
 from cinder.xml_tree import UnreadableXml, XmlNode, parse_xml
 
 FeedReader = Callable[[bytes, str], Iterable[FoundItem]]
@@ -44,7 +43,7 @@ _ACCEPT_DESCRIPTION = {
 class SearchUrl:
     """A URL of a description that answers with results."""
 
-    template: UrlTemplate
+    template: QueryUrlTemplate
     media_type: str
     first_index: int
     first_page: int
@@ -84,7 +83,7 @@ class OpenSearchProvider:
     """
 
     def __init__(
-        self, name: str, client: HttpClient, description_url: str, read_feed: FeedReader
+        self, name: str, client: SearchHttpClient, description_url: str, read_feed: FeedReader
     ) -> None:
         self.name = name
         self._description_url = parse_web_url(description_url)
@@ -92,7 +91,7 @@ class OpenSearchProvider:
         self._described: SearchUrl | None = None
         self._described_at = 0.0
         self._reading = asyncio.Lock()
-        self._server = Server(
+        self._server = ProviderServer(
             client=client,
             title=f"The search engine {name!r}",
             address=origin_of(self._description_url),
@@ -124,7 +123,7 @@ class OpenSearchProvider:
                 self._described_at = loop.time()
             return self._described
 
-    def _choose(self, answer: HttpAnswer) -> SearchUrl:
+    def _choose(self, answer: HttpResponse) -> SearchUrl:
         try:
             root = parse_xml(_decode(answer.body))
         except UnreadableXml as error:
@@ -139,7 +138,7 @@ class OpenSearchProvider:
             )
         return chosen
 
-    def _read(self, answer: HttpAnswer, url: str) -> Sequence[SearchHit]:
+    def _read(self, answer: HttpResponse, url: str) -> Sequence[SearchHit]:
         try:
             items = self._read_feed(answer.body, answer.headers.get("content-type", ""))
         except ValueError as error:
@@ -165,7 +164,7 @@ def _read_url(node: XmlNode, base: str) -> SearchUrl | None:
     if media_type not in _FEED_TYPES or not (is_asked_by_get and has_results):
         return None
     try:
-        template = UrlTemplate.parse(_absolute(attributes.get("template", ""), base))
+        template = QueryUrlTemplate.parse(_absolute(attributes.get("template", ""), base))
     except ValueError:
         return None
     needed = {name for name in template.names if not name.endswith("?")}

@@ -1,18 +1,26 @@
-"""SearXNG: the JSON API of any instance."""
+"""The JSON API of a SearXNG instance."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from cinder.model.document import Json
-from cinder.model.http import HttpAnswer
-from cinder.model.search import SearchHit
-from cinder.model.url import origin_of
-from cinder.search.addresses import parse_base_url, with_parameters
-from cinder.search.asking import ACCEPT_JSON, Server
-from cinder.search.base import HttpClient, ProviderQuery
-from cinder.search.hits import FoundItem, to_hits
-from cinder.search.json_values import number_at, text_at, value_at
-from cinder.search.narrowing import QueryLimits, narrowed_text, period_of
+from cinder.models.document import Json
+from cinder.models.http import HttpResponse
+from cinder.models.search import SearchHit
+from cinder.models.url import origin_of
+from cinder.search.base import (
+    ProviderQuery,
+    QueryLimits,
+    SearchHttpClient,
+    period_of,
+    query_with_operators,
+)
+from cinder.search.hits import FoundItem, number_at, text_at, to_hits, value_at
+from cinder.search.provider_server import (
+    ACCEPT_JSON,
+    ProviderServer,
+    parse_base_url,
+    with_parameters,
+)
 
 _QUERY_LIMITS = QueryLimits(max_chars=2_000)
 _MAX_ENGINES_SHOWN = 5
@@ -36,9 +44,9 @@ class SearxngProvider:
 
     name = "searxng"
 
-    def __init__(self, client: HttpClient, base_url: str) -> None:
+    def __init__(self, client: SearchHttpClient, base_url: str) -> None:
         self._base_url = parse_base_url(base_url).rstrip("/")
-        self._server = Server(
+        self._server = ProviderServer(
             client=client,
             title="SearXNG",
             address=origin_of(self._base_url),
@@ -63,7 +71,7 @@ class SearxngProvider:
             ValueError: the query is too long.
         """
         parameters = {
-            "q": narrowed_text(query, _QUERY_LIMITS),
+            "q": query_with_operators(query, _QUERY_LIMITS),
             "format": "json",
             "pageno": str(query.page + 1),
         }
@@ -71,7 +79,7 @@ class SearxngProvider:
             parameters["time_range"] = period
         return with_parameters(f"{self._base_url}/search", parameters)
 
-    def _read(self, answer: HttpAnswer) -> Sequence[SearchHit]:
+    def _read(self, answer: HttpResponse) -> Sequence[SearchHit]:
         said = self._server.read_json(answer)
         results = value_at(said, "results")
         if not isinstance(results, list):

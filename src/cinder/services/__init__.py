@@ -1,1 +1,1 @@
-"""The use cases: what cinder does, whichever way it was asked."""
+"""The use cases: what cinder does, whichever surface the request comes from."""

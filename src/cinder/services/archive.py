@@ -1,6 +1,12 @@
-"""The archive: everything saved, read back by its URI or listed."""
+"""The archive: saved pages read by URI or listed, and deleted when they expire."""
 
-from cinder.model.saved import (
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import structlog
+
+from cinder.models.saved import (
     SavedBody,
     SavedKind,
     SavedListing,
@@ -8,7 +14,8 @@ from cinder.model.saved import (
     parse_latest_uri,
     parse_saved_uri,
 )
-from cinder.services.read_rights import ReadRights, is_place_within, is_url_within
+from cinder.services.auth import ReadRights, is_place_within, is_url_within
+from cinder.services.webhooks import JobEvents
 from cinder.store.base import EntrySummary, Store
 
 _LATEST_TRIED = 10
@@ -97,3 +104,25 @@ class Archive:
     async def forget(self, url: str) -> int:
         """Delete everything kept of a URL; return how many cache entries went."""
         return await self._store.invalidate_url(url)
+
+
+log = structlog.get_logger()
+
+
+async def expire_forever(
+    store: Store,
+    interval_seconds: float,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> None:
+    """Delete what has expired, again and again, until cancelled."""
+    while True:
+        try:
+            if deleted := await store.delete_expired(clock()):
+                log.info("expired versions deleted", count=deleted)
+            if dropped := await store.ledger.drop_expired(clock(), emitter_of=JobEvents.of):
+                log.info("the pages of expired jobs are no longer listed", jobs=dropped)
+            await store.counts.drop_old()
+        # A worker's outermost loop: whatever it was, the next round may go better.
+        except Exception:
+            log.exception("what has expired could not be deleted")
+        await asyncio.sleep(interval_seconds)

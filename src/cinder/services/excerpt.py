@@ -1,10 +1,15 @@
-"""Excerpts: the part of a long text that fits into one answer, and how to get the rest."""
+"""Cuts texts, lists and objects to the size of an answer, and says how to get the rest."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from cinder.models.document import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TextWindow:
     """Which part of a text an answer may hold."""
 
     start: int
@@ -44,7 +49,73 @@ class Excerpt:
         return self.end if self.was_truncated else None
 
 
-def take_excerpt(text: str, window: Window) -> Excerpt:
+def take_excerpt(text: str, window: TextWindow) -> Excerpt:
     """Return the part of a text that lies in the window; beyond the end it is empty."""
     start = min(window.start, len(text))
     return Excerpt(text[start : start + window.max_chars], start, len(text))
+
+
+T = TypeVar("T")
+
+_MAX_ESCAPE_CHARS = len("\\u0000")
+
+
+def fit_items(items: Sequence[T], max_chars: int) -> list[T]:
+    """Return as many of the first items as fit."""
+    fitting: list[T] = []
+    for item in items:
+        max_chars -= json_chars(item)
+        if max_chars < 0:
+            break
+        fitting.append(item)
+    return fitting
+
+
+def fit_members(members: Mapping[str, Json], max_chars: int) -> dict[str, Json]:
+    """Return the members that fit, the short ones first, and of a long list its beginning."""
+    fitting: dict[str, Json] = {}
+    for name, value in sorted(members.items(), key=json_chars):
+        room = max_chars - len(name) - 6
+        part = fit_items(value, room) if isinstance(value, list) else value
+        if part and json_chars(part) <= max_chars:
+            fitting[name] = part
+            max_chars -= json_chars((name, part))
+    return {name: fitting[name] for name in members if name in fitting}
+
+
+def fit_text(text: str, max_chars: int) -> str:
+    """Return as much of a text's beginning as takes so many characters within JSON."""
+    escaped = json.dumps(text[:max_chars], ensure_ascii=False)[1:-1][:max_chars]
+    for left_out in range(_MAX_ESCAPE_CHARS):
+        try:
+            return str(json.loads(f'"{escaped[: len(escaped) - left_out]}"'))
+        except ValueError:  # an escape was cut through
+            continue
+    return ""
+
+
+def fit_lists(data: dict[str, Json], names: Sequence[str], max_chars: int) -> str | None:
+    """Cut the named lists in `data` to the given size each; return a sentence on what was cut."""
+    cuts = []
+    for name in names:
+        whole = data.get(name)
+        if isinstance(whole, list):
+            data[name] = fitting = fit_items(whole, max_chars)
+            if len(fitting) < len(whole):
+                cuts.append(f"the first {len(fitting)} of {len(whole)} {name}")
+    return f"Only {' and '.join(cuts)} are shown." if cuts else None
+
+
+def json_chars(value: object) -> int:
+    """Return how many characters a value takes within a list or an object."""
+    # Two more for the comma and the space to the next.
+    return len(json.dumps(value, ensure_ascii=False)) + 2
+
+
+def without_nulls(value: Json) -> Json:
+    """Return a JSON value with every null left out, at any depth."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value if inner is not None]
+    return value

@@ -1,4 +1,4 @@
-"""Health: whether each part works, and how to mend the one that does not."""
+"""Health checks: whether each part works, and how to repair one that does not."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ class Finding:
     problem: str | None = None
 
 
-def telling_address(check: Check, address: str) -> Check:
+def check_with_address(check: Check, address: str) -> Check:
     """Return a check that tells, where it fails, where the part was looked for.
 
     For a trial alone: only the owner has them made, and others are not to know the address.

@@ -1,21 +1,34 @@
-"""Reading a document's markdown: whole, one section of it, or the passages that match a query."""
+"""Reads a document's markdown: whole, one section, passages for a query, or as JSON."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.extract.reading.blocks import Block, find_blocks
-from cinder.extract.reading.cutting import describe_begin, find_cut
-from cinder.extract.reading.outline import Heading, find_heading, find_outline, nearest_ids
-from cinder.extract.reading.passages import SEARCHED_CHARS, Passage, find_passages
-from cinder.model.document import Document
-from cinder.services.excerpt import Excerpt, Window
-from cinder.services.passage_text import show_passages
+from cinder.models.document import Document, Json, PageMetadata
+from cinder.services.excerpt import Excerpt, TextWindow, fit_items, fit_members, json_chars
+from cinder.text.markdown_blocks import BlockKind, MarkdownBlock, find_blocks
+from cinder.text.outline import (
+    OutlineHeading,
+    OutlineSection,
+    find_heading,
+    find_outline,
+    find_tables,
+    nearest_ids,
+    split_sections,
+)
+from cinder.text.passages import (
+    SEARCHED_CHARS,
+    MatchedPassage,
+    describe_begin,
+    find_cut,
+    find_passages,
+)
 
 __all__ = [
-    "Heading",
-    "Reading",
+    "DocumentView",
+    "OutlineHeading",
     "has_headings",
     "is_structure_kept",
     "read_document",
@@ -23,6 +36,90 @@ __all__ = [
     "structure_of",
     "take_markdown",
 ]
+
+
+MAX_PASSAGES = 10
+
+_JOINT = "\n\n"
+# Passages so near each other are one; more white space would cost more than a heading of its own.
+_GAP_CHARS = 8
+_TABLE_HEAD_CHARS = 500
+# In less room than this a passage goes without being headed.
+_HEADED_CHARS = 100
+_FENCE = re.compile(r"`{3,}|~{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPassages:
+    """The text of passages, and which they are."""
+
+    text: str
+    passages: tuple[MatchedPassage, ...]
+    count: int
+    """How many passages were taken, before neighbours were joined."""
+    is_cut: bool = False
+    """Whether the only one was too long to be shown whole."""
+
+
+def show_passages(markdown: str, ranked: Sequence[MatchedPassage], max_chars: int) -> ShownPassages:
+    """Return the text of the best passages, at most so many characters."""
+    taken: list[MatchedPassage] = []
+    room = max_chars
+    for passage in ranked:
+        size = len(_show(markdown, passage)) + len(_JOINT)
+        if size - len(_JOINT) <= room and len(taken) < MAX_PASSAGES:
+            taken.append(passage)
+            room -= size
+    if ranked and not taken:
+        return _show_part(markdown, ranked[0], max_chars)
+    joined = _join_neighbours(markdown, sorted(taken, key=lambda passage: passage.start))
+    text = _JOINT.join(_show(markdown, passage) for passage in joined)
+    return ShownPassages(text, tuple(joined), len(taken))
+
+
+def _show(markdown: str, passage: MatchedPassage) -> str:
+    return f"{_head(markdown, passage)}{markdown[passage.start : passage.end].strip()}"
+
+
+def _head(markdown: str, passage: MatchedPassage) -> str:
+    """Return what precedes a passage: its place, and the first row of a table it is not in."""
+    place = f"[{passage.section}, {passage.start}-{passage.end}]\n"
+    if passage.kind is not BlockKind.TABLE or passage.start == passage.block:
+        return place
+    rows = markdown[passage.block : passage.block + _TABLE_HEAD_CHARS].split("\n", 2)
+    return f"{place}{rows[0]}\n{rows[1]}\n" if len(rows) > 2 else place
+
+
+def _join_neighbours(markdown: str, passages: Sequence[MatchedPassage]) -> list[MatchedPassage]:
+    joined: list[MatchedPassage] = []
+    for passage in passages:
+        last = joined[-1] if joined else None
+        gap = markdown[last.end : passage.start] if last else ""
+        if last and last.section == passage.section and len(gap) <= _GAP_CHARS and not gap.strip():
+            joined[-1] = replace(last, end=passage.end)
+        else:
+            joined.append(passage)
+    return joined
+
+
+def _show_part(markdown: str, passage: MatchedPassage, max_chars: int) -> ShownPassages:
+    """Return the beginning of a passage that alone is too long; code is closed again."""
+    head = _head(markdown, passage) if max_chars >= _HEADED_CHARS else ""
+    first_line = markdown[passage.start : passage.end].partition("\n")[0]
+    closing = "\n" + _fence_of(first_line) if passage.kind is BlockKind.CODE else ""
+    room = max_chars - len(head) - len(closing)
+    if room < 1:
+        head, closing, room = "", "", max_chars
+    block = MarkdownBlock(passage.kind, passage.start, passage.end)
+    end = find_cut(markdown[: passage.end], [block], passage.start, room)
+    text = f"{head}{markdown[passage.start : end].rstrip()}{closing}"
+    return ShownPassages(text, (replace(passage, end=end),), 1, is_cut=True)
+
+
+def _fence_of(line: str) -> str:
+    fence = _FENCE.search(line)
+    return fence[0] if fence else ""
+
 
 # A tool's failure is cut at a thousand characters.
 _LISTED_CHARS = 500
@@ -38,8 +135,8 @@ _MARKDOWN_NAMES = (".md", ".mdx", ".markdown", "/llms.txt", "/llms-full.txt")
 class TextStructure:
     """The blocks of a markdown text and the outline that its headings make."""
 
-    blocks: Sequence[Block]
-    outline: tuple[Heading, ...]
+    blocks: Sequence[MarkdownBlock]
+    outline: tuple[OutlineHeading, ...]
 
     @classmethod
     def of(cls, markdown: str, *, has_headings: bool) -> "TextStructure":
@@ -54,14 +151,14 @@ class TextStructure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DocumentView:
     """What was read of a text, and the outline of the whole."""
 
     excerpt: Excerpt
-    outline: tuple[Heading, ...] = ()
-    section: Heading | None = None
+    outline: tuple[OutlineHeading, ...] = ()
+    section: OutlineHeading | None = None
     """The section that was read, where one was asked for."""
-    passages: tuple[Passage, ...] | None = None
+    passages: tuple[MatchedPassage, ...] | None = None
     """What matches the query, in order; None where there was no query."""
     notices: tuple[str, ...] = ()
     """What to know about the excerpt, in sentences."""
@@ -101,7 +198,7 @@ def is_structure_kept(document: Document) -> bool:
     return _STRUCTURE in document.content.derived
 
 
-def read_document(document: Document, window: Window) -> Reading:
+def read_document(document: Document, window: TextWindow) -> DocumentView:
     """Return the part of a document's markdown that a window asks for.
 
     Raises:
@@ -110,7 +207,7 @@ def read_document(document: Document, window: Window) -> Reading:
     return _read(document.content.markdown or "", structure_of(document), window)
 
 
-def read_markdown(markdown: str, window: Window, *, has_headings: bool = True) -> Reading:
+def read_markdown(markdown: str, window: TextWindow, *, has_headings: bool = True) -> DocumentView:
     """Return the part of a text that a window asks for.
 
     Raises:
@@ -119,7 +216,7 @@ def read_markdown(markdown: str, window: Window, *, has_headings: bool = True) -
     return _read(markdown, TextStructure.of(markdown, has_headings=has_headings), window)
 
 
-def _read(markdown: str, structure: TextStructure, window: Window) -> Reading:
+def _read(markdown: str, structure: TextStructure, window: TextWindow) -> DocumentView:
     blocks, outline = structure.blocks, structure.outline
     section = None if window.section is None else _find_section(outline, window.section)
     start, end = (section.start, section.end) if section else (0, len(markdown))
@@ -130,7 +227,7 @@ def _read(markdown: str, structure: TextStructure, window: Window) -> Reading:
     # Blocks of the section alone: what follows it is no reason to end early.
     last = find_cut(markdown[:end], blocks, first, window.max_chars)
     begin = describe_begin(markdown, blocks, first)
-    return Reading(
+    return DocumentView(
         excerpt=Excerpt(markdown[first:last], first - start, end - start),
         outline=outline,
         section=section,
@@ -138,12 +235,12 @@ def _read(markdown: str, structure: TextStructure, window: Window) -> Reading:
     )
 
 
-def take_markdown(markdown: str, window: Window) -> Excerpt:
+def take_markdown(markdown: str, window: TextWindow) -> Excerpt:
     """Return the part of a text that lies in the window, cut where nothing is torn."""
     return read_markdown(markdown, window).excerpt
 
 
-def _find_section(outline: Sequence[Heading], wanted: str) -> Heading:
+def _find_section(outline: Sequence[OutlineHeading], wanted: str) -> OutlineHeading:
     heading = find_heading(outline, wanted)
     if heading is None:
         message = f"The page has no section {wanted[:100]!r}. {_offer(outline, wanted)}"
@@ -151,7 +248,7 @@ def _find_section(outline: Sequence[Heading], wanted: str) -> Heading:
     return heading
 
 
-def _offer(outline: Sequence[Heading], wanted: str) -> str:
+def _offer(outline: Sequence[OutlineHeading], wanted: str) -> str:
     if not outline:
         return "It has no text at all."
     nearest = nearest_ids(outline, wanted)
@@ -167,7 +264,9 @@ def _offer(outline: Sequence[Heading], wanted: str) -> str:
     return f"{hint}It has: {', '.join(listed)}" + (f", and {rest} more" if rest else "")
 
 
-def _blocks_between(blocks: Sequence[Block], start: int, end: int) -> Sequence[Block]:
+def _blocks_between(
+    blocks: Sequence[MarkdownBlock], start: int, end: int
+) -> Sequence[MarkdownBlock]:
     first = bisect_left(blocks, start, key=lambda block: block.start)
     last = bisect_left(blocks, end, key=lambda block: block.start)
     return blocks[first:last]
@@ -175,17 +274,17 @@ def _blocks_between(blocks: Sequence[Block], start: int, end: int) -> Sequence[B
 
 def _read_passages(
     markdown: str,
-    blocks: Sequence[Block],
-    outline: tuple[Heading, ...],
-    section: Heading | None,
-    window: Window,
-) -> Reading:
+    blocks: Sequence[MarkdownBlock],
+    outline: tuple[OutlineHeading, ...],
+    section: OutlineHeading | None,
+    window: TextWindow,
+) -> DocumentView:
     found = find_passages(markdown, blocks, outline, window.query or "")
     shown = show_passages(markdown, found, window.max_chars)
-    notices = [_tell_matches(len(found), shown.count, section, window.query or "")]
+    notices = [_describe_matches(len(found), shown.count, section, window.query or "")]
     if blocks and blocks[-1].end - blocks[0].start > SEARCHED_CHARS:
         notices.append(f"Only the first {SEARCHED_CHARS} characters were searched.")
-    return Reading(
+    return DocumentView(
         excerpt=Excerpt(shown.text, 0, len(shown.text)),
         outline=outline,
         section=section,
@@ -195,7 +294,7 @@ def _read_passages(
     )
 
 
-def _tell_matches(found: int, shown: int, section: Heading | None, query: str) -> str:
+def _describe_matches(found: int, shown: int, section: OutlineHeading | None, query: str) -> str:
     where = f"section {section.id!r}" if section else "the text"
     if not found:
         return (
@@ -205,3 +304,82 @@ def _tell_matches(found: int, shown: int, section: Heading | None, query: str) -
     passages = f"{found} passages match" if found > 1 else "One passage matches"
     beside = f"; the best {shown} are shown" if shown < found else ""
     return f"{passages} the query in {where}{beside}."
+
+
+def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], list[str]]:
+    """Return a page's content as structured data, and the names of the parts that were cut.
+
+    Metadata and outline take at most a quarter of the room each; then come sections, tables, links
+    and JSON-LD, as long as there is any.
+    """
+    content = document.content
+    page: dict[str, Json] = {"url": document.url, "title": (content.metadata.title or "")[:1_000]}
+    whole = describe_metadata(content.metadata)
+    page["metadata"] = fitting = fit_members(whole, max_chars // 4)
+    cut = [] if fitting == whole else ["metadata"]
+    markdown = content.markdown or ""
+    structure = structure_of(document)
+    blocks, outline = structure.blocks, structure.outline
+    sections = split_sections(markdown, outline)
+    shortened = [_shorten(section, max_chars // 2) for section in sections]
+    parts: dict[str, list[Json]] = {
+        "outline": [describe_heading(heading) for heading in outline],
+        "sections": [_text(section) for section in shortened],
+        "tables": list(find_tables(markdown, blocks)),
+        "links": list(content.links or ()),
+        "jsonLd": list(content.metadata.json_ld),
+    }
+    for name, items in parts.items():
+        room = max_chars - json_chars(page) - json_chars(name) - 4
+        page[name] = shown = fit_items(
+            items, min(room, max_chars // 4) if name == "outline" else room
+        )
+        if len(shown) < len(items):
+            cut.append(name)
+    if shortened != sections and "sections" not in cut:
+        cut.append("sections")
+    return page, cut
+
+
+def _shorten(section: OutlineSection, max_chars: int) -> OutlineSection:
+    if len(section.text) <= max_chars:
+        return section
+    return replace(section, text=take_markdown(section.text, TextWindow(0, max_chars)).text)
+
+
+def describe_heading(heading: OutlineHeading) -> dict[str, Json]:
+    """Return a heading as JSON: its id, rank and title, and its section's place and size."""
+    return {
+        "id": heading.id,
+        "level": heading.level,
+        "title": heading.title,
+        "start": heading.start,
+        "chars": heading.chars,
+        "tokens": heading.tokens,
+    }
+
+
+def _text(section: OutlineSection) -> Json:
+    return {
+        "id": section.id,
+        "level": section.level,
+        "title": section.title,
+        "text": section.text,
+    }
+
+
+def describe_metadata(metadata: PageMetadata) -> dict[str, Json]:
+    """Return what a page says about itself, but for what it does not say."""
+    shown: dict[str, Json] = {
+        "description": metadata.description,
+        "language": metadata.language,
+        "author": metadata.author,
+        "publishDate": metadata.published,
+        "modifiedDate": metadata.modified,
+        "canonical": metadata.canonical,
+        "siteName": metadata.site_name,
+        "keywords": list(metadata.keywords),
+        "images": list(metadata.images),
+        "openGraph": dict(metadata.open_graph),
+    }
+    return {name: value for name, value in shown.items() if value}

@@ -1,10 +1,10 @@
-"""The pure tools: facts about an HTML string, and the likeness of two texts."""
+"""Tools that fetch nothing: facts about an HTML string, and the similarity of two texts."""
 
-from cinder.extract.facts import HtmlFacts
-from cinder.extract.selectors import is_valid_selector
-from cinder.extract.similarity import text_similarity
-from cinder.services.off_loop import off_loop
-from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.html.css.selectors import is_valid_selector
+from cinder.models.html_facts import HtmlFacts
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.threads import run_in_thread
+from cinder.text.terms import text_similarity
 
 __all__ = ["TextTools", "is_valid_selector"]
 
@@ -30,4 +30,4 @@ class TextTools:
 
     async def similarity(self, text_a: str, text_b: str) -> float:
         """Return how alike two texts' words are, from 0.0 to 1.0."""
-        return await off_loop(len(text_a) + len(text_b), text_similarity, text_a, text_b)
+        return await run_in_thread(len(text_a) + len(text_b), text_similarity, text_a, text_b)

@@ -1,195 +1,225 @@
-"""Webhooks: delivers what jobs tell, tried over hours until it arrives or is given up."""
+"""Webhook targets, checked before a job starts, and the signed events about its progress."""
 
-import asyncio
-import random
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+import hmac
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Self
 
-import structlog
-from structlog.typing import FilteringBoundLogger
+from cinder import __version__
+from cinder.errors import DnsFailed, EgressBlocked, FieldProblem, Forbidden, InvalidRequest
+from cinder.models.document import Json
+from cinder.models.http import check_headers
+from cinder.models.job import Job, JobStatus, PageResult
+from cinder.models.saved import format_timestamp
+from cinder.models.url import host_and_port, parse_web_url
+from cinder.models.webhook import EventKind, NewEvent, WebhookTarget, read_target
+from cinder.services.auth import TokenService, may_fetch_from
 
-from cinder.errors import CacheFailed, CinderError, EgressBlocked
-from cinder.fetch.client import ProxiedClient
-from cinder.model.url import host_and_port
-from cinder.model.webhook import DueEvent, EventListing, EventState
-from cinder.store.outbox_base import Outbox
+SPEC_KEY = "webhook"
+"""Under which a job's spec has its target; never to be shown."""
 
-_log: FilteringBoundLogger = structlog.get_logger()
-
-_GONE = 410
-_MINUTE, _HOUR = 60.0, 3600.0
-
-# A day in all: a receiver that is repaired within it misses nothing.
-_RETRY_WAITS = (
-    *(10.0, 30.0, 2 * _MINUTE, 10 * _MINUTE, 30 * _MINUTE),
-    *(_HOUR, 2 * _HOUR, 4 * _HOUR, 8 * _HOUR, 8 * _HOUR),
-)
+_MIN_SECRET, _MAX_SECRET = 16, 256
+_OWN_HEADERS = ("content-type", "user-agent")
+_OWN_PREFIX = "x-cinder-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryLimits:
-    """How much is delivered at once, and how often it is tried."""
+class WebhookOptions:
+    """What a caller asks for."""
 
-    concurrency: int = 16
-    per_url: int = 4
-    """With so many on their way to one receiver, others go first, lest it holds them up."""
-    lease_seconds: float = 60
-    """After which an event whose delivery nobody reported is sent again; longer than a post."""
-    poll_seconds: float = 1
-    """How soon events are seen that another process has written."""
-    retry_waits_seconds: tuple[float, ...] = _RETRY_WAITS
-    """How long to wait after each try that failed; after one more try, it is given up."""
+    url: str
+    secret: str | None = field(default=None, repr=False)
+    events: Collection[str] | None = None
+    """Names of kinds of events; None for all."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-class Webhooks:
-    """Sends what is due in the outbox; any number of processes may do so side by side.
+def make_target(options: WebhookOptions, *, default_secret: str | None = None) -> WebhookTarget:
+    """Return the target that a caller asks for, with a secret in any case.
 
-    An event arrives at least once, each time with the same id and the same bytes; in which order
-    they arrive is not promised.
+    Raises:
+        InvalidRequest: something in it cannot be; all of it is named.
     """
+    problems = [*_check_url(options.url), *_check_events(options.events)]
+    problems += [*_check_secret(options.secret), *_check_headers(options.headers)]
+    if problems:
+        raise InvalidRequest(problems=tuple(problems))
+    given = options.secret or default_secret
+    return WebhookTarget(
+        url=parse_web_url(options.url),
+        secret=given or f"whsec_{secrets.token_urlsafe(32)}",
+        events=frozenset(EventKind(name) for name in options.events or EventKind),
+        headers=tuple(options.headers.items()),
+        is_secret_generated=given is None,
+    )
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        client: ProxiedClient,
-        limits: DeliveryLimits | None = None,
-        *,
-        draw: Callable[[], float] = random.random,
-    ) -> None:
-        self._outbox = outbox
-        self._client = client
-        self._limits = limits or DeliveryLimits()
-        self._draw = draw
-        self._busy: Counter[str] = Counter()
-        self._woken = asyncio.Event()
 
-    async def deliver_forever(self) -> None:
-        """Deliver what comes due until cancelled; what is on its way then is sent again later."""
-        while True:
-            try:
-                await self.deliver_due()
-            except Exception:  # noqa: BLE001 - a worker's outermost loop: the next may go better
-                _log.exception("webhooks could not be delivered")
-            await self._rest()
+class WebhookCheck:
+    """Tells, before a job is started, whether its events may be sent where they are to go."""
 
-    def wake(self) -> None:
-        """Look for events at once, since this process has written some."""
-        self._woken.set()
+    def __init__(self, callers: TokenService, judge: Callable[[str, int], Awaitable[None]]) -> None:
+        """Take who knows how far tokens go, and what judges a host and port for egress."""
+        self._callers = callers
+        self._judge = judge
 
-    async def deliver_due(self) -> int:
-        """Send what is due until nothing is, and nothing is on its way; return how many tries."""
-        tries = 0
+    async def require(self, target: WebhookTarget, caller: str) -> None:
+        """Return if events may be sent there. Each delivery is judged again.
+
+        Raises:
+            Forbidden: the caller's token is for other domains.
+            EgressBlocked: the address is not a public one, and no rule allows it.
+        """
+        policy = await self._callers.policy_of(caller)
+        host, port = host_and_port(target.url)
+        if not may_fetch_from(policy, target.url):
+            allowed = ", ".join(policy.domains)
+            raise Forbidden(f"webhook.url: This token may not reach {host}, only {allowed}.")
         try:
-            async with asyncio.TaskGroup() as group:
-                while True:
-                    # What a receiver with enough on its way left over is not claimed.
-                    has_all = not self._busy
-                    claimed = await self._claim()
-                    if has_all and not claimed:
-                        break
-                    tries += len(claimed)
-                    for due in claimed:
-                        self._busy[due.event.url] += 1
-                        group.create_task(self._deliver(due))
-                    if not claimed:
-                        await self._rest()
-        finally:
-            self._busy.clear()  # a task that was cancelled before it began is still counted
-        return tries
-
-    async def list_events(
-        self, owner: str, job_id: str, state: EventState, *, offset: int = 0, limit: int = 100
-    ) -> list[EventListing]:
-        """Return the events of somebody's job that wait, were delivered, or are dead."""
-        return await self._outbox.list_events(owner, job_id, state, offset=offset, limit=limit)
-
-    async def retry_dead(self, owner: str, job_id: str) -> int:
-        """Try the dead events of somebody's job anew, from now on; return how many."""
-        count = await self._outbox.retry_dead(owner, job_id)
-        self.wake()
-        return count
-
-    async def _claim(self) -> list[DueEvent]:
-        limits = self._limits
-        room = limits.concurrency - self._busy.total()
-        if room <= 0:
-            return []
-        full = [url for url, count in self._busy.items() if count >= limits.per_url]
-        try:
-            return await self._outbox.claim(
-                room, per_url=limits.per_url, but=full, seconds=limits.lease_seconds
-            )
-        except CacheFailed as error:
-            _log.warning("webhooks wait for the database", error=str(error))
-            return []
-
-    async def _rest(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.poll_seconds):
-                await self._woken.wait()
-        self._woken.clear()
-
-    async def _deliver(self, due: DueEvent) -> None:
-        url = due.event.url
-        try:
-            await self._try(due)
-        # Its lease runs out, and it is sent again under the same id.
-        except CacheFailed as error:
-            _log.warning("a delivery could not be noted", event_id=due.event.id, error=str(error))
-        finally:
-            self._busy[url] -= 1
-            self._busy += Counter()  # lets go of those that are at none
-            self.wake()
-
-    async def _try(self, due: DueEvent) -> None:
-        if due.tries > len(self._limits.retry_waits_seconds) + 1:
-            # Whoever tried it last ended before saying how that went.
-            await self._give_up(due, "Every try was made, and how the last one went is not known")
-            return
-        event = due.event
-        try:
-            answer = await self._client.post(event.url, event.body.encode(), event.headers)
+            await self._judge(host, port)
         except EgressBlocked as error:
-            await self._give_up(due, _tell(due, error))
-        except CinderError as error:
-            await self._put_off(due, _tell(due, error))
-        else:
-            await self._heed(due, answer.status)
-
-    async def _heed(self, due: DueEvent, status: int) -> None:
-        if 200 <= status < 300:
-            await self._outbox.mark_delivered(due)
-            _log.debug("webhook delivered", event_id=due.event.id, host=_host(due))
-        elif status == _GONE:
-            await self._give_up(due, "The receiver answered 410: it wants no more events")
-        elif 300 <= status < 400:
-            await self._put_off(due, f"The receiver answered {status}; redirects are not followed")
-        else:
-            await self._put_off(due, f"The receiver answered {status}")
-
-    async def _put_off(self, due: DueEvent, error: str) -> None:
-        waits = self._limits.retry_waits_seconds
-        if due.tries > len(waits):
-            await self._give_up(due, error)
-            return
-        # Up to a fifth more or less: what failed together does not come back together.
-        wait = waits[due.tries - 1] * (0.8 + 0.4 * self._draw())
-        await self._outbox.mark_failed(due, error, round(wait * 1000))
-        _log.info("webhook put off", event_id=due.event.id, host=_host(due), error=error)
-
-    async def _give_up(self, due: DueEvent, error: str) -> None:
-        await self._outbox.mark_failed(due, error, None)
-        _log.warning("webhook given up", event_id=due.event.id, host=_host(due), error=error)
+            raise EgressBlocked(f"webhook.url: {error.message}") from error
+        except DnsFailed:
+            return  # deliveries are tried for a day: the name may resolve by then
 
 
-def _tell(due: DueEvent, error: CinderError) -> str:
-    # Whoever named the receiver reads this; the client itself names nobody.
-    host, port = host_and_port(due.event.url)
-    return f"No answer from {host}:{port}: {error.message}"
+def target_of(job: Job) -> WebhookTarget | None:
+    """Return whom a job tells; None where it tells nobody, or has expired."""
+    written = job.spec.get(SPEC_KEY)
+    return read_target(written) if isinstance(written, dict) else None
 
 
-def _host(due: DueEvent) -> str:
-    # Of a receiver's URL only this is logged: the rest may be a secret.
-    return host_and_port(due.event.url)[0]
+def _check_url(url: str) -> list[FieldProblem]:
+    try:
+        parse_web_url(url)
+    except ValueError as error:
+        return [FieldProblem("webhook.url", str(error))]
+    return []
+
+
+def _check_events(events: Collection[str] | None) -> list[FieldProblem]:
+    known = ", ".join(EventKind)
+    if events is not None and not events:
+        return [FieldProblem("webhook.events", f"At least one is needed of: {known}")]
+    return [
+        FieldProblem("webhook.events", f"{name[:50]!r} is none of: {known}")
+        for name in events or ()
+        if name not in list(EventKind)
+    ][:1]
+
+
+def _check_secret(secret: str | None) -> list[FieldProblem]:
+    if secret is None or _MIN_SECRET <= len(secret) <= _MAX_SECRET:
+        return []
+    message = f"A secret has {_MIN_SECRET} to {_MAX_SECRET} characters"
+    return [FieldProblem("webhook.secret", f"{message}; without one, cinder makes one")]
+
+
+def _check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
+    problems = [
+        FieldProblem(f"webhook.{problem.field}", problem.message)
+        for problem in check_headers(headers)
+    ]
+    own = [name for name in headers if _is_own(name)]
+    message = "This header is set by cinder and cannot be overridden"
+    return problems or [FieldProblem(f"webhook.headers.{name[:100]}", message) for name in own]
+
+
+def _is_own(name: str) -> bool:
+    return name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvents:
+    """Tells a job's target how the job goes. See `cinder.store.ledger_base.Teller`."""
+
+    target: WebhookTarget
+    job: Job
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @classmethod
+    def of(cls, job: Job) -> Self | None:
+        """Return what tells of a job; None where nobody is to be told."""
+        target = target_of(job)
+        return None if target is None else cls(target, job)
+
+    def started(self, job: Job) -> NewEvent | None:
+        """Tell that work on a job has begun."""
+        return self._make(EventKind.STARTED, _describe_job(job))
+
+    def page(self, url: str, result: PageResult) -> NewEvent | None:
+        """Tell what became of a URL."""
+        return self._make(EventKind.PAGE, {"jobId": self.job.id, **_describe_page(url, result)})
+
+    def ended(self, job: Job) -> NewEvent | None:
+        """Tell that a job is over; one that was cancelled is completed, with that status."""
+        is_failed = job.status is JobStatus.FAILED
+        kind = EventKind.FAILED if is_failed else EventKind.COMPLETED
+        return self._make(kind, _describe_job(job))
+
+    def _make(self, kind: EventKind, data: dict[str, Json]) -> NewEvent | None:
+        if kind not in self.target.events:
+            return None
+        event_id, event_type = f"evt_{secrets.token_hex(16)}", f"{self.job.kind}.{kind}"
+        body = json.dumps(
+            {
+                "id": event_id,
+                "type": event_type,
+                "createdAt": format_timestamp(self.clock()),
+                "data": data,
+            }
+        )
+        return NewEvent(
+            id=event_id,
+            type=event_type,
+            job_id=self.job.id,
+            owner=self.job.owner,
+            url=self.target.url,
+            headers={
+                **dict(self.target.headers),
+                "Content-Type": "application/json",
+                "User-Agent": f"cinder-webhooks/{__version__}",
+                "X-Cinder-Event": event_type,
+                "X-Cinder-Delivery": event_id,
+                "X-Cinder-Signature": sign(self.target.secret, body.encode()),
+            },
+            body=body,
+        )
+
+
+def sign(secret: str, body: bytes) -> str:
+    """Return the signature of a message, as its header has it."""
+    return "sha256=" + hmac.digest(secret.encode(), body, "sha256").hex()
+
+
+def _describe_job(job: Job) -> dict[str, Json]:
+    return {
+        "jobId": job.id,
+        "status": job.status.value,
+        "found": job.found,
+        "fetched": job.fetched,
+        "failed": job.failed,
+        "startedAt": _format(job.started_at),
+        "finishedAt": _format(job.finished_at),
+        "endedBy": None if job.ended_by is None else job.ended_by.value,
+        "leftOut": {reason.value: count for reason, count in job.left_out.items()},
+        "error": job.error,
+    }
+
+
+def _describe_page(url: str, result: PageResult) -> dict[str, Json]:
+    return {
+        "url": url,
+        "fate": result.fate.value,
+        "reason": result.reason or None,
+        "statusCode": result.status_code,
+        "verdict": result.verdict,
+        "title": result.title,
+        "savedUris": list(result.uris),
+    }
+
+
+def _format(moment: datetime | None) -> str | None:
+    return None if moment is None else format_timestamp(moment)

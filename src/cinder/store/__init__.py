@@ -1,12 +1,11 @@
-"""Everything that is kept, on SQLite or PostgreSQL."""
+"""Opens the store: documents, jobs, index and tokens, on SQLite or PostgreSQL."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cinder.store.base import EntryKey, EntrySummary, QueryObserver, Store
+from cinder.store.base import Embedder, EntryKey, EntrySummary, QueryObserver, Store
 from cinder.store.database import Database, StoreLimits
 from cinder.store.documents import DocumentStore
-from cinder.store.index_base import Embedder
 
 __all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "StoreLimits", "open_store"]
 

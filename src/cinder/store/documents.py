@@ -1,9 +1,9 @@
-"""The store itself: every operation, timed, over whichever database runs it."""
+"""The document store: cached documents and their saved versions, in one database."""
 
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Self, TypeAlias, TypeVar
@@ -12,13 +12,15 @@ import structlog
 
 from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed, DatabaseDamaged, StorageFull
-from cinder.model.document import Document
-from cinder.model.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
-from cinder.recent import Recent, bytes_in_memory
-from cinder.store import deleting, reading, saving
-from cinder.store.access import AccessCounts
-from cinder.store.base import EntryKey, EntrySummary, QueryObserver
-from cinder.store.codec import (
+from cinder.lru_cache import LruCache, bytes_in_memory
+from cinder.models.document import Document
+from cinder.models.saved import SavedBody, SavedDocument, SavedKind, SavedListing, Version
+from cinder.store import document_reads, document_writes
+from cinder.store.base import Embedder, EntryKey, EntrySummary, QueryObserver
+from cinder.store.counts import StoredCounts
+from cinder.store.database import Database, Query, scrub
+from cinder.store.disk_full import DiskFullGuard, write_mark
+from cinder.store.document_rows import (
     EntryRow,
     VersionRow,
     encode_entry,
@@ -26,20 +28,40 @@ from cinder.store.codec import (
     from_milliseconds,
     to_milliseconds,
 )
-from cinder.store.counts import StoredCounts
-from cinder.store.database import Database
-from cinder.store.dialect import scrub
-from cinder.store.fullness import WatchedDatabase, write_mark
-from cinder.store.index.entering import PageEntry
+from cinder.store.index.indexing import PageEntry
 from cinder.store.index.page_index import StoredPageIndex
-from cinder.store.index_base import Embedder
-from cinder.store.ledger.job_ledger import JobLedger
-from cinder.store.ledger.job_outbox import JobOutbox
-from cinder.store.ledger_base import Settlement
+from cinder.store.ledger.job_ledger import JobLedger, JobOutbox
+from cinder.store.ledger_base import PageCommit
 from cinder.store.migration import require_current
-from cinder.store.procedure import Procedure
-from cinder.store.recipes.recipe_book import StoredRecipeBook
+from cinder.store.recipe_book import StoredRecipeBook
 from cinder.store.tokens import StoredTokens
+
+# Entries counted between two writings; while the database cannot be written, more are not.
+MAX_PENDING = 10_000
+
+
+class AccessCounts:
+    """How often each entry was read since the counts were last taken, and when last."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, tuple[int, datetime]] = {}
+
+    def add(self, cache_key: str, at: datetime, count: int = 1) -> None:
+        """Count that an entry was read."""
+        before, last = self._pending.get(cache_key, (0, at))
+        if before or len(self._pending) < MAX_PENDING:
+            self._pending[cache_key] = (before + count, max(last, at))
+
+    def take(self) -> Mapping[str, tuple[int, datetime]]:
+        """Return the counts and begin anew."""
+        taken, self._pending = self._pending, {}
+        return taken
+
+    def give_back(self, counts: Mapping[str, tuple[int, datetime]]) -> None:
+        """Add counts that were taken but could not be written."""
+        for cache_key, (count, last) in counts.items():
+            self.add(cache_key, last, count)
+
 
 T = TypeVar("T")
 
@@ -67,7 +89,7 @@ class DocumentStore:
         memory_bytes: int = 0,
     ) -> None:
         """Keep the documents that were read lately in memory as well, up to `memory_bytes`."""
-        database = self._database = WatchedDatabase(database)
+        database = self._database = DiskFullGuard(database)
         self._dialect = database.dialect
         self._observe = observe
         self._clock = clock
@@ -78,7 +100,7 @@ class DocumentStore:
         self._tokens = StoredTokens(database, observe=observe, clock=clock)
         self._counts = StoredCounts(database, observe=observe, clock=clock)
         self._access = AccessCounts()
-        self._recent: Recent[reading.EntryHead, SavedDocument] = Recent(memory_bytes)
+        self._recent: LruCache[document_reads.EntryHead, SavedDocument] = LruCache(memory_bytes)
         self._closing = asyncio.Event()
         self._tasks = BackgroundTasks()
 
@@ -111,7 +133,7 @@ class DocumentStore:
         return await self._timed(
             "find_comparable",
             self._database.read(
-                lambda: reading.find_comparable(url, content_key, caller, now, self._dialect)
+                lambda: document_reads.find_comparable(url, content_key, caller, now, self._dialect)
             ),
         )
 
@@ -126,7 +148,7 @@ class DocumentStore:
         return await self._timed(
             "find_versions",
             self._database.read(
-                lambda: reading.find_versions(
+                lambda: document_reads.find_versions(
                     versions, caller, now, self._dialect, with_raw=with_raw
                 )
             ),
@@ -163,20 +185,20 @@ class DocumentStore:
         return self._counts
 
     async def save(
-        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+        self, document: Document, key: EntryKey, page_commit: PageCommit | None = None
     ) -> SavedDocument:
         """Keep a document as the newest under its key; what was newest stays readable by URI.
 
         NULs and lone surrogates, which PostgreSQL cannot hold, are kept as U+FFFD. The settlement
         is written in the same transaction.
         """
-        return await self._timed("save", self._save(document, key, settlement))
+        return await self._timed("save", self._save(document, key, page_commit))
 
     async def save_unless_good(
-        self, document: Document, key: EntryKey, settlement: Settlement | None = None
+        self, document: Document, key: EntryKey, page_commit: PageCommit | None = None
     ) -> SavedDocument | None:
         """Save a document, but not over one whose verdict is `ok`; None if there is one."""
-        return await self._timed("save", self._save_unless_good(document, key, settlement))
+        return await self._timed("save", self._save_unless_good(document, key, page_commit))
 
     async def mark_revalidated(
         self, saved: SavedDocument, at: datetime, expires_at: datetime
@@ -185,7 +207,7 @@ class DocumentStore:
         await self._timed(
             "mark_revalidated",
             self._database.write(
-                lambda: saving.mark_revalidated(saved, at, expires_at, self._dialect)
+                lambda: document_writes.mark_revalidated(saved, at, expires_at, self._dialect)
             ),
         )
 
@@ -195,7 +217,7 @@ class DocumentStore:
         return await self._timed(
             "read",
             self._database.read(
-                lambda: reading.read_body(version, kind, caller, now, self._dialect)
+                lambda: document_reads.read_body(version, kind, caller, now, self._dialect)
             ),
         )
 
@@ -212,7 +234,7 @@ class DocumentStore:
         return await self._timed(
             "list_saved",
             self._database.read(
-                lambda: reading.list_versions(caller, below, count, now, self._dialect)
+                lambda: document_reads.list_versions(caller, below, count, now, self._dialect)
             ),
         )
 
@@ -227,7 +249,7 @@ class DocumentStore:
         return await self._timed(
             "list_versions",
             self._database.read(
-                lambda: reading.list_versions_of(
+                lambda: document_reads.list_versions_of(
                     place, caller, count, now, self._dialect, plain_only=plain_only
                 )
             ),
@@ -239,7 +261,9 @@ class DocumentStore:
         return await self._timed(
             "list_places",
             self._database.read(
-                lambda: reading.list_places(scrub(beginning), caller, count, now, self._dialect)
+                lambda: document_reads.list_places(
+                    scrub(beginning), caller, count, now, self._dialect
+                )
             ),
         )
 
@@ -249,13 +273,13 @@ class DocumentStore:
         now = self._clock()
         return await self._timed(
             "list_entries",
-            self._database.read(lambda: reading.list_entries(url, now, self._dialect)),
+            self._database.read(lambda: document_reads.list_entries(url, now, self._dialect)),
         )
 
     async def invalidate_url(self, url: str) -> int:
         """Delete every cache entry of a URL with all its versions; return how many entries."""
         return await self._timed(
-            "invalidate_url", self._database.write(lambda: deleting.delete_url(url))
+            "invalidate_url", self._database.write(lambda: document_writes.delete_url(url))
         )
 
     async def delete_expired(self, now: datetime) -> int:
@@ -263,7 +287,7 @@ class DocumentStore:
         deleted = 0
         while count := await self._timed(
             "delete_expired",
-            self._database.write(lambda: deleting.delete_expired_chunk(now, self._dialect)),
+            self._database.write(lambda: document_writes.delete_expired_chunk(now, self._dialect)),
         ):
             deleted += count
         return deleted
@@ -282,11 +306,13 @@ class DocumentStore:
             raise StorageFull
         if self._database.damage is not None:
             raise DatabaseDamaged(self._database.damage.message)
-        version = await self._timed("check", self._database.read(reading.read_schema_version))
+        version = await self._timed(
+            "check", self._database.read(document_reads.read_schema_version)
+        )
         require_current(version)
         mark = os.urandom(8)
         await self._timed("check", self._database.write(lambda: write_mark(mark)))
-        await self._timed("check", self._database.read(reading.read_samples))
+        await self._timed("check", self._database.read(document_reads.read_samples))
         await self._timed("check", self._database.inspect())
 
     async def _find(self, cache_key: str, now: datetime) -> SavedDocument | None:
@@ -296,7 +322,7 @@ class DocumentStore:
         time, but for a few short columns.
         """
         head = await self._database.read(
-            lambda: reading.find_head(cache_key, now, self._dialect), is_small=True
+            lambda: document_reads.find_head(cache_key, now, self._dialect), is_small=True
         )
         if head is None:
             return None
@@ -304,8 +330,8 @@ class DocumentStore:
         if known is not None:
             return known
         entry = await self._database.read(
-            lambda: reading.find_entry(cache_key, now, self._dialect),
-            measure=lambda: reading.measure_entry(cache_key),
+            lambda: document_reads.find_entry(cache_key, now, self._dialect),
+            measure=lambda: document_reads.measure_entry(cache_key),
         )
         if entry is None:
             return None
@@ -316,36 +342,38 @@ class DocumentStore:
         return entry.saved
 
     async def _save(
-        self, document: Document, key: EntryKey, settlement: Settlement | None
+        self, document: Document, key: EntryKey, page_commit: PageCommit | None
     ) -> SavedDocument:
         entry, version, page = await self._encode(document, key)
         wanted = to_milliseconds(document.scraped_at)
 
-        def write() -> Procedure[SavedDocument]:
-            saved_at = yield from saving.save_document(entry, version, page, wanted, self._dialect)
+        def write() -> Query[SavedDocument]:
+            saved_at = yield from document_writes.save_document(
+                entry, version, page, wanted, self._dialect
+            )
             saved = _named(document, version, saved_at, key)
-            if settlement is not None:
-                yield from settlement.write(saved)
+            if page_commit is not None:
+                yield from page_commit.write(saved)
             return saved
 
-        return await self._database.write(write, together=_job_of(settlement))
+        return await self._database.write(write, together=_job_of(page_commit))
 
     async def _save_unless_good(
-        self, document: Document, key: EntryKey, settlement: Settlement | None
+        self, document: Document, key: EntryKey, page_commit: PageCommit | None
     ) -> SavedDocument | None:
         entry, version, page = await self._encode(document, key)
         wanted, now = to_milliseconds(document.scraped_at), self._clock()
 
-        def write() -> Procedure[SavedDocument | None]:
-            saved_at = yield from saving.save_unless_good(
+        def write() -> Query[SavedDocument | None]:
+            saved_at = yield from document_writes.save_unless_good(
                 entry, version, page, wanted, now, self._dialect
             )
             saved = None if saved_at is None else _named(document, version, saved_at, key)
-            if settlement is not None:
-                yield from settlement.write(saved)
+            if page_commit is not None:
+                yield from page_commit.write(saved)
             return saved
 
-        return await self._database.write(write, together=_job_of(settlement))
+        return await self._database.write(write, together=_job_of(page_commit))
 
     async def _encode(self, document: Document, key: EntryKey) -> _Rows:
         """Return a document's rows; a large one's in a thread, as it would hold up the loop.
@@ -384,7 +412,7 @@ class DocumentStore:
                 async with asyncio.timeout(FLUSH_SECONDS):
                     await self._closing.wait()
             if self._database.is_full:
-                await self._database.look_for_room()
+                await self._database.probe()
             await self._flush()
 
     async def _flush(self) -> None:
@@ -394,15 +422,15 @@ class DocumentStore:
         try:
             await self._timed(
                 "count_accesses",
-                self._database.write(lambda: saving.count_accesses(counts, self._dialect)),
+                self._database.write(lambda: document_writes.count_accesses(counts, self._dialect)),
             )
         except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: it tries again later
             self._access.give_back(counts)
             log.warning("access counts are not written yet", error=str(exc))
 
 
-def _job_of(settlement: Settlement | None) -> str | None:
-    return None if settlement is None else settlement.job_id
+def _job_of(page_commit: PageCommit | None) -> str | None:
+    return None if page_commit is None else page_commit.job_id
 
 
 def _text_length(document: Document) -> int:

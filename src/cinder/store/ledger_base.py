@@ -1,4 +1,4 @@
-"""The ledger's protocol: what is kept of jobs and their URLs, whichever database keeps it."""
+"""The protocols of the job ledger, of the webhook outbox, and of the events they store."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,39 +6,97 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from cinder.errors import CinderError
-from cinder.model.job import (
-    Claim,
-    Fate,
+from cinder.models.job import (
     HostState,
     Job,
     JobCounts,
     JobKind,
     JobStatus,
-    Lease,
+    LeaseBatch,
     LeaseLimits,
     LedgerPage,
     NewJob,
     NewPage,
+    PageLease,
     PageResult,
+    PageStatus,
+    Schedule,
 )
-from cinder.model.saved import SavedDocument
-from cinder.model.schedule import Schedule
-from cinder.store.outbox_base import Teller
-from cinder.store.procedure import Procedure
+from cinder.models.saved import SavedDocument
+from cinder.models.webhook import DueEvent, EventListing, EventState, NewEvent
+from cinder.store.database import Query
+
+
+class EventEmitter(Protocol):
+    """Makes up what a job's webhook is told; None where it is told nothing.
+
+    Called within the transaction that the event tells of, in any thread, and again where that
+    transaction is.
+    """
+
+    def started(self, job: Job) -> NewEvent | None:
+        """Tell that work on a job has begun."""
+        ...
+
+    def page(self, url: str, result: PageResult) -> NewEvent | None:
+        """Tell what became of a URL."""
+        ...
+
+    def ended(self, job: Job) -> NewEvent | None:
+        """Tell that a job is over."""
+        ...
+
+
+class Outbox(Protocol):
+    """Keeps events until they are delivered, and for some time after.
+
+    Every method may raise `cinder.errors.CacheFailed`.
+    """
+
+    async def claim(
+        self, limit: int, *, per_url: int, but: Collection[str], seconds: float
+    ) -> list[DueEvent]:
+        """Claim events that are due, few of each URL and none of some.
+
+        Nobody else gets them for so many seconds; what is not marked by then is due again.
+        """
+        ...
+
+    async def mark_delivered(self, due: DueEvent) -> None:
+        """Note that an event has arrived."""
+        ...
+
+    async def mark_failed(self, due: DueEvent, error: str, retry_ms: int | None) -> None:
+        """Note why a try failed, and when the next is; None where there is none.
+
+        Nothing is noted where the claim has gone to somebody else.
+        """
+        ...
+
+    async def list_events(
+        self, owner: str, job_id: str, state: EventState, *, offset: int = 0, limit: int = 100
+    ) -> list[EventListing]:
+        """Return the events of somebody's job that stand there, oldest first."""
+        ...
+
+    async def retry_dead(self, owner: str, job_id: str) -> int:
+        """Have the dead events of somebody's job tried anew; return how many."""
+        ...
+
 
 # Whether two pages are nearly the same, by their sketches.
-IsNear: TypeAlias = Callable[[bytes, bytes], bool]
+IsNearDuplicate: TypeAlias = Callable[[bytes, bytes], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class PageCommit:
     """What a job writes in the transaction that saves one of its documents. Only a store runs it.
 
     `write` is given where the document is saved; None where none is.
     """
 
     job_id: str
-    write: Callable[[SavedDocument | None], Procedure[None]]
+    write: Callable[[SavedDocument | None], Query[None]]
 
 
 class LeaseLost(CinderError):
@@ -100,7 +158,7 @@ class Ledger(Protocol):
         status: JobStatus,
         error: str | None = None,
         *,
-        teller: Teller | None = None,
+        emitter: EventEmitter | None = None,
     ) -> bool:
         """End a job; what it has not fetched is left out. False if it was over already.
 
@@ -115,31 +173,31 @@ class Ledger(Protocol):
         ...
 
     async def lease(
-        self, job_id: str, limits: LeaseLimits, *, teller: Teller | None = None
-    ) -> Lease:
+        self, job_id: str, limits: LeaseLimits, *, emitter: EventEmitter | None = None
+    ) -> LeaseBatch:
         """Claim URLs that may be fetched now, as politely as their hosts want it.
 
         The teller tells that the job has begun, and of URLs that are given up.
         """
         ...
 
-    async def renew(self, claims: Collection[Claim], seconds: float) -> None:
+    async def renew(self, claims: Collection[PageLease], seconds: float) -> None:
         """Make leases last for so long from now."""
         ...
 
-    async def release(self, claims: Collection[Claim], *, is_try: bool = False) -> None:
+    async def release(self, claims: Collection[PageLease], *, is_try: bool = False) -> None:
         """Give claims back unused; a try is counted where the URL was asked for."""
         ...
 
-    def settlement(
+    def page_commit(
         self,
-        claim: Claim,
+        claim: PageLease,
         result: Callable[[SavedDocument | None], PageResult],
         found: Sequence[NewPage] = (),
         *,
-        is_near: IsNear | None = None,
-        teller: Teller | None = None,
-    ) -> Settlement:
+        is_near: IsNearDuplicate | None = None,
+        emitter: EventEmitter | None = None,
+    ) -> PageCommit:
         """Return what writes down the fate of a claimed URL and the URLs found on its page.
 
         The teller tells the fate that it has in the end, and that of where it redirects to.
@@ -147,7 +205,7 @@ class Ledger(Protocol):
         """
         ...
 
-    async def settle(self, settlement: Settlement, saved: SavedDocument | None = None) -> None:
+    async def settle(self, page_commit: PageCommit, saved: SavedDocument | None = None) -> None:
         """Write down the fate of a URL whose page is not saved, or was before.
 
         Raises:
@@ -178,7 +236,7 @@ class Ledger(Protocol):
     async def list_pages(
         self,
         job_id: str,
-        fates: Collection[Fate] | None,
+        fates: Collection[PageStatus] | None,
         *,
         offset: int,
         limit: int,
@@ -212,7 +270,7 @@ class Ledger(Protocol):
         ...
 
     async def drop_expired(
-        self, now: datetime, *, teller_of: Callable[[Job], Teller | None] = lambda _: None
+        self, now: datetime, *, emitter_of: Callable[[Job], EventEmitter | None] = lambda _: None
     ) -> int:
         """Delete the URLs of jobs that have expired; return how many jobs.
 

@@ -1,4 +1,4 @@
-"""Bringing a database's schema up to date, through Alembic, and telling whether it is."""
+"""Upgrades a database's schema through Alembic, and tells whether it is current."""
 
 import sqlite3
 import threading
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from cinder.errors import CacheFailed
 from cinder.store.sqlite_errors import failure_of
 
-if TYPE_CHECKING:  # importing Alembic costs more than the rest of a start
+if TYPE_CHECKING:
     from alembic.config import Config
+
 
 SCHEMA_HEAD = "0009"
 """The newest migration, told without importing Alembic; migrations are numbered in order."""

@@ -1,4 +1,4 @@
-"""PostgreSQL: a pool of asyncpg connections, each write a transaction that is retried on races."""
+"""The PostgreSQL database: a pool of asyncpg connections that retries serialization failures."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -11,11 +11,9 @@ from asyncpg.transaction import Transaction
 from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, DatabaseAway, StorageFull
-from cinder.store.dialect import POSTGRESQL, Dialect
-from cinder.store.joining import run_together
+from cinder.store.database import POSTGRESQL, Query, QueryRunner, SqlDialect, WriteConflict
+from cinder.store.group_commit import SharedTransactions, run_batched
 from cinder.store.migration import is_behind, postgresql_script
-from cinder.store.procedure import Overtaken, Procedure, Run
-from cinder.store.shared_transactions import SharedTransactions
 
 if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy
@@ -61,7 +59,7 @@ _AWAY = (
 
 # What another writer at the same entry, version or body can cause.
 _RACES = (
-    Overtaken,
+    WriteConflict,
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.UniqueViolationError,
@@ -74,7 +72,7 @@ _NO_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
 class PostgresDatabase:
     """A PostgreSQL database, named by its URL. See `cinder.store.database.Database`."""
 
-    dialect: Dialect = POSTGRESQL
+    dialect: SqlDialect = POSTGRESQL
 
     def __init__(self, url: str, *, pool_size: int) -> None:
         self._url = url
@@ -113,9 +111,9 @@ class PostgresDatabase:
 
     async def read(
         self,
-        start: Callable[[], Procedure[T]],
+        start: Callable[[], Query[T]],
         *,
-        measure: Callable[[], Procedure[int]] | None = None,  # noqa: ARG002 - waits either way
+        measure: Callable[[], Query[int]] | None = None,  # noqa: ARG002 - waits either way
         is_small: bool = False,  # noqa: ARG002 - the same
     ) -> T:
         """Run a procedure on any connection."""
@@ -123,7 +121,7 @@ class PostgresDatabase:
             async with self._connection() as connection:
                 return await _run(connection, start(), timeout_seconds=READ_SECONDS)
 
-    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
+    async def write(self, start: Callable[[], Query[T]], *, together: str | None = None) -> T:
         """Run a procedure in a transaction, again where another writer got in its way.
 
         Those that go together share transactions.
@@ -132,7 +130,7 @@ class PostgresDatabase:
             return await self._shared.write(start, together)
         return (await self._write_together([start]))[0]
 
-    async def _write_together(self, starts: Sequence[Callable[[], Procedure[T]]]) -> list[T]:
+    async def _write_together(self, starts: Sequence[Callable[[], Query[T]]]) -> list[T]:
         with translated():
             async with self._connection() as connection:
                 # Those that share it may be in each other's way: each alone, they are not.
@@ -182,12 +180,12 @@ async def _leave_as_it_is(_connection: object) -> None:
 
 
 async def _run_in_transaction(
-    connection: "Connection", starts: Sequence[Callable[[], Procedure[T]]]
+    connection: "Connection", starts: Sequence[Callable[[], Query[T]]]
 ) -> list[T]:
     transaction = connection.transaction(isolation="read_committed")
     try:
         await transaction.start()
-        results = await _run(connection, run_together(starts))
+        results = await _run(connection, run_batched(starts))
     except BaseException:
         await _roll_back(connection, transaction)
         raise
@@ -205,9 +203,9 @@ async def _roll_back(connection: "Connection", transaction: Transaction) -> None
 
 
 async def _run(
-    connection: "Connection", procedure: Procedure[T], *, timeout_seconds: float | None = None
+    connection: "Connection", procedure: Query[T], *, timeout_seconds: float | None = None
 ) -> T:
-    run = Run(procedure)
+    run = QueryRunner(procedure)
     while run.statement is not None:
         sql, args = run.statement.sql, run.statement.args
         rows = await connection.fetch(sql, *args, timeout=timeout_seconds)

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy describes them; migrations make them, and a test compares the two."""
+"""The tables as SQLAlchemy describes them; migrations create them, and a test compares both."""
 
 from sqlalchemy import (
     JSON,
@@ -27,7 +27,7 @@ PAGE_WORDS = "page_words"
 _ID: TypeEngine[int] = BigInteger().with_variant(Integer(), "sqlite")
 # SQLite holds texts compressed.
 _BODY: TypeEngine[str] = Text().with_variant(LargeBinary(), "sqlite")
-_MOMENT = DateTime(timezone=True)
+_TIMESTAMP = DateTime(timezone=True)
 
 
 def build_metadata(dialect: str) -> MetaData:
@@ -82,7 +82,7 @@ def _saved_versions(metadata: MetaData) -> Table:
         Column("kind", String(20)),
         Column("mime", Text),
         Column("size", BigInteger),
-        Column("expires_at", _MOMENT, nullable=False),
+        Column("expires_at", _TIMESTAMP, nullable=False),
         UniqueConstraint("place_hash", "saved_at", name="saved_versions_place_saved_at_unique"),
         Index("idx_saved_versions_url_hash", "url_hash"),
         Index("idx_saved_versions_expires_at", "expires_at"),
@@ -111,10 +111,10 @@ def _scrape_cache(metadata: MetaData, versions: Table) -> Table:
         Column("screenshot_format", Text),
         Column("strategy_used", Text),
         Column("scrape_options", JSON().with_variant(JSONB(), "postgresql")),
-        Column("scraped_at", _MOMENT, nullable=False, server_default=text("CURRENT_TIMESTAMP")),
-        Column("expires_at", _MOMENT),
+        Column("scraped_at", _TIMESTAMP, nullable=False, server_default=text("CURRENT_TIMESTAMP")),
+        Column("expires_at", _TIMESTAMP),
         Column("access_count", Integer, nullable=False, server_default=text("0")),
-        Column("last_accessed_at", _MOMENT),
+        Column("last_accessed_at", _TIMESTAMP),
         # Last, because SQLite walks through a row's long values to reach those behind them.
         Column("document", JSON().with_variant(LargeBinary(), "sqlite"), nullable=False),
         Column("raw_content", _BODY),
@@ -383,7 +383,7 @@ def _indexed_pages(metadata: MetaData, versions: Table) -> Table:
         Column("page_hash", Text, nullable=False),
         Column("owner", Text),
         # The version's, which searches would take long to look up.
-        Column("expires_at", _MOMENT, nullable=False),
+        Column("expires_at", _TIMESTAMP, nullable=False),
         Column("site", Text, nullable=False),
         Column("published_at", BigInteger),
         Column("first_seen_at", BigInteger, nullable=False),

@@ -1,4 +1,4 @@
-"""SQLite: a pool of threads that read and one that writes, on the standard library's driver."""
+"""The SQLite database: a pool of reader threads and one writer, on the standard driver."""
 
 import asyncio
 import json
@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from cinder.errors import CacheFailed
-from cinder.store.database import StoreLimits
-from cinder.store.dialect import SQLITE, Dialect
-from cinder.store.joining import run_together
+from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, Statement, StoreLimits
+from cinder.store.group_commit import run_batched
 from cinder.store.migration import is_behind, upgrade_sqlite
-from cinder.store.procedure import Procedure, Run, Statement
-from cinder.store.sqlite_company import SharedWrite, WaitingWrites
 from cinder.store.sqlite_errors import damage_of, failure_of, is_locked, require_whole_pages
-from cinder.store.sqlite_writer import QueuedWrite, SqliteWriter
+from cinder.store.sqlite_writer import QueuedWrite, SharedWrite, SqliteWriter, WriteBatcher
 
 T = TypeVar("T")
 
@@ -76,7 +73,7 @@ class _LockedOut(Exception):
 class SqliteDatabase:
     """A database in one file. See `cinder.store.database.Database`."""
 
-    dialect: Dialect = SQLITE
+    dialect: SqlDialect = SQLITE
 
     def __init__(self, path: Path, *, pool_size: int, limits: StoreLimits | None = None) -> None:
         self._path = path
@@ -86,8 +83,8 @@ class SqliteDatabase:
         self._local = threading.local()
         self._readers = ThreadPoolExecutor(pool_size, "cinder-reader")
         self._writer: SqliteWriter | None = None
-        self._waiting = WaitingWrites(
-            lambda starts, connection: _run(connection, run_together(starts)),
+        self._waiting = WriteBatcher(
+            lambda starts, connection: _run(connection, run_batched(starts)),
             lambda writes: self._open_writer().submit(writes),
         )
 
@@ -105,9 +102,9 @@ class SqliteDatabase:
 
     async def read(
         self,
-        start: Callable[[], Procedure[T]],
+        start: Callable[[], Query[T]],
         *,
-        measure: Callable[[], Procedure[int]] | None = None,
+        measure: Callable[[], Query[int]] | None = None,
         is_small: bool = False,
     ) -> T:
         """Run a procedure in one of the reading threads, or in place where it reads little.
@@ -123,7 +120,7 @@ class SqliteDatabase:
                     return self._read_in_place(start, measure)
             return await loop.run_in_executor(self._readers, self._read, start)
 
-    async def write(self, start: Callable[[], Procedure[T]], *, together: str | None = None) -> T:
+    async def write(self, start: Callable[[], Query[T]], *, together: str | None = None) -> T:
         """Run a procedure in the writing thread; return when it is safe on disk.
 
         One that goes together with others waits for them for some milliseconds: a commit alone
@@ -168,7 +165,7 @@ class SqliteDatabase:
         return self._writer
 
     def _read_in_place(
-        self, start: Callable[[], Procedure[T]], measure: Callable[[], Procedure[int]] | None
+        self, start: Callable[[], Query[T]], measure: Callable[[], Query[int]] | None
     ) -> T:
         """Read on the event loop, which waits for nobody.
 
@@ -184,7 +181,7 @@ class SqliteDatabase:
                 raise
         raise _LockedOut
 
-    def _read(self, start: Callable[[], Procedure[T]], *, busy_seconds: float | None = None) -> T:
+    def _read(self, start: Callable[[], Query[T]], *, busy_seconds: float | None = None) -> T:
         if not hasattr(self._local, "connection"):
             wait = self._limits.busy_seconds if busy_seconds is None else busy_seconds
             self._local.connection = self._connect_reader(wait)
@@ -237,7 +234,7 @@ class SqliteDatabase:
             raise failure_of(exc, self._path, done) from exc
 
 
-def _list_tables() -> Procedure[list[str]]:
+def _list_tables() -> Query[list[str]]:
     # FTS5's own table is looked at by the tables that it is made of.
     rows = yield Statement(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
@@ -246,8 +243,8 @@ def _list_tables() -> Procedure[list[str]]:
     return [row["name"] for row in rows]
 
 
-def _run(connection: sqlite3.Connection, procedure: Procedure[T]) -> T:
-    run = Run(procedure)
+def _run(connection: sqlite3.Connection, procedure: Query[T]) -> T:
+    run = QueryRunner(procedure)
     while run.statement is not None:
         run.advance(_execute(connection, run.statement))
     return run.result

@@ -1,4 +1,4 @@
-"""SQLite's failures in cinder's words: a full disk, a damaged and a locked file among them."""
+"""SQLite's errors as cinder's: a full disk, a damaged file, a locked file."""
 
 import errno
 import os

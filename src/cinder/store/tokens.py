@@ -1,16 +1,13 @@
-"""Tokens as rows, over whichever database keeps them."""
+"""Callers' tokens, and the pages that each has used on a day."""
 
 import json
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from cinder.model.caller import CallerPolicy, Scope, Token, sorted_scopes
-from cinder.store.base import QueryObserver
-from cinder.store.codec import from_milliseconds, to_milliseconds
-from cinder.store.database import Database
-from cinder.store.procedure import Procedure, Row, Statement
-from cinder.store.timed import TimedDatabase
-from cinder.store.token_base import TokenTaken
+from cinder.models.caller import CallerPolicy, Token, TokenScope, sorted_scopes
+from cinder.store.base import QueryObserver, TimedDatabase, TokenTaken
+from cinder.store.database import Database, Query, SqlRow, Statement
+from cinder.store.document_rows import from_milliseconds, to_milliseconds
 
 MAX_LISTED = 10_000
 
@@ -41,7 +38,7 @@ _FORGET_DAYS = "DELETE FROM webhook.token_pages WHERE token_id = $1 AND day < $2
 
 
 class StoredTokens:
-    """Keeps tokens. See `cinder.store.token_base.TokenStore`."""
+    """Keeps tokens. See `cinder.store.base.TokenStore`."""
 
     def __init__(
         self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
@@ -86,7 +83,7 @@ class StoredTokens:
         return await self._database.write("spend_page", lambda: _spend(token_id, day, most))
 
 
-def _add(token: Token, secret_hash: str) -> Procedure[bool]:
+def _add(token: Token, secret_hash: str) -> Query[bool]:
     policy = {"domains": token.policy.domains, "pagesPerDay": token.policy.pages_per_day}
     scopes = ",".join(sorted_scopes(token.scopes))
     created_at = to_milliseconds(token.created_at)
@@ -95,26 +92,26 @@ def _add(token: Token, secret_hash: str) -> Procedure[bool]:
     return bool(rows)
 
 
-def _find(sql: str, wanted: str) -> Procedure[Token | None]:
+def _find(sql: str, wanted: str) -> Query[Token | None]:
     rows = yield Statement(sql, (wanted,))
     return _read(rows[0]) if rows else None
 
 
-def _list() -> Procedure[list[Token]]:
+def _list() -> Query[list[Token]]:
     rows = yield Statement(_LIST, (MAX_LISTED,))
     return [_read(row) for row in rows]
 
 
-def _remove(name: str) -> Procedure[bool]:
+def _remove(name: str) -> Query[bool]:
     rows = yield Statement(_REMOVE, (name,))
     return bool(rows)
 
 
-def _note_use(token_id: str, now: int) -> Procedure[None]:
+def _note_use(token_id: str, now: int) -> Query[None]:
     yield Statement(_NOTE_USE, (token_id, now))
 
 
-def _spend(token_id: str, day: date, most: int) -> Procedure[bool]:
+def _spend(token_id: str, day: date, most: int) -> Query[bool]:
     rows = yield Statement(_SPEND, (token_id, day.isoformat(), most))
     if rows and rows[0]["pages"] == 1:
         oldest = day - timedelta(days=_KEPT_DAYS)
@@ -122,12 +119,12 @@ def _spend(token_id: str, day: date, most: int) -> Procedure[bool]:
     return bool(rows)
 
 
-def _read(row: Row) -> Token:
+def _read(row: SqlRow) -> Token:
     policy, used = json.loads(row["policy"]), row["last_used_at"]
     return Token(
         id=row["id"],
         name=row["name"],
-        scopes=frozenset(map(Scope, row["scopes"].split(","))),
+        scopes=frozenset(map(TokenScope, row["scopes"].split(","))),
         policy=CallerPolicy(domains=tuple(policy["domains"]), pages_per_day=policy["pagesPerDay"]),
         created_at=from_milliseconds(row["created_at"]),
         last_used_at=None if used is None else from_milliseconds(used),

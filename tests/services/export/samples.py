@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from cinder.model.document import Document, Media
-from cinder.model.job import Claim, Fate, Job, PageResult
-from cinder.model.saved import SavedDocument
+from cinder.models.document import Document, Media
+from cinder.models.job import Job, PageLease, PageResult, PageStatus
+from cinder.models.saved import SavedDocument
 from cinder.services.export import Exporter, ExportRequest
 from cinder.store import Store
 from tests.store.ledger.samples import HOST, a_job, a_page, limits
@@ -55,31 +55,33 @@ async def add_job_with(
 ) -> Job:
     """Keep a job of which these pages were fetched and these paths failed, in this order."""
     pages = [a_page(document.url.removeprefix(HOST)) for document in documents]
-    disallowed = a_page("/private", fate=Fate.DISALLOWED, reason="robots.txt: Disallow: /private")
+    disallowed = a_page(
+        "/private", fate=PageStatus.DISALLOWED, reason="robots.txt: Disallow: /private"
+    )
     await store.ledger.add_job(a_job(max_pages=10_000), [*pages, *map(a_page, failing), disallowed])
     claims = await claim_all(store)
     for number, document in enumerate(documents):
         await save_page(store, claims[document.url], document, number)
-    failure = PageResult(fate=Fate.FAILED, reason="DNS_ERROR: no such host")
+    failure = PageResult(fate=PageStatus.FAILED, reason="DNS_ERROR: no such host")
     for path in failing:
-        await store.ledger.settle(store.ledger.settlement(claims[HOST + path], lambda _: failure))
+        await store.ledger.settle(store.ledger.page_commit(claims[HOST + path], lambda _: failure))
     job = await store.ledger.find_job("job")
     assert job is not None
     return job
 
 
-async def claim_all(store: Store) -> dict[str, Claim]:
+async def claim_all(store: Store) -> dict[str, PageLease]:
     lease = await store.ledger.lease("job", limits(count=10_000, host_concurrency=10_000))
     return {claim.url: claim for claim in lease.claims}
 
 
 async def save_page(
-    store: Store, claim: Claim, document: Document, number: int, *, owner: str | None = None
+    store: Store, claim: PageLease, document: Document, number: int, *, owner: str | None = None
 ) -> SavedDocument:
     def settled(saved: SavedDocument | None) -> PageResult:
         assert saved is not None
         return PageResult(
-            fate=Fate.FETCHED,
+            fate=PageStatus.FETCHED,
             status_code=document.status_code,
             verdict=document.verdict.kind,
             title=document.content.metadata.title,
@@ -90,7 +92,7 @@ async def save_page(
     return await store.save(
         replace(document, scraped_at=moment),
         a_key(document.url, owner=owner),
-        store.ledger.settlement(claim, settled),
+        store.ledger.page_commit(claim, settled),
     )
 
 

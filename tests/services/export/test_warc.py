@@ -7,8 +7,8 @@ from io import BytesIO
 from warcio.archiveiterator import ArchiveIterator
 
 from cinder import __version__
-from cinder.model.document import Validators
-from cinder.services.export import ExportFormat, ExportRequest, Extra
+from cinder.models.document import Validators
+from cinder.services.export import ExportExtra, ExportFormat, ExportRequest
 from cinder.store import Store
 from tests.services.export.samples import add_job_with, export, page_at, some_documents
 from tests.store.ledger.samples import HOST
@@ -128,7 +128,7 @@ async def test_a_url_cannot_write_headers(store: Store) -> None:
 
 async def test_html_is_a_second_conversion_where_it_is_asked_for(store: Store) -> None:
     job = await add_job_with(store, some_documents()[1:2])
-    request = ExportRequest(format=ExportFormat.WARC, include=frozenset({Extra.HTML}))
+    request = ExportRequest(format=ExportFormat.WARC, include=frozenset({ExportExtra.HTML}))
     records = records_of(await export(store, job, request))
     assert [
         (r.headers["Content-Type"], r.content.decode()) for r in records if r.kind == "conversion"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cinder.model.document import Json
+from cinder.models.document import Json
 from tests.search_servers.serving import Asked, Reply, SearchServer
 
 SCHEMA: Mapping[str, Json] = {

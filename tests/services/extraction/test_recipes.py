@@ -10,10 +10,17 @@ import pytest
 
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
-from cinder.model.document import Json
-from cinder.model.extract import Claim, Engine, ExtractAnswer, ExtractRequest
-from cinder.model.extracted_data import Grounding, Method, QuotedText
-from cinder.model.request import OWNER
+from cinder.models.document import Json
+from cinder.models.extraction import (
+    ClaimedValue,
+    ExtractAnswer,
+    ExtractionEngine,
+    ExtractRequest,
+    Grounding,
+    Method,
+    QuotedText,
+)
+from cinder.models.request import OWNER
 from tests.conftest import TableResolver
 from tests.llm.knowing_servers import KnowingOpenAiServer
 from tests.search_servers.serving import serving
@@ -83,8 +90,8 @@ async def test_the_second_page_of_a_site_needs_no_model(stay: Stay) -> None:
     assert len(stay.model.prompts) == asked
     assert second.usage is not None
     assert second.usage.calls == 0
-    assert Engine.RECIPE in second.engines
-    assert Engine.MODEL not in second.engines
+    assert ExtractionEngine.RECIPE in second.engines
+    assert ExtractionEngine.MODEL not in second.engines
     assert (stay.count("learned"), stay.count("tried"), stay.count("hit")) == (1, 1, 1)
 
 
@@ -108,7 +115,7 @@ async def test_a_changed_layout_is_noticed_and_learned_anew(stay: Stay) -> None:
     stay.rooms.layout = second_layout
     changed = await stay.ask(1)
     assert changed.extracted.data == ROOMS[1].data
-    assert Engine.MODEL in changed.engines
+    assert ExtractionEngine.MODEL in changed.engines
     asked = len(stay.model.prompts)
     third = await stay.ask(2)
     assert third.extracted.data == ROOMS[2].data
@@ -124,7 +131,7 @@ async def test_a_recipe_that_the_page_contradicts_is_dropped_at_once(stay: Stay)
     stay.rooms.layout = misleading_layout
     answer = await stay.ask(1)
     assert answer.extracted.data == ROOMS[1].data
-    assert Engine.RECIPE not in answer.engines
+    assert ExtractionEngine.RECIPE not in answer.engines
     assert stay.count("dropped") == 1
     assert await stay.app.recipes.find(before.id) is None
 
@@ -179,7 +186,7 @@ async def test_a_value_that_the_schema_refuses_counts_against_its_recipe(stay: S
 async def test_what_a_caller_found_and_the_page_proves_is_learned(tmp_path: Path) -> None:
     async with open_stay(tmp_path) as stay:
         stay.model.tell = lambda _: json.dumps({"keeper": {"value": None, "quote": None}})
-        claim = Claim(path=("keeper",), value="Ada Byron", quote="Ada Byron")
+        claim = ClaimedValue(path=("keeper",), value="Ada Byron", quote="Ada Byron")
         request = ExtractRequest(
             urls=(stay.rooms.room(0),), caller=OWNER, prompt=PROMPT, schema=SCHEMA, claims=(claim,)
         )

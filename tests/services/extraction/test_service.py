@@ -1,4 +1,4 @@
-"""Extraction end to end: real pages, real parsing, and models on loopback that say what they do."""
+"""Data has a limit of size."""
 
 import json
 from collections.abc import Mapping
@@ -9,24 +9,26 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.errors import ErrorCode, ExtractionFailed, InvalidRequest
-from cinder.model.document import Json
-from cinder.model.extract import Claim, Engine, ExtractRequest
-from cinder.model.extracted_data import Grounding, Method, QuotedText
-from cinder.model.request import OWNER
+from cinder.models.document import Json
+from cinder.models.extraction import (
+    ClaimedValue,
+    ExtractionEngine,
+    ExtractRequest,
+    Grounding,
+    Method,
+    QuotedText,
+)
+from cinder.models.request import OWNER
+from cinder.services.extraction.service import cut_to_size
+from tests.cli.commands import free_port
 from tests.conftest import TableResolver
 from tests.llm.servers import OpenAiServer
 from tests.llm.small_model import needs_model, running_model
 from tests.search_servers.serving import Reply, serving
-from tests.services.extraction.wares import (
-    ALL,
-    asking_for,
-    check_proof,
-    open_with_model,
-    urls_of,
-)
+from tests.services.extraction.findings import findings, value
+from tests.services.extraction.wares import ALL, asking_for, check_proof, open_with_model, urls_of
 from tests.site import Site
 from tests.site.shop import HIDDEN
-from tests.surfaces.cli.commands import free_port
 
 KETTLE = {"name": "Iron Kettle", "price": 49.5, "uses": ["Tea", "Soup"]}
 
@@ -45,7 +47,7 @@ async def test_three_pages_are_joined_each_value_with_proof(app: App, site: Site
     assert await check_proof(app, answer) == 6
     soup = next(each for each in found.values if each.value == "Soup")
     assert [each.url for each in soup.evidence] == list(urls_of(site, "kettle", "lantern"))
-    assert answer.engines == (Engine.RULES,)
+    assert answer.engines == (ExtractionEngine.RULES,)
     assert answer.usage is None
 
 
@@ -175,7 +177,7 @@ async def test_a_model_fills_what_rules_miss_and_is_asked_for_nothing_else(
         Method.MODEL,
         Grounding.VERIFIED,
     )
-    assert answer.engines == (Engine.RULES, Engine.MODEL)
+    assert answer.engines == (ExtractionEngine.RULES, ExtractionEngine.MODEL)
     assert answer.usage is not None
     assert answer.usage.calls >= 1
     assert answer.hand_off is None
@@ -223,7 +225,7 @@ async def test_a_dead_model_leaves_what_rules_found_and_a_plain_sentence(
     async with open_with_model(settings, resolver, f"http://127.0.0.1:{free_port()}/v1") as app:
         answer = await app.extract.extract(asking_for(site, *ALL))
     assert answer.extracted.missing == ("smith",)
-    assert answer.engines == (Engine.RULES,)
+    assert answer.engines == (ExtractionEngine.RULES,)
     (sentence,) = [each for each in answer.extracted.warnings if "language model" in each]
     assert sentence.endswith("What was found without it is here.")
     assert answer.hand_off is not None
@@ -260,7 +262,7 @@ async def test_without_a_schema_the_model_says_which_fields_there_are(
         request = asking_for(site, "kettle", prompt="Whose work is it?", schema=None)
         answer = await app.extract.extract(request)
     assert answer.extracted.data == {"forge": "Tobias Flint"}
-    assert answer.engines == (Engine.MODEL,)
+    assert answer.engines == (ExtractionEngine.MODEL,)
 
 
 async def test_what_was_found_is_not_asked_again_of_the_same_content(
@@ -297,8 +299,8 @@ async def test_a_model_is_asked_of_later_pages_only_for_what_no_page_has(
 async def test_what_the_caller_found_is_checked_against_the_page(app: App, site: Site) -> None:
     (url,) = urls_of(site, "kettle")
     claims = (
-        Claim(path=("smith",), value="Tobias Flint", quote="old Tobias Flint", url=url),
-        Claim(path=("price",), value=1, quote="one cent"),
+        ClaimedValue(path=("smith",), value="Tobias Flint", quote="old Tobias Flint", url=url),
+        ClaimedValue(path=("price",), value=1, quote="one cent"),
     )
     answer = await app.extract.extract(asking_for(site, "kettle", claims=claims))
     assert answer.extracted.data == {**KETTLE, "smith": "Tobias Flint"}
@@ -307,14 +309,14 @@ async def test_what_the_caller_found_is_checked_against_the_page(app: App, site:
     assert proved[("smith",)].grounding is Grounding.VERIFIED
     assert [each.other.value for each in answer.extracted.conflicts] == [1]
     assert await check_proof(app, answer) == 5
-    assert Engine.CALLER in answer.engines
+    assert ExtractionEngine.CALLER in answer.engines
     assert answer.hand_off is None
 
 
 async def test_claims_without_a_schema_are_checked_by_their_own_shape(app: App, site: Site) -> None:
     claims = (
-        Claim(path=("makers",), value=[{"name": "Tobias Flint"}], quote="old Tobias Flint"),
-        Claim(path=("invented",), value="Wayland", quote="Wayland"),
+        ClaimedValue(path=("makers",), value=[{"name": "Tobias Flint"}], quote="old Tobias Flint"),
+        ClaimedValue(path=("invented",), value="Wayland", quote="Wayland"),
     )
     request = asking_for(site, "kettle", prompt="", schema=None, claims=claims)
     answer = await app.extract.extract(replace(request, strict_grounding=True))
@@ -338,3 +340,24 @@ async def test_a_real_small_model_answers_within_the_schema(
     data = answer.extracted.data
     assert isinstance(data, dict)
     assert {**data, **KETTLE} == data
+
+
+def test_what_fits_is_left_alone() -> None:
+    found = findings(value(("name",), "Kettle"))
+    assert cut_to_size(found, 1_000) is found
+
+
+def test_what_is_beyond_is_left_out_item_by_item_and_said() -> None:
+    items = [
+        value(("wares", n, name), f"{name} {n} {'é' * 20}")
+        for n in range(100)
+        for name in ("name", "maker")
+    ]
+    cut = cut_to_size(findings(*items), 2_000)
+    assert isinstance(cut.data, dict)
+    assert len(json.dumps(cut.data, ensure_ascii=False).encode()) <= 2_000
+    wares = cut.data["wares"]
+    assert isinstance(wares, list)
+    assert all(isinstance(ware, dict) and len(ware) == 2 for ware in wares)
+    assert len(wares) > 5
+    assert f"Only {2 * len(wares)} of 200 values" in cut.warnings[0]

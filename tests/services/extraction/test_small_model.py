@@ -8,15 +8,15 @@ import pytest
 
 from cinder.llm.anthropic import AnthropicFormat
 from cinder.llm.openai import OpenAiFormat
-from cinder.services.extraction.asking import ModelAsker, ModelFindings, ModelQuestion
-from cinder.services.sandbox.sandbox import ExtractionSandbox
-from tests.extract.passages.test_ranking import book
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.extraction.model_stage import ModelExtractor, ModelFindings, PageQuestion
+from tests.extraction.test_passage_ranking import book
 from tests.llm.opening import open_model_at, some_budget
 from tests.llm.small_model import needs_model, running_model, serving_messages
 
 pytestmark = needs_model
 
-QUESTION = ModelQuestion(
+QUESTION = PageQuestion(
     markdown="# Ember kettle\n\nThe kettle is made of iron. Its price is 49 euros.\n",
     url="https://example.com/",
     schema={"properties": {"price": {"type": "number"}}},
@@ -32,18 +32,18 @@ def address() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def asking(wire: str, address: str, tokens: int) -> AsyncIterator[ModelAsker]:
+async def asking(wire: str, address: str, tokens: int) -> AsyncIterator[ModelExtractor]:
     async with ExtractionSandbox(1, 30, 512 * 1024 * 1024) as sandbox:
         if wire == "openai":
             async with open_model_at(address, OpenAiFormat(address, "small", None)) as opened:
-                yield ModelAsker(opened.model, sandbox, tokens)
+                yield ModelExtractor(opened.model, sandbox, tokens)
             return
         with serving_messages(address) as url:
             async with open_model_at(url, AnthropicFormat(url, "small", None)) as opened:
-                yield ModelAsker(opened.model, sandbox, tokens)
+                yield ModelExtractor(opened.model, sandbox, tokens)
 
 
-def check_proof(question: ModelQuestion, found: ModelFindings) -> None:
+def check_proof(question: PageQuestion, found: ModelFindings) -> None:
     """Check that nothing is proved but what stands there: so small a model says what it likes."""
     assert len(found.values) + len(found.missing) == len(question.fields)
     for each in found.values:

@@ -6,10 +6,9 @@ from typing import Any
 
 from cinder.app import App, open_app
 from cinder.config import Settings
-from cinder.model.document import Json
-from cinder.model.extract import ExtractAnswer, ExtractRequest
-from cinder.model.extracted_data import Grounding, QuotedText
-from cinder.model.request import OWNER
+from cinder.models.document import Json
+from cinder.models.extraction import ExtractAnswer, ExtractRequest, Grounding, QuotedText
+from cinder.models.request import OWNER
 from tests.conftest import TableResolver
 from tests.site import Site
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from cinder.errors import Attempt, CinderError, ConnectionFailed, Diagnostics
 from cinder.fetch.base import FetchTask
-from cinder.model.document import Extraction, FetchedPage, PageMetadata, Source
-from cinder.model.job import Claim
+from cinder.models.document import Extraction, FetchedPage, FetchSource, PageMetadata
+from cinder.models.job import PageLease
 from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.store.samples import a_document
 
@@ -46,13 +46,13 @@ class TableFetcher:
             status_code=status,
             headers={},
             body=body,
-            source=Source.NATIVE,
+            source=FetchSource.NATIVE,
             strategy=self.name,
         )
 
 
-def a_claim(path: str = "/", *, depth: int = 1, tries: int = 0) -> Claim:
-    return Claim(
+def a_claim(path: str = "/", *, depth: int = 1, tries: int = 0) -> PageLease:
+    return PageLease(
         page_id=1, job_id="job", url=HOST + path, host=HOST, depth=depth, fence=1, tries=tries
     )
 

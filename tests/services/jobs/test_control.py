@@ -15,15 +15,8 @@ from cinder.errors import (
     Overloaded,
     RateLimited,
 )
-from cinder.model.job import (
-    Fate,
-    Job,
-    JobCounts,
-    JobKind,
-    JobStatus,
-    PageResult,
-)
-from cinder.model.request import Format, ResultHandling, ScrapeRequest
+from cinder.models.job import Job, JobCounts, JobKind, JobStatus, PageResult, PageStatus
+from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.jobs.control import JobControl, JobLimits, JobReport
 from cinder.services.jobs.specs import CrawlSpec, request_from_json
 from cinder.store import Store
@@ -101,7 +94,7 @@ async def test_a_batch_has_each_url_once_and_tells_of_the_others(
     pages = await control.list_pages(started.job, None, offset=0, limit=10)
     assert [(page.url, page.fate) for page in pages] == [
         (f"{START}a", None),
-        ("no url", Fate.FAILED),
+        ("no url", PageStatus.FAILED),
         (f"{START}b", None),
     ]
     written = started.job.spec["request"]
@@ -115,7 +108,7 @@ async def test_an_invalid_url_of_a_batch_is_among_its_errors(
     job = await start_batch(control, f"{START}a", "no \x00 url \ud800", "ftp://site.test/")
     clock.move_on(timedelta(seconds=1))
 
-    errors = await control.list_pages(job, [Fate.FAILED], offset=0, limit=10)
+    errors = await control.list_pages(job, [PageStatus.FAILED], offset=0, limit=10)
     assert [error.url for error in errors] == ["no \ufffd url \ufffd", "ftp://site.test/"]
     assert errors[1].reason == "Only http and https URLs can be fetched, not 'ftp'"
 
@@ -213,7 +206,7 @@ async def test_a_report_tells_how_much_is_done(control: JobControl, store: Store
     job = await start_batch(control, *(f"{START}{n}" for n in range(4)))
     first, second = (await store.ledger.lease(job.id, limits(count=2))).claims
     await settle(store, first)
-    await settle(store, second, PageResult(fate=Fate.FAILED))
+    await settle(store, second, PageResult(fate=PageStatus.FAILED))
 
     report = await control.report(job)
     assert (report.found, report.finished, report.progress) == (4, 2, 50.0)
@@ -223,7 +216,12 @@ async def test_what_does_not_belong_to_a_crawl_is_not_counted_among_its_pages(
     control: JobControl,
 ) -> None:
     job = await start_batch(control, START)
-    fates = {Fate.FETCHED: 1, Fate.OUTSIDE: 50, Fate.TRAP: 5, Fate.DUPLICATE: 5}
+    fates = {
+        PageStatus.FETCHED: 1,
+        PageStatus.OUTSIDE: 50,
+        PageStatus.TRAP: 5,
+        PageStatus.DUPLICATE: 5,
+    }
     report = JobReport(job=job, counts=JobCounts(queued=1, fates=fates))
 
     assert (report.found, report.finished) == (2, 1)

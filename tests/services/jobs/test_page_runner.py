@@ -1,4 +1,4 @@
-"""Working on a job's pages, by real scrapes of the loopback website."""
+"""Isolation: a job that is alone, those beside it, and who waits for whom."""
 
 import asyncio
 import sqlite3
@@ -12,17 +12,14 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.errors import CacheFailed, EgressBlocked
-from cinder.model.job import Claim, Fate, Job, JobStatus, LedgerPage
-from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
-from cinder.services.jobs.batch_work import BatchWork
+from cinder.models.job import Job, JobStatus, LedgerPage, PageLease, PageStatus
+from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from cinder.services.jobs.control import JobControl, JobLimits
-from cinder.services.jobs.courtesy import Courtesy
-from cinder.services.jobs.page_runner import PageRunner, RunLimits
-from cinder.services.jobs.robots import RobotsKeeper
-from cinder.services.jobs.seeds import SitemapReader
+from cinder.services.jobs.handlers import BatchHandler, JobHandler, JobHandlers, PageOutcome
+from cinder.services.jobs.page_runner import CrashIsolation, PageRunner, RunLimits
+from cinder.services.jobs.site_files import RobotsCache, SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
-from cinder.services.jobs.work import Reading, Work
-from cinder.services.jobs.works import Works
+from cinder.services.jobs.throttle import HostThrottle
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import Store, open_store
 from tests.conftest import TableResolver
@@ -65,9 +62,11 @@ class Bench:
     def __init__(self, app: App, store: Store, site: Site, robots: TableFetcher) -> None:
         self.store, self.site = store, site
         self.robots = robots
-        keeper = RobotsKeeper(store.ledger, robots)
-        self._works = Works(store.ledger, SitemapReader(keeper, robots), page_timeout_ms=20_000)
-        self._courtesy = Courtesy(store.ledger, keeper)
+        keeper = RobotsCache(store.ledger, robots)
+        self._works = JobHandlers(
+            store.ledger, SitemapReader(keeper, robots), page_timeout_ms=20_000
+        )
+        self._throttle = HostThrottle(store.ledger, keeper)
         self._app = app
         self.control = JobControl(store.ledger, self._wake, JobLimits())
 
@@ -79,13 +78,13 @@ class Bench:
         return PageRunner(
             self.store.ledger,
             self._app.scrape,
-            self._courtesy,
+            self._throttle,
             self.work_of,
             bounds,
             has_room=has_room,
         )
 
-    async def work_of(self, job: Job) -> Work:
+    async def work_of(self, job: Job) -> JobHandler:
         return await self._works.of(job)
 
     async def start_batch(self, *paths: str) -> Job:
@@ -119,7 +118,7 @@ async def bench(
 async def run_to_the_end(runner: PageRunner, job: Job, clock: Clock) -> None:
     """Attend a job until it is over; where it is to wait, the clock moves on instead."""
     for _ in range(ROUNDS):
-        seconds = await runner.attend(job.id)
+        seconds = await runner.run_slice(job.id)
         if seconds is None:
             return
         clock.move_on(timedelta(seconds=seconds + 0.001))
@@ -130,7 +129,7 @@ async def look(runner: PageRunner, job: Job) -> float | CacheFailed | None:
     """Attend a job once; return what came of it, a database that failed included."""
     try:
         async with asyncio.timeout(60):
-            return await runner.attend(job.id)
+            return await runner.run_slice(job.id)
     except CacheFailed as error:
         return error
 
@@ -163,9 +162,9 @@ async def test_every_page_of_a_batch_has_its_fate_and_is_saved(bench: Bench, clo
 
     pages = await bench.ledger(job)
     assert {path: page.fate for path, page in pages.items()} == {
-        "/article": Fate.FETCHED,
-        "/status?code=404": Fate.FAILED,
-        "/guide": Fate.FETCHED,
+        "/article": PageStatus.FETCHED,
+        "/status?code=404": PageStatus.FAILED,
+        "/guide": PageStatus.FETCHED,
     }
     assert pages["/article"].title == "Ember care"
     assert pages["/article"].uris
@@ -178,9 +177,9 @@ async def test_no_site_is_asked_while_there_is_no_room_for_its_pages(
     bench: Bench, site: Site
 ) -> None:
     job = await bench.start_batch("/article")
-    assert await bench.runner(has_room=lambda: False).attend(job.id) == 1
+    assert await bench.runner(has_room=lambda: False).run_slice(job.id) == 1
     assert site.hits("/article") == 0
-    assert await bench.runner().attend(job.id) is None
+    assert await bench.runner().run_slice(job.id) is None
     assert site.hits("/article") == 1
 
 
@@ -189,17 +188,17 @@ async def test_a_page_that_cannot_be_had_fails_alone(bench: Bench, clock: Clock)
     await run_to_the_end(bench.runner(), job, clock)
 
     pages = await bench.ledger(job)
-    assert pages["/redirect-loop"].fate is Fate.FAILED
+    assert pages["/redirect-loop"].fate is PageStatus.FAILED
     assert pages["/redirect-loop"].reason.startswith("Failed to scrape ")
-    assert (pages["/wall"].fate, pages["/wall"].verdict) == (Fate.FAILED, "blocked")
-    assert pages["/article"].fate is Fate.FETCHED
+    assert (pages["/wall"].fate, pages["/wall"].verdict) == (PageStatus.FAILED, "blocked")
+    assert pages["/article"].fate is PageStatus.FETCHED
 
 
 async def test_a_crawl_of_an_address_that_is_closed_to_it_says_so_at_once(bench: Bench) -> None:
     robots = bench.site.url("/robots.txt")
     bench.robots.table[robots] = EgressBlocked("It is not a public address", url=robots)
     job = await bench.start_crawl("/article")
-    assert await bench.runner().attend(job.id) is None
+    assert await bench.runner().run_slice(job.id) is None
 
     done = await the_job(bench.store, job.id)
     assert done.status is JobStatus.FAILED
@@ -212,10 +211,10 @@ async def test_what_robots_txt_forbids_is_not_asked_for(bench: Bench, clock: Clo
     await run_to_the_end(bench.runner(concurrency=1), job, clock)
 
     pages = await bench.ledger(job)
-    assert pages["/guide"].fate is Fate.DISALLOWED
-    assert pages["/redirect?to=/guide"].fate is Fate.DISALLOWED
+    assert pages["/guide"].fate is PageStatus.DISALLOWED
+    assert pages["/redirect?to=/guide"].fate is PageStatus.DISALLOWED
     assert pages["/redirect?to=/guide"].reason.startswith("it redirects to ")
-    assert pages["/article"].fate is Fate.FETCHED
+    assert pages["/article"].fate is PageStatus.FETCHED
     assert bench.site.hits("/guide") == 0
 
 
@@ -223,7 +222,7 @@ async def test_a_host_that_says_not_now_is_asked_again_later(bench: Bench, clock
     job = await bench.start_batch("/flaky?failures=4")
     await run_to_the_end(bench.runner(), job, clock)
 
-    assert (await bench.ledger(job))["/flaky?failures=4"].fate is Fate.FETCHED
+    assert (await bench.ledger(job))["/flaky?failures=4"].fate is PageStatus.FETCHED
     assert bench.site.hits("/flaky") == 5
     assert clock.now - job.created_at >= timedelta(seconds=1)
 
@@ -236,7 +235,7 @@ async def test_a_host_that_never_has_time_has_failed_in_the_end(
     await run_to_the_end(bench.runner(), job, clock)
 
     page = (await bench.ledger(job))[f"/status?code={code}"]
-    assert (page.fate, page.status_code) == (Fate.FAILED, code)
+    assert (page.fate, page.status_code) == (PageStatus.FAILED, code)
     assert clock.now - job.created_at >= timedelta(seconds=15)
 
 
@@ -247,7 +246,7 @@ async def test_a_cancelled_job_stops_what_is_under_way(bench: Bench) -> None:
         await bench.control.cancel(job)
 
     assert attended.result() is None
-    assert (await bench.ledger(job))["/silent"].fate is Fate.LEFT
+    assert (await bench.ledger(job))["/silent"].fate is PageStatus.LEFT
     assert (await the_job(bench.store, job.id)).status is JobStatus.CANCELLED
 
 
@@ -265,7 +264,7 @@ async def test_leases_are_renewed_while_a_page_takes_long(
         bench.site.release()
 
     assert others.claims == ()
-    assert (await bench.ledger(job))["/silent"].fate is Fate.FETCHED
+    assert (await bench.ledger(job))["/silent"].fate is PageStatus.FETCHED
     assert bench.site.hits("/silent") == 1
 
 
@@ -277,12 +276,12 @@ async def test_pages_that_take_long_keep_no_other_place_empty(bench: Bench) -> N
         await bench.site.asked("/guide")
         bench.site.release()
 
-    assert {page.fate for page in (await bench.ledger(job)).values()} == {Fate.FETCHED}
+    assert {page.fate for page in (await bench.ledger(job)).values()} == {PageStatus.FETCHED}
 
 
 async def test_who_ends_in_good_order_gives_his_pages_back(bench: Bench) -> None:
     job = await bench.start_batch("/silent")
-    task = asyncio.ensure_future(bench.runner().attend(job.id))
+    task = asyncio.ensure_future(bench.runner().run_slice(job.id))
     await bench.site.asked("/silent")
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -299,7 +298,7 @@ async def test_who_is_stopped_while_he_claims_pages_gives_them_back(
     path = settings.store_url.removeprefix("sqlite:///")
     with sqlite3.connect(path, timeout=10) as other:
         other.execute("BEGIN IMMEDIATE")  # so that nothing is claimed before it ends
-        task = asyncio.ensure_future(bench.runner().attend(job.id))
+        task = asyncio.ensure_future(bench.runner().run_slice(job.id))
         done, _ = await asyncio.wait([task], timeout=0.5)
         assert not done
         task.cancel()
@@ -332,7 +331,7 @@ async def test_suspects_are_fetched_after_the_others(bench: Bench, clock: Clock)
         bench.site.release()
 
     assert (before, attended.result()) == ((0, 0), None)
-    assert {page.fate for page in (await bench.ledger(job)).values()} == {Fate.FETCHED}
+    assert {page.fate for page in (await bench.ledger(job)).values()} == {PageStatus.FETCHED}
 
 
 async def test_suspect_is_fetched_while_no_other_job_has_a_page_in_the_process(
@@ -347,15 +346,15 @@ async def test_suspect_is_fetched_while_no_other_job_has_a_page_in_the_process(
         async with attending(runner, suspected) as isolated:
             # Whoever waits to be alone lets nobody begin.
             third = await bench.start_batch("/guide")
-            while await runner.attend(third.id) is None:
+            while await runner.run_slice(third.id) is None:
                 third = await bench.start_batch("/guide")
             asked_for = bench.site.hits("/article")
             bench.site.release()
         assert isolated.result() is None
 
     assert (asked_for, attended.result()) == (0, 0)
-    assert (await bench.ledger(suspected))["/article"].fate is Fate.FETCHED
-    assert [await runner.attend(job.id) for job in (other, third)] == [None, None]
+    assert (await bench.ledger(suspected))["/article"].fate is PageStatus.FETCHED
+    assert [await runner.run_slice(job.id) for job in (other, third)] == [None, None]
 
 
 async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(
@@ -372,22 +371,25 @@ async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(
     clock.move_on(timedelta(seconds=60))
     await run_to_the_end(runner, job, clock)
     pages = await bench.ledger(job)
-    assert (pages["/silent"].fate, pages["/article"].fate) == (Fate.DUPLICATE, Fate.FETCHED)
+    assert (pages["/silent"].fate, pages["/article"].fate) == (
+        PageStatus.DUPLICATE,
+        PageStatus.FETCHED,
+    )
     # Its links had been read before, in vain.
-    assert pages["/about"].fate is Fate.FAILED
+    assert pages["/about"].fate is PageStatus.FAILED
 
 
-class Stumbling(BatchWork):
+class Stumbling(BatchHandler):
     """A batch one of whose pages has what nobody foresaw."""
 
-    def read(self, claim: Claim, outcome: ScrapeOutcome) -> Reading:
+    def read(self, claim: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
         if claim.url.endswith("/guide"):
             raise RecursionError
         return super().read(claim, outcome)
 
 
 class StumblingBench(Bench):
-    async def work_of(self, job: Job) -> Work:
+    async def work_of(self, job: Job) -> JobHandler:
         return Stumbling(job, self.store.ledger)
 
 
@@ -399,7 +401,7 @@ async def test_a_page_that_nobody_foresaw_fails_alone(
     await run_to_the_end(stumbling.runner(), job, clock)
 
     pages = await stumbling.ledger(job)
-    assert (pages["/guide"].fate, pages["/article"].fate) == (Fate.FAILED, Fate.FETCHED)
+    assert (pages["/guide"].fate, pages["/article"].fate) == (PageStatus.FAILED, PageStatus.FETCHED)
     assert "RecursionError" in pages["/guide"].reason
 
 
@@ -415,7 +417,7 @@ async def test_seeds_that_come_late_are_not_left_out(bench: Bench, clock: Clock)
         asyncio.get_running_loop().call_later(1.5, bench.robots.held.set)
     await run_to_the_end(runner, job, clock)
 
-    assert (await bench.ledger(job))["/guide"].fate is Fate.FETCHED
+    assert (await bench.ledger(job))["/guide"].fate is PageStatus.FETCHED
 
 
 async def test_single_scrapes_do_not_wait_for_the_pages_of_jobs(
@@ -449,6 +451,67 @@ async def test_a_job_that_had_as_many_bytes_as_it_may_ends_and_says_so(
     assert done.error is not None
     assert "jobs.max-bytes" in done.error
     pages = await bench.ledger(job)
-    assert [page.fate for page in pages.values()] == [Fate.FETCHED, Fate.LEFT, Fate.LEFT]
+    assert [page.fate for page in pages.values()] == [
+        PageStatus.FETCHED,
+        PageStatus.LEFT,
+        PageStatus.LEFT,
+    ]
     assert pages["/guide"].reason == done.error
     assert bench.site.hits("/guide") == 0
+
+
+async def stay_alone(isolation: CrashIsolation, begun: asyncio.Event, until: asyncio.Event) -> bool:
+    async with isolation.alone() as is_alone:
+        begun.set()
+        await until.wait()
+        return is_alone
+
+
+async def test_jobs_work_beside_each_other_as_long_as_none_is_to_be_alone() -> None:
+    isolation = CrashIsolation()
+    with isolation.beside_others() as first, isolation.beside_others() as second:
+        assert (first, second, isolation.is_wanted) == (True, True, False)
+
+
+async def test_job_is_alone_once_those_at_work_have_ended_and_no_other_begins() -> None:
+    isolation, begun, end = CrashIsolation(), asyncio.Event(), asyncio.Event()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        with isolation.beside_others() as one, isolation.beside_others() as other:
+            alone = group.create_task(stay_alone(isolation, begun, end))
+            await asyncio.sleep(0)  # it begins, and finds others at work
+            assert isolation.is_wanted
+            with isolation.beside_others() as late:
+                assert (one, other, late) == (True, True, False)
+            assert not begun.is_set()
+        await begun.wait()
+        with isolation.beside_others() as later:
+            assert not later
+        end.set()
+    assert alone.result()
+    with isolation.beside_others() as after:
+        assert after
+
+
+async def test_second_job_that_is_to_be_alone_comes_back_later() -> None:
+    isolation, begun, end = CrashIsolation(), asyncio.Event(), asyncio.Event()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(stay_alone(isolation, begun, end))
+        await begun.wait()
+        assert not isolation.is_waited_for
+        async with isolation.alone() as is_alone:
+            assert not is_alone
+        assert (isolation.is_waited_for, isolation.is_wanted) == (True, True)
+        end.set()
+
+
+async def test_job_that_gives_up_waiting_lets_the_others_begin() -> None:
+    isolation, begun = CrashIsolation(), asyncio.Event()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        with isolation.beside_others():
+            waiting = group.create_task(stay_alone(isolation, begun, begun))
+            await asyncio.sleep(0)  # it begins, and finds others at work
+            assert isolation.is_wanted
+            waiting.cancel()
+            await asyncio.wait([waiting])
+        with isolation.beside_others() as is_open:
+            assert is_open

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.crawl.scope import ScopeKind, ScopeRules
-from cinder.model.request import (
+from cinder.models.request import (
     Action,
     CachePolicy,
     ContentOptions,
@@ -23,7 +23,7 @@ from cinder.services.jobs.specs import (
     request_from_json,
     request_to_json,
 )
-from cinder.services.webhook_targets import SPEC_KEY
+from cinder.services.webhooks import SPEC_KEY
 
 TEXT = st.text(max_size=20)
 TAGS = st.lists(TEXT, max_size=3).map(tuple)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.model.request import (
+from cinder.models.request import (
     Action,
     ActionType,
     CachePolicy,
@@ -16,8 +16,8 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.model.saved import OWN_KEY_PREFIX
-from cinder.services.scraping.cache_key import KnownKeys, RequestKeys, describe_options
+from cinder.models.saved import OWN_KEY_PREFIX
+from cinder.services.scraping.cache_key import RequestKeyCache, RequestKeys, describe_options
 
 BASE = ScrapeRequest(url="https://example.com/a", headers=(("Accept-Language", "en"),))
 
@@ -129,7 +129,7 @@ def test_requests_that_differ_in_formats_alone_share_a_content_key() -> None:
 
 
 def test_keys_are_computed_once_where_a_request_may_come_again() -> None:
-    known = KnownKeys({"pdf": True})
+    known = RequestKeyCache({"pdf": True})
     plain = ScrapeRequest(url="https://a.example/")
     keys = known.of(plain)
     assert known.of(replace(plain)) is keys

@@ -10,13 +10,12 @@ import pytest
 
 from cinder.app import App
 from cinder.errors import ScrapeFailed
-from cinder.model.caller import CallerPolicy
-from cinder.model.change import ChangeStatus, PageChange
-from cinder.model.document import Document, Verdict, VerdictKind
-from cinder.model.request import CachePolicy, ContentOptions, Format, ResultHandling, ScrapeRequest
-from cinder.model.saved import SavedKind
-from cinder.model.url import host_and_port
-from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.models.caller import CallerPolicy
+from cinder.models.document import Document, Verdict, VerdictKind
+from cinder.models.request import CachePolicy, ContentOptions, Format, ResultHandling, ScrapeRequest
+from cinder.models.saved import ChangeStatus, PageChange, SavedKind
+from cinder.models.url import host_and_port
+from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import open_store

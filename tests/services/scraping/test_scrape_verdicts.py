@@ -6,8 +6,8 @@ import pytest
 
 from cinder.app import App
 from cinder.errors import ScrapeFailed
-from cinder.model.document import VerdictKind
-from cinder.model.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.models.document import VerdictKind
+from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.site import Site
 from tests.site.verdict_pages import read_pages
 

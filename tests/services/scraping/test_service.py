@@ -17,15 +17,9 @@ from cinder.errors import (
     ScrapeFailed,
     ScrapeTimeout,
 )
-from cinder.model.document import Source, VerdictKind
-from cinder.model.request import (
-    CachePolicy,
-    Mode,
-    RenderOptions,
-    ResultHandling,
-    ScrapeRequest,
-)
-from cinder.model.saved import SavedKind
+from cinder.models.document import FetchSource, VerdictKind
+from cinder.models.request import CachePolicy, Mode, RenderOptions, ResultHandling, ScrapeRequest
+from cinder.models.saved import SavedKind
 from tests.conftest import TableResolver
 from tests.site import Canary, Site
 
@@ -361,14 +355,14 @@ async def test_late_content_is_rendered_and_a_static_page_starts_no_browser(
     app: App, site: Site
 ) -> None:
     static = await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
-    assert static.document.source is Source.NATIVE
+    assert static.document.source is FetchSource.NATIVE
     assert b'cinder_browser_pool{profile="default",state="workers"} 0.0' in app.metrics.render()
     for mode in (Mode.SMART, Mode.DYNAMIC):
         outcome = await app.scrape.scrape(
             ScrapeRequest(url=site.url("/late"), render=RenderOptions(mode=mode))
         )
         assert (outcome.document.source, outcome.document.verdict.kind) == (
-            Source.BROWSER,
+            FetchSource.BROWSER,
             VerdictKind.OK,
         )
         assert all(f"Story {n}" in (outcome.document.content.markdown or "") for n in range(3))

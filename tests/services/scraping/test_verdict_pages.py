@@ -7,8 +7,8 @@ import pytest
 
 from cinder.app import App
 from cinder.errors import ScrapeFailed
-from cinder.model.document import VerdictKind
-from cinder.model.request import Mode, RenderOptions, ResultHandling, ScrapeRequest
+from cinder.models.document import VerdictKind
+from cinder.models.request import Mode, RenderOptions, ResultHandling, ScrapeRequest
 from tests.site import Site
 from tests.site.verdict_pages import VerdictPage, read_pages
 

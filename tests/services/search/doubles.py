@@ -6,23 +6,28 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cinder.errors import CinderError, ScrapeFailed
-from cinder.extract.reading.terms import find_query_terms, find_terms
 from cinder.metrics import Metrics
-from cinder.model.document import Document, Extraction, PageMetadata, Source, Verdict, VerdictKind
-from cinder.model.request import OWNER, ScrapeRequest
-from cinder.model.saved import Version
-from cinder.model.search import SearchHit, SearchMode, SearchRequest
+from cinder.models.document import (
+    Document,
+    Extraction,
+    FetchSource,
+    PageMetadata,
+    Verdict,
+    VerdictKind,
+)
+from cinder.models.request import OWNER, ScrapeRequest
+from cinder.models.saved import Version
+from cinder.models.search import SearchHit, SearchMode, SearchRequest
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.services.search.asking import Asker
-from cinder.services.search.gathering import ModeTimes
-from cinder.services.search.judging import Judge
-from cinder.services.search.list_memory import ListMemory
-from cinder.services.search.local_provider import LocalProvider
-from cinder.services.search.provider_health import ProviderHealth
-from cinder.services.search.result_reader import ResultReader, Scraper
+from cinder.services.search.fan_out import ModeTimes
+from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
+from cinder.services.search.ranked_list import RankedListCache
+from cinder.services.search.result_pages import ResultReader, ResultScraper
+from cinder.services.search.result_ranking import ResultRanker
 from cinder.services.search.service import SearchLimits, SearchService
-from cinder.store.index_base import IndexedPage, IndexQuery
+from cinder.store.base import IndexedPage, IndexQuery
+from cinder.text.terms import find_query_terms, find_terms
 
 NOW = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 
@@ -128,7 +133,7 @@ class MemoryScraper:
             url=request.url,
             final_url=self.final_urls.get(request.url, request.url),
             status_code=200,
-            source=Source.NATIVE,
+            source=FetchSource.NATIVE,
             strategy="native",
             content_type="text/html",
             scraped_at=NOW,
@@ -175,7 +180,7 @@ class World:
     providers: Sequence[Provider] = ()
     index: MemoryIndex = field(default_factory=MemoryIndex)
     scraper: MemoryScraper = field(default_factory=MemoryScraper)
-    reads: Scraper | None = None
+    reads: ResultScraper | None = None
     """What reads pages instead of the one in memory."""
     texts: MemoryTexts = field(default_factory=MemoryTexts)
     clock: Hand = field(default_factory=Hand)
@@ -190,9 +195,9 @@ class World:
         local = [] if "local" in named else [LocalProvider(self.index, AllRights())]
         return SearchService(
             providers=[*self.providers, *local],
-            asker=Asker(ProviderHealth(self.clock), self.metrics),
-            judge=Judge(ResultReader(self.reads or self.scraper), self.texts, self.now),
-            memory=ListMemory(clock=self.clock, max_results=self.max_results),
+            asker=ProviderCaller(ProviderHealth(self.clock), self.metrics),
+            judge=ResultRanker(ResultReader(self.reads or self.scraper), self.texts, self.now),
+            memory=RankedListCache(clock=self.clock, max_results=self.max_results),
             metrics=self.metrics,
             limits=SearchLimits(times=self.times),
         )

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from cinder.model.document import VerdictKind
-from cinder.model.search import SearchMode
+from cinder.models.document import VerdictKind
+from cinder.models.search import SearchMode
 from cinder.search.base import ProviderFailed
 from tests.services.search.doubles import ListProvider, World, asking, hit, hits
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from cinder.errors import CacheFailed
-from cinder.model.search import SearchAnswer, SearchFilters, SearchMode
+from cinder.models.search import SearchAnswer, SearchFilters, SearchMode
 from tests.services.search.doubles import NOW, ListProvider, World, asking, hit
 
 SHALLOW = (SearchMode.FAST, SearchMode.BALANCED)

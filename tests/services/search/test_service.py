@@ -1,4 +1,4 @@
-"""Searching in every mode, with pages that neither repeat nor skip."""
+"""The pages of the first results, side by side, whatever becomes of single ones."""
 
 import asyncio
 import random
@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest, Overloaded, SearchFailed
-from cinder.model.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
+from cinder.models.request import Mode
+from cinder.models.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
 from cinder.search.base import ProviderFailed, ProviderQuery
-from cinder.services.search.gathering import ModeTimes
-from cinder.services.search.list_memory import HELD_SECONDS
-from cinder.services.search.local_provider import LocalProvider
-from cinder.services.search.query_text import MAX_QUERY_CHARS, clear_text
-from cinder.services.search.service import SearchService
+from cinder.services.search.fan_out import ModeTimes
+from cinder.services.search.providers import LocalProvider
+from cinder.services.search.query import MAX_QUERY_CHARS, clean_text
+from cinder.services.search.ranked_list import HELD_SECONDS
+from cinder.services.search.service import MAX_PAGES, SearchAndScrape, SearchService
 from tests.services.search.doubles import AllRights, ListProvider, World, asking, hit, hits
 
 FAST, BALANCED, DEEP = SearchMode.FAST, SearchMode.BALANCED, SearchMode.DEEP
@@ -417,7 +418,7 @@ async def test_any_text_is_a_query_or_refused(query: str, mode: SearchMode) -> N
     world = World(providers=[ListProvider("web", [hit(1), hit(2, "b.example")])])
     world.index.add("https://saved.example/", query, query)
     world.scraper.pages = {"https://a.example/1": query}
-    if not clear_text(query):
+    if not clean_text(query):
         with pytest.raises(InvalidRequest):
             await world.open().search(asking(query, mode=mode))
         return
@@ -431,3 +432,45 @@ async def test_searches_and_providers_are_counted_and_timed() -> None:
     told = world.metrics.render().decode()
     assert 'cinder_search_seconds_count{mode="fast",outcome="ok"} 1.0' in told
     assert 'cinder_search_provider_seconds_count{outcome="failed",provider="web"} 1.0' in told
+
+
+URLS = [f"https://a.example/{number}" for number in (1, 2, 3)]
+
+
+def opened(world: World) -> SearchAndScrape:
+    return SearchAndScrape(world.open(), world.scraper)
+
+
+async def test_each_result_has_its_page_in_the_order_of_the_search() -> None:
+    world = World(providers=[ListProvider("web", hits(5))])
+    world.scraper.pages = {url: f"Page {url}" for url in URLS}
+    found = await opened(world).run(asking(num_results=3), Mode.STATIC)
+    assert [page.result.url for page in found.pages] == URLS
+    outcomes = [page.outcome for page in found.pages if page.outcome]
+    assert [each.document.content.markdown for each in outcomes] == [f"Page {url}" for url in URLS]
+    assert found.answer.has_more
+    assert {request.render.mode for request in world.scraper.requests} == {Mode.STATIC}
+
+
+async def test_a_page_that_fails_says_why_and_costs_the_others_nothing() -> None:
+    world = World(providers=[ListProvider("web", hits(3))])
+    world.scraper.pages = dict.fromkeys(URLS[:2], "Coals.")
+    found = await opened(world).run(asking(num_results=3), Mode.SMART)
+    assert [page.error is None for page in found.pages] == [True, True, False]
+    assert "nobody answers" in ((found.pages[2].error and found.pages[2].error.message) or "")
+
+
+async def test_a_page_that_takes_too_long_is_left_behind() -> None:
+    world = World(providers=[ListProvider("web", hits(2))])
+    world.scraper.pages = dict.fromkeys(URLS, "Coals.")
+    world.scraper.gates = {URLS[0]: asyncio.Event()}
+    found = await opened(world).run(asking(num_results=2), Mode.SMART, seconds=1)
+    assert found.pages[0].error is not None
+    assert found.pages[0].error.code == "SCRAPE_TIMEOUT"
+    assert found.pages[1].outcome is not None
+
+
+async def test_no_more_pages_are_scraped_than_may_be() -> None:
+    world = World(providers=[ListProvider("web", hits(60), page_size=30)])
+    found = await opened(world).run(asking(num_results=50), Mode.SMART)
+    assert len(found.pages) == MAX_PAGES

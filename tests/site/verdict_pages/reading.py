@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cinder.model.document import VerdictKind
+from cinder.models.document import VerdictKind
 from tests.site.verdict_pages.frames import FRAMES, STORY
 
 _FOLDER = Path(__file__).parent

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import datetime
 
-from cinder.model.document import PageMetadata, Verdict, VerdictKind
-from cinder.model.saved import SavedDocument
-from cinder.model.search import SearchFilters
+from cinder.models.document import PageMetadata, Verdict, VerdictKind
+from cinder.models.saved import SavedDocument
+from cinder.models.search import SearchFilters
 from cinder.store import Store
-from cinder.store.index_base import IndexedPage, IndexQuery
+from cinder.store.base import IndexedPage, IndexQuery
 from tests.store.samples import NOW, a_document, a_key
 
 FIRES = "How fires spread through dry grass, and how fast the flames travel uphill in the wind."

@@ -3,16 +3,16 @@
 from datetime import UTC, datetime
 from hashlib import blake2b
 
-from cinder.model.job import (
-    Claim,
-    Fate,
+from cinder.models.job import (
     Job,
     JobKind,
     LeaseLimits,
     LedgerPage,
     NewJob,
     NewPage,
+    PageLease,
     PageResult,
+    PageStatus,
 )
 from cinder.store import Store
 
@@ -37,7 +37,7 @@ def a_page(
     path: str,
     *,
     host: str = HOST,
-    fate: Fate | None = None,
+    fate: PageStatus | None = None,
     reason: str = "",
     template: str = "",
     depth: int = 1,
@@ -73,19 +73,19 @@ def limits(
     )
 
 
-FETCHED = PageResult(fate=Fate.FETCHED, status_code=200)
+FETCHED = PageResult(fate=PageStatus.FETCHED, status_code=200)
 
 
-async def claim_one(store: Store, *, is_alone: bool = False) -> Claim:
+async def claim_one(store: Store, *, is_alone: bool = False) -> PageLease:
     lease = await store.ledger.lease("job", limits(count=1, is_alone=is_alone))
     (claim,) = lease.claims
     return claim
 
 
 async def settle(
-    store: Store, claim: Claim, result: PageResult = FETCHED, found: tuple[NewPage, ...] = ()
+    store: Store, claim: PageLease, result: PageResult = FETCHED, found: tuple[NewPage, ...] = ()
 ) -> None:
-    await store.ledger.settle(store.ledger.settlement(claim, lambda _: result, found))
+    await store.ledger.settle(store.ledger.page_commit(claim, lambda _: result, found))
 
 
 async def the_job(store: Store, job_id: str = "job") -> Job:

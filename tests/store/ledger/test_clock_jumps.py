@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cinder.model.job import PageState
+from cinder.models.job import PageState
 from cinder.store import Store
 from cinder.store.ledger_base import LeaseLost
 from tests.store.ledger.samples import (

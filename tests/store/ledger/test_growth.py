@@ -13,14 +13,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from cinder.model.job import ERROR_FATES, Claim, Fate
+from cinder.models.job import ERROR_STATUSES, PageLease, PageStatus
 from cinder.store import Store
-from cinder.store.codec import to_milliseconds
-from cinder.store.dialect import SQLITE
-from cinder.store.ledger import leasing, listing, settling
-from cinder.store.ledger.jobs import find_job
-from cinder.store.ledger.outbox import Telling
-from cinder.store.procedure import Procedure, Row, Run, Statement
+from cinder.store.database import SQLITE, Query, QueryRunner, SqlRow, Statement
+from cinder.store.document_rows import to_milliseconds
+from cinder.store.ledger import frontier, leases, page_commits
+from cinder.store.ledger.job_rows import find_job
+from cinder.store.ledger.outbox import EventRecorder
 from cinder.store.sqlite import _run, connect, path_of
 from tests.store.conftest import open_at
 from tests.store.ledger.samples import FETCHED, a_job, a_page, limits, settle
@@ -28,7 +27,7 @@ from tests.store.samples import NOW, Clock
 
 SMALL, LARGE = 400, 8_000
 LEASED = 4
-FATES = (Fate.FAILED, Fate.TRAP, Fate.OUTSIDE, Fate.DISALLOWED)
+FATES = (PageStatus.FAILED, PageStatus.TRAP, PageStatus.OUTSIDE, PageStatus.DISALLOWED)
 
 
 async def fill(store: Store, job_id: str, size: int) -> None:
@@ -41,27 +40,27 @@ async def fill(store: Store, job_id: str, size: int) -> None:
         await settle(store, claim)
 
 
-def reads(job_id: str, size: int) -> list[tuple[str, Callable[[], Procedure[object]]]]:
+def reads(job_id: str, size: int) -> list[tuple[str, Callable[[], Query[object]]]]:
     """Return what a status and a part of the ledger read, at the end of each list."""
     eighth = size // 8
     return [
-        ("counts", lambda: listing.count_pages(job_id)),
-        ("all", lambda: listing.list_pages(job_id, None, size - 50, 50)),
-        ("traps", lambda: listing.list_pages(job_id, [Fate.TRAP], eighth - 40, 40)),
-        ("errors", lambda: listing.list_pages(job_id, ERROR_FATES, 2 * eighth - 40, 40)),
+        ("counts", lambda: frontier.count_pages(job_id)),
+        ("all", lambda: frontier.list_pages(job_id, None, size - 50, 50)),
+        ("traps", lambda: frontier.list_pages(job_id, [PageStatus.TRAP], eighth - 40, 40)),
+        ("errors", lambda: frontier.list_pages(job_id, ERROR_STATUSES, 2 * eighth - 40, 40)),
     ]
 
 
 def test_a_job_is_read_by_one_row() -> None:
     procedure = find_job("job", dialect=None)  # type: ignore[arg-type]  # nothing is read by it
-    statement = Run(procedure).statement
+    statement = QueryRunner(procedure).statement
     assert statement is not None
     assert "frontier" not in statement.sql
 
 
-async def work_of(url: str, procedure: Procedure[object]) -> int:
+async def work_of(url: str, procedure: Query[object]) -> int:
     """Return how much a database does for a procedure."""
-    run, work = Run(procedure), 0
+    run, work = QueryRunner(procedure), 0
     while run.statement is not None:
         rows, spent = await (
             _on_sqlite(url, run.statement) if url.startswith("sqlite") else _on_postgresql(url, run)
@@ -71,7 +70,7 @@ async def work_of(url: str, procedure: Procedure[object]) -> int:
     return work
 
 
-async def _on_sqlite(url: str, statement: Statement) -> tuple[Sequence[Row], int]:
+async def _on_sqlite(url: str, statement: Statement) -> tuple[Sequence[SqlRow], int]:
     steps = 0
 
     def count() -> None:
@@ -86,7 +85,7 @@ async def _on_sqlite(url: str, statement: Statement) -> tuple[Sequence[Row], int
     return rows, steps
 
 
-async def _on_postgresql(url: str, run: Run[object]) -> tuple[Sequence[Row], int]:
+async def _on_postgresql(url: str, run: QueryRunner[object]) -> tuple[Sequence[SqlRow], int]:
     assert run.statement is not None
     sql, args = run.statement.sql, run.statement.args
     connection = await asyncpg.connect(url)
@@ -114,15 +113,15 @@ async def test_reading_a_job_costs_no_more_where_it_is_twenty_times_as_large(
     assert large <= 2 * small + 20
 
 
-def writes(job_id: str, claim: Claim) -> list[Callable[[], Procedure[object]]]:
+def writes(job_id: str, claim: PageLease) -> list[Callable[[], Query[object]]]:
     """Return what is written for a page: it is leased, and settled with URLs that it led to."""
     now = to_milliseconds(NOW)
-    found = [a_page("/new"), a_page("/1"), a_page("/5"), a_page("/far", fate=Fate.OUTSIDE)]
-    rules = settling.SettlingRules(is_near=None, telling=Telling(None, SQLITE))
-    settlement = settling.make_settlement(claim, lambda _: FETCHED, found, rules, lambda: now)
+    found = [a_page("/new"), a_page("/1"), a_page("/5"), a_page("/far", fate=PageStatus.OUTSIDE)]
+    rules = page_commits.CommitRules(is_near=None, telling=EventRecorder(None, SQLITE))
+    page_commit = page_commits.make_page_commit(claim, lambda _: FETCHED, found, rules, lambda: now)
     return [
-        lambda: leasing.lease(job_id, limits(count=4), now, Telling(None, SQLITE)),
-        lambda: settlement.write(None),
+        lambda: leases.lease(job_id, limits(count=4), now, EventRecorder(None, SQLITE)),
+        lambda: page_commit.write(None),
     ]
 
 
@@ -147,7 +146,7 @@ async def test_working_on_a_page_costs_no_more_where_its_job_is_twenty_times_as_
     ], (small, large)
 
 
-def _steps(connection: sqlite3.Connection, start: Callable[[], Procedure[object]]) -> int:
+def _steps(connection: sqlite3.Connection, start: Callable[[], Query[object]]) -> int:
     """Return how many instructions SQLite takes for a procedure, which is undone."""
     steps = 0
 

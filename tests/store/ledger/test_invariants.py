@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cinder.model.job import Claim, ContentPrint, Fate, NewPage, PageResult
+from cinder.models.job import ContentFingerprint, NewPage, PageLease, PageResult, PageStatus
 from cinder.store import Store
 from cinder.store.ledger_base import LeaseLost
 from tests.store.conftest import open_at
@@ -21,12 +21,12 @@ from tests.store.samples import Clock
 
 HOSTS = ("https://a.test", "https://b.test")
 NUMBERS = st.integers(0, 11)
-FATES = st.sampled_from([None, None, None, Fate.OUTSIDE, Fate.TRAP, Fate.FAILED])
+FATES = st.sampled_from([None, None, None, PageStatus.OUTSIDE, PageStatus.TRAP, PageStatus.FAILED])
 PAGES = st.lists(
     st.builds(
         lambda number, fate, depth: replace(
             a_page(f"/{number}", host=HOSTS[number % 2], fate=fate, depth=depth),
-            is_too_deep=fate is Fate.OUTSIDE,
+            is_too_deep=fate is PageStatus.OUTSIDE,
         ),
         NUMBERS,
         FATES,
@@ -37,10 +37,12 @@ PAGES = st.lists(
 RESULTS = st.builds(
     lambda fate, text, landing: PageResult(
         fate=fate,
-        content=ContentPrint(text),
+        content=ContentFingerprint(text),
         landed_on=None if landing is None else a_page(f"/{landing}", host=HOSTS[landing % 2]),
     ),
-    st.sampled_from([Fate.FETCHED, Fate.FETCHED, Fate.FAILED, Fate.DISALLOWED]),
+    st.sampled_from(
+        [PageStatus.FETCHED, PageStatus.FETCHED, PageStatus.FAILED, PageStatus.DISALLOWED]
+    ),
     st.binary(min_size=1, max_size=1),
     st.none() | NUMBERS,
 )
@@ -67,7 +69,7 @@ class Actor:
 
     store: Store
     clock: Clock
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[PageLease] = field(default_factory=list)
 
     async def add(self, pages: list[NewPage]) -> None:
         await self.store.ledger.add_pages("job", pages)
@@ -83,14 +85,14 @@ class Actor:
     async def settle(self, step: tuple[int, PageResult, list[NewPage]]) -> None:
         place, result, found = step
         if self.claims:
-            settlement = self.store.ledger.settlement(
+            page_commit = self.store.ledger.page_commit(
                 self.claims[place % len(self.claims)],
                 lambda _: result,
                 found,
                 is_near=lambda _one, _other: False,
             )
             with suppress(LeaseLost):
-                await self.store.ledger.settle(settlement)
+                await self.store.ledger.settle(page_commit)
 
     async def release(self, place: int) -> None:
         await self.store.ledger.release(self.claims[place:], is_try=bool(place % 2))
@@ -133,7 +135,7 @@ async def _check(store: Store, path: Path) -> None:
     assert counts.queued == counted.pop("queued", 0) + counted.pop("suspect", 0)
     assert counts.leased == counted.pop("leased", 0)
     assert counts.fates == job.fates == counted
-    assert job.too_deep == counted.get(Fate.OUTSIDE, 0)
+    assert job.too_deep == counted.get(PageStatus.OUTSIDE, 0)
     _check_places(places, {"all": job.found, "errors": errors, **counted})
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from cinder.model.job import ContentPrint, Fate, Job, JobStatus, NewJob, PageResult
-from cinder.model.webhook import DueEvent, EventKind, EventState, WebhookTarget, write_target
-from cinder.services.webhook_events import JobEvents
-from cinder.services.webhook_targets import SPEC_KEY
+from cinder.models.job import ContentFingerprint, Job, JobStatus, NewJob, PageResult, PageStatus
+from cinder.models.webhook import DueEvent, EventKind, EventState, WebhookTarget, write_target
+from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store import Store
 from cinder.store.ledger_base import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
@@ -46,22 +45,24 @@ def told(claimed: list[DueEvent]) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def settle_all(store: Store, events: JobEvents, result: PageResult) -> None:
-    for found in (await store.ledger.lease("job", limits(), teller=events)).claims:
-        await store.ledger.settle(store.ledger.settlement(found, lambda _: result, teller=events))
+    for found in (await store.ledger.lease("job", limits(), emitter=events)).claims:
+        await store.ledger.settle(store.ledger.page_commit(found, lambda _: result, emitter=events))
 
 
 async def add_events(store: Store, count: int, target: WebhookTarget = HOOK) -> None:
     """Add events of pages, and none of their job."""
     only_pages = replace(target, events=frozenset({EventKind.PAGE}))
     events = await start(store, *(f"/{n}" for n in range(count)), target=only_pages)
-    await settle_all(store, events, PageResult(fate=Fate.FETCHED))
+    await settle_all(store, events, PageResult(fate=PageStatus.FETCHED))
 
 
 async def test_a_job_tells_its_start_its_pages_and_its_end(store: Store) -> None:
     events = await start(store, "/1")
-    await settle_all(store, events, PageResult(fate=Fate.FETCHED, status_code=200, title="One"))
-    await store.ledger.lease("job", limits(), teller=events)
-    await store.ledger.finish_job("job", JobStatus.COMPLETED, teller=events)
+    await settle_all(
+        store, events, PageResult(fate=PageStatus.FETCHED, status_code=200, title="One")
+    )
+    await store.ledger.lease("job", limits(), emitter=events)
+    await store.ledger.finish_job("job", JobStatus.COMPLETED, emitter=events)
 
     started, page, completed = told(await claim(store))
 
@@ -88,8 +89,8 @@ async def test_the_end_is_told_once_with_the_status_of_the_job(
     store: Store, status: JobStatus, told_as: str
 ) -> None:
     events = await start(store, "/1")
-    assert await store.ledger.finish_job("job", status, "why", teller=events)
-    assert not await store.ledger.finish_job("job", JobStatus.FAILED, teller=events)
+    assert await store.ledger.finish_job("job", status, "why", emitter=events)
+    assert not await store.ledger.finish_job("job", JobStatus.FAILED, emitter=events)
 
     ((event_type, data),) = told(await claim(store))
     assert (event_type, data["status"], data["error"]) == (told_as, status, "why")
@@ -98,7 +99,7 @@ async def test_the_end_is_told_once_with_the_status_of_the_job(
 async def test_workers_that_begin_together_tell_the_start_once(store: Store) -> None:
     events = await start(store, "/1", "/2", "/3")
     await asyncio.gather(
-        *(store.ledger.lease("job", limits(count=1), teller=events) for _ in range(3))
+        *(store.ledger.lease("job", limits(count=1), emitter=events) for _ in range(3))
     )
 
     assert [due.event.type for due in await claim(store)] == ["crawl.started"]
@@ -107,12 +108,12 @@ async def test_workers_that_begin_together_tell_the_start_once(store: Store) -> 
 async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Store) -> None:
     only_pages = replace(HOOK, events=frozenset({EventKind.PAGE}))
     events = await start(store, "/1", "/2", target=only_pages)
-    result = PageResult(fate=Fate.FETCHED, content=ContentPrint(b"same"))
-    for found in (await store.ledger.lease("job", limits(), teller=events)).claims:
-        settlement = store.ledger.settlement(
-            found, lambda _: result, is_near=lambda _a, _b: False, teller=events
+    result = PageResult(fate=PageStatus.FETCHED, content=ContentFingerprint(b"same"))
+    for found in (await store.ledger.lease("job", limits(), emitter=events)).claims:
+        page_commit = store.ledger.page_commit(
+            found, lambda _: result, is_near=lambda _a, _b: False, emitter=events
         )
-        await store.ledger.settle(settlement)
+        await store.ledger.settle(page_commit)
 
     first, second = (data for _, data in told(await claim(store)))
     assert (first["fate"], second["fate"]) == ("fetched", "duplicate of")
@@ -121,7 +122,7 @@ async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Sto
 
 async def test_a_redirect_tells_of_both_urls(store: Store) -> None:
     events = await start(store, "/old")
-    landed = PageResult(fate=Fate.FETCHED, status_code=200, landed_on=a_page("/new"))
+    landed = PageResult(fate=PageStatus.FETCHED, status_code=200, landed_on=a_page("/new"))
     await settle_all(store, events, landed)
 
     pages = {data["url"]: data for kind, data in told(await claim(store)) if kind == "crawl.page"}
@@ -138,7 +139,9 @@ async def test_nothing_is_told_of_what_was_not_written(store: Store, clock: Cloc
 
     with pytest.raises(LeaseLost):
         await store.ledger.settle(
-            store.ledger.settlement(frozen, lambda _: PageResult(fate=Fate.FETCHED), teller=events)
+            store.ledger.page_commit(
+                frozen, lambda _: PageResult(fate=PageStatus.FETCHED), emitter=events
+            )
         )
     assert await claim(store) == []
 
@@ -146,9 +149,9 @@ async def test_nothing_is_told_of_what_was_not_written(store: Store, clock: Cloc
 async def test_a_url_that_is_given_up_is_told(store: Store, clock: Clock) -> None:
     events = await start(store, "/poison")
     for is_alone in (False, True, True, True):
-        await store.ledger.lease("job", limits(seconds=10, is_alone=is_alone), teller=events)
+        await store.ledger.lease("job", limits(seconds=10, is_alone=is_alone), emitter=events)
         clock.move_on(timedelta(seconds=11))
-    await store.ledger.lease("job", limits(), teller=events)
+    await store.ledger.lease("job", limits(), emitter=events)
 
     started, page = told(await claim(store))
     assert started[0] == "crawl.started"
@@ -160,7 +163,7 @@ async def test_a_job_that_expires_before_it_is_over_tells_that_it_failed(
 ) -> None:
     await start(store, "/1")
     clock.move_on(timedelta(days=3650))
-    dropped = await store.ledger.drop_expired(clock.now, teller_of=JobEvents.of)
+    dropped = await store.ledger.drop_expired(clock.now, emitter_of=JobEvents.of)
 
     assert dropped == 1
     ((event_type, data),) = told(await claim(store))
@@ -198,7 +201,7 @@ async def test_few_events_of_one_url_are_claimed_and_none_of_those_excepted(stor
     await add_events(store, 5)
     other = replace(HOOK, url="https://other.test/hook")
     job = await store.ledger.add_job(a_told_job("other", other), [a_page("/1")])
-    await store.ledger.finish_job("other", JobStatus.COMPLETED, teller=events_of(job))
+    await store.ledger.finish_job("other", JobStatus.COMPLETED, emitter=events_of(job))
 
     excepted = await claim(store, but=(HOOK.url,))
     few = await claim(store, per_url=2)

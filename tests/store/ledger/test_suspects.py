@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cinder.model.job import Claim, Fate, JobStatus, PageResult, PageState
+from cinder.models.job import JobStatus, PageLease, PageResult, PageState, PageStatus
 from cinder.store import Store
 from cinder.store.ledger_base import LeaseLost
 from tests.store.ledger.samples import HOST, a_job, a_page, ledger_of, limits, settle, the_job
@@ -13,11 +13,11 @@ from tests.store.samples import Clock
 LEASE = 10
 
 
-async def lease(store: Store, count: int = 10, **changes: bool) -> tuple[Claim, ...]:
+async def lease(store: Store, count: int = 10, **changes: bool) -> tuple[PageLease, ...]:
     return (await store.ledger.lease("job", limits(count=count, seconds=LEASE, **changes))).claims
 
 
-async def claim_alone(store: Store, crash_tries: int = 3) -> Claim | None:
+async def claim_alone(store: Store, crash_tries: int = 3) -> PageLease | None:
     """Claim a suspect, if there is one to claim."""
     alone = limits(count=5, seconds=LEASE, is_alone=True, crash_tries=crash_tries)
     claims = (await store.ledger.lease("job", alone)).claims
@@ -50,7 +50,7 @@ async def test_pages_that_were_only_leased_when_processes_died_are_never_failed(
         await settle(store, claim)
 
     assert (await store.ledger.lease("job", limits())).is_over
-    assert {page.fate for page in (await ledger_of(store)).values()} == {Fate.FETCHED}
+    assert {page.fate for page in (await ledger_of(store)).values()} == {PageStatus.FETCHED}
 
 
 async def test_suspects_come_after_all_other_pages_and_one_by_one(
@@ -91,9 +91,9 @@ async def test_page_that_ends_every_process_fails_after_its_tries_alone_and_take
     assert order == ["/poison", "/1", "/2", "/poison", "/poison"]
     pages = await ledger_of(store)
     assert {path: page.fate for path, page in pages.items()} == {
-        "/poison": Fate.FAILED,
-        "/1": Fate.FETCHED,
-        "/2": Fate.FETCHED,
+        "/poison": PageStatus.FAILED,
+        "/1": PageStatus.FETCHED,
+        "/2": PageStatus.FETCHED,
     }
     assert "3 times it was fetched with no other page beside it" in pages["/poison"].reason
     assert (await the_job(store)).failed == 1
@@ -107,7 +107,7 @@ async def test_number_of_tries_alone_is_the_callers(store: Store, clock: Clock) 
     die(clock)
 
     assert await lease_alone(store, crash_tries=1) is None
-    (page,) = await store.ledger.list_pages("job", [Fate.FAILED], offset=0, limit=10)
+    (page,) = await store.ledger.list_pages("job", [PageStatus.FAILED], offset=0, limit=10)
     assert "the time it was fetched" in page.reason
 
 
@@ -179,7 +179,7 @@ async def test_suspects_are_counted_and_listed_as_queued_and_left_out_at_the_end
     assert (await store.ledger.count_pages("job")).queued == 2
     assert {page.state for page in (await ledger_of(store)).values()} == {PageState.QUEUED}
     await store.ledger.finish_job("job", JobStatus.CANCELLED)
-    assert {page.fate for page in (await ledger_of(store)).values()} == {Fate.LEFT}
+    assert {page.fate for page in (await ledger_of(store)).values()} == {PageStatus.LEFT}
 
 
 async def test_redirect_to_a_suspect_is_its_result(store: Store, clock: Clock) -> None:
@@ -187,9 +187,9 @@ async def test_redirect_to_a_suspect_is_its_result(store: Store, clock: Clock) -
     await lease(store, 1)
     die(clock)
     (other,) = await lease(store)
-    landed = PageResult(fate=Fate.FETCHED, landed_on=a_page("/1"))
+    landed = PageResult(fate=PageStatus.FETCHED, landed_on=a_page("/1"))
     await settle(store, other, landed)
 
     assert (await store.ledger.lease("job", limits())).is_over
     pages = await ledger_of(store)
-    assert (pages["/1"].fate, pages["/2"].fate) == (Fate.FETCHED, Fate.DUPLICATE)
+    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.FETCHED, PageStatus.DUPLICATE)

@@ -10,8 +10,8 @@ import asyncpg
 from alembic import command
 from alembic.config import Config
 
-from cinder.model.job import EndedBy, Fate, JobStatus, PageState
-from cinder.store.dialect import POSTGRESQL, SQLITE
+from cinder.models.job import EndedBy, JobStatus, PageState, PageStatus
+from cinder.store.database import POSTGRESQL, SQLITE
 from cinder.store.migration import MIGRATIONS
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at
@@ -104,8 +104,8 @@ async def test_crawl_under_way_goes_on_with_its_numbers_and_lists(
         assert (counts.queued, counts.leased, job.found) == (1, 1, 11)
         assert counts.fates == job.fates
         assert {fate: n for fate, n in job.fates.items() if n != 1} == {
-            Fate.FETCHED: 3,
-            Fate.OUTSIDE: 2,
+            PageStatus.FETCHED: 3,
+            PageStatus.OUTSIDE: 2,
         }
         assert job.left_out == {EndedBy.MAX_DEPTH: 1, EndedBy.TRAP: 1}
         pages = await store.ledger.list_pages("job", None, offset=0, limit=100)
@@ -123,11 +123,11 @@ async def test_crawl_under_way_goes_on_with_its_numbers_and_lists(
         assert {claim.url.removeprefix(HOST) for claim in new} == {"/deep", "/new"}
         assert (await store.ledger.lease("job", limits())).is_over
         await store.ledger.finish_job("job", JobStatus.COMPLETED)
-        fetched = await store.ledger.list_pages("job", [Fate.FETCHED], offset=0, limit=100)
+        fetched = await store.ledger.list_pages("job", [PageStatus.FETCHED], offset=0, limit=100)
         assert [page.url.removeprefix(HOST) for page in fetched[:4]] == [
             *("/", "/early", "/late", "/queued")
         ]
-        errors = [Fate.FAILED, Fate.DISALLOWED]
+        errors = [PageStatus.FAILED, PageStatus.DISALLOWED]
         listed = await store.ledger.list_pages("job", errors, offset=1, limit=100)
         assert [page.url for page in listed] == [f"{HOST}/bad"]
         done = await the_job(store)
@@ -140,5 +140,5 @@ async def test_job_that_was_over_says_what_ended_it(empty_url: str, clock: Clock
     async with open_at(empty_url, clock) as store:
         job = await the_job(store, "over")
         assert (job.ended_by, job.left_out) == (EndedBy.MAX_PAGES, {EndedBy.MAX_PAGES: 2})
-        left = await store.ledger.list_pages("over", [Fate.LEFT], offset=1, limit=10)
+        left = await store.ledger.list_pages("over", [PageStatus.LEFT], offset=1, limit=10)
         assert [page.url for page in left] == [f"{HOST}/1"]

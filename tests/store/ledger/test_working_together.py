@@ -4,7 +4,7 @@ import asyncio
 
 import asyncpg
 
-from cinder.model.job import Claim, Fate, NewPage, PageResult
+from cinder.models.job import NewPage, PageLease, PageResult, PageStatus
 from cinder.store import Store
 from tests.store.conftest import open_at
 from tests.store.ledger.samples import a_job, a_page, limits
@@ -23,7 +23,7 @@ async def test_workers_of_one_job_never_lock_each_other_out(
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
                 group.create_task(_work(store))
-        assert (await store.ledger.count_pages("job")).fates == {Fate.FETCHED: 121}
+        assert (await store.ledger.count_pages("job")).fates == {PageStatus.FETCHED: 121}
 
     assert await _count_deadlocks(url) == 0
 
@@ -32,13 +32,13 @@ async def _work(store: Store) -> None:
     while not (lease := await store.ledger.lease("job", limits(count=3))).is_over:
         for claim in lease.claims:
             await store.ledger.settle(
-                store.ledger.settlement(
-                    claim, lambda _: PageResult(fate=Fate.FETCHED), _links(claim)
+                store.ledger.page_commit(
+                    claim, lambda _: PageResult(fate=PageStatus.FETCHED), _links(claim)
                 )
             )
 
 
-def _links(claim: Claim) -> list[NewPage]:
+def _links(claim: PageLease) -> list[NewPage]:
     """Return three pages further down, to the fourth level: 121 in all, and some known ones."""
     path = claim.url.rpartition("/")[2]
     below = [a_page(f"/{path}{number}") for number in range(3)] if len(path) < 5 else []

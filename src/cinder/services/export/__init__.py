@@ -1,14 +1,13 @@
-"""Export: the pages of a crawl or batch as JSONL, WARC or Parquet, in a stream."""
+"""Exports the pages of a crawl or batch as JSONL, WARC or Parquet, as a stream."""
 
-from cinder.services.export.exporter import Exporter, Progress
-from cinder.services.export.files import write_file
-from cinder.services.export.request import ExportFormat, ExportRequest, Extra, read_request
+from cinder.services.export.base import ExportExtra, ExportFormat, ExportRequest, read_request
+from cinder.services.export.exporter import Exporter, Progress, write_file
 
 __all__ = [
+    "ExportExtra",
     "ExportFormat",
     "ExportRequest",
     "Exporter",
-    "Extra",
     "Progress",
     "read_request",
     "write_file",

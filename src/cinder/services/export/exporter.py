@@ -1,15 +1,110 @@
-"""The exporter: reads the pages of a job, a few at a time, and streams them in a format."""
+"""Streams a job's pages in a format, JSONL by default, and writes files atomically."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import TypeAlias
+import base64
+import json
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+from uuid import uuid4
 
-from cinder.model.job import ERROR_FATES, Fate, Job
-from cinder.services.export.base import Encoder
-from cinder.services.export.jsonl import JsonlEncoder
-from cinder.services.export.pages import ExportedPage, count_wanted, read_pages
-from cinder.services.export.request import ExportFormat, ExportRequest
+from cinder.models.document import Json
+from cinder.models.job import ERROR_STATUSES, Job, PageStatus
+from cinder.services.export.base import (
+    Encoder,
+    ExportedPage,
+    ExportExtra,
+    ExportFormat,
+    ExportRequest,
+    count_pages,
+    describe_page,
+    read_pages,
+)
 from cinder.store.base import Store
+
+
+class JsonlEncoder:
+    """Writes pages as lines of JSON. See `cinder.services.export.base.Encoder`."""
+
+    def __init__(self, request: ExportRequest) -> None:
+        self._include = request.include
+
+    def begin(self) -> bytes:
+        """Return nothing: every line stands for itself."""
+        return b""
+
+    def add(self, pages: Sequence[ExportedPage]) -> bytes:
+        """Return the lines of some pages."""
+        return b"".join(self._line(page) for page in pages)
+
+    def end(self) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def _line(self, page: ExportedPage) -> bytes:
+        line = json.dumps(describe_page(page) | self._bodies(page), ensure_ascii=False)
+        return line.encode() + b"\n"
+
+    def _bodies(self, page: ExportedPage) -> dict[str, Json]:
+        bodies: dict[str, Json] = {"markdown": page.markdown}
+        if ExportExtra.HTML in self._include:
+            bodies["html"] = page.html
+        if ExportExtra.RAW in self._include:
+            bodies |= _raw(page.raw)
+        return bodies
+
+
+def _raw(raw: str | bytes | None) -> dict[str, Json]:
+    if isinstance(raw, bytes):
+        return {"raw": base64.b64encode(raw).decode(), "rawEncoding": "base64"}
+    return {"raw": raw, "rawEncoding": None if raw is None else "text"}
+
+
+async def write_file(path: Path, chunks: AsyncIterable[bytes]) -> int:
+    """Write chunks to a file; return how many bytes. What was there stays until all is written.
+
+    A pipe or device is written to directly.
+
+    Raises:
+        OSError: the file could not be written; nothing is left of it.
+    """
+    if await asyncio.to_thread(_is_special, path):
+        return await _write(path, chunks)
+    target = await asyncio.to_thread(path.resolve)
+    part = target.with_name(f".{uuid4().hex}.part")
+    try:
+        size = await _write(part, chunks)
+        await asyncio.to_thread(part.replace, target)
+    finally:
+        # No await: it must go where this task is cancelled, too.
+        part.unlink(missing_ok=True)
+    return size
+
+
+def _is_special(path: Path) -> bool:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory: name a file in it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to")
+    return path.exists() and not path.is_file()
+
+
+async def _write(path: Path, chunks: AsyncIterable[bytes]) -> int:
+    file = await asyncio.to_thread(path.open, "wb")
+    size = 0
+    with file:
+        async for chunk in chunks:
+            size += await asyncio.to_thread(file.write, chunk)
+        await asyncio.to_thread(_flush_to_disk, file)
+    return size
+
+
+def _flush_to_disk(file: BinaryIO) -> None:
+    file.flush()
+    if Path(file.name).is_file():
+        os.fsync(file.fileno())
+
 
 # Enough to be worth the way to a thread, and little beside one page at its limit.
 BATCH_BYTES = 512 * 1024
@@ -33,8 +128,8 @@ class Exporter:
         Raises:
             CacheFailed: the pages could not be read, or were deleted meanwhile.
         """
-        fates = (Fate.FETCHED, *(ERROR_FATES if request.include_errors else ()))
-        total = await count_wanted(self._store, job, fates)
+        fates = (PageStatus.FETCHED, *(ERROR_STATUSES if request.include_errors else ()))
+        total = await count_pages(self._store, job, fates)
         encoder = await asyncio.to_thread(_open_encoder, job, request)
         if beginning := encoder.begin():
             yield beginning

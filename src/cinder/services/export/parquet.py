@@ -9,9 +9,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from cinder import __version__
-from cinder.model.job import Job
-from cinder.services.export.pages import ExportedPage, describe_document
-from cinder.services.export.request import ExportRequest, Extra
+from cinder.models.job import Job
+from cinder.services.export.base import ExportedPage, ExportExtra, ExportRequest, describe_document
 
 # Writing a group takes some eight times as much memory.
 ROW_GROUP_BYTES = 4 * 1024 * 1024
@@ -34,7 +33,7 @@ _COLUMNS = {
     "metadata": pa.large_string(),
     "saved_uris": pa.list_(pa.string()),
 }
-_EXTRAS = {Extra.HTML: pa.large_string(), Extra.RAW: pa.large_binary()}
+_EXTRAS = {ExportExtra.HTML: pa.large_string(), ExportExtra.RAW: pa.large_binary()}
 # Few values over and over; the others would fill a dictionary for nothing.
 _REPEATED = ["verdict", "content_type", "fate"]
 _MEASURED = ["url", "status_code", "verdict", "depth", "fetched_at", "content_type", "fate"]
@@ -110,9 +109,9 @@ class ParquetEncoder:
 
     def _bodies(self, page: ExportedPage) -> Row:
         bodies: Row = {}
-        if Extra.HTML in self._extras:
+        if ExportExtra.HTML in self._extras:
             bodies["html"] = page.html
-        if Extra.RAW in self._extras:
+        if ExportExtra.RAW in self._extras:
             raw = page.raw
             bodies["raw"] = raw.encode() if isinstance(raw, str) else raw
         return bodies

@@ -1,4 +1,4 @@
-"""WARC 1.1: each page as a response, its markdown as a conversion, what is known as metadata.
+"""WARC 1.1: each page as a response, its markdown as a conversion, the rest as metadata.
 
 Every record is a gzip member of its own, so that tools can jump to it. Nothing in it depends on
 when the export is made: the same pages give the same bytes.
@@ -18,11 +18,10 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from cinder import __version__
-from cinder.model.document import Document
-from cinder.model.job import Job
-from cinder.model.saved import format_timestamp
-from cinder.services.export.pages import ExportedPage, describe_page
-from cinder.services.export.request import ExportRequest, Extra
+from cinder.models.document import Document
+from cinder.models.job import Job
+from cinder.models.saved import format_timestamp
+from cinder.services.export.base import ExportedPage, ExportExtra, ExportRequest, describe_page
 
 WARC_VERSION = "1.1"
 # Level 9 takes half as long again, for files smaller by less than a hundredth.
@@ -40,7 +39,7 @@ class WarcEncoder:
 
     def __init__(self, job: Job, request: ExportRequest) -> None:
         self._job = job
-        self._has_html = Extra.HTML in request.include
+        self._has_html = ExportExtra.HTML in request.include
         self._info_id = _record_id(job.id, "warcinfo")
 
     def begin(self) -> bytes:

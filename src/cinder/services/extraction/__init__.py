@@ -1,1 +1,1 @@
-"""Extraction: what callers want to know of pages, found by stages, each value with its proof."""
+"""The extraction pipeline: recipes, rules and a language model, each value with its proof."""

@@ -1,21 +1,22 @@
-"""A stage of extraction: one way to find values on a page, tried in the order of the stages."""
+"""The protocol of an extraction stage, the pages and spec it gets, and the stage of rules."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from cinder.llm.budget import Budget
+from cinder.extraction.field_specs import FIELDS_VERSION
+from cinder.llm.base import Budget
 from cinder.llm.schema_check import SchemaCheck
-from cinder.model.document import Json
-from cinder.model.extract import Engine
-from cinder.model.extracted_data import ExtractedData
-from cinder.services.extraction.open_fields import SchemaFields, list_fields
+from cinder.models.document import Document, Json
+from cinder.models.extraction import ExtractedData, ExtractionEngine, ExtractRequest, PageSource
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.extraction.found_fields import SchemaFields, list_fields
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadPage:
+class LoadedPage:
     """A page that was read: the texts that quotes are looked up in, as they are saved."""
 
     url: str
@@ -37,7 +38,7 @@ class ReadPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ExtractionSpec:
     """What is wanted of the pages."""
 
     prompt: str
@@ -48,14 +49,16 @@ class Wish:
     """Whether the caller wrote the schema; else it was read off the prompt."""
 
 
-def make_wish(prompt: str, schema: Mapping[str, Json], *, is_schema_given: bool = True) -> Wish:
+def make_extraction_spec(
+    prompt: str, schema: Mapping[str, Json], *, is_schema_given: bool = True
+) -> ExtractionSpec:
     """Return what is wanted by a schema.
 
     Raises:
         InvalidRequest: it is not valid JSON Schema; names where.
     """
     check = SchemaCheck(schema)
-    return Wish(
+    return ExtractionSpec(
         prompt=prompt,
         schema=schema,
         check=check,
@@ -65,14 +68,14 @@ def make_wish(prompt: str, schema: Mapping[str, Json], *, is_schema_given: bool 
 
 
 @dataclass(slots=True, kw_only=True)
-class Run:
+class ExtractionRun:
     """What is noted while a request is under way."""
 
     caller: str | None = None
     """Who asks; None where nobody in particular does."""
     budget: Budget | None = None
     """What may be asked of the model; None where there is none."""
-    engines: list[Engine] = field(default_factory=list)
+    engines: list[ExtractionEngine] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_model_down: bool = False
     """Whether the model failed, so that it is asked no more."""
@@ -82,17 +85,17 @@ class Run:
         """Whether there is a model that is to be asked."""
         return self.budget is not None and not self.is_model_down
 
-    def note_engine(self, engine: Engine) -> None:
+    def note_engine(self, engine: ExtractionEngine) -> None:
         """Remember what values came from."""
         if engine not in self.engines:
             self.engines.append(engine)
 
 
-class Stage(Protocol):
+class ExtractionStage(Protocol):
     """Finds values on one page."""
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> ExtractionEngine:
         """What it counts as."""
         ...
 
@@ -102,7 +105,7 @@ class Stage(Protocol):
         ...
 
     async def find(
-        self, page: ReadPage, wish: Wish, fields: tuple[str, ...], run: Run
+        self, page: LoadedPage, wish: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
     ) -> ExtractedData:
         """Return what it finds of these fields; its `missing` are those that it does not.
 
@@ -110,3 +113,62 @@ class Stage(Protocol):
             CinderError: it cannot, for this page.
         """
         ...
+
+
+class RulesStage:
+    """Fills a schema by what the page itself says."""
+
+    engine = ExtractionEngine.RULES
+    identity = f"rules-{FIELDS_VERSION}"
+
+    def __init__(self, sandbox: ExtractionSandbox) -> None:
+        self._sandbox = sandbox
+
+    async def find(
+        self, page: LoadedPage, wish: ExtractionSpec, _fields: tuple[str, ...], _run: ExtractionRun
+    ) -> ExtractedData:
+        """Return what the page says of all fields; whoever has some already leaves those out.
+
+        Raises:
+            ParseLimitExceeded: it took too long or too much memory.
+            Overloaded: too many slow pages wait already.
+        """
+        return await self._sandbox.extract_fields(
+            page.text,
+            page.markdown,
+            content_type=page.content_type,
+            url=page.url,
+            schema=wish.schema,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """A URL, what came of it, and the page where there is one to read."""
+
+    source: PageSource
+    page: LoadedPage | None = None
+
+
+class PageReader(Protocol):
+    """Gets the pages that an extraction is about."""
+
+    async def read(self, request: ExtractRequest, seconds: float) -> list[SourcePage]:
+        """Return what came of each URL; one that failed says why, and the others go on."""
+        ...
+
+
+def page_of(document: Document) -> LoadedPage:
+    """Return a document as stages read it."""
+    return LoadedPage(
+        url=document.final_url,
+        markdown=document.content.markdown,
+        # Of a PDF it is the file that came, and its text is the markdown.
+        text=None if document.original is not None else document.content.text,
+        content_type=document.content_type,
+    )
+
+
+def describe_failures(pages: Sequence[SourcePage]) -> str:
+    """Return what was tried and came to nothing."""
+    return " ".join(f"{each.source.url}: {each.source.error}" for each in pages)

@@ -1,1 +1,1 @@
-"""Batches and crawls: jobs whose every page is scraped as any other page is."""
+"""Batches and crawls: jobs that scrape many pages in the background."""

@@ -1,4 +1,4 @@
-"""Starting, watching and stopping batches and crawls."""
+"""Starts, reports on and cancels batches and crawls."""
 
 import asyncio
 import secrets
@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TypeAlias
 
-from cinder.crawl.addresses import FINGERPRINT_BYTES, read_address
-from cinder.crawl.scope import Scope
+from cinder.crawl.scope import CrawlScope
+from cinder.crawl.urls import FINGERPRINT_BYTES, canonicalize_url
 from cinder.errors import (
     BatchExpired,
     BatchNotFound,
@@ -21,10 +21,9 @@ from cinder.errors import (
     Overloaded,
     RateLimited,
 )
-from cinder.model.document import Json
-from cinder.model.job import (
-    ERROR_FATES,
-    Fate,
+from cinder.models.document import Json
+from cinder.models.job import (
+    ERROR_STATUSES,
     Job,
     JobCounts,
     JobKind,
@@ -32,20 +31,20 @@ from cinder.model.job import (
     LedgerPage,
     NewJob,
     NewPage,
+    PageStatus,
 )
-from cinder.model.request import ResultHandling, ScrapeRequest
-from cinder.model.url import origin_of, parse_web_url
-from cinder.model.webhook import WebhookTarget, write_target
+from cinder.models.request import ResultHandling, ScrapeRequest
+from cinder.models.url import origin_of, parse_web_url
+from cinder.models.webhook import WebhookTarget, write_target
+from cinder.services.jobs.handlers import new_page
 from cinder.services.jobs.specs import CrawlSpec, batch_request, request_to_json
-from cinder.services.jobs.work import new_page
-from cinder.services.off_loop import off_loop
 from cinder.services.scraping.cache_key import without_fragment
 from cinder.services.scraping.service import require_supported
-from cinder.services.webhook_events import JobEvents
-from cinder.services.webhook_targets import SPEC_KEY
+from cinder.services.threads import run_in_thread
+from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store.ledger_base import Ledger
 
-ERRORS = ERROR_FATES
+ERROR_FILTER = ERROR_STATUSES
 _ID_BYTES = 12
 _NOT_FOUND: dict[JobKind, type[CinderError]] = {
     JobKind.BATCH: BatchNotFound,
@@ -94,7 +93,10 @@ class JobReport:
     def found(self) -> int:
         """The pages that belong to the job: all URLs but those outside its scope."""
         fates = self.counts.fates
-        others = sum(fates.get(fate, 0) for fate in (Fate.OUTSIDE, Fate.TRAP, Fate.DUPLICATE))
+        others = sum(
+            fates.get(fate, 0)
+            for fate in (PageStatus.OUTSIDE, PageStatus.TRAP, PageStatus.DUPLICATE)
+        )
         return self.counts.queued + self.counts.leased + sum(fates.values()) - others
 
     @property
@@ -105,19 +107,19 @@ class JobReport:
     @property
     def fetched(self) -> int:
         """The pages that were got."""
-        return self.counts.fates.get(Fate.FETCHED, 0)
+        return self.counts.fates.get(PageStatus.FETCHED, 0)
 
     @property
     def errors(self) -> int:
         """The pages that could not be had."""
-        return sum(self.counts.fates.get(fate, 0) for fate in ERRORS)
+        return sum(self.counts.fates.get(fate, 0) for fate in ERROR_FILTER)
 
     @property
     def progress(self) -> float:
         """How much of the job is done, in percent; what is yet to be found is not known."""
         if self.job.status is JobStatus.COMPLETED:
             return 100.0
-        whole = min(self.found, self.job.max_pages + self.counts.fates.get(Fate.FAILED, 0))
+        whole = min(self.found, self.job.max_pages + self.counts.fates.get(PageStatus.FAILED, 0))
         return min(100.0, round(100 * self.finished / whole, 1)) if whole else 0.0
 
 
@@ -157,11 +159,11 @@ class JobControl:
         """
         await self._require_room(caller)
         await self._require_reachable(webhook, caller)
-        start = read_address(spec.url)
+        start = canonicalize_url(spec.url)
         if start is None:
             raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
         # It says what is wrong with the patterns. The first takes a while: it reads a long list.
-        await asyncio.to_thread(Scope, start, spec.scope)
+        await asyncio.to_thread(CrawlScope, start, spec.scope)
         if spec.max_pages > self._limits.max_pages:
             message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
             problem = FieldProblem("maxPages", message)
@@ -191,7 +193,7 @@ class JobControl:
         require_supported(request)
         await self._require_room(request.caller)
         await self._require_reachable(webhook, request.caller)
-        pages, invalid = await off_loop(sum(map(len, urls)), _read_urls, urls)
+        pages, invalid = await run_in_thread(sum(map(len, urls)), _read_urls, urls)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
         written: dict[str, Json] = {"request": request_to_json(batch_request(request))}
@@ -223,7 +225,7 @@ class JobControl:
         return JobReport(job=job, counts=await self._ledger.count_pages(job.id))
 
     async def list_pages(
-        self, job: Job, fates: Collection[Fate] | None, *, offset: int, limit: int
+        self, job: Job, fates: Collection[PageStatus] | None, *, offset: int, limit: int
     ) -> list[LedgerPage]:
         """Return URLs of a job with these fates, in the order they got them; None for all."""
         return await self._ledger.list_pages(job.id, fates, offset=offset, limit=limit)
@@ -243,8 +245,8 @@ class JobControl:
 
     async def cancel(self, job: Job) -> Job:
         """Stop a job; one that is over stays as it is."""
-        teller = JobEvents.of(job)
-        await self._ledger.finish_job(job.id, JobStatus.CANCELLED, teller=teller)
+        emitter = JobEvents.of(job)
+        await self._ledger.finish_job(job.id, JobStatus.CANCELLED, emitter=emitter)
         return await self._ledger.find_job(job.id) or job
 
     def _check_batch(self, urls: Sequence[str], request: ScrapeRequest) -> None:
@@ -321,7 +323,7 @@ def _read_urls(urls: Sequence[str]) -> tuple[dict[bytes, NewPage], list[FieldPro
                 url=text,
                 fingerprint=_fingerprint(text),
                 host="",
-                fate=Fate.FAILED,
+                fate=PageStatus.FAILED,
                 reason=str(error),
             )
         pages.setdefault(page.fingerprint, page)

@@ -1,9 +1,9 @@
-"""Works on a job's pages: claims some, scrapes them side by side, and claims more."""
+"""Leases the pages of a job, scrapes them concurrently, and isolates pages that crash a process."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -13,15 +13,78 @@ import structlog
 from cinder.background import BackgroundTasks
 from cinder.errors import CacheFailed, CinderError, Overloaded
 from cinder.fetch.base import RedirectRefused
-from cinder.model.job import Claim, Fate, Job, JobStatus, Lease, LeaseLimits, PageResult
-from cinder.services.jobs.courtesy import Courtesy, TryAgain
-from cinder.services.jobs.isolation import Isolation
-from cinder.services.jobs.work import Reading, Work, uris_of
+from cinder.models.job import (
+    Job,
+    JobStatus,
+    LeaseBatch,
+    LeaseLimits,
+    PageLease,
+    PageResult,
+    PageStatus,
+)
+from cinder.services.jobs.handlers import JobHandler, PageOutcome, uris_of
+from cinder.services.jobs.throttle import HostThrottle, RetryLater
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.scraping.service import ScrapeService
-from cinder.services.webhook_events import JobEvents
-from cinder.store.ledger_base import LeaseLost, Ledger, Settlement
-from cinder.store.outbox_base import Teller
+from cinder.services.webhooks import JobEvents
+from cinder.store.ledger_base import EventEmitter, LeaseLost, Ledger, PageCommit
+
+
+class CrashIsolation:
+    """Tells the jobs of one process whether they may fetch pages beside each other now.
+
+    Where a process dies, only a page that was alone in it is known to be the cause.
+    """
+
+    def __init__(self) -> None:
+        self._beside = 0
+        self._left = asyncio.Event()
+        self._is_taken = False
+        self._is_waited_for = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a job is alone, or waits to be: no other may claim further pages."""
+        return self._is_taken
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether another job would have worked while one was alone, or waited to be."""
+        return self._is_waited_for
+
+    @contextmanager
+    def beside_others(self) -> Iterator[bool]:
+        """Have a job work beside others until the exit; False where one is alone."""
+        if self._is_taken:
+            self._is_waited_for = True
+            yield False
+            return
+        self._beside += 1
+        try:
+            yield True
+        finally:
+            self._beside -= 1
+            self._left.set()
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[bool]:
+        """Wait until no job works, and have none begin until the exit; False where one is alone.
+
+        The wait is as long as the pages under way take.
+        """
+        if self._is_taken:
+            self._is_waited_for = True
+            yield False
+            return
+        self._is_taken, self._is_waited_for = True, False
+        try:
+            while self._beside:
+                self._left.clear()
+                await self._left.wait()
+            yield True
+        finally:
+            self._is_taken = False
+
 
 _MAX_WAIT_SECONDS = 5.0
 _NO_ROOM_SECONDS = 1.0
@@ -38,7 +101,7 @@ _STALE = "work on a job stood still for longer than its leases last: its pages a
 
 log = structlog.get_logger()
 
-WorkOf: TypeAlias = Callable[[Job], Awaitable[Work]]
+FindHandler: TypeAlias = Callable[[Job], Awaitable[JobHandler]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +129,8 @@ class PageRunner:
         self,
         ledger: Ledger,
         scraper: ScrapeService,
-        courtesy: Courtesy,
-        work_of: WorkOf,
+        throttle: HostThrottle,
+        work_of: FindHandler,
         limits: RunLimits,
         *,
         has_room: Callable[[], bool] = lambda: True,
@@ -76,12 +139,12 @@ class PageRunner:
         self._ledger = ledger
         self._has_room = has_room
         self._scraper = scraper
-        self._courtesy = courtesy
+        self._throttle = throttle
         self._work_of = work_of
         self._limits = limits
-        self._isolation = Isolation()
+        self._isolation = CrashIsolation()
 
-    async def attend(self, job_id: str) -> float | None:
+    async def run_slice(self, job_id: str) -> float | None:
         """Work on a job for a while; return in how many seconds to go on, None when it is over."""
         job = await self._ledger.find_job(job_id)
         if job is None or job.status.is_over or await self._has_enough(job):
@@ -93,7 +156,7 @@ class PageRunner:
             again = await self._work_on(job, work) if may_work else _NO_ROOM_SECONDS
         return again if again != _SUSPECTS_LEFT else await self._work_on_suspects(job, work)
 
-    async def _work_on_suspects(self, job: Job, work: Work) -> float | None:
+    async def _work_on_suspects(self, job: Job, work: JobHandler) -> float | None:
         """Work on pages that processes died with, one by one, while no job has others here."""
         async with self._isolation.alone() as is_alone:
             if not is_alone:
@@ -103,7 +166,7 @@ class PageRunner:
                 return max(again, _OTHERS_FIRST_SECONDS)
             return again
 
-    async def _work_on(self, job: Job, work: Work, *, is_alone: bool = False) -> float | None:
+    async def _work_on(self, job: Job, work: JobHandler, *, is_alone: bool = False) -> float | None:
         limits = replace(self._limits, concurrency=1) if is_alone else self._limits
         async with BackgroundTasks() as tasks:
             session = _Session(job, work, limits, tasks, is_alone=is_alone)
@@ -114,7 +177,7 @@ class PageRunner:
                 await self._ledger.release(await session.stop())
 
     async def _run(self, session: "_Session") -> float | None:
-        lease = Lease()
+        lease = LeaseBatch()
         while True:
             # A page that is to be alone waits for those under way, and no others join them.
             if session.wants_more and (session.is_alone or not self._isolation.is_wanted):
@@ -133,15 +196,15 @@ class PageRunner:
             if session.is_stale:
                 log.warning(_STALE, job=session.job.id)
                 return 0
-            lease = Lease()  # what was claimed, or found, since may have changed what it said
+            lease = LeaseBatch()  # what was claimed, or found, since may have changed what it said
             if session.is_time_to_look and not await self._look_after(session):
                 return None
 
-    async def _lease(self, session: "_Session") -> Lease:
+    async def _lease(self, session: "_Session") -> LeaseBatch:
         """Claim pages; who is told to stop meanwhile gives back what he would not know of."""
         limits = session.lease_limits
         leasing = asyncio.ensure_future(  # noqa: TID251 - it is waited for, whatever happens
-            self._ledger.lease(session.job.id, limits, teller=session.teller)
+            self._ledger.lease(session.job.id, limits, emitter=session.emitter)
         )
         try:
             return await asyncio.shield(leasing)
@@ -166,34 +229,34 @@ class PageRunner:
             return False
         said = f"the job has had {self._limits.max_bytes} bytes, as many as one may"
         said += " (setting jobs.max-bytes)"
-        await self._ledger.finish_job(job.id, JobStatus.COMPLETED, said, teller=JobEvents.of(job))
+        await self._ledger.finish_job(job.id, JobStatus.COMPLETED, said, emitter=JobEvents.of(job))
         return True
 
-    async def _scrape(self, claim: Claim, session: "_Session") -> None:
+    async def _scrape(self, claim: PageLease, session: "_Session") -> None:
         """Scrape one page and write down what became of it."""
         work, page = session.work, _Page(claim)
         try:
-            reason = await self._courtesy.judge(claim)
+            reason = await self._throttle.judge(claim)
             await session.seed(claim)
             if reason:
-                result = PageResult(fate=Fate.DISALLOWED, reason=reason)
+                result = PageResult(fate=PageStatus.DISALLOWED, reason=reason)
                 await self._settle(claim, result, session)
                 return
-            await self._courtesy.begin(claim)
+            await self._throttle.begin(claim)
             session.require_lease(claim)
             outcome = await self._scraper.scrape_for_job(
                 work.request(claim),
-                partial(self._settlement, page, session),
+                partial(self._page_commit, page, session),
                 may_land=lambda url: self._refuse_landing(claim, work, url) is None,
             )
             if page.reading is not None:
                 work.settled(page.reading)
-            await self._courtesy.note(claim, outcome)
+            await self._throttle.note(claim, outcome)
         except RedirectRefused as refused:
             where = self._refuse_landing(claim, work, refused.target)
-            await self._settle(claim, where or PageResult(fate=Fate.OUTSIDE), session)
-        except TryAgain as again:
-            await self._courtesy.come_back_later(claim, again)
+            await self._settle(claim, where or PageResult(fate=PageStatus.OUTSIDE), session)
+        except RetryLater as again:
+            await self._throttle.requeue(claim, again)
         except Overloaded:
             await self._ledger.release([claim])
         except LeaseLost as lost:
@@ -202,50 +265,52 @@ class PageRunner:
             raise  # nothing can be written down: the whole slice ends, and is tried again
         except CinderError as error:
             reason = error.message[:_MAX_REASON_CHARS]
-            result = PageResult(fate=Fate.FAILED, reason=reason, verdict=error.verdict)
+            result = PageResult(fate=PageStatus.FAILED, reason=reason, verdict=error.verdict)
             await self._settle(claim, result, session)
         # A worker's loop: whatever it was, it came of this page, and the others go on.
         except Exception as error:
             log.exception("work on a page failed", job=claim.job_id, url=claim.url)
             reason = f"an error of cinder's, which its log explains ({type(error).__name__})"
-            await self._settle(claim, PageResult(fate=Fate.FAILED, reason=reason), session)
+            await self._settle(claim, PageResult(fate=PageStatus.FAILED, reason=reason), session)
 
-    def _settlement(self, page: "_Page", session: "_Session", outcome: ScrapeOutcome) -> Settlement:
+    def _page_commit(
+        self, page: "_Page", session: "_Session", outcome: ScrapeOutcome
+    ) -> PageCommit:
         claim, work = page.claim, session.work
-        self._courtesy.check(claim, outcome)
+        self._throttle.check(claim, outcome)
         refused = self._refuse_landing(claim, work, outcome.document.final_url)
-        reading = Reading(result=refused) if refused else work.read(claim, outcome)
+        reading = PageOutcome(result=refused) if refused else work.read(claim, outcome)
         page.reading = reading
-        return self._ledger.settlement(
+        return self._ledger.page_commit(
             claim,
             lambda saved: replace(reading.result, uris=uris_of(saved)),
             reading.found,
             is_near=reading.is_near,
-            teller=session.teller,
+            emitter=session.emitter,
         )
 
-    def _refuse_landing(self, claim: Claim, work: Work, url: str) -> PageResult | None:
+    def _refuse_landing(self, claim: PageLease, work: JobHandler, url: str) -> PageResult | None:
         """Return the fate of a page that redirects to where the job may not go; else None."""
         if url == claim.url:
             return None
         if reason := work.refuse_landing(claim, url):
-            return PageResult(fate=Fate.OUTSIDE, reason=f"it redirects to {url}: {reason}")
-        if reason := self._courtesy.refuse_landing(url):
-            return PageResult(fate=Fate.DISALLOWED, reason=f"it redirects to {url}: {reason}")
+            return PageResult(fate=PageStatus.OUTSIDE, reason=f"it redirects to {url}: {reason}")
+        if reason := self._throttle.refuse_landing(url):
+            return PageResult(fate=PageStatus.DISALLOWED, reason=f"it redirects to {url}: {reason}")
         return None
 
-    async def _settle(self, claim: Claim, result: PageResult, session: "_Session") -> None:
-        settlement = self._ledger.settlement(claim, lambda _: result, teller=session.teller)
+    async def _settle(self, claim: PageLease, result: PageResult, session: "_Session") -> None:
+        page_commit = self._ledger.page_commit(claim, lambda _: result, emitter=session.emitter)
         with suppress(LeaseLost):
-            await self._ledger.settle(settlement)
+            await self._ledger.settle(page_commit)
 
 
 @dataclass(slots=True)
 class _Page:
     """A claimed page, and what was read on it once it was there."""
 
-    claim: Claim
-    reading: Reading | None = None
+    claim: PageLease
+    reading: PageOutcome | None = None
 
 
 @dataclass(slots=True)
@@ -253,14 +318,14 @@ class _Session:
     """What of one job is under way in this process."""
 
     job: Job
-    work: Work
+    work: JobHandler
     limits: RunLimits
     tasks: BackgroundTasks
     is_alone: bool = False
     """Whether it has suspects, one at a time, and no other job has pages in this process."""
-    teller: Teller | None = None
+    emitter: EventEmitter | None = None
     """Who tells the job's webhook."""
-    _running: dict[asyncio.Task[None], Claim] = field(default_factory=dict)
+    _running: dict[asyncio.Task[None], PageLease] = field(default_factory=dict)
     _failure: Exception | None = None
     _until: float = 0
     _next_lease: float = 0
@@ -272,7 +337,7 @@ class _Session:
     def __post_init__(self) -> None:
         self._is_seeded = self.job.is_seeded
         self._until = time.monotonic() + self.limits.slice_seconds
-        self.teller = JobEvents.of(self.job)
+        self.emitter = JobEvents.of(self.job)
         self.renewed(time.monotonic())
         self.looked()
 
@@ -286,7 +351,7 @@ class _Session:
         """Whether so much of the leases' time is over that two more tries fit into the rest."""
         return time.monotonic() - self._renewed_at >= self.limits.lease_seconds / 3
 
-    def require_lease(self, claim: Claim) -> None:
+    def require_lease(self, claim: PageLease) -> None:
         """Return if a page may still be asked for.
 
         Raises:
@@ -296,7 +361,7 @@ class _Session:
             raise LeaseLost(url=claim.url)
 
     @property
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[PageLease]:
         """The pages under way."""
         return list(self._running.values())
 
@@ -328,11 +393,11 @@ class _Session:
             crash_tries=self.limits.crash_tries,
         )
 
-    def start(self, claim: Claim, work: Coroutine[None, None, None]) -> None:
+    def start(self, claim: PageLease, work: Coroutine[None, None, None]) -> None:
         """Work on a page beside the others."""
         self._running[self.tasks.start(self._guarded(work))] = claim
 
-    async def seed(self, claim: Claim) -> None:
+    async def seed(self, claim: PageLease) -> None:
         """Look for the URLs that the job begins with, where the claim is its start's, and once.
 
         Whoever holds the start page does it: until that has its fate there is nothing else to
@@ -394,7 +459,7 @@ class _Session:
         is_half_done = len(self._running) <= self.limits.concurrency // 2
         return self._next_lease if is_half_done else max(self._next_lease, self._fill_at)
 
-    async def stop(self) -> list[Claim]:
+    async def stop(self) -> list[PageLease]:
         """End what is under way; return the pages that were."""
         claims, tasks = self.claims, [*self._running]
         for task in tasks:

@@ -1,14 +1,13 @@
-"""What a job is to do, written down so that whoever takes it up can go on with it."""
+"""The stored specification of a job: its scrape options and a crawl's limits, as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-from cinder.crawl.patterns import MAX_PATTERNS, compile_patterns
-from cinder.crawl.scope import ScopeKind, ScopeRules
+from cinder.crawl.scope import MAX_PATTERNS, ScopeKind, ScopeRules, compile_patterns
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.model.document import Json
-from cinder.model.request import (
+from cinder.models.document import Json
+from cinder.models.request import (
     Action,
     ActionType,
     CachePolicy,
@@ -22,7 +21,7 @@ from cinder.model.request import (
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.webhook_targets import SPEC_KEY
+from cinder.services.webhooks import SPEC_KEY
 
 __all__ = [
     "MAX_PATTERNS",

@@ -1,1 +1,1 @@
-"""Scraping: a URL to a document, from the cache or the web, compared with before, and kept."""
+"""Scraping: a URL becomes a document, from the cache or the web."""

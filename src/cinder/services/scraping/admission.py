@@ -1,4 +1,4 @@
-"""Admission: how many pages may be under way at once, so that those that are do not wait for long.
+"""Admission and single flight: how many scrapes run at once, and which callers share one.
 
 A burst is taken in. Where all pages of a second had to wait for a process to parse them, fewer are
 let in, down to as many as those processes keep busy. A few more wait for their turn; what comes
@@ -12,13 +12,15 @@ many are not.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Generic, Self, TypeVar, cast
 
+from cinder.background import BackgroundTasks
 from cinder.errors import Overloaded, RateLimited
-from cinder.model.request import OWNER
-from cinder.shares import Shares
+from cinder.fair_queue import FairScheduler
+from cinder.models.request import OWNER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Admission:
         self._recent_wait = recent_wait
         self._clock = clock
         self._limit = self._limits.most
-        self._shares = Shares()
+        self._shares = FairScheduler()
         self._under_way: Counter[str] = Counter()
         self._rendered = 0
         self._queue: list[_Waiter] = []
@@ -170,3 +172,68 @@ _FULL = (
     "The server has as many pages under way as it can answer in good time (settings "
     "scrape.max-in-flight and scrape.max-queued). Try again later."
 )
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Landed(Generic[T]):
+    value: T | None = None
+    error: Exception | None = None
+
+
+@dataclass(slots=True)
+class _Flight(Generic[T]):
+    task: asyncio.Task[_Landed[T]]
+    waiters: int = 0
+
+
+class SingleFlight(Generic[T]):
+    """Runs work once for all callers that wait for it; ends it when the last of them has gone."""
+
+    def __init__(self) -> None:
+        self._flights: dict[Hashable, _Flight[T]] = {}
+        self._tasks = BackgroundTasks()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._tasks.cancel_all()
+        await self._tasks.__aexit__()
+
+    def is_in_flight(self, key: Hashable) -> bool:
+        """Whether work of this key runs, which the next caller would join."""
+        return key in self._flights
+
+    async def run(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
+        """Return what `work` gives, or what the same key's running work will give."""
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = _Flight(self._tasks.start(_run_flight(work)))
+            self._flights[key] = flight
+            flight.task.add_done_callback(lambda _: self._land(key, flight))
+        flight.waiters += 1
+        try:
+            landed = await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                flight.task.cancel()
+                self._land(key, flight)
+        if landed.error is not None:
+            raise landed.error
+        return cast(T, landed.value)  # without an error there is a value
+
+    def _land(self, key: Hashable, flight: _Flight[T]) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+
+async def _run_flight(work: Callable[[], Awaitable[T]]) -> _Landed[T]:
+    try:
+        return _Landed(value=await work())
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the waiters'; raised here it would end the group
+        return _Landed(error=error)

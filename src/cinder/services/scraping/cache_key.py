@@ -1,4 +1,4 @@
-"""Cache keys: which requests may share an answer, and what of a request may be written down."""
+"""Cache keys: which requests share a cached document, and which options are stored with it."""
 
 import hashlib
 import json
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from cinder.model.document import Json
-from cinder.model.redaction import redact
-from cinder.model.request import Action, Format, ScrapeRequest
-from cinder.model.saved import OWN_KEY_PREFIX
-from cinder.recent import Recent
+from cinder.lru_cache import LruCache
+from cinder.models.document import Json
+from cinder.models.redaction import redact
+from cinder.models.request import Action, Format, ScrapeRequest
+from cinder.models.saved import OWN_KEY_PREFIX
 
 # How many requests' keys are kept, and about what those of one take in memory.
 _MAX_KEYS, _KEYS_BYTES = 500, 4 * 1024
@@ -57,12 +57,12 @@ class RequestKeys:
         return _hash(self._parts | {"formats": [], "extract": None})
 
 
-class KnownKeys:
+class RequestKeyCache:
     """Computes the keys of requests, and keeps those of requests that may come again."""
 
     def __init__(self, defaults: Mapping[str, Json]) -> None:
         self._defaults = defaults
-        self._known: Recent[ScrapeRequest, RequestKeys] = Recent(_MAX_KEYS * _KEYS_BYTES)
+        self._known: LruCache[ScrapeRequest, RequestKeys] = LruCache(_MAX_KEYS * _KEYS_BYTES)
 
     def of(self, request: ScrapeRequest) -> RequestKeys:
         """Return the keys of a request.

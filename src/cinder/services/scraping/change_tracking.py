@@ -1,13 +1,12 @@
-"""Change tracking: what has become of a page since its last saved version."""
+"""Change tracking: compares a page with its last saved version."""
 
 from cinder.errors import Overloaded, ParseLimitExceeded
-from cinder.model.caller import CallerPolicy
-from cinder.model.change import ChangeStatus, Comparison, PageChange
-from cinder.model.document import Document, VerdictKind
-from cinder.model.request import ScrapeRequest
-from cinder.model.saved import SavedDocument
-from cinder.services.callers import may_fetch_from
-from cinder.services.sandbox.sandbox import ExtractionSandbox
+from cinder.models.caller import CallerPolicy
+from cinder.models.document import Document, VerdictKind
+from cinder.models.request import ScrapeRequest
+from cinder.models.saved import ChangeStatus, Comparison, PageChange, SavedDocument
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.auth import may_fetch_from
 from cinder.store.base import Store
 
 _GONE_STATUSES = (404, 410)

@@ -1,18 +1,16 @@
-"""What comes of a scrape, and what of that each of its callers gets."""
+"""The outcome of a scrape, authorized and returned as each caller requested it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
-from cinder.model.change import ChangeStatus, PageChange
-from cinder.model.document import Document, Verdict, VerdictKind
-from cinder.model.request import ScrapeRequest
-from cinder.model.saved import SavedDocument
-from cinder.services.callers import require_domain
-from cinder.services.scraping.mandate import Mandate
-from cinder.services.summarizing import PageSummary
-from cinder.store.ledger_base import Settlement
+from cinder.models.document import Document, Verdict, VerdictKind
+from cinder.models.request import ScrapeRequest
+from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
+from cinder.services.auth import AccessPolicy, require_domain
+from cinder.services.summary import PageSummary
+from cinder.store.ledger_base import PageCommit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +24,7 @@ class ScrapeOutcome:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     change: PageChange | None = None
     """What has become of the page since it was last saved, where that was asked."""
-    is_settled: bool = False
+    is_committed: bool = False
     """Whether what was to be written with it has been."""
     summary: PageSummary | None = None
     """None where none was asked for, or there is no language model to write it."""
@@ -45,20 +43,20 @@ class ScrapeOutcome:
 
 
 # What a job writes in the transaction that saves a page, given what came of scraping it.
-Settle: TypeAlias = Callable[[ScrapeOutcome], Settlement]
+BuildCommit: TypeAlias = Callable[[ScrapeOutcome], PageCommit]
 
 
-def checked(outcome: ScrapeOutcome, mandate: Mandate) -> ScrapeOutcome:
+def authorize(outcome: ScrapeOutcome, access_policy: AccessPolicy) -> ScrapeOutcome:
     """Return an outcome, if the token goes as far as where the page came from.
 
     Raises:
         Forbidden: it does not.
     """
-    require_domain(mandate.policy, outcome.document.final_url)
+    require_domain(access_policy.policy, outcome.document.final_url)
     return outcome
 
 
-def for_caller(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:
+def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:
     """Return a shared outcome as one of its callers asked for it.
 
     Raises:

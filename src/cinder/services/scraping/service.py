@@ -1,4 +1,4 @@
-"""Scraping one URL: from the cache where it is fresh enough, else from the web."""
+"""Scrapes one URL: from the cache where it is fresh enough, else from the web."""
 
 import asyncio
 import time
@@ -12,43 +12,33 @@ from weakref import WeakValueDictionary
 
 from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FetchTask
-from cinder.fetch.ladder import AttemptLog, Ladder
-from cinder.fetch.plan import Step, check_mode
-from cinder.fetch.verdicts.verdict import NOT_MODIFIED
+from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep, check_mode
 from cinder.metrics import Metrics
-from cinder.model.change import PageChange
-from cinder.model.document import (
-    Document,
-    FetchedPage,
-    Source,
-    Validators,
-    VerdictKind,
-)
-from cinder.model.request import Format, ResultHandling, ScrapeRequest
-from cinder.model.saved import SavedDocument
-from cinder.services.callers import Callers, require_domain
-from cinder.services.sandbox.sandbox import Sandboxes
-from cinder.services.scraping.admission import Admission
-from cinder.services.scraping.branding import BrandReader
-from cinder.services.scraping.cache_key import KnownKeys, RequestKeys
+from cinder.models.document import Document, FetchedPage, FetchSource, Validators, VerdictKind
+from cinder.models.request import Format, ResultHandling, ScrapeRequest
+from cinder.models.saved import PageChange, SavedDocument
+from cinder.sandbox.sandbox import Sandboxes
+from cinder.services.auth import AccessPolicy, TokenService, require_domain
+from cinder.services.scraping.admission import Admission, SingleFlight
+from cinder.services.scraping.cache_key import RequestKeyCache, RequestKeys
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
-from cinder.services.scraping.document_making import (
+from cinder.services.scraping.document_builder import (
+    BrandReader,
     ContentDefaults,
-    DocumentMaker,
+    DocumentBuilder,
     with_warnings,
 )
-from cinder.services.scraping.mandate import Mandate
 from cinder.services.scraping.outcome import (
+    BuildCommit,
     ScrapeOutcome,
-    Settle,
-    checked,
-    for_caller,
+    as_requested,
+    authorize,
     is_failure,
 )
-from cinder.services.scraping.single_flight import SingleFlight
-from cinder.services.summarizing import Summarizer
+from cinder.services.summary import Summarizer
 from cinder.store.base import EntryKey, Store
-from cinder.store.ledger_base import Settlement
+from cinder.store.ledger_base import PageCommit
+from cinder.verdicts.verdict import NOT_MODIFIED
 
 # By how much the clocks of servers that share a database may differ.
 _SKEW_MS = 5_000
@@ -67,7 +57,7 @@ class PageExtraction(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContentMakers:
+class ContentProcessors:
     """What makes content of fetched pages: parses them, and, where wanted, extracts and sums up."""
 
     sandboxes: Sandboxes
@@ -87,9 +77,9 @@ class ScrapeService:
         self,
         *,
         store: Store,
-        callers: Callers,
-        ladder: Ladder,
-        makers: ContentMakers,
+        callers: TokenService,
+        ladder: EngineEscalation,
+        makers: ContentProcessors,
         metrics: Metrics,
         defaults: ContentDefaults,
     ) -> None:
@@ -97,8 +87,8 @@ class ScrapeService:
         self._callers = callers
         self._ladder = ladder
         sandboxes = makers.sandboxes
-        brands = BrandReader(ladder.engine(Step.STATIC), sandboxes.pages)
-        self._documents = DocumentMaker(sandboxes, brands, defaults, makers.clock)
+        brands = BrandReader(ladder.engine(EngineStep.STATIC), sandboxes.pages)
+        self._documents = DocumentBuilder(sandboxes, brands, defaults, makers.clock)
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
         self._extraction = makers.extraction
@@ -106,7 +96,7 @@ class ScrapeService:
         self._admission = makers.admission
         self._clock = makers.clock
         self._defaults = defaults
-        self._keys = KnownKeys(defaults.describe())
+        self._keys = RequestKeyCache(defaults.describe())
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
         # Of the flights under way: kept alive by those who fly and those who wait.
         self._logs: WeakValueDictionary[Hashable, AttemptLog] = WeakValueDictionary()
@@ -134,14 +124,14 @@ class ScrapeService:
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
         require_supported(request)
-        mandate = Mandate(await self._callers.permit(request))
+        access_policy = AccessPolicy(await self._callers.permit(request))
         keys = self._keys.of(request)
         flight = (
             *(keys.cache, request.result_handling, request.timeout_ms, request.cache),
-            *(Format.CHANGE_TRACKING in request.formats, mandate.policy.domains),
+            *(Format.CHANGE_TRACKING in request.formats, access_policy.policy.domains),
         )
         # Only of a flight under way: whoever keeps an error keeps its log alive as well.
-        joined = self._logs.get(flight) if self._flights.is_flying(flight) else None
+        joined = self._logs.get(flight) if self._flights.is_in_flight(flight) else None
         log = joined or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         self._logs[flight] = log
         origin, started = "web", time.monotonic()
@@ -150,17 +140,17 @@ class ScrapeService:
                 kept, is_fresh = await self._find(request, keys.cache)
                 if kept is not None and is_fresh:
                     origin = "cache"
-                    return checked(self._answer_from_cache(kept, request), mandate)
-                work = partial(self._scrape_web, request, keys, kept, log, mandate)
+                    return authorize(self._answer_from_cache(kept, request), access_policy)
+                work = partial(self._scrape_web, request, keys, kept, log, access_policy)
                 found = await self._fly(flight, work, request)
-                return checked(for_caller(found, request), mandate)
+                return authorize(as_requested(found, request), access_policy)
         finally:
             self._metrics.scrape_seconds.labels(origin).observe(time.monotonic() - started)
 
     async def scrape_for_job(
         self,
         request: ScrapeRequest,
-        settle: Settle,
+        settle: BuildCommit,
         *,
         may_land: Callable[[str], bool] | None = None,
     ) -> ScrapeOutcome:
@@ -172,17 +162,17 @@ class ScrapeService:
             CinderError: it could not be had, and nothing was written down.
         """
         require_supported(request)
-        mandate = Mandate(await self._callers.permit(request), may_land)
+        access_policy = AccessPolicy(await self._callers.permit(request), may_land)
         keys = self._keys.of(request)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
             kept, is_fresh = await self._find(request, keys.cache)
             if kept is not None and is_fresh:
-                outcome = checked(self._answer_from_cache(kept, request), mandate)
+                outcome = authorize(self._answer_from_cache(kept, request), access_policy)
             else:
-                found = await self._scrape_web(request, keys, kept, log, mandate, settle)
-                outcome = for_caller(found, request)
-        if not outcome.is_settled:
+                found = await self._scrape_web(request, keys, kept, log, access_policy, settle)
+                outcome = as_requested(found, request)
+        if not outcome.is_committed:
             await self._store.ledger.settle(settle(outcome), outcome.saved)
         return outcome
 
@@ -193,7 +183,7 @@ class ScrapeService:
         request: ScrapeRequest,
     ) -> ScrapeOutcome:
         while True:
-            is_joining = self._flights.is_flying(flight)
+            is_joining = self._flights.is_in_flight(flight)
             try:
                 return await self._flights.run(flight, partial(self._admitted, work, request))
             except ScrapeTimeout:
@@ -208,7 +198,7 @@ class ScrapeService:
         async with self._admission.admit(
             request.caller,
             patience_seconds=task.queue_seconds,
-            is_rendered=self._ladder.begins_in_browser(task),
+            is_rendered=self._ladder.starts_in_browser(task),
         ):
             return await work()
 
@@ -248,50 +238,54 @@ class ScrapeService:
         keys: RequestKeys,
         stale: SavedDocument | None,
         log: AttemptLog,
-        mandate: Mandate,
-        settle: Settle | None = None,
+        access_policy: AccessPolicy,
+        settle: BuildCommit | None = None,
     ) -> ScrapeOutcome:
-        with _explaining(request, log), mandate.explaining_refusal():
-            await self._callers.spend_page(request.caller, mandate.policy)
+        with _explaining(request, log), access_policy.explaining_refusal():
+            await self._callers.spend_page(request.caller, access_policy.policy)
             started = time.monotonic()
             stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
             task = replace(
                 _fetch_task(request, stale),
                 is_for_job=settle is not None,
-                may_land=mandate.landing_check,
-                may_connect=mandate.connection_check(request),
+                may_land=access_policy.landing_check,
+                may_connect=access_policy.connection_check(request),
             )
             page = await self._ladder.fetch(task, log)
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
-                await self._callers.spend_page(request.caller, mandate.policy)
+                await self._callers.spend_page(request.caller, access_policy.policy)
             if stale is not None and _is_confirmed(stale.document, page):
-                change = await self._track(stale.document, request, keys, mandate)
+                change = await self._track(stale.document, request, keys, access_policy)
                 answer = await self._answer_revalidated(stale, request, log)
                 return replace(answer, change=change)
             # A page may still call itself by another address than the one it was asked for by.
-            require_domain(mandate.policy, page.final_url)
+            require_domain(access_policy.policy, page.final_url)
             document = await self._documents.make(page, request, started, task.claimant)
             if request.extract is not None and not is_failure(document, request):
                 until = started + request.timeout_ms / 1000
                 document = await self._extraction.extract(
                     document, request.extract, until, request.caller
                 )
-            change = await self._track(document, request, keys, mandate)
+            change = await self._track(document, request, keys, access_policy)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             if outcome.is_removed or not _is_to_be_kept(document, request):
                 return outcome
-            settlement = settle(outcome) if settle is not None else None
-            document, saved = await self._keep(document, request, keys, settlement)
+            page_commit = settle(outcome) if settle is not None else None
+            document, saved = await self._keep(document, request, keys, page_commit)
             return replace(
-                outcome, document=document, saved=saved, is_settled=settlement is not None
+                outcome, document=document, saved=saved, is_committed=page_commit is not None
             )
 
     async def _track(
-        self, document: Document, request: ScrapeRequest, keys: RequestKeys, mandate: Mandate
+        self,
+        document: Document,
+        request: ScrapeRequest,
+        keys: RequestKeys,
+        access_policy: AccessPolicy,
     ) -> PageChange | None:
         if Format.CHANGE_TRACKING not in request.formats:
             return None
-        return await self._changes.track(document, request, keys.content, mandate.policy)
+        return await self._changes.track(document, request, keys.content, access_policy.policy)
 
     async def _answer_revalidated(
         self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
@@ -308,7 +302,7 @@ class ScrapeService:
         document: Document,
         request: ScrapeRequest,
         keys: RequestKeys,
-        settlement: Settlement | None,
+        page_commit: PageCommit | None,
     ) -> tuple[Document, SavedDocument | None]:
         """Save a document, but never over a better one."""
         entry = EntryKey(
@@ -320,8 +314,8 @@ class ScrapeService:
             content_key=keys.content if is_comparable(document, request) else None,
         )
         if document.verdict.kind is VerdictKind.OK:
-            return document, await self._store.save(document, entry, settlement)
-        saved = await self._store.save_unless_good(document, entry, settlement)
+            return document, await self._store.save(document, entry, page_commit)
+        saved = await self._store.save_unless_good(document, entry, page_commit)
         if saved is None:
             is_tracking = Format.CHANGE_TRACKING in request.formats
             way = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
@@ -372,7 +366,7 @@ def _may_be_confirmed(document: Document) -> bool:
     What a browser rendered is not: unchanged HTML says nothing of what its scripts bring. Nor is
     what is no whole page: that the page is unchanged would keep it so for ever.
     """
-    return document.source is Source.NATIVE and document.verdict.kind is VerdictKind.OK
+    return document.source is FetchSource.NATIVE and document.verdict.kind is VerdictKind.OK
 
 
 def _is_confirmed(document: Document, page: FetchedPage) -> bool:

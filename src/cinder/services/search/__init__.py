@@ -1,1 +1,1 @@
-"""Searching the web and all that is kept: asking, fusing, filtering, and pages of results."""
+"""Searches the web and the saved pages: queries providers, fuses, filters and ranks their hits."""

@@ -1,13 +1,56 @@
-"""Fusion: the lists of several providers made one, near-duplicate URLs merged."""
+"""Fusion: merges the hits of several providers, and hits of the same page, into one list."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 
-from cinder.extract.reading.terms import find_query_terms, find_terms
-from cinder.model.search import SearchHit
-from cinder.services.search.query_text import clear_text
-from cinder.services.search.result_address import ResultAddress, read_result_address
+from cinder.crawl.urls import canonicalize_url
+from cinder.models.search import SearchHit
+from cinder.models.url import host_and_port, parse_web_url
+from cinder.services.search.query import clean_text
+from cinder.text.terms import find_query_terms, find_terms
+
+_ID_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ResultUrl:
+    """Where a result leads, and what tells it from others."""
+
+    url: str
+    """Without tracking parameters, session ids and the fragment."""
+    given: str
+    """As the provider spelled it, by the WHATWG rules: the name that a saved page has."""
+    key: str
+    """The same for http and https, with `www.` and without, with a slash at the end or none."""
+    host: str
+
+    @property
+    def id(self) -> str:
+        """The same for the same page, in every answer."""
+        return blake2b(self.key.encode(), digest_size=_ID_BYTES).hexdigest()
+
+    @property
+    def domain(self) -> str:
+        """The host as people say it."""
+        return self.host.removeprefix("www.")
+
+
+def parse_result_url(url: str) -> ResultUrl | None:
+    """Return the address of what a provider found; None where it is no page of the web."""
+    try:
+        given = parse_web_url(url)
+    except ValueError:
+        return None
+    address = canonicalize_url(given)
+    if address is None:
+        return None
+    query = f"?{address.query}" if address.query else ""
+    key = f"{address.authority.removeprefix('www.')}{address.path.rstrip('/')}{query}"
+    host, _ = host_and_port(address.url)
+    return ResultUrl(address.url, given, key, host)
+
 
 # The usual constant of reciprocal rank fusion: how much more a first place tells than a tenth.
 _RANK_CONSTANT = 60
@@ -32,10 +75,10 @@ class RankedHits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class ResultCandidate:
     """A page that may become a result."""
 
-    address: ResultAddress
+    address: ResultUrl
     title: str
     summary: str
     relevance: float = 0.0
@@ -52,13 +95,13 @@ class Candidate:
 class _Found:
     """All hits that are the same page, and what each list gives for it."""
 
-    address: ResultAddress
+    address: ResultUrl
     hits: list[SearchHit] = field(default_factory=list)
     providers: dict[str, None] = field(default_factory=dict)
     weights: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
-def fuse(lists: Sequence[RankedHits], query: str) -> list[Candidate]:
+def fuse(lists: Sequence[RankedHits], query: str) -> list[ResultCandidate]:
     """Return the pages of all lists, each once, the best first.
 
     A relevance of 1 is the first place in every list.
@@ -84,7 +127,7 @@ def _gather(lists: Sequence[RankedHits]) -> dict[str, _Found]:
     gathered: dict[str, _Found] = {}
     for each in lists:
         for rank, hit in enumerate(each.hits, each.first_rank):
-            address = read_result_address(hit.url)
+            address = parse_result_url(hit.url)
             if address is None:
                 continue
             found = gathered.setdefault(address.key, _Found(address))
@@ -98,10 +141,10 @@ def _gather(lists: Sequence[RankedHits]) -> dict[str, _Found]:
     return gathered
 
 
-def _merge(found: _Found, wanted: set[str]) -> Candidate:
-    titles = [clear_text(hit.title)[:TITLE_CHARS] for hit in found.hits]
-    summaries = [cut_words(clear_text(hit.summary), SUMMARY_CHARS) for hit in found.hits]
-    return Candidate(
+def _merge(found: _Found, wanted: set[str]) -> ResultCandidate:
+    titles = [clean_text(hit.title)[:TITLE_CHARS] for hit in found.hits]
+    summaries = [cut_words(clean_text(hit.summary), SUMMARY_CHARS) for hit in found.hits]
+    return ResultCandidate(
         address=found.address,
         title=next((title for title in titles if title), found.address.url),
         summary=max(summaries, key=lambda text: coverage(text, wanted)),
@@ -119,7 +162,7 @@ def _first(moments: Iterable[datetime | None]) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
-def _coverage_factor(candidate: Candidate, wanted: set[str], lists: int) -> float:
+def _coverage_factor(candidate: ResultCandidate, wanted: set[str], lists: int) -> float:
     """Return how much a candidate's words weigh: nothing where one list is in order by itself."""
     if lists < 2:
         return 1.0

@@ -1,21 +1,22 @@
-"""Ranked lists: what one search has found so far, in an order that never changes again."""
+"""Ranked lists of results, whose order never changes, and the cache that keeps them for an hour."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from cinder.model.search import LOCAL, ProviderReport, SearchResult
+from cinder.models.search import LOCAL, ProviderReport, SearchResult
 from cinder.search.base import Provider
-from cinder.services.search.asking import Asked
-from cinder.services.search.fusion import Candidate, RankedHits
-from cinder.services.search.result_address import read_result_address
+from cinder.services.search.fusion import RankedHits, ResultCandidate, parse_result_url
+from cinder.services.search.providers import ProviderAnswer
 
 MAX_RESULTS_HELD = 1_000
 _MAX_PAGES = 60
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class ProviderCursor:
     """One provider, asked one query, page after page."""
 
     provider: Provider
@@ -28,7 +29,7 @@ class Source:
     """The ids of what it has given."""
     is_exhausted: bool = False
 
-    def take(self, asked: Asked) -> RankedHits | None:
+    def take(self, asked: ProviderAnswer) -> RankedHits | None:
         """Go on to the next page; None where there was nothing new on this one."""
         if asked.hits is None:
             return None
@@ -53,7 +54,7 @@ class Source:
 class RankedList:
     """The results of one search, and how to get more of them."""
 
-    sources: list[Source]
+    sources: list[ProviderCursor]
     page_size: int
     began_at: float
     results: list[SearchResult] = field(default_factory=list)
@@ -89,11 +90,11 @@ class RankedList:
         return len(self.results) >= MAX_RESULTS_HELD
 
     @property
-    def local(self) -> Source | None:
+    def local(self) -> ProviderCursor | None:
         """Its source in cinder's own memory."""
         return next((each for each in self.sources if each.provider.name == LOCAL), None)
 
-    def report(self, asked: Sequence[Asked]) -> None:
+    def report(self, asked: Sequence[ProviderAnswer]) -> None:
         """Note how asking went; what a provider has given is added up."""
         for name in dict.fromkeys(each.provider for each in asked):
             own = [each for each in asked if each.provider == name]
@@ -107,7 +108,7 @@ class RankedList:
                 error=None if any(each.hits is not None for each in own) else own[0].error,
             )
 
-    def append(self, candidates: Sequence[Candidate]) -> None:
+    def append(self, candidates: Sequence[ResultCandidate]) -> None:
         """Put candidates after all results; none becomes more relevant than what comes before."""
         ceiling = self.results[-1].relevance if self.results else 1.0
         for candidate in candidates[: MAX_RESULTS_HELD - len(self.results)]:
@@ -127,7 +128,54 @@ class RankedList:
             )
 
 
-def ids_of(asked: Asked) -> set[str]:
+def ids_of(asked: ProviderAnswer) -> set[str]:
     """Return the ids of the pages that a provider gave."""
-    addresses = (read_result_address(hit.url) for hit in asked.hits or ())
+    addresses = (parse_result_url(hit.url) for hit in asked.hits or ())
     return {address.id for address in addresses if address is not None}
+
+
+HELD_SECONDS = 3_600.0
+
+
+class RankedListCache:
+    """Holds the lists of searches, so that their next pages neither repeat nor skip a result."""
+
+    def __init__(
+        self,
+        *,
+        max_lists: int = 500,
+        max_results: int = 20_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.clock = clock
+        self._max_lists = max_lists
+        self._max_results = max_results
+        self._lists: OrderedDict[Hashable, RankedList] = OrderedDict()
+
+    def find(self, key: Hashable) -> RankedList | None:
+        """Return the list of a search; None where there is none, or its hour is over."""
+        held = self._lists.get(key)
+        if held is None:
+            return None
+        if self.clock() - held.began_at >= HELD_SECONDS:
+            del self._lists[key]
+            return None
+        self._lists.move_to_end(key)
+        return held
+
+    def hold(self, key: Hashable, ranked: RankedList) -> None:
+        """Hold a list, in the place of the one that was there."""
+        self._lists[key] = ranked
+        self._lists.move_to_end(key)
+
+    def drop(self, key: Hashable, ranked: RankedList) -> None:
+        """Hold a list no longer."""
+        if self._lists.get(key) is ranked:
+            del self._lists[key]
+
+    def tidy(self) -> None:
+        """Let go of what has not been used for longest, until the rest is within the limits."""
+        held = sum(len(ranked.results) for ranked in self._lists.values())
+        while self._lists and (len(self._lists) > self._max_lists or held > self._max_results):
+            _, oldest = self._lists.popitem(last=False)
+            held -= len(oldest.results)

@@ -1,23 +1,97 @@
-"""Searching: a ranked list for each search, made longer as further pages of it are asked for."""
+"""The search service: a ranked list for each search, its warnings, and the pages of its results."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from cinder.errors import CinderError, FieldProblem, InvalidRequest, Overloaded, SearchFailed
+from cinder.errors import (
+    CinderError,
+    FieldProblem,
+    InvalidRequest,
+    Overloaded,
+    ScrapeTimeout,
+    SearchFailed,
+)
+from cinder.fair_queue import FairQueue, Requester
 from cinder.metrics import Metrics
-from cinder.model.search import SearchAnswer, SearchMode, SearchRequest
+from cinder.models.request import Mode
+from cinder.models.search import LOCAL, SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.search.base import Provider, ProviderQuery
-from cinder.services.search.answer_warnings import describe_warnings
-from cinder.services.search.asking import Asker
-from cinder.services.search.gathering import MODE_TIMES, Gathering, ModeTimes, Timing
-from cinder.services.search.judging import Judge
-from cinder.services.search.list_memory import ListMemory
-from cinder.services.search.query_text import read_query
-from cinder.services.search.ranked_list import MAX_RESULTS_HELD, RankedList, Source, ids_of
-from cinder.shares import Claimant, FairPlaces
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.search.fan_out import MODE_TIMES, ModeTimes, ProviderFanOut, SearchTiming
+from cinder.services.search.providers import ProviderCaller
+from cinder.services.search.query import read_query
+from cinder.services.search.ranked_list import (
+    MAX_RESULTS_HELD,
+    ProviderCursor,
+    RankedList,
+    RankedListCache,
+    ids_of,
+)
+from cinder.services.search.result_pages import ResultScraper, page_request
+from cinder.services.search.result_ranking import ResultRanker
+
+_NO_PROVIDER = (
+    "No web search provider is set up (setting search.providers): only pages that cinder has saved "
+    "were searched."
+)
+_NONE_ANSWERED = "No web search provider answered: only pages that cinder has saved were searched."
+
+
+def describe_warnings(
+    ranked: RankedList, request: SearchRequest, *, is_cut_short: bool, was_lost: bool
+) -> tuple[str, ...]:
+    """Return the warnings of an answer, in sentences."""
+    return (
+        *_on_providers(ranked, request),
+        *_on_filters(ranked, request),
+        *_on_pages(ranked, request, is_cut_short=is_cut_short, was_lost=was_lost),
+    )
+
+
+def _on_providers(ranked: RankedList, request: SearchRequest) -> Iterator[str]:
+    web = [source for source in ranked.sources if source.provider.name != LOCAL]
+    asked = [source for source in web if source.provider.name in ranked.reports]
+    if not web and LOCAL not in request.providers:
+        yield _NO_PROVIDER
+    elif asked and not any(source.next_page for source in asked):
+        yield _NONE_ANSWERED
+
+
+def _on_filters(ranked: RankedList, request: SearchRequest) -> Iterator[str]:
+    is_deep = request.mode is SearchMode.DEEP
+    if ranked.undated:
+        way = "" if is_deep else "; mode deep reads the date from the page"
+        yield f"{_results(ranked.undated)} left out by maxAge: nothing tells the date{way}."
+    if request.filters.required_text:
+        where = "the pages themselves" if is_deep else "titles, summaries and saved pages"
+        yield f"requiredText was looked for in {where}."
+    if ranked.unread:
+        way = "could not be read" if is_deep else "mode deep reads it"
+        yield f"{_results(ranked.unread)} left out whose whole text was not checked: {way}."
+
+
+def _on_pages(
+    ranked: RankedList, request: SearchRequest, *, is_cut_short: bool, was_lost: bool
+) -> Iterator[str]:
+    if was_lost:
+        yield (
+            "Earlier pages of this search are not held any more, so it was made anew: results may "
+            "repeat."
+        )
+    if is_cut_short and ranked.results[request.offset :] == []:
+        yield "The time ran out before this page of results. Ask for it again to go on."
+    elif is_cut_short:
+        yield "Not every provider could be asked to the end: there may be more. Ask again to go on."
+    if ranked.is_full and request.offset + request.num_results >= MAX_RESULTS_HELD:
+        yield f"A search holds at most {MAX_RESULTS_HELD} results. Narrow the query to find others."
+
+
+def _results(left_out: set[str]) -> str:
+    return f"{len(left_out)} results were" if len(left_out) > 1 else "One result was"
+
 
 # A search from the start that is younger than this is the same search, whatever has come since.
 _FRESH_SECONDS = 10.0
@@ -42,9 +116,9 @@ class SearchService:
         self,
         *,
         providers: Sequence[Provider],
-        asker: Asker,
-        judge: Judge,
-        memory: ListMemory,
+        asker: ProviderCaller,
+        judge: ResultRanker,
+        memory: RankedListCache,
         metrics: Metrics,
         limits: SearchLimits | None = None,
     ) -> None:
@@ -56,7 +130,7 @@ class SearchService:
         self._metrics = metrics
         limits = limits or SearchLimits()
         self._times = limits.times
-        self._slots = FairPlaces(limits.searches_at_once)
+        self._slots = FairQueue(limits.searches_at_once)
 
     async def search(self, request: SearchRequest) -> SearchAnswer:
         """Return a page of results within the time of the request's mode.
@@ -89,7 +163,7 @@ class SearchService:
     async def _search(
         self, request: SearchRequest, chosen: Sequence[Provider], started: float
     ) -> SearchAnswer:
-        timing = Timing.starting_now(self._times[request.mode])
+        timing = SearchTiming.starting_now(self._times[request.mode])
         key = _key_of(request, chosen)
         ranked, is_new = await self._find_list(key, request, chosen, timing)
         has_time = await self._lengthen(ranked, request, timing)
@@ -120,7 +194,7 @@ class SearchService:
         key: Hashable,
         request: SearchRequest,
         chosen: Sequence[Provider],
-        timing: Timing,
+        timing: SearchTiming,
     ) -> tuple[RankedList, bool]:
         """Return the list of a search, and whether it begins with this request."""
         held = self._memory.find(key)
@@ -131,14 +205,16 @@ class SearchService:
         if held is not None:
             return held, False
         begun = RankedList(
-            sources=[Source(provider, request.query) for provider in chosen],
+            sources=[ProviderCursor(provider, request.query) for provider in chosen],
             page_size=max(_LEAST_PAGE, min(request.num_results + 1, _MOST_PAGE)),
             began_at=self._memory.clock(),
         )
         self._memory.hold(key, begun)
         return begun, True
 
-    async def _is_outdated(self, held: RankedList, request: SearchRequest, timing: Timing) -> bool:
+    async def _is_outdated(
+        self, held: RankedList, request: SearchRequest, timing: SearchTiming
+    ) -> bool:
         """Whether a search from the start is better made anew than answered by what is held.
 
         It is where nobody can be reading further pages of it, where a provider had failed, and
@@ -152,7 +228,9 @@ class SearchService:
             or await self._has_news(held, request, timing)
         )
 
-    async def _has_news(self, held: RankedList, request: SearchRequest, timing: Timing) -> bool:
+    async def _has_news(
+        self, held: RankedList, request: SearchRequest, timing: SearchTiming
+    ) -> bool:
         source = held.local
         if source is None or not source.next_page:
             return False
@@ -165,14 +243,16 @@ class SearchService:
         asked = await self._asker.ask(source.provider, query, timing.asked_by)
         return not ids_of(asked) <= source.known | held.ids
 
-    async def _lengthen(self, ranked: RankedList, request: SearchRequest, timing: Timing) -> bool:
+    async def _lengthen(
+        self, ranked: RankedList, request: SearchRequest, timing: SearchTiming
+    ) -> bool:
         """Get as many results as the request needs; whether the time sufficed."""
         # One more than are asked for: whether there are more is to be known, not guessed.
         needed = min(request.offset + request.num_results + 1, MAX_RESULTS_HELD)
         if len(ranked.results) >= needed:
             return True
         async with self._turn(ranked, timing, request.caller):
-            gathering = Gathering(
+            gathering = ProviderFanOut(
                 ranked=ranked, request=request, timing=timing, asker=self._asker, needed=needed
             )
             if ranked.pending:
@@ -188,7 +268,9 @@ class SearchService:
         return len(ranked.results) >= needed
 
     @asynccontextmanager
-    async def _turn(self, ranked: RankedList, timing: Timing, caller: str) -> AsyncIterator[None]:
+    async def _turn(
+        self, ranked: RankedList, timing: SearchTiming, caller: str
+    ) -> AsyncIterator[None]:
         """Wait until nobody else works on the list, and not too many work on others.
 
         Raises:
@@ -200,7 +282,7 @@ class SearchService:
                 async with asyncio.timeout_at(timing.read_by + 1):
                     await held.enter_async_context(ranked.lock)
                 async with asyncio.timeout_at(timing.begun_by):
-                    await held.enter_async_context(self._slots.hold(Claimant(caller=caller)))
+                    await held.enter_async_context(self._slots.hold(Requester(caller=caller)))
             except TimeoutError:
                 raise Overloaded(_TOO_MANY) from None
             yield
@@ -216,3 +298,69 @@ def _nobody_answered(ranked: RankedList) -> CinderError:
         return Overloaded(_TOO_MANY)  # nobody was even asked before the time was up
     told = "; ".join(f"{report.name}: {report.error}" for report in ranked.reports.values())
     return SearchFailed(f"No search provider gave an answer. {told}")
+
+
+SCRAPE_SECONDS = 40.0
+MAX_PAGES = 20
+
+# For all searches together.
+_AT_ONCE = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapedResult:
+    """A result with its page, or with what kept it from being had."""
+
+    result: SearchResult
+    outcome: ScrapeOutcome | None = None
+    error: CinderError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapedSearch:
+    """A search's answer, and the pages of its results in the same order."""
+
+    answer: SearchAnswer
+    pages: tuple[ScrapedResult, ...]
+
+
+class SearchAndScrape:
+    """Searches, and scrapes what was found."""
+
+    def __init__(self, search: SearchService, scraper: ResultScraper) -> None:
+        self._search = search
+        self._scraper = scraper
+        self._slots = FairQueue(_AT_ONCE)
+
+    async def run(
+        self, request: SearchRequest, mode: Mode, *, seconds: float = SCRAPE_SECONDS
+    ) -> ScrapedSearch:
+        """Return the results with their pages; what could not be had by then says why.
+
+        Raises:
+            InvalidRequest, Overloaded, SearchFailed: the search did.
+        """
+        request = replace(request, num_results=min(request.num_results, MAX_PAGES))
+        answer = await self._search.search(request)
+        until = asyncio.get_running_loop().time() + seconds
+        async with asyncio.TaskGroup() as tasks:
+            scraping = [
+                tasks.create_task(self._scrape(result, request.caller, mode, until))
+                for result in answer.results
+            ]
+        return ScrapedSearch(answer=answer, pages=tuple(task.result() for task in scraping))
+
+    async def _scrape(
+        self, result: SearchResult, caller: str, mode: Mode, until: float
+    ) -> ScrapedResult:
+        try:
+            who = Requester(caller=caller)
+            async with asyncio.timeout_at(until), self._slots.hold(who):
+                left = until - asyncio.get_running_loop().time()
+                outcome = await self._scraper.scrape(page_request(result.url, caller, left, mode))
+        except TimeoutError:
+            late = ScrapeTimeout("There was no time left for this page.", url=result.url)
+            return ScrapedResult(result=result, error=late)
+        except CinderError as error:
+            return ScrapedResult(result=result, error=error)
+        return ScrapedResult(result=result, outcome=outcome)

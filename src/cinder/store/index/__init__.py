@@ -1,1 +1,1 @@
-"""The local index: full-text search over the pages that are kept, whichever database keeps them."""
+"""The local index: full-text search over saved pages."""

@@ -1,4 +1,4 @@
-"""Embeddings: what a text is about, as a small model that comes from PyPI sees it.
+"""Text embeddings by a small model from PyPI, for ranking by meaning.
 
 The model is a table with a vector for each token; a text is the mean of its own. It is the one in
 WordLlama's package, read from its files: the package itself would look for them on a hub.
@@ -22,7 +22,7 @@ _NEEDED = ("wordllama", "tokenizers", "safetensors", "numpy")
 
 
 class WordVectors:
-    """Makes vectors of one byte for each dimension. See `cinder.store.index_base.Embedder`."""
+    """Makes vectors of one byte for each dimension. See `cinder.store.base.Embedder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

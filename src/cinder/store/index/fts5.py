@@ -1,16 +1,14 @@
-"""SQLite's FTS5: words under Porter's stems, ranked by BM25."""
+"""SQLite's FTS5: words under Porter stems, ranked by BM25."""
 
 from collections.abc import Sequence
 
-from cinder.store.index.full_text import Choice, Parameters, Ranking, RankingPlan
-from cinder.store.index.queries import Phrase, Wanted
-from cinder.store.index.texts import PageText
-from cinder.store.index.words import space_out
-from cinder.store.joining import JointRows, Stage
-from cinder.store.procedure import Procedure, Statement
+from cinder.store.database import Query, Statement
+from cinder.store.group_commit import BulkInsert, WriteStage
+from cinder.store.index.full_text import Choice, IndexedText, Parameters, Ranking, RankingPlan
+from cinder.store.index.terms import ParsedQuery, Phrase, space_out
 
-_ADD = JointRows(
-    stage=Stage.ADD_WORDS,
+_ADD = BulkInsert(
+    stage=WriteStage.ADD_WORDS,
     sql="INSERT INTO webhook.page_words (rowid, title, text) VALUES {rows}",
     row="($1, $2, $3)",
     width=3,
@@ -34,11 +32,11 @@ class Fts5:
     needs_weights = False
     page_id = "page_words.rowid"
 
-    def add(self, page_id: int, page: PageText) -> Procedure[None]:
+    def add(self, page_id: int, page: IndexedText) -> Query[None]:
         """Enter a page's words."""
         yield _ADD.write(page_id, space_out(page.title), space_out(page.text))
 
-    def replace(self, page_id: int, page: PageText) -> Procedure[None]:
+    def replace(self, page_id: int, page: IndexedText) -> Query[None]:
         """Enter a page's words in place of those it had."""
         yield Statement(_REPLACE, (page_id, space_out(page.title), space_out(page.text)))
 
@@ -83,7 +81,7 @@ def _find(expression: str, most: int | None, parameters: Parameters) -> str:
     return _FIND_NEWEST.format(expression=name, most=parameters.add(most))
 
 
-def _expression(wanted: Wanted, chosen: str) -> str:
+def _expression(wanted: ParsedQuery, chosen: str) -> str:
     """Return FTS5's words for pages that match, have all that must be and none that must not.
 
     Every word stands in quotes and is made of letters and digits, so none is an operator.

@@ -1,1 +1,1 @@
-"""The ledger: jobs that are worked on in the background, and every URL they have seen."""
+"""The ledger: background jobs, and every URL that they have seen."""

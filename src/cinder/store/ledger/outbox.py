@@ -1,23 +1,22 @@
-"""Events as rows: written with what they tell of, claimed, and marked by how it went."""
+"""Webhook events as rows: written with the change they report, claimed, and marked."""
 
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cinder.model.job import Job, PageResult
-from cinder.model.webhook import DueEvent, EventListing, EventState, NewEvent
-from cinder.store.codec import from_milliseconds
-from cinder.store.dialect import Dialect, scrub
-from cinder.store.joining import JointRows, Stage
-from cinder.store.outbox_base import Teller
-from cinder.store.procedure import Procedure, Row, Statement
+from cinder.models.job import Job, PageResult
+from cinder.models.webhook import DueEvent, EventListing, EventState, NewEvent
+from cinder.store.database import Query, SqlDialect, SqlRow, Statement, scrub
+from cinder.store.document_rows import from_milliseconds
+from cinder.store.group_commit import BulkInsert, WriteStage
+from cinder.store.ledger_base import EventEmitter
 
 # Among how many due events those to be claimed are chosen, however many there are.
 _MAX_CHOICE = 1000
 _MAX_ERROR = 1000
 
-_ADD = JointRows(
-    stage=Stage.TELL,
+_ADD = BulkInsert(
+    stage=WriteStage.TELL,
     sql="""
 INSERT INTO webhook.outbox (job_id, owner, event, state, created_at, next_at, url, payload)
 VALUES {rows}
@@ -75,38 +74,38 @@ _DROP = "DELETE FROM webhook.outbox WHERE state IN ('delivered', 'dead') AND fin
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class EventRecorder:
     """Writes down what a job's webhook is to be told, if it has one."""
 
-    teller: Teller | None
-    dialect: Dialect
+    emitter: EventEmitter | None
+    dialect: SqlDialect
 
     @property
     def is_wanted(self) -> bool:
         """Whether there is anybody to tell."""
-        return self.teller is not None
+        return self.emitter is not None
 
-    def started(self, job: Job | None, now: int) -> Procedure[None]:
+    def started(self, job: Job | None, now: int) -> Query[None]:
         """Tell that work on a job has begun."""
-        if self.teller is not None and job is not None:
-            yield from self._add(self.teller.started(job), now)
+        if self.emitter is not None and job is not None:
+            yield from self._add(self.emitter.started(job), now)
 
-    def page(self, url: str, result: PageResult, now: int) -> Procedure[None]:
+    def page(self, url: str, result: PageResult, now: int) -> Query[None]:
         """Tell what became of a URL."""
-        if self.teller is not None:
-            yield from self._add(self.teller.page(url, result), now)
+        if self.emitter is not None:
+            yield from self._add(self.emitter.page(url, result), now)
 
-    def ended(self, job: Job | None, now: int) -> Procedure[None]:
+    def ended(self, job: Job | None, now: int) -> Query[None]:
         """Tell that a job is over."""
-        if self.teller is not None and job is not None:
-            yield from self._add(self.teller.ended(job), now)
+        if self.emitter is not None and job is not None:
+            yield from self._add(self.emitter.ended(job), now)
 
-    def _add(self, event: NewEvent | None, now: int) -> Procedure[None]:
+    def _add(self, event: NewEvent | None, now: int) -> Query[None]:
         if event is not None:
             yield from add_event(event, now, self.dialect)
 
 
-def add_event(event: NewEvent, now: int, dialect: Dialect) -> Procedure[None]:
+def add_event(event: NewEvent, now: int, dialect: SqlDialect) -> Query[None]:
     """Add an event, due at once."""
     payload = json.dumps({"id": event.id, "headers": event.headers, "body": event.body})
     args = (event.job_id, event.owner, event.type, now, event.url)
@@ -124,8 +123,8 @@ class ClaimLimits:
 
 
 def claim_due(
-    limits: ClaimLimits, now: int, until: int, dialect: Dialect
-) -> Procedure[list[DueEvent]]:
+    limits: ClaimLimits, now: int, until: int, dialect: SqlDialect
+) -> Query[list[DueEvent]]:
     """Claim events until a moment; those that are not marked by then are due again."""
     chosen = (now, sorted(limits.but), _MAX_CHOICE, limits.per_url, limits.count)
     due = yield Statement(_DUE, chosen)
@@ -136,37 +135,37 @@ def claim_due(
     return [_read_due(row, dialect) for row in sorted(rows, key=lambda row: row["id"])]
 
 
-def mark_delivered(due: DueEvent, now: int, dialect: Dialect) -> Procedure[None]:
+def mark_delivered(due: DueEvent, now: int, dialect: SqlDialect) -> Query[None]:
     """Note that an event has arrived, whoever has the claim now; what it said is let go."""
     rest = dialect.pack_text(json.dumps({"id": due.event.id}))
     yield Statement(_DELIVERED, (due.row_id, now, rest))
 
 
-def mark_failed(due: DueEvent, error: str, next_at: int) -> Procedure[None]:
+def mark_failed(due: DueEvent, error: str, next_at: int) -> Query[None]:
     """Note why a try failed, and when the next is."""
     yield Statement(_FAILED, (due.row_id, due.tries, _short(error), next_at))
 
 
-def mark_dead(due: DueEvent, error: str, now: int) -> Procedure[None]:
+def mark_dead(due: DueEvent, error: str, now: int) -> Query[None]:
     """Note why the last try failed."""
     yield Statement(_DEAD, (due.row_id, due.tries, _short(error), now))
 
 
 def list_events(
-    place: tuple[str, str, EventState], offset: int, limit: int, dialect: Dialect
-) -> Procedure[list[EventListing]]:
+    place: tuple[str, str, EventState], offset: int, limit: int, dialect: SqlDialect
+) -> Query[list[EventListing]]:
     """Return the events of a job of an owner that have a state, oldest first."""
     rows = yield Statement(_LIST, (*place, limit, offset))
     return [_read_listing(row, dialect) for row in rows]
 
 
-def retry_dead(job_id: str, owner: str, now: int) -> Procedure[int]:
+def retry_dead(job_id: str, owner: str, now: int) -> Query[int]:
     """Make the dead events of a job due again."""
     rows = yield Statement(_RETRY_DEAD, (job_id, owner, now))
     return len(rows)
 
 
-def drop_finished(before: int) -> Procedure[None]:
+def drop_finished(before: int) -> Query[None]:
     """Delete the events that were delivered, or died, before a moment."""
     yield Statement(_DROP, (before,))
 
@@ -175,7 +174,7 @@ def _short(error: str) -> str:
     return scrub(error)[:_MAX_ERROR]
 
 
-def _read_due(row: Row, dialect: Dialect) -> DueEvent:
+def _read_due(row: SqlRow, dialect: SqlDialect) -> DueEvent:
     payload = json.loads(dialect.unpack_text(row["payload"]))
     event = NewEvent(
         id=payload["id"],
@@ -189,7 +188,7 @@ def _read_due(row: Row, dialect: Dialect) -> DueEvent:
     return DueEvent(row["id"], row["tries"], event)
 
 
-def _read_listing(row: Row, dialect: Dialect) -> EventListing:
+def _read_listing(row: SqlRow, dialect: SqlDialect) -> EventListing:
     state, finished_at = EventState(row["state"]), row["finished_at"]
     return EventListing(
         id=json.loads(dialect.unpack_text(row["payload"]))["id"],

@@ -1,1 +1,1 @@
-"""Migrations: how a database gets from one schema to the next."""
+"""The Alembic migrations of the schema."""

@@ -1,4 +1,4 @@
-"""What Alembic runs for every command, whether cinder gives it or the command line."""
+"""The Alembic environment, used by cinder and by the alembic command line."""
 
 import sqlite3
 

@@ -1,0 +1,313 @@
+"""The OpenAPI document: operations, request models and the schemas of responses.
+
+These routes are Starlette's: FastAPI would solve dependencies that they do not have, which takes
+as long as the rest of a cached answer. What it cannot see, it cannot document; hence this page.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from cinder.api.errors import HTTP_STATUS
+from cinder.errors import ErrorCode
+from cinder.services.export import ExportFormat
+
+# A JSON Schema is free-form JSON, hence Any throughout.
+Schema = dict[str, Any]
+
+_LIST: Schema = {"type": "array", "items": {"type": "object"}}
+_ERROR_REF: Schema = {"$ref": "#/components/schemas/ErrorAnswer"}
+
+
+def _object_with(**members: str | Schema) -> Schema:
+    """Return the schema of an object that has at least these members, each of a type or schema."""
+    return {
+        "type": "object",
+        "required": list(members),
+        "properties": {
+            name: {"type": kind} if isinstance(kind, str) else kind
+            for name, kind in members.items()
+        },
+    }
+
+
+def _one_of(*values: str) -> Schema:
+    return {"enum": list(values)}
+
+
+def _merge_objects(first: Schema, second: Schema) -> Schema:
+    """Return the schema of an object that has the members of both."""
+    return _object_with(**first["properties"], **second["properties"])
+
+
+_PART = _object_with(hasMore="boolean")
+_PROGRESS = _object_with(
+    progress="number", queued="integer", errorCount="integer", leftOut="object"
+)
+_JOB_STATUS = _object_with(status="string", createdAt="string", expiresAt="string")
+_FOUND = _object_with(
+    **dict.fromkeys(("id", "title", "url", "domain", "summary"), "string"), relevance="number"
+)
+
+SCRAPED = _object_with(
+    success={"const": True},
+    command=_one_of("start", "status", "cancel", "errors"),
+    data="object",
+)
+PAGE = _object_with(
+    url="string",
+    content="string",
+    statusCode="integer",
+    loadTime="integer",
+    verdict="string",
+    cached="boolean",
+)
+SEARCH = _object_with(
+    query="string",
+    results={"type": "array", "items": _FOUND},
+    hasMore="boolean",
+    searchTime="integer",
+    providers=_LIST,
+)
+EXTRACTED = _object_with(
+    data={}, proof=_LIST, missing={"type": "array", "items": {"type": "string"}}, sources=_LIST
+)
+CRAWL = _merge_objects(
+    _JOB_STATUS,
+    _object_with(crawlId="string", url="string", pagesFound="integer", pagesCrawled="integer"),
+)
+CRAWL_STATUS = _merge_objects(
+    _merge_objects(CRAWL, _PROGRESS), _merge_objects(_PART, _object_with(pages=_LIST))
+)
+BATCH_STATUS = _merge_objects(
+    _merge_objects(_JOB_STATUS, _PROGRESS),
+    _merge_objects(
+        _PART, _object_with(jobId="string", total="integer", completed="integer", pages=_LIST)
+    ),
+)
+ERRORS = _merge_objects(_PART, _object_with(errors=_LIST, total="integer", message="string"))
+LEDGER = _merge_objects(_PART, _object_with(urls=_LIST, counts="object"))
+CANCELLED = _object_with(status="string", message="string")
+CRAWLS = _object_with(crawls=_LIST)
+BATCHES = _object_with(batches=_LIST)
+WEBHOOK_EVENTS = _object_with(events=_LIST)
+RETRIED = _object_with(retried="integer")
+READINESS = _object_with(status=_one_of("ready", "not ready"), parts="object")
+
+EVENTS: Schema = {"text/event-stream": {}}
+EXPORT: Schema = {kind.media_type: {} for kind in ExportFormat}
+
+_TEXT: Schema = {"type": "string"}
+ERROR_RESPONSE: Schema = {
+    "type": "object",
+    "required": ["error"],
+    "additionalProperties": False,
+    "properties": {
+        "success": {"const": False},
+        "command": _TEXT,
+        "error": {
+            "type": "object",
+            "required": ["message", "code"],
+            "additionalProperties": False,
+            "properties": {
+                "message": _TEXT,
+                # Beside the codes of failures: that there is no such route.
+                "code": _one_of(*ErrorCode, "NOT_FOUND"),
+                "url": _TEXT,
+                "verdict": _TEXT,
+                "nextStep": {"type": ["string", "null"]},
+                "validationErrors": {
+                    "type": "array",
+                    "items": _object_with(field="string", message="string"),
+                },
+                "diagnostics": _object_with(
+                    attemptedStrategies={"type": "array", "items": _TEXT},
+                    lastError="string",
+                    retryCount="integer",
+                    strategyErrors="object",
+                    timing="object",
+                ),
+            },
+        },
+    },
+}
+
+# What the gate may answer with, before any route is asked.
+_MIDDLEWARE_STATUSES = frozenset({"401", "403", "413", "429", "503"})
+
+
+def json_content(schema: Schema) -> Schema:
+    """Return the content of an answer in JSON."""
+    return {"application/json": {"schema": schema}}
+
+
+def all_responses(content: Schema) -> Schema:
+    """Return what a route may answer with: this, or any failure."""
+    return {"200": {"description": "The answer", "content": content}, **_failures()}
+
+
+def middleware_responses() -> Schema:
+    """Return what may be answered in place of any route."""
+    return {status: told for status, told in _failures().items() if status in _MIDDLEWARE_STATUSES}
+
+
+def _failures() -> Schema:
+    """Return each HTTP status that an error may have, with its codes."""
+    codes: dict[int, list[str]] = {}
+    for code, status in HTTP_STATUS.items():
+        codes.setdefault(status, []).append(code)
+    return {
+        str(status): {"description": ", ".join(codes[status]), "content": json_content(_ERROR_REF)}
+        for status in sorted(codes)
+    }
+
+
+# OpenAPI documents are free-form JSON, hence Any throughout.
+OpenApi = dict[str, Any]
+
+_AUTHORIZATION_HINT = (
+    "The token that `cinder serve` prints. Logging in opens this page, not the API."
+)
+_REF = "#/components/schemas/{model}"
+_NULL = {"type": "null"}
+_ABOUT = ("title", "description", "default")
+# As pydantic leaves them where a value is looked at before it is read as a number.
+_BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A POST route to describe: what it does, and the model that reads its body."""
+
+    summary: str
+    model: type[BaseModel]
+    example: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    tag: str = "scraping"
+    beside: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    """Members that are read by models of their own."""
+
+    def describe(self) -> OpenApi:
+        """Return the operation as OpenAPI has it."""
+        schema = {"$ref": _REF.format(model=self.model.__name__)}
+        content = {"schema": schema, "example": dict(self.example)}
+        return {
+            "tags": [self.tag],
+            "summary": self.summary,
+            "requestBody": {"required": True, "content": {"application/json": content}},
+            "responses": all_responses(json_content(dict(self.answer))),
+        }
+
+    def schemas(self) -> OpenApi:
+        """Return the models that its body is read by."""
+        found = _schemas_of(self.model)
+        properties = found[self.model.__name__]["properties"]
+        for name, model in self.beside.items():
+            found |= _schemas_of(model)
+            properties[name] = {"anyOf": [{"$ref": _REF.format(model=model.__name__)}, _NULL]}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A route about one job or all of them, which takes no body: its query is read by a model."""
+
+    summary: str
+    content: Mapping[str, Any]
+    """What it answers with, by media type."""
+    model: type[BaseModel] | None = None
+
+    def describe(self, path: str) -> OpenApi:
+        """Return the operation as OpenAPI has it."""
+        parameters = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in re.findall(r"{(\w+)}", path)
+        ]
+        return {
+            "tags": ["jobs"],
+            "summary": self.summary,
+            "parameters": [*parameters, *self._query()],
+            "responses": all_responses(dict(self.content)),
+        }
+
+    def _query(self) -> list[OpenApi]:
+        if self.model is None:
+            return []
+        schema = _with_json_schema_bounds(
+            self.model.model_json_schema(ref_template=_REF, by_alias=True)
+        )
+        return [
+            {
+                "name": name,
+                "in": "query",
+                "description": field.pop("description", ""),
+                "schema": field,
+            }
+            for name, field in schema["properties"].items()
+        ]
+
+    def schemas(self) -> OpenApi:
+        """Return the models that its query refers to."""
+        found: OpenApi = {} if self.model is None else self.model.model_json_schema()
+        return dict(found.get("$defs", {}))
+
+
+def _schemas_of(model: type[BaseModel]) -> OpenApi:
+    """Return the schema of what a model reads, and those that it refers to, by name."""
+    schema = _with_json_schema_bounds(model.model_json_schema(ref_template=_REF, by_alias=True))
+    found: OpenApi = schema.pop("$defs", {})
+    for name, value in schema.get("properties", {}).items():
+        if name not in schema.get("required", ()):
+            schema["properties"][name] = _or_null(value)
+    return found | {model.__name__: schema}
+
+
+def _or_null(schema: OpenApi) -> OpenApi:
+    """Return a schema that takes null as well, which counts as absent."""
+    if _NULL in schema.get("anyOf", ()):
+        return schema
+    about = {key: value for key, value in schema.items() if key in _ABOUT}
+    rest = {key: value for key, value in schema.items() if key not in _ABOUT}
+    return {"anyOf": [rest, _NULL], **about}
+
+
+def _with_json_schema_bounds(node: Any) -> Any:  # Any: nested JSON
+    """Return a schema whose bounds are named as JSON Schema names them."""
+    if isinstance(node, list):
+        return [_with_json_schema_bounds(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    is_number = node.get("type") in ("integer", "number")
+    return {
+        _BOUNDS.get(key, key) if is_number else key: _with_json_schema_bounds(value)
+        for key, value in node.items()
+    }
+
+
+def complete(
+    document: OpenApi,
+    operations: Mapping[str, Operation],
+    lookups: Mapping[tuple[str, str], Lookup],
+) -> OpenApi:
+    """Add the API's routes, the models they take, and how to authenticate."""
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas["ErrorAnswer"] = ERROR_RESPONSE
+    paths: OpenApi = {}
+    for path, operation in operations.items():
+        schemas |= operation.schemas()
+        paths[path] = {"post": operation.describe()}
+    for (method, path), lookup in lookups.items():
+        schemas |= lookup.schemas()
+        paths.setdefault(path, {})[method] = lookup.describe(path)
+    for path in document["paths"].values():
+        for described in path.values():
+            described["responses"] = middleware_responses() | described["responses"]
+    document["paths"] = paths | document["paths"]
+    token = {"type": "http", "scheme": "bearer", "description": _AUTHORIZATION_HINT}
+    components["securitySchemes"] = {"token": token}
+    document["security"] = [{"token": []}]
+    return document

@@ -1,0 +1,1 @@
+"""Request and response of each resource, as REST, MCP and the command line share them."""

@@ -1,0 +1,270 @@
+"""Extractions: their arguments, and their response with data, proof and fallback passages."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments
+from cinder.api.errors import NEXT_STEP
+from cinder.api.schemas.scrape import MAX_AGE_MS, MAX_PROMPT_CHARS, MAX_TIMEOUT_MS, WebUrl
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.models.document import Json, VerdictKind
+from cinder.models.extraction import (
+    ClaimedValue,
+    ExtractAnswer,
+    ExtractRequest,
+    FallbackPassages,
+    FieldPath,
+    PageSource,
+)
+from cinder.models.request import DAY_MS, CachePolicy, Mode
+from cinder.services.excerpt import fit_items, fit_members, json_chars
+from cinder.services.extraction.fallback_passages import url_of_passage
+from cinder.services.extraction.found_fields import (
+    describe_conflict,
+    describe_engines,
+    describe_proof,
+)
+from cinder.services.threads import run_in_thread
+
+MAX_URLS = 100
+MAX_CLAIMS = 1_000
+MAX_QUOTE_CHARS = 5_000
+MAX_PATH_PARTS = 20
+
+_PATH_PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
+
+Claims = Annotated[list[dict[str, Any]], Field(max_length=MAX_CLAIMS)]
+
+
+class ClaimArguments(Arguments):
+    """A value that the caller found, with the words of the page that show it."""
+
+    path: Annotated[str, Field(max_length=500)]
+    """The field: `price`, `offers[0].price`."""
+    value: Any  # JSON, as the caller's schema has it
+    """The value; an object or array is checked value by value."""
+    quote: Annotated[str, Field(min_length=1, max_length=MAX_QUOTE_CHARS)]
+    """The words of the page, exactly."""
+    url: WebUrl | None = None
+    """The page; when absent, any of `urls`."""
+    passage: Annotated[str, Field(max_length=200)] | None = None
+    """The passage's id in `handOff`, which names the page as well."""
+
+
+class ExtractArguments(Arguments):
+    """What is wanted of some pages."""
+
+    urls: Annotated[list[WebUrl], Field(min_length=1, max_length=MAX_URLS)]
+    """The pages; their data is joined, the first page's values count first."""
+    prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] | None = None
+    """What to extract, in words."""
+    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    """What to extract, as JSON Schema."""
+    mode: Mode = Mode.SMART
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+    strict_grounding: StrictBool = False
+    """Leave out what no page proves."""
+    verify: Claims | None = None
+    """Values that you found, to be checked: `{path, value, quote}`, with `url` or `passage`."""
+    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
+    """The oldest kept page to take, in milliseconds."""
+    force_rescrape: StrictBool = False
+    """Fetch the pages anew, whatever is kept."""
+    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = MAX_TIMEOUT_MS
+    """Milliseconds that the whole request may take; what is not found by then is missing."""
+
+    def to_request(self, *, caller: str) -> ExtractRequest:
+        """Return the request that these arguments make.
+
+        Raises:
+            InvalidRequest: what is to be verified is not said rightly; names where.
+        """
+        urls = tuple(dict.fromkeys(self.urls))
+        claims = [
+            _read_claim(given, f"verify[{place}]", urls)
+            for place, given in enumerate(self.verify or ())
+        ]
+        return ExtractRequest(
+            urls=urls,
+            caller=caller,
+            prompt=(self.prompt or "").strip(),
+            schema=self.json_schema,
+            mode=self.mode,
+            strict_grounding=self.strict_grounding,
+            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
+            timeout_ms=self.timeout,
+            claims=tuple(claims),
+        )
+
+
+def check_extraction_spec(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what is lacking where nothing says what is wanted."""
+    prompt = given.get("prompt")
+    is_said = isinstance(prompt, str) and prompt.strip()
+    if not is_said and not any(given.get(name) for name in ("schema", "verify")):
+        yield FieldProblem("prompt", "Say what to extract: give prompt, schema or both")
+
+
+EXTRACT_CHECKS = (check_extraction_spec,)
+
+
+def _read_claim(given: Mapping[str, Any], place: str, urls: tuple[str, ...]) -> ClaimedValue:
+    try:
+        said = read_arguments(ClaimArguments, given)
+    except InvalidRequest as error:
+        problems = tuple(
+            FieldProblem(f"{place}.{each.field}", each.message) for each in error.problems
+        )
+        raise InvalidRequest(problems=problems) from None
+    url = url_of_passage(said.passage, urls) if said.passage else said.url
+    if (said.passage and url is None) or (url is not None and url not in urls):
+        named = "passage" if said.passage else "url"
+        problem = FieldProblem(f"{place}.{named}", "It is of none of the urls")
+        raise InvalidRequest(problems=(problem,))
+    return ClaimedValue(
+        path=_read_path(said.path, place), value=said.value, quote=said.quote, url=url
+    )
+
+
+def _read_path(text: str, place: str) -> FieldPath:
+    parts: list[str | int] = []
+    end = 0
+    for found in _PATH_PART.finditer(text):
+        if found.start() != end:
+            break
+        end = found.end()
+        parts.append(found[1] if found[1] is not None else int(found[2]))
+    if end != len(text) or len(parts) > MAX_PATH_PARTS:
+        problem = FieldProblem(f"{place}.path", "Not a path such as price or offers[0].price")
+        raise InvalidRequest(problems=(problem,))
+    return tuple(parts)
+
+
+# What an answer says besides its lists takes about so much.
+_FRAME_CHARS = 500
+_CHARS_PER_VALUE = 300
+_FALLBACK_CHARS = 8_000
+_MAX_TITLE_CHARS = 200
+_MAX_WARNING_CHARS = 2_000
+
+
+async def answer_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
+    """Describe an answer without holding others up."""
+    chars = len(answer.extracted.values) * _CHARS_PER_VALUE
+    return await run_in_thread(chars, describe_extract, answer, max_chars)
+
+
+def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
+    """Return the data with its proof, without nulls.
+
+    Where all of it is too long, passages are left out first, then proof, then items of arrays.
+    What is handed off keeps some room all the same: it is how the caller goes on.
+    """
+    extracted = answer.extracted
+    sources: list[Json] = [_describe_source(each) for each in answer.sources]
+    shown: dict[str, Json] = {"missing": _name_all(extracted.missing), "sources": sources}
+    shown |= describe_engines(answer.engines, answer.usage)
+    if answer.schema_problems:
+        shown["schemaErrors"] = list(answer.schema_problems)
+    room = _ResponseBudget(max_chars - json_chars(shown) - _FRAME_CHARS)
+    if answer.hand_off is not None:
+        room.reserve(_FALLBACK_CHARS)
+    data = room.fit_data(extracted.data)
+    proof = room.fit_list("values of the proof", list(describe_proof(extracted)))
+    conflicts = room.fit_list("conflicts", [describe_conflict(c) for c in extracted.conflicts])
+    answered: dict[str, Json] = {"data": data, "proof": proof, **shown}
+    if conflicts:
+        answered["conflicts"] = conflicts
+    if answer.hand_off is not None:
+        room.give_back()
+        answered["handOff"] = _describe_fallback(answer.hand_off, room)
+    if warnings := [*extracted.warnings, *room.cuts]:
+        answered["warnings"] = fit_items(warnings, _MAX_WARNING_CHARS) or warnings[:1]
+    return answered
+
+
+class _ResponseBudget:
+    """How much is left of an answer's size, and what did not fit."""
+
+    def __init__(self, chars: int) -> None:
+        self._left = chars
+        self._reserved = 0
+        self.cuts: list[str] = []
+
+    @property
+    def left(self) -> int:
+        return max(0, self._left)
+
+    def reserve(self, chars: int) -> None:
+        """Keep some of it, but never more than a third, for what comes last."""
+        self._reserved = min(chars, self.left // 3)
+        self._left -= self._reserved
+
+    def give_back(self) -> None:
+        self._left += self._reserved
+        self._reserved = 0
+
+    def take(self, value: Json) -> None:
+        self._left -= json_chars(value)
+
+    def fit_list(self, what: str, items: list[dict[str, Json]]) -> list[Json]:
+        fitting: list[Json] = list(fit_items(items, self.left))
+        self.take(fitting)
+        if len(fitting) < len(items):
+            self.cuts.append(f"Only {len(fitting)} of {len(items)} {what} fit into this answer.")
+        return fitting
+
+    def fit_data(self, data: Json) -> Json:
+        fitting = data
+        if json_chars(data) > self.left:
+            if isinstance(data, list):
+                fitting = fit_items(data, self.left)
+            elif isinstance(data, Mapping):
+                fitting = fit_members(data, self.left)
+            self.cuts.append(
+                "The data is too long for this answer, and cut: ask for fewer fields, or fewer "
+                "pages at once, or over REST, which returns more."
+            )
+        self.take(fitting)
+        return fitting
+
+
+def _name_all(fields: Sequence[str]) -> list[Json]:
+    # A schema that is no object is one field, which has no name.
+    return [field or "(all)" for field in fields]
+
+
+def _describe_source(source: PageSource) -> dict[str, Json]:
+    shown: dict[str, Json] = {"url": source.url}
+    if source.final_url and source.final_url != source.url:
+        shown["finalUrl"] = source.final_url
+    if source.title:
+        shown["title"] = source.title[:_MAX_TITLE_CHARS]
+    if source.verdict is not None:
+        shown["verdict"] = source.verdict.kind
+        if source.verdict.kind is not VerdictKind.OK:
+            if source.verdict.evidence:
+                shown["evidence"] = source.verdict.evidence
+            shown["nextStep"] = NEXT_STEP[source.verdict.kind]
+    uris = {"uri": source.uri, "pageUri": source.page_uri, "error": source.error}
+    return shown | {name: told for name, told in uris.items() if told}
+
+
+def _describe_fallback(hand_off: FallbackPassages, room: _ResponseBudget) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "fields": _name_all(hand_off.fields),
+        "instruction": hand_off.instruction,
+    }
+    if hand_off.schema is not None and json_chars(hand_off.schema) <= room.left:
+        shown["schema"] = dict(hand_off.schema)
+    room.take(shown)
+    passages: list[dict[str, Json]] = [
+        {"id": each.id, "url": each.url, "heading": each.heading, "text": each.text}
+        for each in hand_off.passages
+    ]
+    # Those that do not fit are the less likely ones: nothing is lost that was asked for.
+    shown["passages"] = list(fit_items(passages, room.left))
+    return shown

@@ -1,0 +1,235 @@
+"""Single pages: arguments and response of POST /v1/scrape and the tool `cinder_scrape`."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from cinder.api.arguments import Arguments, StrictBool
+from cinder.api.errors import explain_verdict
+from cinder.api.schemas.page_parts import (
+    DescribeOutline,
+    Query,
+    SectionName,
+    describe_outline,
+    describe_reading,
+    require_markdown,
+)
+from cinder.api.schemas.scrape import WebUrl
+from cinder.errors import FieldProblem
+from cinder.models.document import Document, Extraction, Json
+from cinder.models.request import (
+    ContentOptions,
+    Format,
+    Mode,
+    PdfParser,
+    RenderOptions,
+    ScrapeRequest,
+)
+from cinder.services.excerpt import (
+    Excerpt,
+    TextWindow,
+    fit_members,
+    json_chars,
+    take_excerpt,
+    without_nulls,
+)
+from cinder.services.reading import DocumentView, is_structure_kept, page_as_json, read_document
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.threads import run_in_thread
+
+
+class ReturnFormat(StrEnum):
+    """The form in which the page's content is returned."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
+_FORMATS = {
+    ReturnFormat.MARKDOWN: (Format.MARKDOWN,),
+    ReturnFormat.HTML: (Format.HTML,),
+    ReturnFormat.JSON: (Format.MARKDOWN, Format.LINKS),
+}
+
+
+class PageArguments(Arguments):
+    """One page to scrape."""
+
+    url: WebUrl
+    """The page; https:// is added where the scheme is missing."""
+    mode: Mode = Mode.SMART
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+    include_metadata: StrictBool = True
+    """Return what the page says of itself: description, author, dates, images, JSON-LD."""
+    return_format: ReturnFormat = ReturnFormat.MARKDOWN
+    """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
+    section: SectionName | None = None
+    """Return this section alone, by the id in `outline` or by its title."""
+    query: Query | None = None
+    """Return the passages of the markdown that match these words, instead of all of it."""
+
+    def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
+        """Return the request that these arguments make."""
+        return ScrapeRequest(
+            url=self.url,
+            formats=_FORMATS[self.return_format],
+            timeout_ms=timeout_ms,
+            content=ContentOptions(pdf_parser=PdfParser()),
+            render=RenderOptions(mode=self.mode),
+            caller=caller,
+            keep_http_errors=True,
+        )
+
+
+def check_parts(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what does not go together with reading a part of the markdown."""
+    narrowing = next((name for name in ("section", "query") if name in given), None)
+    if narrowing and given.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
+        message = "Only markdown can be read in parts: leave returnFormat out"
+        yield FieldProblem(narrowing, message)
+
+
+PAGE_CHECKS = (check_parts,)
+
+
+_HOW_TO_READ_ON = (
+    "Ask for a section or a query; the `scrape` tool and POST /api/v2/scrape read on with "
+    "startIndex and maxChars."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageBudget:
+    """How much an answer may hold, and what of it an outline needs where the text is cut."""
+
+    max_chars: int
+    outline_chars: int = 0
+    tell: DescribeOutline = describe_outline
+
+
+async def answer_page(
+    outcome: ScrapeOutcome, arguments: PageArguments, room: PageBudget
+) -> dict[str, Json]:
+    """Describe a page without holding others up.
+
+    Raises:
+        InvalidRequest: see `describe_page`.
+    """
+    # What is left to do with a kept structure is a slice of the text; JSON and a query read it all.
+    is_whole = arguments.return_format is not ReturnFormat.MARKDOWN or arguments.query is not None
+    is_ready = not is_whole and is_structure_kept(outcome.document)
+    chars = 0 if is_ready else len(outcome.document.content.markdown or "")
+    return await run_in_thread(chars, describe_page, outcome, arguments, room)
+
+
+def describe_page(
+    outcome: ScrapeOutcome, arguments: PageArguments, room: PageBudget
+) -> dict[str, Json]:
+    """Return a page as the caller asked for it, without nulls.
+
+    Raises:
+        InvalidRequest: the page has not the section asked for, or no markdown.
+    """
+    document, max_chars = outcome.document, room.max_chars
+    warnings = [outcome.warning] if outcome.warning else []
+    data: dict[str, Json] = {"url": document.url}
+    if title := document.content.metadata.title:
+        data["title"] = title
+    if arguments.include_metadata:
+        whole = _metadata(document.content)
+        data["metadata"] = shown = fit_members(whole, max_chars // 4)
+        max_chars -= json_chars(shown)
+        if shown != whole:
+            warnings.append("Long metadata was cut.")
+    window = _window(document, arguments, max_chars, room.outline_chars)
+    data["content"], cut, reading = _content(document, arguments.return_format, window)
+    if reading is not None:
+        data |= describe_reading(reading) | room.tell(reading, window)
+        warnings += reading.notices
+    data |= {
+        "statusCode": document.status_code,
+        "loadTime": document.load_time_ms,
+        "verdict": document.verdict.kind,
+        "cached": outcome.cached,
+    }
+    if document.final_url != document.url:
+        data["finalUrl"] = document.final_url
+    data |= explain_verdict(outcome)
+    if outcome.saved is not None:
+        data["savedUri"] = outcome.saved.primary_uri
+    if cut:
+        warnings += [cut, *_point_to_whole(outcome, arguments.return_format), _HOW_TO_READ_ON]
+    if warnings:
+        data["warning"] = " ".join(warnings)
+    return data
+
+
+def _point_to_whole(outcome: ScrapeOutcome, return_format: ReturnFormat) -> list[str]:
+    if outcome.saved is None or return_format is not ReturnFormat.MARKDOWN:
+        return []
+    return [f"{outcome.saved.primary_uri} holds the whole."]
+
+
+def _window(
+    document: Document, arguments: PageArguments, max_chars: int, outline_chars: int
+) -> TextWindow:
+    if len(document.content.markdown or "") > max_chars:
+        max_chars = max(max_chars - outline_chars, max_chars // 2)
+    return TextWindow(0, max_chars, arguments.section, arguments.query)
+
+
+def _content(
+    document: Document, return_format: ReturnFormat, window: TextWindow
+) -> tuple[str, str | None, DocumentView | None]:
+    """Return the content that fits, a sentence on what did not, and how markdown was read."""
+    require_markdown(document, window)
+    if document.media is None and return_format is ReturnFormat.JSON:
+        page, cut = page_as_json(document, window.max_chars)
+        notice = f"Only the beginning of {' and '.join(cut)} is shown." if cut else None
+        return json.dumps(page, ensure_ascii=False), notice, None
+    markdown = document.content.markdown
+    if document.media is None and return_format is ReturnFormat.MARKDOWN and markdown is not None:
+        reading = read_document(document, window)
+        return reading.excerpt.text, _describe_cut(reading.excerpt), reading
+    excerpt = take_excerpt(_text(document, return_format), window)
+    return excerpt.text, _describe_cut(excerpt), None
+
+
+def _describe_cut(excerpt: Excerpt) -> str | None:
+    if not excerpt.was_truncated:
+        return None
+    return f"Only the first {excerpt.end} of {excerpt.total} characters are shown."
+
+
+def _text(document: Document, return_format: ReturnFormat) -> str:
+    if document.media is not None:
+        media = document.media
+        return (
+            f"This is a file, not a page: {media.mime}, {len(media.data)} bytes. "
+            "The `scrape` tool and POST /api/v2/scrape hand the file itself through."
+        )
+    content = document.content
+    chosen = content.html if return_format is ReturnFormat.HTML else content.markdown
+    return chosen if chosen is not None else content.text or ""
+
+
+def _metadata(content: Extraction) -> dict[str, Json]:
+    metadata = content.metadata
+    shown: dict[str, Json] = {
+        "description": metadata.description,
+        "keywords": list(metadata.keywords),
+        "images": list(metadata.images),
+        "author": metadata.author,
+        "publishDate": metadata.published,
+        "wordCount": content.word_count,
+        "tokenCount": content.token_count,
+        "language": metadata.language,
+        "canonical": metadata.canonical,
+        "pageCount": metadata.page_count,
+        "openGraph": dict(metadata.open_graph),
+        "jsonLd": [without_nulls(thing) for thing in metadata.json_ld],
+    }
+    return {name: value for name, value in shown.items() if value}

@@ -1,0 +1,561 @@
+"""Scrapes: the arguments of POST /api/v2/scrape and the tool `scrape`, and their response."""
+
+import base64
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from cinder.api.arguments import Arguments, StrictBool, StrictInt
+from cinder.api.errors import explain_verdict
+from cinder.api.requests import MAX_KEY_CHARS
+from cinder.api.schemas.actions import MAX_WAIT_MS, Actions, check_actions, describe_actions
+from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Pagination
+from cinder.api.schemas.page_parts import (
+    NO_SUMMARY,
+    DescribeOutline,
+    Query,
+    SectionName,
+    check_reading,
+    describe_change,
+    describe_outline,
+    describe_reading,
+    describe_summary,
+    read_text,
+    requested_summary,
+    require_markdown,
+)
+from cinder.errors import FieldProblem, Unsupported
+from cinder.models.document import Document, Json
+from cinder.models.http import check_headers
+from cinder.models.request import (
+    DAY_MS,
+    Action,
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    PdfParser,
+    Profile,
+    ProxyTier,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
+from cinder.models.saved import SavedDocument, SavedKind, format_timestamp
+from cinder.models.url import parse_web_url
+from cinder.services.excerpt import Excerpt, TextWindow, fit_lists, fit_members, take_excerpt
+from cinder.services.reading import DocumentView, is_structure_kept
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.summary import SENTENCES_COST
+from cinder.services.text_tools import is_valid_selector
+from cinder.services.threads import run_in_thread
+
+MAX_TIMEOUT_MS = 300_000
+MAX_AGE_MS = 36_500 * DAY_MS
+# The most that the setting limits.selectors may be.
+MAX_SELECTORS = 1_000
+MAX_PROMPT_CHARS = 10_000
+
+
+class Command(StrEnum):
+    """What is to be done."""
+
+    START = "start"
+    STATUS = "status"
+    CANCEL = "cancel"
+    ERRORS = "errors"
+
+
+Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
+IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
+WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
+
+
+class ParserArguments(Arguments):
+    """One document parser."""
+
+    type: Literal["pdf"]
+    max_pages: Annotated[StrictInt, Field(ge=1)] | None = None
+
+
+class ScrapeArguments(Arguments):
+    """One URL to scrape, or a batch command."""
+
+    command: Command = Command.START
+    """What to do. All but `start` are about a batch, which `jobId` names."""
+    url: WebUrl | None = None
+    """The page; https:// is added where the scheme is missing."""
+    urls: list[str] | None = None
+    """The pages of a batch, which is worked on in the background, instead of `url`."""
+    job_id: Annotated[str, Field(max_length=200)] | None = None
+    """The batch that a command is about."""
+    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    """Of `status` and `errors`: how many entries to skip."""
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """Of `status` and `errors`: how many entries to list."""
+    include_content: StrictBool = False
+    """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
+    idempotency_key: IdempotencyKey | None = None
+    """A name for a batch's start: a second one of the same name answers with the first's batch."""
+    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
+    """Milliseconds that the whole request may take."""
+    max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
+    """Most characters of each text format in the answer."""
+    start_index: Annotated[StrictInt, Field(ge=0)] = 0
+    """The character to begin at, for reading a long page in parts; within `section`, if given."""
+    section: SectionName | None = None
+    """Return this section alone, by the id in `metadata.outline` or by its title."""
+    query: Query | None = None
+    """Return the passages of the markdown that match these words, instead of all of it."""
+    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
+    """Whether the result is kept, returned, or both."""
+    force_rescrape: StrictBool = False
+    """Fetch anew, whatever is kept."""
+    clean_scrape: StrictBool = True
+    """Turn HTML into markdown; without it, `content` is the page as it came."""
+    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
+    """The oldest kept answer to take, in milliseconds."""
+    proxy: ProxyTier = ProxyTier.AUTO
+    """How much effort goes into looking like an ordinary visitor; `stealth` takes a browser."""
+    block_ads: StrictBool = True
+    """Keep a browser from loading ads, trackers and cookie pop-ups."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """HTTP headers to send along."""
+    wait_for: Annotated[StrictInt, Field(ge=0, le=MAX_WAIT_MS)] = 0
+    """Milliseconds to wait on the page in a browser, instead of until it stands still."""
+    include_tags: Selectors = Field(default_factory=list)
+    """CSS selectors of what to keep; nothing else is content then."""
+    exclude_tags: Selectors = Field(default_factory=list)
+    """CSS selectors of what to leave out."""
+    formats: list[Format] = Field(default_factory=list)
+    """What to return, at most one of the two screenshots; markdown and html by default."""
+    parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
+    """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
+    only_main_content: StrictBool = True
+    """Leave out everything around the main content; else navigation, headers and footers alone."""
+    actions: Actions = Field(default_factory=list)
+    """What to do on the page in a browser, in order, before it is read."""
+    extract: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
+    """What to take from the page as data, in words, such as: the author name and the date."""
+    profile: Profile = Profile.DEFAULT
+    """Whose browser profile renders: a fresh one, or `master`, in which a person logged in."""
+    mode: Mode = Mode.SMART
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+
+    def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
+        """Return the request that these arguments make.
+
+        Raises:
+            Unsupported: it is about a batch.
+        """
+        if self.url is None:
+            raise Unsupported(
+                "Batches (`urls`, and the commands status, cancel and errors) are not offered "
+                "here. Send one `url` at a time."
+            )
+        return self._request_for(self.url, caller, default_formats)
+
+    def to_batch_request(
+        self, *, caller: str, default_formats: tuple[Format, ...]
+    ) -> ScrapeRequest:
+        """Return what is asked of every page of a batch: the request for its first."""
+        return self._request_for((self.urls or [""])[0], caller, default_formats)
+
+    def part(self, default_chars: int, ceiling: int) -> Pagination:
+        """Return which entries of a batch's list the answer may hold."""
+        return Pagination(self.offset, self.limit, min(self.max_chars or default_chars, ceiling))
+
+    def _request_for(
+        self, url: str, caller: str, default_formats: tuple[Format, ...]
+    ) -> ScrapeRequest:
+        return ScrapeRequest(
+            url=url,
+            formats=tuple(dict.fromkeys(self.formats)) or default_formats,
+            result_handling=self.result_handling,
+            timeout_ms=self.timeout,
+            headers=tuple(self.headers.items()),
+            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
+            content=self._content_options(),
+            render=self._render_options(),
+            extract=self.extract,
+            caller=caller,
+        )
+
+    def window(self, default_chars: int, ceiling: int) -> TextWindow:
+        """Return which part of each text the answer may hold."""
+        size = min(self.max_chars or default_chars, ceiling)
+        return TextWindow(self.start_index, size, self.section, self.query)
+
+    def _content_options(self) -> ContentOptions:
+        return ContentOptions(
+            clean=self.clean_scrape,
+            only_main_content=self.only_main_content,
+            include_tags=tuple(self.include_tags),
+            exclude_tags=tuple(self.exclude_tags),
+            pdf_parser=PdfParser(max_pages=self.parsers[0].max_pages) if self.parsers else None,
+        )
+
+    def _render_options(self) -> RenderOptions:
+        return RenderOptions(
+            mode=self.mode,
+            wait_for_ms=self.wait_for,
+            actions=tuple(Action(**dict(action)) for action in self.actions),
+            block_ads=self.block_ads,
+            proxy=self.proxy,
+            profile=self.profile,
+        )
+
+
+def arguments_of_command(command: object) -> Collection[str]:
+    """Return the arguments that a command takes: all where it starts something or is unknown."""
+    return next((taken for each, taken in _TAKEN_BY.items() if each == command), _DEFAULTS)
+
+
+def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what a command lacks: a start needs a URL, the others a job."""
+    command = given.get("command", Command.START)
+    if command not in list(Command):
+        return
+    has_urls = bool(given.get("urls"))
+    if command == Command.START:
+        if "url" in given and has_urls:
+            yield FieldProblem("urls", "Give either url or urls, not both")
+        elif "url" not in given and not has_urls:
+            yield FieldProblem("url", "Required")
+    elif "jobId" not in given:
+        yield FieldProblem("jobId", "Required")
+
+
+def check_command(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name what a command has no use for, rather than ignore it."""
+    command = given.get("command", Command.START)
+    if command not in list(Command):
+        return
+    if command != Command.START:
+        taken = _TAKEN_BY[Command(command)]
+        foreign = [name for name in _DEFAULTS if name not in taken]
+        message = f"The command '{command}' takes only {', '.join(taken[1:])}"
+    elif given.get("urls"):
+        foreign = [*_OF_JOBS, *_OF_ONE_PAGE]
+        message = "Not for starting a batch, which keeps whole pages: see the command status"
+    else:
+        foreign = [*_OF_JOBS, "idempotencyKey"]
+        message = "Only for batches: leave it out"
+    for name in foreign:
+        if name in given and given[name] != _DEFAULTS[name]:
+            yield FieldProblem(name, message)
+
+
+def check_sent_headers(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the headers that may not be sent."""
+    headers = given.get("headers")
+    if isinstance(headers, Mapping) and all(isinstance(v, str) for v in headers.values()):
+        yield from check_headers(headers)
+
+
+def check_selectors(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the selectors that are not valid CSS."""
+    for name in ("includeTags", "excludeTags"):
+        selectors = given.get(name)
+        for index, selector in enumerate(selectors if isinstance(selectors, list) else ()):
+            if isinstance(selector, str) and not is_valid_selector(selector):
+                message = f"Not a valid CSS selector: {selector[:200]!r}"
+                yield FieldProblem(f"{name}[{index}]", message)
+
+
+def check_formats(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the clash where both kinds of screenshot are asked for."""
+    formats = given.get("formats")
+    both = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
+    if isinstance(formats, list) and all(kind in formats for kind in both):
+        yield FieldProblem("formats", f"Give one of the two: {' or '.join(both)}")
+
+
+_DEFAULTS = {
+    field.alias or name: field.get_default(call_default_factory=True)
+    for name, field in ScrapeArguments.model_fields.items()
+}
+_OF_JOBS = ("jobId", "offset", "limit", "includeContent")
+_OF_ONE_PAGE = ("maxChars", "startIndex", "section", "query")
+_TAKEN_BY = {
+    Command.STATUS: ("command", *_OF_JOBS, "maxChars"),
+    Command.CANCEL: ("command", "jobId"),
+    Command.ERRORS: ("command", "jobId", "offset", "limit"),
+}
+
+SCRAPE_CHECKS = (
+    *(check_target, check_command, check_formats, check_reading),
+    *(check_actions, check_sent_headers, check_selectors),
+)
+
+
+MARKDOWN = "text/markdown"
+HTML = "text/html"
+
+_LIST_FORMATS = (Format.LINKS, Format.IMAGES)
+_EXTRACTED_CUT = "Not all that was extracted is shown: savedUris.extracted has it whole."
+
+
+async def answer_outcome(
+    outcome: ScrapeOutcome,
+    request: ScrapeRequest,
+    window: TextWindow,
+    tell: DescribeOutline = describe_outline,
+) -> dict[str, Json]:
+    """Describe an outcome without holding others up.
+
+    Raises:
+        InvalidRequest: see `describe_outcome`.
+    """
+    # What is left to do with a kept structure is a slice of the text; a query reads all of it.
+    is_ready = window.query is None and is_structure_kept(outcome.document)
+    chars = 0 if is_ready else len(outcome.document.content.markdown or "")
+    if Format.SUMMARY in request.formats and outcome.summary is None:
+        chars *= SENTENCES_COST
+    return await run_in_thread(chars, describe_outcome, outcome, request, window, tell)
+
+
+def describe_outcome(
+    outcome: ScrapeOutcome,
+    request: ScrapeRequest,
+    window: TextWindow,
+    tell: DescribeOutline = describe_outline,
+) -> dict[str, Json]:
+    """Return the `data` of a successful scrape, in the shape that its result handling asks for.
+
+    Raises:
+        InvalidRequest: the page has not the section that the window names, or no markdown.
+    """
+    document = outcome.document
+    data: dict[str, Json] = {"url": document.url}
+    # What was to be saved alone and was not, lest it replace something better, is shown instead.
+    is_only_saved = (
+        request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None
+    )
+    if not is_only_saved:
+        data |= _contents(outcome, request, window, tell)
+    data |= {
+        "source": document.source,
+        "cached": outcome.cached,
+        "timestamp": format_timestamp(document.scraped_at),
+    }
+    if outcome.cached:
+        data["cacheAge"] = outcome.age_ms
+    if outcome.saved is not None:
+        data["savedUris"] = {str(kind): uri for kind, uri in outcome.saved.uris.items()}
+    if outcome.change is not None:
+        # With saveOnly, too: nothing else will ever tell.
+        is_saved = outcome.saved is not None
+        data["changeTracking"] = describe_change(
+            outcome.change, window.max_chars, is_saved=is_saved
+        )
+    if outcome.is_removed:
+        data["message"] = "The page is gone; its last version stays saved"
+    elif is_only_saved:
+        data["message"] = "Content saved to cache"
+    return data | _describe_verdict(outcome)
+
+
+def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, str, str] | None:
+    """Return the text an answer leads with: its format, MIME type and body.
+
+    None where no text was asked for, or the page is a file.
+    """
+    content = document.content
+    if document.media is not None:
+        return None
+    if Format.MARKDOWN in request.formats:
+        if content.markdown is not None:
+            return Format.MARKDOWN, MARKDOWN, content.markdown
+        return Format.RAW_HTML, document.content_type, content.text or ""
+    if Format.HTML in request.formats and content.html is not None:
+        return Format.HTML, HTML, content.html
+    if Format.RAW_HTML in request.formats and document.original is None:
+        return Format.RAW_HTML, document.content_type, content.text or ""
+    return None
+
+
+def _contents(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: TextWindow, tell: DescribeOutline
+) -> dict[str, Json]:
+    document = outcome.document
+    require_markdown(document, window)
+    if document.media is not None:
+        encoded = base64.b64encode(document.media.data).decode()
+        mime = document.media.mime
+        return {
+            "format": "media",
+            "contentType": mime,
+            "screenshotMime": mime,
+            "screenshotBase64": f"data:{mime};base64,{encoded}",
+            "metadata": _metadata(document) | {"rawLength": len(document.media.data)},
+        }
+    texts = _read_texts(document, request, window)
+    _add_summary(texts, outcome, request)
+    data: dict[str, Json] = texts.data | _lists(document, request)
+    cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
+    if Format.BRANDING in request.formats:
+        whole = dict(document.content.branding or {})
+        data["branding"] = shown = fit_members(whole, window.max_chars)
+        cuts.append("Not all of the branding is shown." if shown != whole else None)
+    if request.extract is not None and document.extracted is not None:
+        whole = json.loads(document.extracted)
+        is_whole = len(document.extracted) <= window.max_chars
+        data["extracted"] = shown = whole if is_whole else fit_members(whole, window.max_chars)
+        cuts.append(_EXTRACTED_CUT if shown != whole else None)
+    data |= _screenshot(document, request)
+    if document.actions:
+        data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)
+        cuts.append(cut_actions)
+    data["metadata"] = metadata = _metadata(document) | _describe_cuts(texts, cuts) | texts.about
+    if texts.reading is not None:
+        metadata |= describe_reading(texts.reading) | tell(texts.reading, window)
+        metadata["wasTruncated"] = metadata["wasTruncated"] or texts.reading.has_more
+        if texts.reading.excerpt.was_truncated and outcome.saved:
+            _point_to_whole(metadata, outcome.saved, texts.primary)
+    return data
+
+
+@dataclass(slots=True)
+class _ResponseTexts:
+    """The texts of an answer, by their keys, and what there is to say of them."""
+
+    primary: Format | None = None
+    reading: DocumentView | None = None
+    """Of the text that the answer leads with."""
+    data: dict[str, Json] = field(default_factory=dict)
+    excerpts: list[Excerpt] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    about: dict[str, Json] = field(default_factory=dict)
+
+
+def _read_texts(document: Document, request: ScrapeRequest, window: TextWindow) -> _ResponseTexts:
+    texts = _ResponseTexts()
+    if primary := primary_text(document, request):
+        texts.primary, mime, text = primary
+        texts.reading = reading = read_text(document, texts.primary, text, window)
+        texts.excerpts.append(reading.excerpt)
+        texts.notices += reading.notices
+        texts.data = {"content": reading.excerpt.text, "contentType": mime}
+        if reading.excerpt.was_truncated:
+            # One place to go on from for all: what ends elsewhere would be repeated or skipped.
+            window = replace(window, max_chars=len(reading.excerpt.text))
+    for wanted, text in _other_texts(document, request, texts.primary):
+        # A section or a query is one of the markdown; the whole page beside it is not wanted.
+        if window.is_narrowed:
+            texts.notices.append(f"{wanted} is left out: section and query read the markdown.")
+        else:
+            texts.excerpts.append(take_excerpt(text, window))
+            texts.data[wanted] = texts.excerpts[-1].text
+    return texts
+
+
+def _add_summary(texts: _ResponseTexts, outcome: ScrapeOutcome, request: ScrapeRequest) -> None:
+    told = requested_summary(outcome, request)
+    if told is None:
+        return
+    if told.summary is None:
+        texts.notices.append(NO_SUMMARY)
+    else:
+        texts.data[Format.SUMMARY] = told.summary.text
+    texts.about = describe_summary(told)
+
+
+def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format | None) -> None:
+    """Add where the text that was cut is kept whole: as markdown or as it came, never as HTML."""
+    kinds = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}
+    kind = kinds.get(shown) if shown else None
+    if kind is not None:
+        metadata["continuation"] = f"{metadata['continuation']} {saved.uris[kind]} holds the whole."
+
+
+def _describe_cuts(texts: _ResponseTexts, other_cuts: Sequence[str | None]) -> dict[str, Json]:
+    """Say what was left out, and how to get it."""
+    others = [notice for notice in other_cuts if notice]
+    cut = next((excerpt for excerpt in texts.excerpts if excerpt.was_truncated), None)
+    section = texts.reading.section if texts.reading else None
+    whole = f"section {section.id!r}" if section else "text"
+    place = f" in {whole}" if section else ""
+    notices = [
+        f"The {whole} has only {beyond.total} characters: nothing follows startIndex "
+        f"{beyond.total}."
+        for beyond in texts.excerpts[:1]
+        if beyond.total and not any(excerpt.text for excerpt in texts.excerpts)
+    ]
+    notices += texts.notices
+    if cut is not None:
+        notices.append(
+            f"Characters {cut.start} to {cut.end} of {cut.total}{place} are shown: ask again with "
+            f"startIndex {cut.end} for what follows, or with a larger maxChars."
+        )
+    if others:
+        notices += [*others, "Ask again with a larger maxChars for all."]
+    shown: dict[str, Json] = {"wasTruncated": cut is not None or bool(others)}
+    if cut is not None:
+        shown["nextStartIndex"] = cut.end
+    if notices:
+        shown["continuation"] = " ".join(notices)
+    return shown
+
+
+def _other_texts(
+    document: Document, request: ScrapeRequest, primary: Format | None
+) -> list[tuple[Format, str]]:
+    texts = {Format.HTML: document.content.html, Format.RAW_HTML: document.content.text}
+    return [
+        (wanted, text)
+        for wanted in request.formats
+        if wanted is not primary and (text := texts.get(wanted)) is not None
+    ]
+
+
+def _lists(document: Document, request: ScrapeRequest) -> dict[str, Json]:
+    lists = {Format.LINKS: document.content.links, Format.IMAGES: document.content.images}
+    return {
+        str(wanted): list(lists[wanted] or ())
+        for wanted in _LIST_FORMATS
+        if wanted in request.formats
+    }
+
+
+def _screenshot(document: Document, request: ScrapeRequest) -> dict[str, Json]:
+    if document.screenshot is None or request.screenshot is None:
+        return {}
+    return {
+        str(request.screenshot): base64.b64encode(document.screenshot.data).decode(),
+        "screenshotFormat": document.screenshot.mime,
+    }
+
+
+def _metadata(document: Document) -> dict[str, Json]:
+    content = document.content
+    lengths = {
+        "rawLength": content.text,
+        "cleanedLength": content.markdown,
+        "extractedLength": document.extracted,
+    }
+    shown: dict[str, Json] = {name: len(text) for name, text in lengths.items() if text is not None}
+    if document.media is None:
+        shown |= {"wordCount": content.word_count, "tokenCount": content.token_count}
+    if document.original is not None:
+        shown["rawLength"] = len(document.original.data)
+    if content.metadata.page_count is not None:
+        shown["pageCount"] = content.metadata.page_count
+    shown["statusCode"] = document.status_code
+    if content.metadata.title:
+        shown["title"] = content.metadata.title
+    if document.final_url != document.url:
+        shown["finalUrl"] = document.final_url
+    return shown
+
+
+def _describe_verdict(outcome: ScrapeOutcome) -> dict[str, Json]:
+    verdict = outcome.document.verdict
+    shown: dict[str, Json] = {"verdict": verdict.kind, **explain_verdict(outcome)}
+    if outcome.warning:
+        shown["warning"] = outcome.warning
+    return shown

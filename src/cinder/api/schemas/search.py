@@ -1,0 +1,282 @@
+"""Searches: their arguments, and their response with results or scraped pages."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from cinder.api.arguments import Arguments, StrictInt, read_number
+from cinder.api.errors import explain_verdict
+from cinder.models.document import Json
+from cinder.models.redaction import redact
+from cinder.models.request import Mode
+from cinder.models.saved import format_timestamp
+from cinder.models.search import (
+    MAX_RESULTS,
+    ProviderReport,
+    SearchAnswer,
+    SearchFilters,
+    SearchMode,
+    SearchRequest,
+    SearchResult,
+)
+from cinder.models.url import read_domain
+from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_excerpt
+from cinder.services.reading import has_headings, read_markdown
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.search.fusion import cut_words
+from cinder.services.search.query import MAX_QUERY_CHARS, clean_text, comparable
+from cinder.services.search.service import MAX_PAGES, ScrapedResult, ScrapedSearch
+from cinder.services.threads import run_in_thread
+
+MAX_DOMAINS = 100
+MAX_PHRASES = 20
+MAX_OFFSET = 1_000_000
+MAX_AGE_DAYS = 36_500
+MAX_PROVIDERS = 20
+
+
+def _read_phrase(text: str) -> str:
+    phrase = clean_text(text)
+    if not comparable(phrase):
+        raise ValueError("Give words to look for")
+    return phrase
+
+
+SearchQuery = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
+Domain = Annotated[str, AfterValidator(read_domain)]
+Phrase = Annotated[str, Field(max_length=MAX_QUERY_CHARS), AfterValidator(_read_phrase)]
+Days = Annotated[
+    float, BeforeValidator(read_number), Field(gt=0, le=MAX_AGE_DAYS, allow_inf_nan=False)
+]
+
+
+class FilterArguments(Arguments):
+    """What is searched for, where, and what every result must be like."""
+
+    query: SearchQuery
+    """Words, `"phrases"` and `-words` to leave out."""
+    include_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
+        default_factory=list
+    )
+    """Only results of these domains and their subdomains; of a URL, its host counts."""
+    exclude_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
+        default_factory=list
+    )
+    """No results of these domains and their subdomains."""
+    required_text: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field(
+        default_factory=list
+    )
+    """Phrases that must all be in a result: in title, summary or saved text; in deep, the page."""
+    max_age: Days | None = None
+    """Only results of the last so many days; those whose date nothing tells are left out."""
+    providers: Annotated[list[str], Field(max_length=MAX_PROVIDERS)] = Field(default_factory=list)
+    """Who to ask, instead of all that are set up; `local` searches saved pages."""
+
+    def to_filters(self) -> SearchFilters:
+        """Return what every result must be like."""
+        return SearchFilters(
+            include_domains=tuple(dict.fromkeys(self.include_domains)),
+            exclude_domains=tuple(dict.fromkeys(self.exclude_domains)),
+            required_text=tuple(dict.fromkeys(self.required_text)),
+            max_age_days=self.max_age,
+        )
+
+
+class SearchArguments(FilterArguments):
+    """A search."""
+
+    mode: SearchMode = SearchMode.BALANCED
+    """`fast`: one provider; `balanced`: all, fused; `deep`: reads the pages, too (5-15 s)."""
+    num_results: Annotated[StrictInt, Field(ge=1, le=MAX_RESULTS)] = 10
+    """How many results to return."""
+    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    """How many to skip: `nextOffset` of the last answer."""
+
+    def to_request(self, *, caller: str) -> SearchRequest:
+        """Return the request that these arguments make."""
+        return SearchRequest(
+            query=self.query,
+            caller=caller,
+            mode=self.mode,
+            num_results=self.num_results,
+            offset=self.offset,
+            filters=self.to_filters(),
+            providers=tuple(self.providers),
+        )
+
+
+class SearchAndScrapeArguments(FilterArguments):
+    """A search whose first results are scraped."""
+
+    num_results: Annotated[StrictInt, Field(ge=1, le=MAX_PAGES)] = 3
+    """How many of the first results to scrape."""
+    mode: Literal["fast", "balanced"] = "balanced"
+    """How to search: `fast` asks one provider, `balanced` all of them."""
+    scrape_mode: Mode = Mode.SMART
+    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+
+    def to_request(self, *, caller: str) -> SearchRequest:
+        """Return the search that these arguments ask for."""
+        return SearchRequest(
+            query=self.query,
+            caller=caller,
+            mode=SearchMode(self.mode),
+            num_results=self.num_results,
+            filters=self.to_filters(),
+            providers=tuple(self.providers),
+        )
+
+
+_LEAST_SUMMARY_CHARS = 80
+_LEAST_CONTENT_CHARS = 200
+# What an answer says besides its results takes about so much.
+_FRAME_CHARS = 500
+_WHERE_THE_WHOLE_IS = "The savedUri, or scraping the page, has the whole."
+
+
+def describe_search(answer: SearchAnswer, offset: int, max_chars: int) -> dict[str, Json]:
+    """Return a page of results, without nulls.
+
+    Where they are too long together, summaries are shortened; where that does not suffice, fewer
+    results are returned, and `nextOffset` leads to the next of them.
+    """
+    warnings = list(answer.warnings)
+    results = [describe_result(result) for result in answer.results]
+    providers: list[Json] = [_describe_provider(report) for report in answer.providers]
+    shown = _fit_results(results, max_chars - json_chars(providers) - _FRAME_CHARS)
+    is_cut = len(shown) < len(results)
+    if is_cut:
+        warnings.append(
+            f"Only {len(shown)} of the {len(results)} results fit: go on at nextOffset."
+        )
+    data: dict[str, Json] = {
+        "query": answer.query,
+        "results": list(shown),
+        "hasMore": answer.has_more or is_cut,
+    }
+    if is_cut or answer.has_more:
+        data["nextOffset"] = offset + len(shown)
+    data |= {"searchTime": answer.search_ms, "providers": providers}
+    if warnings:
+        data["warning"] = " ".join(warnings)
+    return data
+
+
+def describe_result(result: SearchResult) -> dict[str, Json]:
+    """Return one result."""
+    shown: dict[str, Json] = {
+        "id": result.id,
+        "title": result.title,
+        "url": result.url,
+        "domain": result.domain,
+        "summary": result.summary,
+        "relevance": result.relevance,
+    }
+    if result.published_at is not None:
+        shown["publishedDate"] = format_timestamp(result.published_at)
+    return shown
+
+
+def _describe_provider(report: ProviderReport) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "name": report.name,
+        "milliseconds": report.milliseconds,
+        "results": report.results,
+    }
+    if report.error is not None:
+        shown["error"] = cut_words(report.error, 300)
+    return shown
+
+
+def _fit_results(results: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, Any]]:
+    # Any: JSON. At least one comes back, lest the next page be the same one.
+    excess = sum(map(json_chars, results)) - max_chars
+    if excess <= 0 or not results:
+        return list(results)
+    longest = max(len(result["summary"]) for result in results)
+    room = max(_LEAST_SUMMARY_CHARS, longest - excess // len(results) - 1)
+    shorter = [result | {"summary": cut_words(result["summary"], room)} for result in results]
+    return fit_items(shorter, max_chars) or shorter[:1]
+
+
+async def describe_scraped(found: ScrapedSearch, max_chars: int) -> dict[str, Json]:
+    """Return results with their pages, as much of each as there is room for."""
+    data = describe_search(found.answer, 0, max_chars // 2)
+    shown = cast(list[dict[str, Json]], data["results"])  # the objects that were just put there
+    pages = found.pages[: len(shown)]
+    results = [one | _describe_page(page) for one, page in zip(shown, pages, strict=True)]
+    texts = [_text_of(page.outcome) for page in pages]
+    shares = share_room([*map(len, texts)], max_chars - json_chars(results) - _FRAME_CHARS)
+    cut = []
+    for place, page in enumerate(pages):
+        if page.outcome is None:
+            continue
+        work = (page.outcome, found.answer.query, shares[place])
+        content = await run_in_thread(len(texts[place]), _read_passages, *work)
+        results[place]["content"] = content
+        if content != texts[place]:
+            cut.append(str(place + 1))
+    data["results"] = list(results)
+    if cut:
+        _warn(
+            data,
+            f"Of {', '.join(cut)} only the passages that match best are shown. "
+            f"{_WHERE_THE_WHOLE_IS}",
+        )
+    return data
+
+
+def _warn(data: dict[str, Json], warning: str) -> None:
+    data["warning"] = f"{data['warning']} {warning}" if "warning" in data else warning
+
+
+def _describe_page(page: ScrapedResult) -> dict[str, Json]:
+    if page.error is not None:
+        return {"error": f"{page.error.code}: {cut_words(redact(page.error.message), 300)}"}
+    if page.outcome is None:
+        return {}
+    document = page.outcome.document
+    told: dict[str, Json] = {"statusCode": document.status_code, "verdict": document.verdict.kind}
+    told |= {k: v for k, v in explain_verdict(page.outcome).items() if k != "tried"}
+    if document.final_url != document.url:
+        told["finalUrl"] = document.final_url
+    if page.outcome.saved is not None:
+        told["savedUri"] = page.outcome.saved.primary_uri
+    if page.outcome.warning:
+        told["pageWarning"] = page.outcome.warning
+    return told
+
+
+def share_room(sizes: Sequence[int], room: int) -> list[int]:
+    """Return how much each of several texts may take: what short ones leave goes to long ones."""
+    shares = [0] * len(sizes)
+    waiting = sorted(range(len(sizes)), key=lambda index: sizes[index])
+    for position, index in enumerate(waiting):
+        fair = max(_LEAST_CONTENT_CHARS, room // (len(waiting) - position))
+        shares[index] = min(sizes[index], fair)
+        room -= shares[index]
+    return shares
+
+
+def _text_of(outcome: ScrapeOutcome | None) -> str:
+    if outcome is None:
+        return ""
+    media = outcome.document.media
+    if media is not None:
+        return f"This is a file, not a page: {media.mime}, {len(media.data)} bytes."
+    return outcome.document.content.markdown or ""
+
+
+def _read_passages(outcome: ScrapeOutcome, query: str, max_chars: int) -> str:
+    """Return a page's text; of a long one the passages on the query, else its beginning."""
+    text = _text_of(outcome)
+    if len(text) <= max_chars:
+        return text
+    if outcome.document.content.markdown is None:
+        return take_excerpt(text, TextWindow(0, max_chars)).text
+    is_structured = has_headings(outcome.document)
+    found = read_markdown(text, TextWindow(0, max_chars, query=query), has_headings=is_structured)
+    if found.passages:
+        return found.excerpt.text
+    return read_markdown(text, TextWindow(0, max_chars), has_headings=is_structured).excerpt.text

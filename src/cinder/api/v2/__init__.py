@@ -1,0 +1,1 @@
+"""REST v2: POST /api/v2/scrape."""

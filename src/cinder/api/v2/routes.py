@@ -1,0 +1,277 @@
+"""POST /api/v2/scrape: one page, answered from prepared bytes where possible, or a batch command.
+
+A request that is repeated to the letter is read once. A cached answer is written once as well: as
+long as the store returns the very same content, only the answer's age changes. Who may ask, and
+which document is the newest, is checked for each request, before anything kept here is used.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+from weakref import ref
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from cinder.api.arguments import read_body
+from cinder.api.errors import describe_error
+from cinder.api.openapi import SCRAPED, Operation
+from cinder.api.requests import (
+    caller_of,
+    cancel_on_disconnect,
+    failure_response,
+    parse_json,
+    read_idempotency_key,
+    read_json_body,
+    require_scope,
+)
+from cinder.api.schemas.jobs import (
+    JobResponses,
+    WebhookArguments,
+    describe_batch_start,
+    split_webhook,
+    with_webhook_secret,
+)
+from cinder.api.schemas.page_parts import with_page_metadata
+from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, answer_outcome
+from cinder.app import App
+from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.lru_cache import LruCache
+from cinder.models.caller import Caller, TokenScope
+from cinder.models.document import Extraction, Json
+from cinder.models.job import JobKind
+from cinder.models.request import Format, ScrapeRequest
+from cinder.models.webhook import WebhookTarget
+from cinder.services.excerpt import TextWindow
+from cinder.services.scraping.outcome import ScrapeOutcome
+
+DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
+
+_AGE_MEMBER = "cacheAge"
+# Longer bodies are not kept: they list actions, selectors or text.
+_MAX_BODY_BYTES = 4 * 1024
+# What a request takes in memory once it is read, beside its body.
+_REQUEST_BYTES = 4 * 1024
+# Requests take this part of the room that answers have.
+_REQUESTS_SHARE = 8
+
+# A caller's id and the body that they sent.
+_Key: TypeAlias = tuple[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """One page to scrape, and which part of it the answer may hold."""
+
+    request: ScrapeRequest
+    window: TextWindow
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedResponse:
+    """A cached answer, in the two pieces that its age stands between."""
+
+    content: "ref[Extraction]"
+    scraped_at: datetime
+    before: bytes
+    after: bytes
+
+    @classmethod
+    def of(cls, outcome: ScrapeOutcome, data: Mapping[str, Json]) -> "PreparedResponse":
+        """Write an answer that tells its age."""
+        members = list(data.items())
+        place = list(data).index(_AGE_MEMBER)
+        # Neither piece is empty: an answer begins with its URL and ends with its verdict.
+        head, tail = dict(members[:place]), dict(members[place + 1 :])
+        before = to_json(_envelope(head)).removesuffix(b"}}") + b',"cacheAge":'
+        after = b"," + to_json(tail).removeprefix(b"{") + b"}"
+        document = outcome.document
+        return cls(ref(document.content), document.scraped_at, before, after)
+
+    def is_of(self, outcome: ScrapeOutcome) -> bool:
+        """Whether the outcome is the one that this was made of, but for its age."""
+        document = outcome.document
+        return (
+            self.content() is document.content
+            and self.scraped_at == document.scraped_at
+            and _is_repeatable(outcome)
+        )
+
+    def at_age(self, age_ms: int) -> bytes:
+        """Return the whole answer."""
+        return b"%b%d%b" % (self.before, age_ms, self.after)
+
+
+class PageResponses:
+    """Scrapes single pages and answers with bytes."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        limits = app.settings.server
+        self._max_chars = (limits.result_max_chars, limits.result_max_chars_ceiling)
+        room = limits.answer_memory_bytes
+        self._requests: LruCache[_Key, PageRequest] = LruCache(room // _REQUESTS_SHARE)
+        self._answers: LruCache[_Key, PreparedResponse] = LruCache(room)
+
+    def recall(self, caller: str, body: bytes) -> PageRequest | None:
+        """Return what was read of the same body when this caller last sent it, if it is kept."""
+        return self._requests.get((caller, body))
+
+    def read(self, arguments: ScrapeArguments, caller: str, body: bytes) -> PageRequest:
+        """Return the page that valid arguments ask for, and keep that for when it comes again.
+
+        What may hold secrets is not kept.
+        """
+        request = arguments.to_request(caller=caller, default_formats=DEFAULT_FORMATS)
+        page = PageRequest(request, arguments.window(*self._max_chars))
+        has_secrets = request.is_private or request.headers or request.render.actions
+        if not has_secrets and len(body) <= _MAX_BODY_BYTES:
+            self._requests.put((caller, body), page, len(body) + _REQUEST_BYTES)
+        return page
+
+    async def answer(self, page: PageRequest, body: bytes) -> bytes:
+        """Scrape the page and return the answer to the body that asked for it.
+
+        Raises:
+            CinderError: it could not be had.
+        """
+        outcome = await self._app.scrape.scrape(page.request)
+        key = (page.request.caller, body)
+        prepared = self._answers.get(key)
+        if prepared is None or not prepared.is_of(outcome):
+            described = await answer_outcome(outcome, page.request, page.window)
+            data = with_page_metadata(described, outcome.document)
+            if not _is_repeatable(outcome) or self._requests.get(key) is not page:
+                return to_json(_envelope(data))
+            prepared = PreparedResponse.of(outcome, data)
+            size = sys.getsizeof(prepared.before) + sys.getsizeof(prepared.after) + len(body)
+            self._answers.put(key, prepared, size)
+        return prepared.at_age(outcome.age_ms)
+
+
+def _envelope(data: Mapping[str, Json]) -> dict[str, Json]:
+    return {"success": True, "command": Command.START.value, "data": data}
+
+
+def _is_repeatable(outcome: ScrapeOutcome) -> bool:
+    """Whether nothing but the age sets the outcome apart from the next of the same content."""
+    is_plain = outcome.change is None and outcome.summary is None
+    return outcome.cached and is_plain and not outcome.diagnostics.attempts
+
+
+OPERATIONS = {
+    "/api/v2/scrape": Operation(
+        "Scrape one URL and return it, keep it, or both; or start a batch, and look after it",
+        ScrapeArguments,
+        {"url": "https://example.com/", "formats": ["markdown", "links"]},
+        SCRAPED,
+        beside={"webhook": WebhookArguments},
+    )
+}
+
+
+def build_routes(app: App) -> list[Route]:
+    """Return the routes of the second REST version."""
+    pages = PageResponses(app)
+
+    async def scrape(request: Request) -> Response:
+        command, outcome = Command.START.value, "INTERNAL_ERROR"
+        try:
+            body, caller = await read_json_body(request), caller_of(request)
+            is_plain = "idempotency-key" not in request.headers
+            page = pages.recall(caller.id, body) if is_plain else None
+            if page is not None:
+                require_scope(caller, TokenScope.SCRAPE)
+                work = pages.answer(page, body)
+            else:
+                given = await parse_json(body, app.settings.limits)
+                command = _command_of(given)
+                work = _answer(app, pages, _parse_request(app, request, given), body, caller)
+            answer = await cancel_on_disconnect(request, work)
+            outcome = "ok"
+            return Response(answer, media_type="application/json")
+        except CinderError as error:
+            outcome = error.code
+            content: dict[str, Json] = {
+                "success": False,
+                "command": command,
+                "error": describe_error(error),
+            }
+            return failure_response(error, content)
+        finally:
+            app.metrics.requests.labels("rest_v2", command, outcome).inc()
+
+    return [Route("/api/v2/scrape", scrape, methods=["POST"])]
+
+
+@dataclass(frozen=True, slots=True)
+class _ParsedRequest:
+    """The arguments of a request, and what it asks of a batch beside what it asks of its pages."""
+
+    arguments: ScrapeArguments
+    key: str | None
+    webhook: WebhookTarget | None
+
+
+def _parse_request(app: App, request: Request, given: object) -> _ParsedRequest:
+    """Return what a request asks for.
+
+    Raises:
+        InvalidRequest: something is wrong with it.
+    """
+    secret = app.settings.webhooks.secret.get_secret_value()
+    given, webhook = split_webhook(given, default_secret=secret)
+    arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
+    key = read_idempotency_key(request, arguments.idempotency_key)
+    if webhook is not None and not arguments.urls:
+        problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
+        raise InvalidRequest(problems=(problem,))
+    return _ParsedRequest(arguments, key, webhook)
+
+
+async def _answer(
+    app: App, pages: PageResponses, asked: _ParsedRequest, body: bytes, caller: Caller
+) -> bytes:
+    arguments = asked.arguments
+    if arguments.command is not Command.START:
+        data = await _answer_about_batch(app, arguments, arguments.job_id or "", caller)
+    elif arguments.urls:
+        data = await _start_batch(app, asked, require_scope(caller, TokenScope.CRAWL))
+    else:
+        page = pages.read(arguments, require_scope(caller, TokenScope.SCRAPE), body)
+        return await pages.answer(page, body)
+    return to_json({"success": True, "command": arguments.command, "data": data})
+
+
+async def _start_batch(app: App, asked: _ParsedRequest, caller: str) -> dict[str, Json]:
+    urls = asked.arguments.urls or []
+    request = asked.arguments.to_batch_request(caller=caller, default_formats=DEFAULT_FORMATS)
+    started = await app.jobs.start_batch(urls, request, asked.key, asked.webhook)
+    return with_webhook_secret(describe_batch_start(started, urls), started.job, asked.webhook)
+
+
+async def _answer_about_batch(
+    app: App, arguments: ScrapeArguments, job_id: str, caller: Caller
+) -> dict[str, Json]:
+    needed = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
+    answers = JobResponses(app.jobs, app.archive, require_scope(caller, needed))
+    limits = app.settings.server
+    part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
+    match arguments.command:
+        case Command.CANCEL:
+            return await answers.cancel(job_id, JobKind.BATCH)
+        case Command.ERRORS:
+            return await answers.errors(job_id, JobKind.BATCH, part)
+        case _:
+            with_content = arguments.include_content
+            return await answers.batch_status(job_id, part, include_content=with_content)
+
+
+def _command_of(given: object) -> str:
+    """Return the command to show in the answer, whatever else is wrong with the request."""
+    command = given.get("command") if isinstance(given, Mapping) else None
+    return command if command in list(Command) else Command.START.value

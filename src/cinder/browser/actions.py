@@ -1,0 +1,419 @@
+"""Browser actions, run in order on a page, and screenshots."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from cinder.browser.cdp import CdpMessage, CommandFailed
+from cinder.browser.tab import (
+    DownloadStarted,
+    ScriptFailed,
+    Tab,
+    error_of_net_code,
+    read_result,
+    script_call,
+    wrap_script,
+)
+from cinder.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_stable
+from cinder.errors import ActionFailed, CinderError
+from cinder.models.document import ActionResult, Media
+from cinder.models.request import Action, ActionType, KeyPress, parse_key_combination
+
+PNG = "image/png"
+
+# Pages load much of what lies below only when it comes into view: walk there and back.
+_WALK_DOWN = """
+(async () => {
+  const frame = () => new Promise(resolve => setTimeout(resolve, 50));
+  const end = Math.min(document.documentElement.scrollHeight, %d);
+  const start = [window.scrollX, window.scrollY];
+  for (let y = 0, steps = 0; y < end && steps < 40; y += innerHeight || 800, steps++) {
+    window.scrollTo(0, y);
+    await frame();
+  }
+  window.scrollTo(...start);
+  const pending = [...document.images].filter(image => !image.complete).slice(0, 200);
+  const settled = image => new Promise(resolve => { image.onload = image.onerror = resolve; });
+  await Promise.race([
+    Promise.all(pending.map(settled)), new Promise(resolve => setTimeout(resolve, 2000))
+  ]);
+  return devicePixelRatio || 1;
+})()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Screenshot:
+    """A picture of a page, and whether it had to leave out some of the page's length."""
+
+    media: Media
+    is_cut: bool = False
+
+
+async def capture_viewport(tab: Tab) -> Screenshot:
+    """Photograph what a window shows."""
+    return Screenshot(_media(await tab.session.send("Page.captureScreenshot", format="png")))
+
+
+async def capture_full_page(tab: Tab, max_height: int) -> Screenshot:
+    """Photograph the page from top to bottom, as far as `max_height` pixels."""
+    density = 1.0
+    with suppress(ScriptFailed):  # the page went elsewhere on the way
+        density = float(await tab.evaluate(_WALK_DOWN % max_height))
+    # The limit is the picture's; a page's own pixels are larger on a phone.
+    limit = max_height / density
+    metrics = await tab.session.send("Page.getLayoutMetrics")
+    size = metrics["cssContentSize"]
+    height = min(size["height"], limit)
+    # Pages wider than a screen exist by mistake; the picture is bounded all the same.
+    width = min(size["width"], limit)
+    shot = await tab.session.send(
+        "Page.captureScreenshot",
+        format="png",
+        captureBeyondViewport=True,
+        clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+    )
+    return Screenshot(_media(shot), is_cut=size["height"] > height or size["width"] > width)
+
+
+def _media(shot: CdpMessage) -> Media:
+    return Media(PNG, base64.b64decode(shot["data"]))
+
+
+_POLL_SECONDS = 0.1
+# Time enough for a click's handlers to start a navigation.
+_REACTION_SECONDS = 0.05
+_MAX_SHOWN = 200
+_MAX_LEVELS = 100
+_LOOK_SECONDS = 5
+# Actions after which the page may be another, or its text may still change.
+_STIRRING = (
+    ActionType.CLICK,
+    ActionType.PRESS,
+    ActionType.WRITE,
+    ActionType.SCROLL,
+    ActionType.EXECUTE_JAVASCRIPT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionLimits:
+    """How much the actions of a request may give back."""
+
+    max_html_chars: int = 10 * 1024 * 1024
+    max_result_chars: int = 1024 * 1024
+    max_screenshots: int = 10
+
+
+class _NotDone(Exception):
+    """An action could not be done; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a tab was before an action."""
+
+    page_id: str
+    windows: int
+    files: int
+
+
+class ActionRunner:
+    """Runs a request's actions on a tab."""
+
+    def __init__(
+        self,
+        tab: Tab,
+        policy: WaitPolicy,
+        limits: ActionLimits,
+        *,
+        clear_the_way: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._tab = tab
+        self._policy = policy
+        self._limits = limits
+        self._clear_the_way = clear_the_way
+        self.failed: ActionType | None = None
+        """The kind of action that could not be done."""
+        self._screenshots = 0
+        self._html_chars_left = limits.max_html_chars
+        self._steps: dict[ActionType, Callable[[Action], Awaitable[ActionResult]]] = {
+            ActionType.WAIT: self._wait,
+            ActionType.CLICK: self._click,
+            ActionType.WRITE: self._write,
+            ActionType.PRESS: self._press,
+            ActionType.SCROLL: self._scroll,
+            ActionType.SCREENSHOT: self._screenshot,
+            ActionType.SCRAPE: self._scrape,
+            ActionType.EXECUTE_JAVASCRIPT: self._execute,
+        }
+
+    async def run(self, actions: tuple[Action, ...]) -> tuple[ActionResult, ...]:
+        """Run actions one after another and return what each did.
+
+        Raises:
+            ActionFailed: one could not be done; it names which, and what was on the page.
+        """
+        results = []
+        for index, action in enumerate(actions):
+            started = monotonic()
+            try:
+                result = await self._steps[action.type](action)
+            except (_NotDone, ScriptFailed, CommandFailed) as error:
+                self.failed = action.type
+                raise await self._failure(index, action, str(error)) from error
+            elapsed_ms = round((monotonic() - started) * 1000)
+            results.append(replace(result, elapsed_ms=elapsed_ms))
+        if actions and actions[-1].type in _STIRRING:
+            await wait_until_stable(self._tab, self._policy)
+        return tuple(results)
+
+    async def _failure(self, index: int, action: Action, why: str) -> ActionFailed:
+        target = f" '{_shorten(action.selector)}'" if action.selector else ""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                seen = await self._tab.evaluate(script_call("describe_page"))
+        except ScriptFailed:
+            seen = "a page that was just being replaced"
+        except TimeoutError:
+            seen = "a page too busy to be looked at"
+        return ActionFailed(
+            f"actions[{index}] ({action.type}{target}) could not be done: {why}. The page then "
+            f"was {seen}."
+        )
+
+    # The eight
+
+    async def _wait(self, action: Action) -> ActionResult:
+        milliseconds = action.milliseconds or 0
+        await pause(self._tab, milliseconds / 1000)
+        return ActionResult(type=action.type, message=f"Waited {milliseconds} ms.")
+
+    async def _click(self, action: Action) -> ActionResult:
+        element = await self._find(action.selector or "")
+        before = self._note_place()
+        point = {"x": element["x"], "y": element["y"], "button": "left", "clickCount": 1}
+        for event in ("mouseMoved", "mousePressed", "mouseReleased"):
+            await self._tab.session.send("Input.dispatchMouseEvent", type=event, **point)
+        arrival = await self._follow(before)
+        return ActionResult(type=action.type, message=f"Clicked {element['description']}.{arrival}")
+
+    async def _write(self, action: Action) -> ActionResult:
+        element = await self._find(action.selector or "")
+        text = action.text or ""
+        chosen = await self._call("fill", action.selector, text)
+        if chosen.get("problem"):
+            raise _NotDone(chosen["problem"])
+        if not chosen.get("isDone"):
+            await self._tab.session.send("Input.insertText", text=text)
+        return ActionResult(
+            type=action.type, message=f"Wrote {len(text)} characters into {element['description']}."
+        )
+
+    async def _press(self, action: Action) -> ActionResult:
+        before = self._note_place()
+        try:
+            key = parse_key_combination(action.key or "")
+        except ValueError as error:
+            raise _NotDone(str(error)) from error
+        for held in key.held:
+            await self._key_event("rawKeyDown", held)
+        await self._key_event("keyDown" if key.text else "rawKeyDown", key)
+        await self._key_event("keyUp", key)
+        for held in reversed(key.held):
+            await self._key_event("keyUp", held)
+        arrival = await self._follow(before)
+        return ActionResult(type=action.type, message=f"Pressed {action.key}.{arrival}")
+
+    async def _key_event(self, kind: str, key: KeyPress) -> None:
+        await self._tab.session.send(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key=key.key,
+            code=key.code,
+            windowsVirtualKeyCode=key.virtual_key_code,
+            modifiers=key.modifiers,
+            **({"text": key.text} if key.text and kind == "keyDown" else {}),
+        )
+
+    async def _scroll(self, action: Action) -> ActionResult:
+        moved = await self._call("scroll", action.direction or "down", action.amount)
+        return ActionResult(
+            type=action.type,
+            message=f"Scrolled {action.direction} by {moved['moved']} pixels, to {moved['top']} of "
+            f"{moved['height']}.",
+        )
+
+    async def _screenshot(self, action: Action) -> ActionResult:
+        self._screenshots += 1
+        if self._screenshots > self._limits.max_screenshots:
+            raise _NotDone(f"a request takes at most {self._limits.max_screenshots} screenshots")
+        shot = await capture_viewport(self._tab)
+        return ActionResult(
+            type=action.type,
+            message=f"Took a screenshot of {len(shot.media.data)} bytes.",
+            name=action.name,
+            screenshot=shot.media,
+        )
+
+    async def _scrape(self, action: Action) -> ActionResult:
+        if action.selector:
+            await self._find(action.selector, needs_to_be_seen=False)
+        taken = await self._call("outer_html", action.selector, self._html_chars_left)
+        if "html" not in taken:
+            limit = self._limits.max_html_chars
+            raise _NotDone(
+                f"its {taken['length']} characters are more than is left of the {limit} that all "
+                "scrapes of a request may take (setting scrape.max-body-bytes)"
+            )
+        self._html_chars_left -= len(taken["html"])
+        return ActionResult(
+            type=action.type,
+            message=f"Took {len(taken['html'])} characters of HTML.",
+            html=taken["html"],
+        )
+
+    async def _execute(self, action: Action) -> ActionResult:
+        before = self._note_place()
+        script = await self._as_expression(action.script or "")
+        # In the page's own world, as if it were one of the page's scripts.
+        wrapped = wrap_script(script, self._limits.max_result_chars)
+        outcome = read_result(await self._evaluate_in_time(wrapped))
+        if "length" in outcome:
+            limit = self._limits.max_result_chars
+            raise _NotDone(f"its result has more than {limit} characters as JSON")
+        arrival = await self._follow(before)
+        value = _read_value(outcome)
+        return ActionResult(type=action.type, message=f"Ran the script.{arrival}", value=value)
+
+    # Steps
+
+    async def _evaluate_in_time(self, script: str) -> CdpMessage:
+        seconds = self._policy.script_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._tab.session.send(
+                    "Runtime.evaluate",
+                    expression=script,
+                    awaitPromise=True,
+                    returnByValue=True,
+                    userGesture=True,
+                )
+        except TimeoutError:
+            # One that never pauses would let nobody look at the page either.
+            self._tab.session.post("Runtime.terminateExecution")
+            raise _NotDone(
+                f"it did not end within {seconds:g} s (setting scrape.script-timeout-ms)"
+            ) from None
+
+    async def _as_expression(self, script: str) -> str:
+        """Return a script as an expression, whether it is one, awaits, or is a function's body."""
+        if await self._compiles(script):
+            return f"(0, eval)({json.dumps(script)})"
+        awaiting = f"(async () => ({script}\n))()"
+        return awaiting if await self._compiles(awaiting) else f"(async () => {{{script}\n}})()"
+
+    async def _compiles(self, script: str) -> bool:
+        session = self._tab.session
+        # Only for as long as it takes: while enabled, it reports all that the page's console says.
+        await session.send("Runtime.enable")
+        compiled = await session.send(
+            "Runtime.compileScript", expression=script, sourceURL="", persistScript=False
+        )
+        await session.send("Runtime.disable")
+        return "exceptionDetails" not in compiled
+
+    async def _call(self, script: str, *arguments: object) -> dict[str, Any]:
+        """Run one of our scripts. Any: each returns an object of its own shape."""
+        result: dict[str, Any] = await self._tab.evaluate(script_call(script, *arguments))
+        return result
+
+    async def _find(self, selector: str, *, needs_to_be_seen: bool = True) -> dict[str, Any]:
+        """Return the element that a selector names, in view; wait for it for a while.
+
+        Any: what `locate` tells of it.
+        """
+        found: dict[str, Any] = {}
+        for _ in range(max(1, round(self._policy.element_seconds / _POLL_SECONDS))):
+            try:
+                found = await self._call("locate", selector, needs_to_be_seen)
+            except ScriptFailed:
+                found = {"problem": "the page keeps being replaced"}
+            if "problem" not in found or found.get("isFinal"):
+                break
+            if found.get("isCovered"):
+                await self._clear_the_way()
+            await asyncio.sleep(_POLL_SECONDS)
+        if "problem" in found:
+            raise _NotDone(found["problem"])
+        return found
+
+    def _note_place(self) -> _Place:
+        tab = self._tab
+        return _Place(tab.page_id, len(tab.opened_windows), tab.files_met)
+
+    async def _follow(self, before: _Place) -> str:
+        """Go where the page now leads; return the news of it."""
+        await asyncio.sleep(_REACTION_SECONDS)
+        if opened := self._tab.opened_windows[before.windows :]:
+            return await self._enter_window(opened[0])
+        if self._tab.is_leaving or self._tab.page_id != before.page_id:
+            await self._settle()
+        if self._tab.files_met > before.files:
+            return " It led to a file, which was not downloaded."
+        return "" if self._tab.page_id == before.page_id else " That led to another page."
+
+    async def _enter_window(self, url: str) -> str:
+        """Go to what a window was opened for; the window itself is not kept."""
+        try:
+            async with asyncio.timeout(self._policy.navigate_timeout_seconds):
+                await self._tab.navigate(url)
+        except (DownloadStarted, ValueError):
+            return f" It opened {_shorten(url)}, which is not a page."
+        except TimeoutError:
+            raise _NotDone("it opened a window that does not begin to load") from None
+        except CinderError as error:
+            raise _NotDone(f"it opened a window that does not load: {error.message}") from error
+        await self._settle()
+        return f" It opened a new window, {_shorten(url)}: went there instead."
+
+    async def _settle(self) -> None:
+        """Wait for the page that the tab now shows."""
+        await wait_for_load(self._tab, self._policy)
+        await wait_until_stable(self._tab, self._policy)
+        if self._tab.load_error is not None and self._tab.answer is None:
+            error = error_of_net_code(self._tab.load_error, self._tab.asked_url)
+            raise _NotDone(f"it led to {_shorten(self._tab.asked_url)}: {error.message}")
+
+
+def _shorten(text: str | None) -> str:
+    text = text or ""
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def _read_value(outcome: CdpMessage) -> Any:  # Any: whatever the script made
+    """Return a script's result, unless it is nested so deeply that nobody could pass it on."""
+    if "json" not in outcome:
+        return outcome.get("value")
+    too_deep = _NotDone(f"its result is nested deeper than {_MAX_LEVELS} levels")
+    try:
+        value = json.loads(outcome["json"])
+    except RecursionError:
+        raise too_deep from None
+    level = [value]
+    for _ in range(_MAX_LEVELS):
+        level = [inner for each in level for inner in _within(each)]
+        if not level:
+            return value
+    raise too_deep
+
+
+def _within(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -1,0 +1,121 @@
+"""The browser engine: fetches a page in a tab of a pool's worker."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cinder.browser.blocking import Interception, PageBlocking
+from cinder.browser.cdp import CommandFailed, ConnectionClosed
+from cinder.browser.chromium import BrowserFinder
+from cinder.browser.identity import CallerHeaders, IdentitySettings, choose_identity
+from cinder.browser.pool import BrowserWorkerPool
+from cinder.browser.tab import ScriptFailed
+from cinder.browser.visit import TabConfiguration, Visit, VisitSettings
+from cinder.browser.worker import ContextPurpose, WorkerTab
+from cinder.egress import Route
+from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
+from cinder.fetch.base import FetchTask
+from cinder.models.document import FetchedPage
+from cinder.models.request import Profile, ProxyTier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserParts:
+    """What the engines of all tiers share."""
+
+    finder: BrowserFinder
+    pools: Mapping[Profile, BrowserWorkerPool]
+    blocking: PageBlocking
+    identity: IdentitySettings
+    visit: VisitSettings
+    upstream_tiers: frozenset[ProxyTier] = frozenset()
+    """The tiers whose connections leave through the upstream proxy."""
+
+    async def check(self) -> None:
+        """Return if pages can be rendered, as far as can be told without starting a browser.
+
+        Raises:
+            BrowserUnavailable: none is there, or the last one did not start.
+        """
+        for pool in self.pools.values():
+            if pool.last_failure is not None:
+                raise pool.last_failure
+        self.finder.find_headless()
+
+    async def try_out(self) -> None:
+        """Return if a browser starts and opens a tab.
+
+        Raises:
+            BrowserUnavailable: it does not.
+        """
+        try:
+            async with self.pools[Profile.DEFAULT].borrow_tab(ContextPurpose()) as opened:
+                await opened.tab.evaluate("1")
+        except (ConnectionClosed, CommandFailed, ScriptFailed) as error:
+            raise BrowserUnavailable(f"The browser started and ended: {error}") from error
+
+
+class BrowserFetcher:
+    """Fetches with a browser."""
+
+    def __init__(self, tier: ProxyTier, parts: BrowserParts) -> None:
+        self.name = "browser-stealth" if tier is ProxyTier.STEALTH else "browser"
+        self._tier = tier
+        self._parts = parts
+
+    async def fetch(self, task: FetchTask) -> FetchedPage:
+        """Render a URL in a tab that no other page has been in."""
+        parts = self._parts
+        route = Route.UPSTREAM if self._tier in parts.upstream_tiers else Route.DIRECT
+        # What was made of a caller's secrets, or by its actions, is for no other page.
+        is_plain = not (task.is_private or task.render.actions)
+        purpose = ContextPurpose(caller=task.caller if is_plain else None, route=route)
+        try:
+            async with parts.pools[task.render.profile].borrow_tab(
+                purpose, task.claimant, None if task.is_for_job else task.queue_seconds
+            ) as opened:
+                page = await self._visit(opened, task)
+                opened.is_tidy = True
+                return page
+        except ConnectionClosed as error:
+            raise BrowserCrashed("The browser ended before the page was read") from error
+
+    async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
+        unwanted = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
+        if (may_connect := task.may_connect) is not None:
+            opened.proxy_credentials.reset_refusals(
+                is_unwanted=lambda h: not may_connect(h) or unwanted(h)
+            )
+        else:
+            opened.proxy_credentials.reset_refusals(is_unwanted=unwanted)
+        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
+        try:
+            return await visit.run(self._tab_configuration(opened, task), self.name)
+        except ConnectionClosed as error:
+            raise opened.worker.failure or opened.tab.failure or error from error
+        except CommandFailed as error:
+            raise ScrapeFailed(f"The browser refused a command: {error}") from error
+
+    def _tab_configuration(self, opened: WorkerTab, task: FetchTask) -> TabConfiguration:
+        headers = CallerHeaders(task.url, task.headers)
+        identity = choose_identity(
+            self._parts.identity,
+            own_agent=opened.worker.user_agent,
+            tier=self._tier,
+            is_mobile=task.render.mobile,
+        )
+        wants_pictures = task.wants_images or task.screenshot is not None
+        return TabConfiguration(
+            identity=replace(
+                identity,
+                user_agent=headers.user_agent or identity.user_agent,
+                accept_language=headers.accept_language or identity.accept_language,
+                headers=identity.headers | headers.open,
+            ),
+            headers=headers,
+            interception=Interception(
+                headers, blocks_pictures=not wants_pictures, may_land=task.may_land
+            ),
+            blocked=self._parts.blocking.parameters(
+                task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
+            ),
+        )

@@ -1,0 +1,423 @@
+"""A visit: one page in one tab, from configuring the tab to reading the page."""
+
+import asyncio
+import base64
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinder.browser.actions import ActionLimits, ActionRunner, capture_full_page, capture_viewport
+from cinder.browser.blocking import Interception
+from cinder.browser.cdp import CommandFailed
+from cinder.browser.identity import CallerHeaders, Identity
+from cinder.browser.tab import (
+    DownloadStarted,
+    NoPage,
+    PageResponse,
+    ScriptFailed,
+    Tab,
+    error_of_net_code,
+    read_script,
+    script_call,
+)
+from cinder.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_stable
+from cinder.egress import ProxyCredentials
+from cinder.errors import (
+    ActionFailed,
+    CinderError,
+    ContentTooLarge,
+    EgressBlocked,
+    ScrapeFailed,
+    ScrapeTimeout,
+)
+from cinder.fetch.base import FetchTask, FileFound, RedirectRefused
+from cinder.fetch.media import media_type
+from cinder.models.document import (
+    BRAND_ROLES,
+    BRAND_STYLES,
+    BUTTON,
+    BUTTONS,
+    HIDING_WAYS,
+    MAX_BUTTONS,
+    FetchedPage,
+    FetchSource,
+    HiddenPart,
+    Json,
+    Media,
+)
+from cinder.models.request import ActionType, Format
+from cinder.models.url import MAX_URL_LENGTH, host_and_port, origin_of, parse_web_url
+
+MAX_UNSEEN_PARTS = 2_000
+# With the space, the equals sign and the quotes around it.
+MAX_PATH_CHARS = 20
+
+
+def remove_unseen_marks(html: str, mark: str) -> tuple[str, tuple[HiddenPart, ...]]:
+    """Return a page without the marks, and where they stood.
+
+    Args:
+        html: the page as the tab gave it.
+        mark: the name of the attribute, which stands nowhere else in the page.
+    """
+    if mark not in html:
+        return html, ()
+    pieces = re.split(rf' {re.escape(mark)}="([A-Z_]{{1,15}})"', html)
+    found: list[HiddenPart] = []
+    place = 0
+    for text, way in zip(pieces[::2], pieces[1::2], strict=False):
+        place += len(text)
+        if way in HIDING_WAYS:
+            found.append(HiddenPart(place, way))
+    return "".join(pieces[::2]), tuple(found)
+
+
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_READ_TRIES = 3
+_ADDRESS = f"location.href.slice(0, {MAX_URL_LENGTH + 1})"
+# What Chromium shows of a page that is not HTML is its own viewer; the text is the answer's.
+_BUFFER = {"maxTotalBufferSize": 64 * 1024 * 1024}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitSettings:
+    """The owner's choices for all visits."""
+
+    wait: WaitPolicy
+    max_body_bytes: int
+    max_screenshot_height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabConfiguration:
+    """What a tab is dressed with for one visit."""
+
+    identity: Identity
+    headers: CallerHeaders
+    interception: Interception
+    blocked: dict[str, Any]
+    """The parameters of `Network.setBlockedURLs`. Any: the protocol's JSON."""
+
+
+class Visit:
+    """One page in one tab."""
+
+    def __init__(
+        self,
+        tab: Tab,
+        task: FetchTask,
+        settings: VisitSettings,
+        proxy_credentials: ProxyCredentials,
+    ) -> None:
+        self._tab = tab
+        self._task = task
+        self._settings = settings
+        self._pass = proxy_credentials
+        self._warnings: list[str] = []
+
+    async def run(self, configuration: TabConfiguration, strategy: str) -> FetchedPage:
+        """Go to the page, wait for it, act on it and read it.
+
+        Raises:
+            CinderError: it cannot be had, or an action failed.
+            FileFound: it is a file.
+            ConnectionClosed: the browser is gone.
+        """
+        try:
+            return await self._run(configuration, strategy)
+        except CinderError as error:
+            self._require_landing(configuration, error)
+            raise
+
+    async def _run(self, configuration: TabConfiguration, strategy: str) -> FetchedPage:
+        self._tab.max_document_bytes = self._settings.max_body_bytes
+        await self._configure(configuration)
+        try:
+            await self._arrive()
+        except NoPage as nothing:
+            return self._page(nothing.answer, b"", strategy)
+        await self._wait()
+        runner = ActionRunner(
+            self._tab,
+            self._settings.wait,
+            ActionLimits(max_html_chars=self._settings.max_body_bytes),
+            clear_the_way=self._clear_away_consent,
+        )
+        blocked_before = self._pass.last_blocked
+        try:
+            actions = await runner.run(self._task.render.actions)
+        except ActionFailed as error:
+            blocked = self._pass.last_blocked
+            # A script is told only that its request failed.
+            is_script = runner.failed is ActionType.EXECUTE_JAVASCRIPT
+            if is_script and blocked is not None and blocked is not blocked_before:
+                raise EgressBlocked(f"{error.message} {blocked.message}") from error
+            raise self._refusal() or error from error
+        # Not before: a caller's actions may be about the very pop-up.
+        await self._clear_away_consent()
+        self._require_landing(configuration)
+        page = await self._read(strategy)
+        screenshot = await self._capture()
+        return replace(
+            page,
+            actions=actions,
+            screenshot=screenshot,
+            style_samples=await self._sample_styles(),
+            warnings=tuple(self._warnings),
+            pages_taken=self._tab.pages_asked_for,
+        )
+
+    def _require_landing(
+        self, configuration: TabConfiguration, cause: Exception | None = None
+    ) -> None:
+        """Return unless the tab wanted to go where it must not."""
+        if (target := configuration.interception.refused_landing) is not None:
+            raise RedirectRefused(self._task.url, target) from cause
+
+    async def _configure(self, configuration: TabConfiguration) -> None:
+        """Put on identity and limits. The commands go out together: waiting for each costs time."""
+        commands: list[tuple[str, dict[str, Any]]] = [
+            ("Page.enable", {}),
+            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
+            ("Inspector.enable", {}),
+            ("Network.enable", _BUFFER),
+            ("Network.setBlockedURLs", configuration.blocked),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": read_script("before_page")}),
+            *configuration.identity.commands(),
+        ]
+        await asyncio.gather(*(self._tell(name, arguments) for name, arguments in commands))
+        await configuration.headers.set_cookies(self._tab.session)
+        await configuration.interception.attach_to(self._tab.session, self._tab.frame_id)
+
+    async def _tell(self, command: str, arguments: dict[str, Any]) -> None:
+        try:
+            await self._tab.session.send(command, **arguments)
+        except CommandFailed as error:
+            # Headers of the settings may be secret; what is emulated is not.
+            shown = f" of {arguments}" if command.startswith("Emulation.") else ""
+            raise ScrapeFailed(
+                f"The browser cannot be set up as the settings want: {command}{shown} fails: "
+                f"{error}"
+            ) from error
+
+    async def _arrive(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.wait.navigate_timeout_seconds):
+                await self._tab.navigate(self._task.url)
+        except TimeoutError:
+            seconds = self._settings.wait.navigate_timeout_seconds
+            raise ScrapeTimeout(
+                f"The page did not begin to load within {seconds:g} s (setting "
+                "scrape.navigate-timeout-ms)"
+            ) from None
+        except DownloadStarted as found:
+            raise await self._file(found.url) from None
+        except NoPage:
+            raise
+        except CinderError as error:
+            raise self._refusal() or error from error
+        self._check_refusal()
+        answer = self._tab.answer
+        if answer is not None and _is_media(answer):
+            raise await self._file(answer.url)
+        announced = answer.headers.get("content-length", "") if answer else ""
+        if announced.isdecimal() and int(announced[:20]) > self._settings.max_body_bytes:
+            raise _too_large(self._settings.max_body_bytes)
+
+    def _check_refusal(self) -> None:
+        """Return unless the page that the tab shows is the egress proxy's word."""
+        answer = self._tab.answer
+        is_error = self._tab.load_error is not None or (answer and answer.status_code >= 400)
+        if is_error and (refusal := self._refusal()):
+            raise refusal
+
+    def _refusal(self) -> CinderError | None:
+        """Return what the egress proxy has refused on the way, which a browser does not tell."""
+        try:
+            asked = host_and_port(parse_web_url(self._tab.asked_url))
+        except ValueError:  # it asked for nothing, or for what is not of the web
+            return None
+        refusal = self._pass.refusal_for(*asked)
+        return None if refusal is None else refusal.to_error(self._task.url)
+
+    async def _file(self, url: str) -> FileFound:
+        if origin_of(url) != origin_of(self._task.url):
+            # The caller's headers go along: to another site only by way of the redirect there.
+            url = self._task.url
+        cookies = await self._tab.session.send("Network.getCookies", urls=[url])
+        pairs = [f"{cookie['name']}={cookie['value']}" for cookie in cookies["cookies"]]
+        # In the caller's spelling, so that the two are taken for the same header.
+        given = (name for name, _ in self._task.headers if name.lower() == "cookie")
+        return FileFound(url, ((next(given, "Cookie"), "; ".join(pairs)),) if pairs else ())
+
+    async def _wait(self) -> None:
+        if not await wait_for_load(self._tab, self._settings.wait):
+            self._warnings.append("The page was still loading when it was read.")
+        if wait_ms := self._task.render.wait_for_ms:
+            await pause(self._tab, wait_ms / 1000)
+        else:
+            await wait_until_stable(self._tab, self._settings.wait)
+
+    async def _clear_away_consent(self) -> None:
+        if self._task.render.block_ads:
+            with suppress(ScriptFailed):
+                await self._tab.evaluate(read_script("consent"))
+
+    # Reading
+
+    async def _read(self, strategy: str) -> FetchedPage:
+        self._check_refusal()
+        answer = self._tab.answer
+        if self._tab.load_error is not None:
+            # The browser's own error page; an error status without a body is shown as one too.
+            if answer is None or answer.status_code < 400:
+                raise error_of_net_code(self._tab.load_error, self._tab.asked_url)
+            return self._page(answer, b"", strategy)
+        url = await self._where()
+        if answer is None or answer.mime in _HTML_TYPES:
+            html, unseen = await self._seen_html()
+            page = replace(self._page(answer, html, strategy, mime="text/html"), unseen=unseen)
+        else:
+            body, mime = await self._body(answer)
+            page = self._page(answer, body, strategy, mime=mime)
+        return replace(page, final_url=url)
+
+    def _page(
+        self, answer: PageResponse | None, body: bytes, strategy: str, *, mime: str | None = None
+    ) -> FetchedPage:
+        """Return a page; with a MIME type, its body is text that was decoded on the way."""
+        headers = dict(answer.headers) if answer else {}
+        # What is read off a tab has been decompressed.
+        for name in ("content-encoding", "content-length", "transfer-encoding"):
+            headers.pop(name, None)
+        if mime is not None:
+            headers["content-type"] = f"{mime}; charset=utf-8"
+        return FetchedPage(
+            url=self._task.url,
+            final_url=answer.url if answer else self._task.url,
+            status_code=answer.status_code if answer else 200,
+            headers=headers,
+            body=body,
+            source=FetchSource.BROWSER,
+            strategy=strategy,
+        )
+
+    async def _where(self) -> str:
+        """Return the page's present address.
+
+        Raises:
+            EgressBlocked: the page has left the web.
+        """
+        url = str(await self._evaluate(_ADDRESS))
+        if len(url) > MAX_URL_LENGTH and url.startswith(("http://", "https://")):
+            # A script may write megabytes behind its origin without going anywhere.
+            url = self._tab.answer.url if self._tab.answer else self._task.url
+        try:
+            return parse_web_url(url)
+        except ValueError:
+            scheme = url.partition(":")[0][:40]
+            raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
+
+    async def _html(self) -> bytes:
+        limit = self._settings.max_body_bytes
+        taken = await self._evaluate(script_call("outer_html", None, limit))
+        html = taken.get("html")
+        body = None if html is None else str(html).encode(errors="replace")
+        if body is None or len(body) > limit:
+            raise _too_large(limit)
+        return body
+
+    async def _seen_html(self) -> tuple[bytes, tuple[HiddenPart, ...]]:
+        """Return the page's HTML and the parts of it that nobody sees."""
+        # New for each reading: a page can neither write it nor know it in time to take it off.
+        mark = f"data-{secrets.token_hex(16)}"
+        limit = self._settings.max_body_bytes
+        room = limit + MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS)
+        taken = await self._evaluate(script_call("seen_html", mark, room))
+        if taken.get("isMostlyUnseen"):
+            self._warnings.append(
+                "Most of the page's text is out of a visitor's sight in the browser; it was kept."
+            )
+        html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
+        body = html.encode(errors="replace")
+        if taken.get("html") is None or len(body) > limit:
+            raise _too_large(limit)
+        return body, unseen
+
+    async def _evaluate(self, script: str) -> Any:
+        """Run a script of ours, again if the page is replaced meanwhile. Any: its result."""
+        for attempt in range(_READ_TRIES):
+            try:
+                return await self._tab.evaluate(script)
+            except ScriptFailed as error:
+                if attempt == _READ_TRIES - 1:
+                    raise ScrapeFailed(f"The page cannot be read: {error}") from error
+                await wait_for_load(self._tab, self._settings.wait)
+        raise AssertionError("unreachable")
+
+    async def _body(self, answer: PageResponse) -> tuple[bytes, str | None]:
+        """Return the answer's body and, where the browser has decoded it, its MIME type."""
+        try:
+            got = await self._tab.session.send(
+                "Network.getResponseBody", requestId=answer.request_id
+            )
+        except CommandFailed:
+            return await self._html(), "text/html"
+        is_text = not got["base64Encoded"]
+        body = got["body"].encode(errors="replace") if is_text else base64.b64decode(got["body"])
+        if len(body) > self._settings.max_body_bytes:
+            limit = self._settings.max_body_bytes
+            raise ContentTooLarge(
+                f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+            )
+        # What the server calls it: browsers look into feeds and find names of their own.
+        declared = answer.headers.get("content-type", "").partition(";")[0].strip()
+        return body, (declared or answer.mime) if is_text else None
+
+    async def _sample_styles(self) -> dict[str, Json] | None:
+        """Return how the page looks, where that is wanted and it lets itself be asked."""
+        if not self._task.wants_styles:
+            return None
+        script = script_call(
+            "brand_styles", BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES
+        )
+        try:
+            samples = await self._tab.evaluate(script)
+        except ScriptFailed:
+            return None
+        return samples if isinstance(samples, dict) else None
+
+    async def _capture(self) -> Media | None:
+        if self._task.screenshot is None:
+            return None
+        if self._task.screenshot is Format.SCREENSHOT:
+            return (await capture_viewport(self._tab)).media
+        limit = self._settings.max_screenshot_height
+        shot = await capture_full_page(self._tab, limit)
+        if shot.is_cut:
+            self._warnings.append(
+                f"The page is larger than the screenshot, which ends at {limit} pixels (setting "
+                "browser.screenshot-max-height)."
+            )
+        return shot.media
+
+
+def _too_large(limit: int) -> ContentTooLarge:
+    return ContentTooLarge(
+        f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
+    )
+
+
+def _is_media(answer: PageResponse) -> bool:
+    page = FetchedPage(
+        url=answer.url,
+        final_url=answer.url,
+        status_code=answer.status_code,
+        headers={"content-type": answer.mime} | answer.headers,
+        body=b"",
+        source=FetchSource.BROWSER,
+        strategy="",
+    )
+    return answer.status_code < 400 and media_type(page) is not None

@@ -1,0 +1,71 @@
+"""The `cinder` command: its subcommands and its exit codes.
+
+Subcommands import what they need when they run: `cinder mcp` must answer within two seconds, and
+the web framework alone would take one of them.
+"""
+
+import sys
+
+import typer
+
+from cinder import __version__
+from cinder.cli.cache import cache
+from cinder.cli.doctor import doctor
+from cinder.cli.export import export
+from cinder.cli.extract import extract
+from cinder.cli.jobs import batch, crawl
+from cinder.cli.mcp import mcp_commands
+from cinder.cli.open_browser import open_browser
+from cinder.cli.recipe import recipe
+from cinder.cli.scrape import scrape
+from cinder.cli.search import search
+from cinder.cli.serve import serve, worker
+from cinder.cli.token import token
+from cinder.errors import CinderError
+from cinder.server.exit_status import report_failure
+
+cli = typer.Typer(
+    name="cinder",
+    help="Give it a URL; it answers with clean, honest, citable content.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (
+    *(scrape, search, extract, batch, crawl, export, serve, worker, open_browser, doctor),
+):
+    cli.command()(command)
+cli.add_typer(mcp_commands, name="mcp")
+cli.add_typer(cache, name="cache")
+cli.add_typer(token, name="token")
+cli.add_typer(recipe, name="recipe")
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        print(f"cinder {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def _options(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Show the version and exit.",
+    ),
+) -> None:
+    """Give it a URL; it answers with clean, honest, citable content."""
+
+
+def main() -> None:
+    """Run the command line; exit 2 when the input was wrong, 1 when the work failed."""
+    try:
+        cli()
+    except (CinderError, OSError, ValueError) as error:
+        code = report_failure(error)
+        if code is None:
+            raise
+        sys.exit(code)

@@ -1,0 +1,142 @@
+"""Canonical URLs: one key for all spellings that lead to the same page."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+# Names that only mean tracking, whatever the site. `ref`, `source` and the like are not here: they
+# may choose what a page shows.
+_TRACKING_LISTED = (
+    "gclid gclsrc dclid gbraid wbraid gad_source gad_campaignid fbclid msclkid yclid "
+    "ysclid twclid ttclid li_fat_id igshid igsh epik srsltid irclickid irgwc rb_clickid "
+    "wickedid _openstat mc_cid mc_eid mkt_tok _ga _gl _hsenc _hsmi __hstc __hssc __hsfp "
+    "hsctatracking _kx vero_id vero_conv oly_anon_id oly_enc_id ml_subscriber "
+    "ml_subscriber_hash _branch_match_id _branch_referrer fb_action_ids fb_action_types "
+    "fb_source cx_recs_click"
+)
+_TRACKING = frozenset(_TRACKING_LISTED.split())
+_NOISE_PREFIXES = ("utm_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "aspsessionid")
+_SESSION_LISTED = "phpsessid jsessionid oscsid zenid cfid cftoken xtcsid"
+_SESSION = frozenset(_SESSION_LISTED.split())
+# Names that may also mean something else; the value tells.
+_MAYBE_SESSION_LISTED = "sid s sess session sessionid session_id session-id sessid"
+_MAYBE_SESSION = frozenset(_MAYBE_SESSION_LISTED.split())
+_TOKEN = re.compile(r"[0-9a-fA-F]{16,}|(?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{24,}")
+
+_PATH_PARAMETER = re.compile(r";(?:jsessionid|phpsessid|sessionid|sid)=[^/;]*", re.IGNORECASE)
+_PATH_SEGMENT = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]{10,64}\))+\)(?=/)")
+
+
+def is_tracking_parameter(parameter: str) -> bool:
+    """Whether a query's parameter tracks a visitor or names a session."""
+    name, _, value = parameter.partition("=")
+    name = name.lower()
+    if name in _TRACKING or name in _SESSION or name.startswith(_NOISE_PREFIXES):
+        return True
+    return name in _MAYBE_SESSION and _TOKEN.fullmatch(value) is not None
+
+
+def without_session(path: str) -> str:
+    """Return a path without the session id that servers write into it."""
+    return _PATH_SEGMENT.sub("", _PATH_PARAMETER.sub("", path))
+
+
+FINGERPRINT_BYTES = 16
+# Most links of a page were on the page before it: navigation, footers, lists. Long ones are rare,
+# and many would fill the memory.
+_REMEMBERED = 16_384
+_LONGEST_REMEMBERED = 512
+
+# A URL as the WHATWG rules spell it, without a user name: scheme, authority, path, query.
+_WEB_URL = re.compile(
+    r"(https?)://([^/?#@:\\][^/?#@\\]*)(/[^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL
+)
+# What may have to be respelled; the common path has none of it, and its key is itself.
+_UNUSUAL_PATH = re.compile(r"[%;(]|/(?:index|default)\.[a-z]{2,5}$", re.IGNORECASE)
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
+_INDEX_FILE = re.compile(
+    r"/(?:index\.(?:html?|php|aspx?|jsp|shtml|xhtml|cfm)|default\.(?:html?|aspx?))$", re.IGNORECASE
+)
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalUrl:
+    """A web address: how it is fetched, and the key that all its spellings share.
+
+    What is fetched is what was linked, less the fragment, tracking parameters and session ids: a
+    server may know `/index.html` and not `/`. What is compared is the key.
+    """
+
+    url: str
+    key: str
+    authority: str
+    """Host and, where it is not the scheme's own, port."""
+    path: str
+    """The path of the key."""
+    query: str
+    """The query of the key, without the question mark; empty where there is none."""
+    fingerprint: bytes
+    """The key in 16 bytes, the same on every machine."""
+
+
+def canonicalize_url(url: str) -> CanonicalUrl | None:
+    """Return the address that an absolute URL, spelled by the WHATWG rules, means.
+
+    None is the answer to what is no address of the web, or has a user name in it.
+    """
+    return _remember(url) if len(url) <= _LONGEST_REMEMBERED else _read(url)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remember(url: str) -> CanonicalUrl | None:
+    return _read(url)
+
+
+def _read(url: str) -> CanonicalUrl | None:
+    found = _WEB_URL.fullmatch(url)
+    if found is None or not url.isascii():
+        return None
+    scheme, authority, path, query = found.groups("")
+    authority = authority.removesuffix(_DEFAULT_PORTS[scheme])
+    start = f"{scheme}://{authority}"
+    fetched = key_path = path
+    if _UNUSUAL_PATH.search(path):
+        fetched = without_session(path)
+        key_path = _INDEX_FILE.sub("/", without_session(_respell(path)))
+    kept, key_query = _read_query(query) if query else ("", "")
+    url = f"{start}{fetched}?{kept}" if kept else f"{start}{fetched}"
+    key = f"{start}{key_path}?{key_query}" if key_query else f"{start}{key_path}"
+    # One string is kept in memory where both are equal, as they mostly are.
+    key = url if url == key else key
+    fingerprint = blake2b(key.encode(), digest_size=FINGERPRINT_BYTES).digest()
+    return CanonicalUrl(url, key, authority, key_path, key_query, fingerprint)
+
+
+def _read_query(query: str) -> tuple[str, str]:
+    """Return what is left of a query, as it is sent and as it is compared."""
+    parameters = [
+        each for each in query.split("&") if each and not is_tracking_parameter(_respell(each))
+    ]
+    # The sort is stable: what a repeated parameter says first may mean something.
+    respelled = sorted(map(_respell, parameters), key=_name_of)
+    return "&".join(parameters), "&".join(respelled)
+
+
+def _name_of(parameter: str) -> str:
+    return parameter.partition("=")[0]
+
+
+def _respell(text: str) -> str:
+    return _ESCAPE.sub(_respell_escape, text) if "%" in text else text
+
+
+def _respell_escape(found: re.Match[str]) -> str:
+    digits = found[1]
+    if digits is None:
+        # Left as it is, it could become an escape with what a later one stands for.
+        return "%25"
+    code = int(digits, 16)
+    return chr(code) if code in _UNRESERVED else f"%{digits.upper()}"

@@ -1,0 +1,1 @@
+"""Turns fetched bodies into content: HTML pages, feeds, tables, plain text and PDF."""

@@ -1,0 +1,1 @@
+"""PDF documents: glyphs and drawn lines become headings, text and tables."""

@@ -1,0 +1,236 @@
+"""The lines and tables of a PDF page in reading order, column by column."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from statistics import median
+
+from cinder.documents.pdf.layout import (
+    PageLayout,
+    Segment,
+    join_segments,
+    split_rows,
+    split_segments,
+)
+from cinder.documents.pdf.tables import SegmentRow, Table, find_aligned_tables, find_ruled_tables
+
+Placed = Segment | Table
+
+_MAX_DEPTH = 3
+_MIN_SEGMENTS = 4
+_BIN = 2.0
+_MAX_BINS = 4_000
+_MIN_GUTTER_BINS = 4
+_MIN_GAP = 6.0
+# A gutter lies well within the page, and most of the lines beside it do not cross it.
+_MARGIN = 0.2
+_MAX_CROSSING = 0.5
+# What makes columns of prose: lines that fill them, and begin below one another.
+_MIN_FILL = 0.28
+_MIN_WORDS = 3
+_MIN_ALIGNED = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class _Gutter:
+    middle: float
+    crossing: int
+
+
+def split_columns(placed: Sequence[Placed], depth: int = 0) -> list[list[Placed]]:
+    """Return the parts of a page in the order they are read, each from top to bottom."""
+    ordered = sorted(placed, key=lambda item: (item.top, item.left))
+    bands = _find_bands(ordered) if depth < _MAX_DEPTH else None
+    if bands is None:
+        return [ordered] if ordered else []
+    regions: list[list[Placed]] = []
+    for band in bands:
+        if band.right:
+            sides = (band.left, band.right, band.below)
+            regions += [part for side in sides for part in split_columns(side, depth + 1)]
+        else:
+            regions.append(band.left)
+    return regions
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """A part of a page between lines that cross the gutter; without a right side it is whole."""
+
+    left: list[Placed]
+    right: list[Placed] = field(default_factory=list)
+    below: list[Placed] = field(default_factory=list)
+    """What stands below the end of both columns."""
+
+
+def _find_bands(ordered: Sequence[Placed]) -> list[_Band] | None:
+    """Return a page as bands, at least one of which has columns; None where none has."""
+    if sum(isinstance(item, Segment) for item in ordered) < 2 * _MIN_SEGMENTS:
+        return None
+    for gutter in _free_strips(ordered):
+        if gutter.crossing > _MAX_CROSSING * len(ordered):
+            continue
+        bands = [_divide(band, gutter.middle) for band in _cut_bands(ordered, gutter.middle)]
+        if any(band.right for band in bands):
+            return bands
+    return None
+
+
+def _cut_bands(ordered: Sequence[Placed], middle: float) -> list[list[Placed]]:
+    bands: list[list[Placed]] = []
+    was_across: bool | None = None
+    for item in ordered:
+        is_across = item.left < middle < item.right
+        if is_across is not was_across:
+            bands.append([])
+            was_across = is_across
+        bands[-1].append(item)
+    return bands
+
+
+def _divide(items: list[Placed], middle: float) -> _Band:
+    left = [item for item in items if item.right <= middle]
+    right = [item for item in items if item.left >= middle]
+    if not left or not right or len(left) + len(right) < len(items):
+        return _Band(items)
+    top = max(min(item.top for item in side) for side in (left, right))
+    bottom = min(max(item.bottom for item in side) for side in (left, right))
+    beside = [
+        [s for s in side if isinstance(s, Segment) and s.bottom > top and s.top < bottom]
+        for side in (left, right)
+    ]
+    if not _are_columns(*beside):
+        return _Band(items)
+    below = _below(items, bottom)
+    held = set(map(id, below))
+    return _Band(
+        [item for item in left if id(item) not in held],
+        [item for item in right if id(item) not in held],
+        below,
+    )
+
+
+def _below(items: list[Placed], bottom: float) -> list[Placed]:
+    """Return what a gap across the page parts from columns that one of has ended at `bottom`."""
+    lowest = 0.0
+    for index, item in enumerate(items):
+        if item.top >= bottom - 1 and item.top - lowest >= _MIN_GAP:
+            return items[index:]
+        lowest = max(lowest, item.bottom)
+    return []
+
+
+def _free_strips(placed: Sequence[Placed]) -> list[_Gutter]:
+    """Return the upright strips that few lines cross, the freest first."""
+    start, end = min(item.left for item in placed), max(item.right for item in placed)
+    bins = min(int((end - start) / _BIN) + 1, _MAX_BINS)
+    steps = [0] * (bins + 2)
+    for item in placed:
+        steps[min(int((item.left - start) / _BIN), bins)] += 1
+        steps[min(int((item.right - start) / _BIN), bins) + 1] -= 1
+    covered = list(accumulate(steps))
+    lowest = sorted(set(covered[int(bins * _MARGIN) : int(bins * (1 - _MARGIN))]))[:3]
+    strips: list[_Gutter] = []
+    for level in lowest:
+        strips += _strips_at(covered, level, start, bins)
+    return strips
+
+
+def _strips_at(covered: list[int], level: int, start: float, bins: int) -> list[_Gutter]:
+    runs: list[tuple[int, int]] = []
+    begin: int | None = None
+    for index in range(int(bins * _MARGIN), int(bins * (1 - _MARGIN)) + 1):
+        if covered[index] <= level:
+            begin = index if begin is None else begin
+        elif begin is not None:
+            runs.append((begin, index))
+            begin = None
+    if begin is not None:
+        runs.append((begin, int(bins * (1 - _MARGIN)) + 1))
+    wide = [run for run in runs if run[1] - run[0] >= _MIN_GUTTER_BINS]
+    wide.sort(key=lambda run: run[0] - run[1])
+    return [_Gutter(start + (first + last) / 2 * _BIN, level) for first, last in wide]
+
+
+def _are_columns(left: list[Segment], right: list[Segment]) -> bool:
+    if min(len(left), len(right)) < _MIN_SEGMENTS:
+        return False
+    return _is_prose(left) and _is_prose(right) and _are_aligned(right) and _are_aligned(left)
+
+
+def _is_prose(segments: list[Segment]) -> bool:
+    width = max(s.right for s in segments) - min(s.left for s in segments)
+    is_filled = median(s.right - s.left for s in segments) >= _MIN_FILL * width
+    return is_filled and median(len(s.text) for s in segments) >= 6 * _MIN_WORDS
+
+
+def _are_aligned(segments: list[Segment]) -> bool:
+    starts = Counter(round(s.left / 3) for s in segments)
+    commonest, count = starts.most_common(1)[0]
+    return count + starts[commonest + 1] >= _MIN_ALIGNED * len(segments)
+
+
+_SAME_ROW = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of text, and from where to where the lines around it reach."""
+
+    segment: Segment
+    left: float
+    right: float
+    is_first: bool = False
+    """Whether it is the first of its column or of the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLines:
+    """A page's lines and tables in reading order."""
+
+    page: PageLayout
+    items: tuple[TextLine | Table, ...]
+
+
+def read_lines(page: PageLayout) -> PageLines:
+    """Return a page's lines and tables in the order they are read."""
+    tables, words = find_ruled_tables(page)
+    segments = [segment for row in split_rows(words) for segment in split_segments(row)]
+    placed: list[Placed] = [*segments, *tables]
+    items: list[TextLine | Table] = []
+    for region in split_columns(placed):
+        items += _read_region(region)
+    return PageLines(page, tuple(items))
+
+
+def _read_region(region: Sequence[Placed]) -> list[TextLine | Table]:
+    segments = [item for item in region if isinstance(item, Segment)]
+    items: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
+    if segments:
+        left, right = min(s.left for s in segments), max(s.right for s in segments)
+        for found in find_aligned_tables(_rows(segments)):
+            if isinstance(found, Table):
+                items.append(found)
+            else:
+                items.append(TextLine(join_segments(found), left, right))
+    items.sort(key=_top)
+    if items and isinstance(items[0], TextLine):
+        first = items[0]
+        items[0] = TextLine(first.segment, first.left, first.right, is_first=True)
+    return items
+
+
+def _top(item: TextLine | Table) -> float:
+    return item.top if isinstance(item, Table) else item.segment.top
+
+
+def _rows(segments: Sequence[Segment]) -> list[SegmentRow]:
+    rows: list[SegmentRow] = []
+    for segment in sorted(segments, key=lambda s: (s.baseline, s.left)):
+        above = rows[-1][0] if rows else None
+        size = max(segment.size, above.size) if above else 0.0
+        if above is None or segment.baseline - above.baseline > _SAME_ROW * size:
+            rows.append([])
+        rows[-1].append(segment)
+    return [sorted(row, key=lambda s: s.left) for row in rows]

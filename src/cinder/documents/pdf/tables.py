@@ -1,0 +1,374 @@
+"""Finds tables on a PDF page, by drawn lines or by aligned cells."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from cinder.documents.pdf.layout import (
+    Box,
+    DrawnLine,
+    PageLayout,
+    Segment,
+    Word,
+    split_rows,
+    split_segments,
+)
+
+# Longer texts stand in boxes, not in tables.
+_MAX_CELL_CHARS = 1_500
+
+Cell = tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells, each as many words as stand in it, and where on the page it is."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def to_cell(words: Sequence[Word]) -> Cell:
+    """Return the words of a cell, line by line."""
+    return tuple(word for row in split_rows(words) for word in row)
+
+
+def make_table(rows: Sequence[Sequence[Cell]]) -> Table | None:
+    """Return the table that rows of cells make, without what is empty; None if it is none."""
+    filled = [row for row in rows if any(row)]
+    columns = [
+        column
+        for column in range(max((len(row) for row in filled), default=0))
+        if any(row[column] for row in filled)
+    ]
+    cells = [tuple(row[column] for column in columns) for row in filled]
+    if len(cells) < 2 or len(columns) < 2 or not _is_of_table_size(cells):
+        return None
+    boxes = [word.box for row in cells for cell in row for word in cell]
+    return Table(
+        rows=tuple(cells),
+        left=min(box.left for box in boxes),
+        top=min(box.top for box in boxes),
+        right=max(box.right for box in boxes),
+        bottom=max(box.bottom for box in boxes),
+    )
+
+
+def _is_of_table_size(rows: Sequence[Sequence[Cell]]) -> bool:
+    lengths = [sum(len(word.text) for word in cell) for row in rows for cell in row]
+    return sum(map(bool, lengths)) >= 3 and max(lengths) <= _MAX_CELL_CHARS
+
+
+_MIN_ROWS = 3
+_MAX_ROWS = 300
+_MIN_FILLED = 0.6
+# Cells with more words than this are columns of prose.
+_MAX_CELL_WORDS = 9
+_MAX_PITCH = 3.2
+_CELL_MARKER = re.compile(r"[^\w\s]{1,2}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\]|o")
+
+SegmentRow = list[Segment]
+Column = tuple[float, float]
+
+
+@dataclass(slots=True)
+class _RowRun:
+    """Consecutive rows whose cells fit the same columns."""
+
+    rows: list[SegmentRow]
+    columns: list[Column]
+
+
+def find_aligned_tables(rows: Sequence[SegmentRow]) -> list[SegmentRow | Table]:
+    """Return the rows of a region, those that make a table replaced by it."""
+    found: list[SegmentRow | Table] = []
+    index = 0
+    while index < len(rows):
+        run = _longest_run(rows, index)
+        table = _to_table(run) if run else None
+        if run is None or table is None:
+            found.append(rows[index])
+            index += 1
+            continue
+        found.append(table)
+        index += len(run.rows)
+    return found
+
+
+def find_columns(segments: Sequence[Segment]) -> list[Column]:
+    """Return the ranges that segments, laid over one another, leave free between them."""
+    columns: list[Column] = []
+    for segment in sorted(segments, key=lambda segment: segment.left):
+        if columns and segment.left <= columns[-1][1]:
+            columns[-1] = (columns[-1][0], max(columns[-1][1], segment.right))
+        else:
+            columns.append((segment.left, segment.right))
+    return columns
+
+
+def rows_by_columns(rows: Sequence[SegmentRow], columns: Sequence[Column]) -> list[list[Cell]]:
+    """Return rows as cells; a row that only goes on with cells above is joined to that."""
+    cut: list[list[Cell]] = []
+    for row in rows:
+        cells: list[Cell] = [() for _ in columns]
+        for segment in row:
+            column = _column_of(segment, columns)
+            cells[column] = (*cells[column], *segment.words)
+        if cut and not cells[0] and sum(map(bool, cells)) == 1:
+            cut[-1] = [(*above, *below) for above, below in zip(cut[-1], cells, strict=True)]
+        else:
+            cut.append(cells)
+    return [[to_cell(cell) for cell in row] for row in cut]
+
+
+def _column_of(segment: Segment, columns: Sequence[Column]) -> int:
+    def overlap(index: int) -> float:
+        left, right = columns[index]
+        return min(segment.right, right) - max(segment.left, left)
+
+    return max(range(len(columns)), key=overlap)
+
+
+def _longest_run(rows: Sequence[SegmentRow], start: int) -> _RowRun | None:
+    if len(rows[start]) < 2:
+        return None
+    run = _RowRun([rows[start]], find_columns(rows[start]))
+    for row in rows[start + 1 : start + _MAX_ROWS]:
+        if not _follows(run.rows[-1], row):
+            break
+        columns = _widened(run.columns, row)
+        is_continued = len(row) == 1 and columns is not None and len(columns) == len(run.columns)
+        if columns is None or (len(row) == 1 and not is_continued):
+            break
+        if len(row) == 1 and row[0].left < run.columns[1][0]:
+            break
+        run.rows.append(row)
+        run.columns = columns
+    while len(run.rows[-1]) == 1:
+        run.rows.pop()
+    return run
+
+
+def _follows(above: SegmentRow, row: SegmentRow) -> bool:
+    pitch = row[0].baseline - above[0].baseline
+    return 0 < pitch <= _MAX_PITCH * max(above[0].size, row[0].size)
+
+
+def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
+    """Return the columns with another row's cells in them; None where one spans several."""
+    for segment in row:
+        touched = [c for c in columns if segment.left <= c[1] and segment.right >= c[0]]
+        if len(touched) > 1:
+            return None
+        widened = [c for c in columns if c not in touched]
+        left = min([segment.left, *(c[0] for c in touched)])
+        right = max([segment.right, *(c[1] for c in touched)])
+        columns = sorted([*widened, (left, right)])
+    return columns
+
+
+def _to_table(run: _RowRun) -> Table | None:
+    full = [row for row in run.rows if len(row) > 1]
+    filled = sum(map(len, full))
+    if len(full) < _MIN_ROWS or filled < _MIN_FILLED * len(full) * len(run.columns):
+        return None
+    words = median(len(segment.words) for row in full for segment in row)
+    firsts = [row[0].text for row in full]
+    # Set in a typewriter's font, it is a listing, and its spaces are kept as they are.
+    if all(segment.is_monospaced for row in full for segment in row):
+        return None
+    is_list = len(run.columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
+    if is_list or words > _MAX_CELL_WORDS:
+        return None
+    return make_table(rows_by_columns(run.rows, run.columns))
+
+
+_SNAP = 2.5
+_REACH = 3.0
+# A page with more lines than this, once pieces are joined, is a drawing.
+_MAX_RULES = 600
+# Level rules that begin and end together, and nothing upright: cells stand closer than in prose.
+_TIGHT_GAP = 0.6
+
+
+@dataclass(slots=True)
+class _RuledFrame:
+    """Rules that touch one another."""
+
+    level: list[DrawnLine]
+    upright: list[DrawnLine]
+
+
+def find_ruled_tables(page: PageLayout) -> tuple[list[Table], list[Word]]:
+    """Return a page's ruled tables, and the words that stand in none of them."""
+    level, upright = _join_pieces(page.level_rules), _join_pieces(page.upright_rules)
+    left = list(page.words)
+    if not level or len(level) + len(upright) > _MAX_RULES:
+        return [], left
+    tables: list[Table] = []
+    for frame in _frames(level, upright):
+        box = _frame_box(frame)
+        inside = [word for word in left if box.holds(word.box.middle)]
+        table = _read_frame(frame, box, inside) if len(inside) > 2 else None
+        if table is not None:
+            tables.append(table)
+            taken = set(map(id, inside))
+            left = [word for word in left if id(word) not in taken]
+    return tables, left
+
+
+def _join_pieces(rules: Iterable[DrawnLine]) -> list[DrawnLine]:
+    """Return rules whole that were drawn cell by cell or twice."""
+    joined: list[DrawnLine] = []
+    lanes: list[tuple[float, list[DrawnLine]]] = []
+    for rule in sorted(rules, key=lambda rule: rule.position):
+        if not lanes or rule.position - lanes[-1][0] > _SNAP:
+            lanes.append((rule.position, []))
+        lanes[-1][1].append(rule)
+    for position, lane in lanes:
+        lane.sort(key=lambda rule: rule.start)
+        start, end = lane[0].start, lane[0].end
+        for rule in lane[1:]:
+            if rule.start > end + _REACH:
+                joined.append(DrawnLine(position, start, end))
+                start, end = rule.start, rule.end
+            end = max(end, rule.end)
+        joined.append(DrawnLine(position, start, end))
+    return joined
+
+
+def _frames(level: list[DrawnLine], upright: list[DrawnLine]) -> list[_RuledFrame]:
+    """Return the rules by what they touch; level ones that touch nothing by their extent."""
+    frames: list[_RuledFrame] = []
+    waiting = list(upright)
+    free = list(level)
+    while waiting:
+        frame = _RuledFrame([], [waiting.pop()])
+        for rule in frame.upright:
+            crossing = [other for other in free if _crosses(other, rule)]
+            free = [other for other in free if not _crosses(other, rule)]
+            frame.level += crossing
+            # The list grows while it is walked: whatever these reach belongs here, too.
+            reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
+            waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
+            frame.upright += reached
+        if len(frame.level) > 1:
+            frames.append(frame)
+    return frames + _level_frames(free)
+
+
+def _crosses(level: DrawnLine, upright: DrawnLine) -> bool:
+    return (
+        level.start - _REACH <= upright.position <= level.end + _REACH
+        and upright.start - _REACH <= level.position <= upright.end + _REACH
+    )
+
+
+def _level_frames(level: list[DrawnLine]) -> list[_RuledFrame]:
+    frames: list[_RuledFrame] = []
+    for rule in sorted(level, key=lambda rule: rule.position):
+        for frame in frames:
+            first = frame.level[0]
+            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
+                frame.level.append(rule)
+                break
+        else:
+            frames.append(_RuledFrame([rule], []))
+    return [frame for frame in frames if len(frame.level) > 2]
+
+
+def _frame_box(frame: _RuledFrame) -> Box:
+    xs = [x for rule in frame.level for x in (rule.start, rule.end)]
+    ys = [rule.position for rule in frame.level]
+    xs += [rule.position for rule in frame.upright]
+    ys += [y for rule in frame.upright for y in (rule.start, rule.end)]
+    return Box(min(xs) - 1, min(ys) - 1, max(xs) + 1, max(ys) + 1)
+
+
+def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None:
+    inner = [r for r in frame.upright if box.left + 5 < r.position < box.right - 5]
+    if not inner:
+        return _read_by_alignment(words)
+    xs = _cell_edges([rule.position for rule in frame.upright], box.left, box.right)
+    ys = _cell_edges([rule.position for rule in frame.level], box.top, box.bottom)
+    return _read_grid(frame, xs, ys, words)
+
+
+def _cell_edges(positions: list[float], first: float, last: float) -> list[float]:
+    """Return where cells begin and end; a table may be open at its sides."""
+    edges = [first]
+    for position in sorted(positions):
+        if position - edges[-1] > _SNAP + 1:
+            edges.append(position)
+    return edges if last - edges[-1] <= _SNAP + 1 else [*edges, last]
+
+
+def _read_by_alignment(words: list[Word]) -> Table | None:
+    rows = [split_segments(row, _TIGHT_GAP) for row in split_rows(words)]
+    columns = find_columns([s for row in rows if len(row) > 1 for s in row])
+    if len(columns) < 2 or sum(len(row) > 1 for row in rows) < 2:
+        return None
+    return make_table(rows_by_columns(rows, columns))
+
+
+def _read_grid(
+    frame: _RuledFrame, xs: list[float], ys: list[float], words: list[Word]
+) -> Table | None:
+    bands: list[list[Word]] = [[] for _ in pairwise(ys)]
+    for word in words:
+        x, y = word.box.middle
+        bands[_first_row(frame, ys, _band_index(ys, y), x)].append(word)
+    rows: list[list[Cell]] = []
+    for (top, bottom), band in zip(pairwise(ys), bands, strict=True):
+        firsts = _first_columns(frame, xs, (top + bottom) / 2)
+        rows += _read_band(band, xs, firsts)
+    return make_table(rows)
+
+
+def _band_index(edges: list[float], position: float) -> int:
+    return min(max(bisect_right(edges, position) - 1, 0), len(edges) - 2)
+
+
+def _first_row(frame: _RuledFrame, ys: list[float], row: int, x: float) -> int:
+    """Return the first of the rows that a cell reaches over: no rule parts it from those above."""
+    while row > 0 and not any(
+        abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
+        for rule in frame.level
+    ):
+        row -= 1
+    return row
+
+
+def _first_columns(frame: _RuledFrame, xs: list[float], middle: float) -> list[int]:
+    """Return, for each column of a row, the first of those that it is one cell with."""
+    firsts = [0]
+    for column in range(1, len(xs) - 1):
+        is_divided = any(
+            abs(rule.position - xs[column]) <= _SNAP + 1 and rule.start <= middle <= rule.end
+            for rule in frame.upright
+        )
+        firsts.append(column if is_divided else firsts[-1])
+    return firsts
+
+
+def _read_band(words: list[Word], xs: list[float], firsts: list[int]) -> list[list[Cell]]:
+    """Return the row between two level rules, or the rows, where only columns are ruled."""
+    lines = split_rows(words)
+    cut = [_read_row(line, xs, firsts) for line in lines]
+    starts = sum(bool(row[0]) and sum(map(bool, row)) > 1 for row in cut)
+    if len(cut) > 2 and starts >= 0.7 * len(cut):
+        return cut
+    return [_read_row(words, xs, firsts)]
+
+
+def _read_row(words: Sequence[Word], xs: list[float], firsts: list[int]) -> list[Cell]:
+    cells: list[list[Word]] = [[] for _ in firsts]
+    for word in words:
+        cells[firsts[_band_index(xs, word.box.middle[0])]].append(word)
+    return [to_cell(cell) for cell in cells]

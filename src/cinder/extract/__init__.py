@@ -1,1 +1,0 @@
-"""Extraction: pure functions from a page's bytes to its content, run inside the sandbox."""

@@ -1,1 +1,0 @@
-"""A page's branding: how it looks, by computed styles or by its style sheets."""

@@ -1,1 +1,0 @@
-"""How two versions of a page differ."""

@@ -1,1 +1,0 @@
-"""Cleaned HTML to markdown: passes over the tree, and the converter."""

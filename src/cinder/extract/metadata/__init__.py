@@ -1,1 +1,0 @@
-"""What a page says about itself, and what its markup and text tell of it."""

@@ -1,1 +1,0 @@
-"""Pages that are text but not HTML: prose, data, feeds, sitemaps, tables."""

@@ -1,1 +1,0 @@
-"""Reads markdown by its structure: outline, sections, passages, sentences, cuts."""

@@ -1,1 +1,0 @@
-"""The page as a visitor sees it: late parts in place, hidden text out."""

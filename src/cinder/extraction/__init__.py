@@ -1,0 +1,1 @@
+"""Fills the fields of a caller's schema from a page without a model, each value with its proof."""

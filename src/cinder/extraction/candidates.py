@@ -1,0 +1,260 @@
+"""Candidates for the value of a field, and texts whose form tells: prices, addresses, lists."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from cinder.extraction.synonyms import Words, words_of
+from cinder.models.extraction import Method
+
+NO_ELEMENT = -1
+MAX_TEXT_CHARS = 2_000
+
+# How far a way of saying something is trusted, all else being equal.
+METHOD_WEIGHTS = {
+    Method.JSON_LD: 1.0,
+    Method.MICRODATA: 1.0,
+    Method.TABLE: 0.98,
+    Method.DEFINITION_LIST: 0.98,
+    Method.LABEL: 0.96,
+    Method.META: 0.9,
+    Method.HEADING: 0.92,
+    Method.NAMED_ELEMENT: 0.88,
+    Method.TYPED: 0.7,
+    Method.RECIPE: 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A text, what it is called, and where it stands."""
+
+    text: str
+    label: Words
+    method: Method
+    path: Words = ()
+    """The words of what it belongs to."""
+    said: str = ""
+    """The label as the page has it."""
+    at: int = NO_ELEMENT
+    """The number of its element; NOWHERE for what stands in no element that is shown."""
+    weight: float = 1.0
+    is_chrome: bool = False
+    """Whether it stands in a part that pages share: navigation, footer, side bar."""
+    is_record_only: bool = False
+    """Whether it says something only of the record that it stands in."""
+
+    @property
+    def trust(self) -> float:
+        """How far it is to be trusted, all else being equal."""
+        return self.weight * METHOD_WEIGHTS[self.method]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateList:
+    """Several texts under one label."""
+
+    items: tuple[Candidate, ...]
+    label: Words
+    path: Words = ()
+    said: str = ""
+    at: int = NO_ELEMENT
+    is_chrome: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ElementRange:
+    """The elements of a record: from one number up to another."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """What is known of one thing: a page, an item of linked data, a record of a list."""
+
+    candidates: tuple[Candidate, ...] = ()
+    lists: tuple[CandidateList, ...] = ()
+    groups: tuple["RecordGroup", ...] = ()
+    anchor: str = ""
+    """A text near which its quotes are looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordGroup:
+    """Things of one kind that stand together: rows, cards, items of a list."""
+
+    records: tuple[Entity, ...]
+    label: Words = ()
+    path: Words = ()
+    said: str = ""
+    is_chrome: bool = False
+
+
+@dataclass(frozen=True)
+class CandidateIndex:
+    """All candidates of a page's elements, in document order."""
+
+    candidates: Sequence[Candidate]
+    lists: Sequence[CandidateList] = field(default=())
+
+    def within(self, span: ElementRange) -> list[Candidate]:
+        """Return the candidates of the elements of a span."""
+        return list(self.candidates[_range(self._places, span)])
+
+    def lists_within(self, span: ElementRange) -> list[CandidateList]:
+        """Return the lists that begin in a span."""
+        return list(self.lists[_range(self._list_places, span)])
+
+    @cached_property
+    def _places(self) -> list[int]:
+        return [each.at for each in self.candidates]
+
+    @cached_property
+    def _list_places(self) -> list[int]:
+        return [each.at for each in self.lists]
+
+
+def _range(places: list[int], span: ElementRange) -> slice:
+    return slice(bisect_left(places, span.first), bisect_left(places, span.end))
+
+
+_SIGNS = r"[$€£¥₹₽₩₺]"
+_CODES = (
+    "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|CNY|BRL|MXN|ZAR|TRY|SGD|HKD|KRW"
+)
+NUMBER = (
+    r"\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3}){1,4}(?:[.,]\d{1,2})?(?!\d)|\d{1,15}(?:[.,]\d{1,15})?"
+)
+_PRICE = re.compile(
+    rf"(?:{_SIGNS}|\b(?:{_CODES}))\s?(?:{NUMBER})k?|(?<![\d.,])(?:{NUMBER})\s?(?:{_SIGNS}(?!\s?\d)|(?:{_CODES})\b)"
+)
+_RATING = re.compile(
+    r"(?<![\d.,/])\d(?:[.,]\d{1,2})?\s?"
+    r"(?:/\s?(?:5|10)(?![\d/])|out of (?:5|10)\b|(?:of 5 )?stars?\b|★)"
+)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}")
+_PHONE = re.compile(r"(?<![\w+])(?:\+|\(|\d)[\d\s().\-/]{5,20}\d(?!\w)")
+_STOCK = re.compile(r"\A\W{0,3}(?:(?:in|out of) stock|sold out)\b", re.IGNORECASE)
+_MAX_STOCK_CHARS = 60
+_CURRENCIES = {
+    "$": "USD",
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "₽": "RUB",
+    "₩": "KRW",
+    "₺": "TRY",
+}
+_CURRENCY = re.compile(rf"{_SIGNS}|\b(?:{_CODES})\b")
+_MIN_PHONE_DIGITS = 6
+
+
+def find_price(text: str) -> str | None:
+    """Return the first amount of money in a text, with its currency."""
+    return _first(_PRICE, text)
+
+
+def find_rating(text: str) -> str | None:
+    """Return the first rating in a text: `4.5 out of 5`."""
+    return _first(_RATING, text)
+
+
+def find_email(text: str) -> str | None:
+    """Return the first mail address in a text."""
+    return _first(_EMAIL, text)
+
+
+def find_phone(text: str) -> str | None:
+    """Return the first telephone number in a text."""
+    for found in _PHONE.finditer(text):
+        if sum(character.isdigit() for character in found[0]) >= _MIN_PHONE_DIGITS:
+            return found[0]
+    return None
+
+
+def find_stock(text: str) -> str | None:
+    """Return what a short text that begins so says of being in stock."""
+    return _first(_STOCK, text) if len(text) <= _MAX_STOCK_CHARS else None
+
+
+def find_currency(text: str) -> tuple[str, str] | None:
+    """Return the first sign or code of a currency in a text, and the code that it stands for."""
+    found = _first(_CURRENCY, text)
+    return (found, _CURRENCIES.get(found, found)) if found else None
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    found = pattern.search(text)
+    return found[0] if found else None
+
+
+MAX_PARTS = 200
+_MAX_PART_CHARS = 80
+_MARKS = (
+    re.compile(r"\s*;\s*"),
+    re.compile(r"\s*[|•·]\s*"),
+    re.compile(r",\s+(?:and\s+)?|\s+and\s+"),
+)
+
+
+def split_enumeration(candidate: Candidate) -> Sequence[Candidate]:
+    """Return the things that a text lists, or the text itself where it lists none."""
+    for mark in _MARKS:
+        parts = [part.strip() for part in mark.split(candidate.text, MAX_PARTS)]
+        parts = [part for part in parts if part]
+        if len(parts) > 1:
+            # The commas of sentences divide nothing.
+            is_list = max(map(len, parts)) <= _MAX_PART_CHARS
+            return [replace(candidate, text=part) for part in parts] if is_list else [candidate]
+    return [candidate]
+
+
+_MAX_CHARS = 250
+_MAX_PARTS = 8
+_ADDRESS = words_of("address")
+_TRUST = 0.9
+_POSTAL = re.compile(
+    r"\b(?:\d{5}(?:-\d{4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|"
+    r"\d{4} ?[A-Z]{2}|\d{4})(?!\w)"
+)
+_REGION = re.compile(r"[A-Z]{2,3}\Z")
+_LINES = re.compile(r"\s*[,\n]\s*")
+
+
+def address_parts(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield the parts of what is called an address, each under its own name."""
+    for each in candidates:
+        if each.label == _ADDRESS and len(each.text) <= _MAX_CHARS:
+            for name, text in split_address(each.text):
+                yield replace(
+                    each,
+                    text=text,
+                    label=words_of(name),
+                    path=_ADDRESS,
+                    weight=each.weight * _TRUST,
+                )
+
+
+def split_address(text: str) -> list[tuple[str, str]]:
+    """Return the parts of an address by name, as far as they can be told without guessing."""
+    parts = [part for part in _LINES.split(text.strip())[:_MAX_PARTS] if part]
+    place = next((n for n in range(len(parts) - 1, 0, -1) if _POSTAL.search(parts[n])), None)
+    if place is None or not any(character.isdigit() for character in parts[0]):
+        return []
+    postal = _POSTAL.findall(parts[place])[-1]
+    beside = parts[place].replace(postal, "").strip(" -")
+    found = [("street", parts[0]), ("postal code", postal)]
+    if _REGION.match(beside) or not beside:
+        # `Springfield, IL 62701`, or the code on a line of its own.
+        found += [("region", beside)] if beside else []
+        found += [("city", parts[place - 1])] if place > 1 else []
+    else:
+        found.append(("city", beside))
+    if place + 1 == len(parts) - 1 and not any(map(str.isdigit, parts[-1])):
+        found.append(("country", parts[-1]))
+    return found

@@ -1,0 +1,178 @@
+"""A page as a list of its elements in document order, over one text that they are parts of."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from selectolax.lexbor import LexborNode
+
+from cinder.html.tree import collapse
+from cinder.html.visible_text import INLINE_TAGS
+
+MAX_ELEMENTS = 40_000
+_MAX_CLASS_CHARS = 300
+_NOT_TEXT = frozenset(("script", "style", "template", "noscript", "svg", "select", "textarea"))
+_HOLDING_NOTHING = frozenset(("br", "hr", "img", "input", "picture", "video", "audio"))
+_CHROME_TAGS = frozenset(("nav", "footer", "aside", "form", "menu"))
+_NEVER_CHROME = frozenset(("html", "body", "main", "article"))
+_CHROME_WORDS = frozenset(
+    (
+        *("nav", "navbar", "navigation", "menu", "footer", "foot", "sidebar", "aside", "related"),
+        *("recommended", "recommendations", "popular", "trending", "similar", "breadcrumb"),
+        *("breadcrumbs", "crumbs", "cookie", "cookies", "newsletter", "promo", "teaser", "teasers"),
+        *("advert", "advertisement", "comments", "upsell", "widget", "masthead", "topbar"),
+    )
+)
+_WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
+
+
+@dataclass(slots=True)
+class PageElement:
+    """An element: its place in the list, in the tree and in the text."""
+
+    index: int
+    tag: str
+    attributes: dict[str, str | None]
+    parent: int
+    start: int
+    is_chrome: bool
+    stop: int = 0
+    end: int = 0
+    """The number of the first element after it and all it holds."""
+    children: list[int] = field(default_factory=list)
+    holds_blocks: bool = False
+    has_own_text: bool = False
+    """Whether some text stands directly in it."""
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it stands on lines of its own."""
+        return self.tag not in INLINE_TAGS
+
+    @property
+    def classes(self) -> str:
+        """Its classes, as far as one looks."""
+        return (self.attributes.get("class") or "")[:_MAX_CLASS_CHARS]
+
+
+class FlatPage:
+    """The elements of a page, the first of its MAX_ELEMENTS."""
+
+    def __init__(self, root: LexborNode) -> None:
+        self.elements: list[PageElement] = []
+        self._pieces: list[str] = []
+        self._length = 0
+        self.is_cut = False
+        self._build(root)
+        self.text = "".join(self._pieces)
+
+    def text_of(self, element: PageElement, max_chars: int = 2_000) -> str:
+        """Return the text of an element in one line, as far as one looks."""
+        return collapse(self.text[element.start : min(element.stop, element.start + max_chars)])
+
+    def lines_of(self, element: PageElement, max_chars: int = 4_000) -> Iterator[str]:
+        """Yield the lines of an element that are not empty."""
+        part = self.text[element.start : min(element.stop, element.start + max_chars)]
+        return filter(None, map(collapse, part.split("\n")))
+
+    def length_of(self, element: PageElement) -> int:
+        """Return how many characters an element holds, white space included."""
+        return element.stop - element.start
+
+    def children_of(self, element: PageElement) -> list[PageElement]:
+        """Return the elements directly in an element."""
+        return [self.elements[index] for index in element.children]
+
+    def within(self, element: PageElement) -> Iterator[PageElement]:
+        """Yield what an element holds, in document order."""
+        return (self.elements[index] for index in range(element.index + 1, element.end))
+
+    def next_sibling(self, element: PageElement) -> PageElement | None:
+        """Return the element that follows in the same parent."""
+        if element.parent < 0 or element.end >= len(self.elements):
+            return None
+        following = self.elements[element.end]
+        return following if following.parent == element.parent else None
+
+    def _build(self, root: LexborNode) -> None:
+        # Of the open elements: identity and number, which is None for those passed over.
+        opened: list[tuple[int, int | None]] = []
+        for node in root.traverse(include_text=True):
+            parent = node.parent
+            above = parent.mem_id if parent is not None else 0
+            while opened and opened[-1][0] != above:
+                self._close(opened.pop()[1])
+            holder = opened[-1][1] if opened else -1
+            if node.is_text_node:
+                if holder is not None and holder >= 0:
+                    self._add_text(node.text_content or "", self.elements[holder])
+                continue
+            if len(self.elements) >= MAX_ELEMENTS:
+                self.is_cut = True
+                break
+            opened.append((node.mem_id, self._open(node, holder)))
+        while opened:
+            self._close(opened.pop()[1])
+
+    def _open(self, node: LexborNode, holder: int | None) -> int | None:
+        tag = node.tag or ""
+        if holder is None or tag in _NOT_TEXT or not node.is_element_node:
+            return None
+        attributes = node.attributes
+        above = self.elements[holder] if holder >= 0 else None
+        element = PageElement(
+            index=len(self.elements),
+            tag=tag,
+            attributes=attributes,
+            parent=holder,
+            start=0,
+            is_chrome=(above is not None and above.is_chrome) or _is_chrome(tag, attributes),
+        )
+        if above is not None:
+            above.children.append(element.index)
+        if element.is_block:
+            self._add("\n")
+            if tag not in _HOLDING_NOTHING:
+                self._mark_holders(above)
+        element.start = self._length
+        self.elements.append(element)
+        return element.index
+
+    def _mark_holders(self, holder: PageElement | None) -> None:
+        while holder is not None and not holder.holds_blocks:
+            holder.holds_blocks = True
+            holder = self.elements[holder.parent] if holder.parent >= 0 else None
+
+    def _close(self, index: int | None) -> None:
+        if index is None:
+            return
+        element = self.elements[index]
+        element.stop, element.end = self._length, len(self.elements)
+        if element.is_block:
+            self._add("\n")
+
+    def _add_text(self, text: str, holder: PageElement) -> None:
+        if text.strip():
+            holder.has_own_text = True
+        self._add(" ".join(text.split("\n")))
+
+    def _add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
+
+
+def _is_chrome(tag: str, attributes: dict[str, str | None]) -> bool:
+    if tag in _NEVER_CHROME:
+        return False
+    if tag in _CHROME_TAGS or attributes.get("role") in ("navigation", "contentinfo", "search"):
+        return True
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    return names != " " and not _CHROME_WORDS.isdisjoint(name_words(names[:_MAX_CLASS_CHARS]))
+
+
+# A page repeats its classes, and a site's pages share them.
+@lru_cache(maxsize=2_048)
+def name_words(names: str) -> frozenset[str]:
+    """Return the lower-case words that classes and ids are made of."""
+    return frozenset(word.lower() for word in _WORD_SPLIT.split(names))

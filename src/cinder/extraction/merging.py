@@ -1,0 +1,179 @@
+"""Merges the data of several pages or stages, and drops values without proof."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from cinder.extraction.field_specs import schema_path
+from cinder.extraction.filling import build_data
+from cinder.models.document import Json
+from cinder.models.extraction import Conflict, ExtractedData, FieldPath, FieldValue
+
+MAX_EVIDENCE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A value, and those that contradict it."""
+
+    value: FieldValue
+    contrary: tuple[FieldValue, ...] = ()
+
+
+Node: TypeAlias = "_Held | dict[str | int, Node]"
+"""A value, or what stands beneath: by the names of an object, by the places of an array."""
+
+
+def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
+    """Join the data of pages: the first grounded value of a field counts, arrays are joined.
+
+    Equal values keep the evidence of all their pages; where they differ, the others are conflicts.
+    """
+    trees = [_tree(page) for page in pages]
+    # By twos: one after the other, the first pages would be gone through with each that follows.
+    while len(trees) > 1:
+        pairs = [trees[place : place + 2] for place in range(0, len(trees), 2)]
+        trees = [_merged(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    held = list(_leaves(_closed_up(trees[0]), ())) if trees else []
+    values = [each.value for each in held]
+    nothing = next((page.data for page in pages if page.data in ({}, [])), None)
+    return ExtractedData(
+        data=build_data(values, nothing),
+        values=tuple(values),
+        missing=_missing(pages),
+        conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
+        warnings=tuple(dict.fromkeys(each for page in pages for each in page.warnings)),
+    )
+
+
+def keep_grounded(extracted: ExtractedData) -> ExtractedData:
+    """Return the data without the values that no page proves; those fields count as missing."""
+    kept = tuple(each for each in extracted.values if each.is_grounded)
+    if len(kept) == len(extracted.values):
+        return extracted
+    left = keep_values(extracted, kept)
+    found = {schema_path(each.path) for each in left.values}
+    lost = dict.fromkeys(schema_path(each.path) for each in extracted.values)
+    return replace(
+        left, missing=(*extracted.missing, *(path for path in lost if path not in found))
+    )
+
+
+def keep_values(extracted: ExtractedData, kept: Iterable[FieldValue]) -> ExtractedData:
+    """Return the data with these of its values alone; arrays close up where items are gone."""
+    left = replace(extracted, values=tuple(kept))
+    if len(left.values) == len(extracted.values):
+        return extracted
+    held = list(_leaves(_closed_up(_tree(left)), ()))
+    values = [each.value for each in held]
+    nothing: Json = [] if isinstance(extracted.data, list) else {}
+    return replace(
+        left,
+        data=build_data(values, nothing),
+        values=tuple(values),
+        conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
+    )
+
+
+def _tree(page: ExtractedData) -> Node:
+    contrary: dict[FieldPath, list[FieldValue]] = {}
+    for conflict in page.conflicts:
+        contrary.setdefault(conflict.path, []).append(conflict.other)
+    root: dict[str | int, Node] = {}
+    for value in page.values:
+        held = _Held(value, tuple(contrary.get(value.path, ())))
+        if not value.path:
+            return held
+        inner = root
+        for part in value.path[:-1]:
+            following = inner.setdefault(part, {})
+            if isinstance(following, _Held):
+                break
+            inner = following
+        inner[value.path[-1]] = held
+    return root
+
+
+def _merged(one: Node, other: Node) -> Node:
+    if isinstance(one, _Held) or isinstance(other, _Held):
+        return _merged_values(one, other)
+    if _is_array(one) or _is_array(other):
+        return _joined(one, other)
+    return {
+        key: _merged(one[key], other[key]) if key in one and key in other else either[key]
+        for either in ({**other, **one},)
+        for key in dict.fromkeys((*one, *other))
+    }
+
+
+def _merged_values(one: Node, other: Node) -> Node:
+    if not isinstance(one, _Held) or not isinstance(other, _Held):
+        # The same schema never gives both; an empty tree is a page without it.
+        return one or other
+    if _key(one) == _key(other):
+        evidence = (*one.value.evidence, *other.value.evidence)[:MAX_EVIDENCE]
+        return _Held(replace(one.value, evidence=evidence), (*one.contrary, *other.contrary))
+    if other.value.is_grounded and not one.value.is_grounded:
+        one, other = other, one
+    return _Held(one.value, (*one.contrary, other.value, *other.contrary))
+
+
+def _joined(one: dict[str | int, Node], other: dict[str | int, Node]) -> Node:
+    """Join two arrays; what both have stands once, with the evidence of both."""
+    found: dict[str, Node] = {}
+    for item in (*one.values(), *other.values()):
+        key = _key(item)
+        found[key] = _merged(found[key], item) if key in found else item
+    return dict(enumerate(found.values()))
+
+
+def _closed_up(node: Node) -> Node:
+    """Renumber arrays from which items are gone."""
+    if isinstance(node, _Held):
+        return node
+    if _is_array(node):
+        return {place: _closed_up(node[key]) for place, key in enumerate(sorted(node, key=int))}
+    return {key: _closed_up(item) for key, item in node.items()}
+
+
+def _is_array(node: dict[str | int, Node]) -> bool:
+    return bool(node) and all(isinstance(key, int) for key in node)
+
+
+def _key(node: Node) -> str:
+    """Return what equal values have in common; letters of either case count as equal."""
+    if isinstance(node, _Held):
+        return json.dumps(node.value.value, ensure_ascii=False).casefold()
+    return json.dumps(sorted((str(key), _key(item)) for key, item in node.items()))
+
+
+def _leaves(node: Node, path: FieldPath) -> Iterator[_Held]:
+    """Yield the values of a tree, each with the path at which it now stands."""
+    if isinstance(node, _Held):
+        yield replace(node, value=replace(node.value, path=path))
+        return
+    for key, item in node.items():
+        yield from _leaves(item, (*path, key))
+
+
+def _conflicts(held: _Held) -> Iterator[Conflict]:
+    path, kept = held.value.path, held.value.value
+    told: set[str] = {_key(_Held(held.value))}
+    for other in held.contrary:
+        if (key := _key(_Held(other))) not in told:
+            told.add(key)
+            yield Conflict(path=path, kept=kept, other=replace(other, path=path))
+
+
+def _missing(pages: Sequence[ExtractedData]) -> tuple[str, ...]:
+    """Return what is missing from every page, be it with the array that would hold it."""
+    lacking = [set(page.missing) for page in pages]
+    named = dict.fromkeys(path for page in pages for path in page.missing)
+    return tuple(
+        path for path in named if all(path in each or _is_beneath(path, each) for each in lacking)
+    )
+
+
+def _is_beneath(path: str, missing: set[str]) -> bool:
+    return any(path.startswith(f"{other}[]") for other in missing)

@@ -1,0 +1,319 @@
+"""Parses a text as the type that a field asks for: numbers, dates, prices, URLs, choices."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import can_ada
+
+from cinder.extraction.candidates import NUMBER, find_currency, find_email, find_phone, find_price
+from cinder.extraction.field_specs import FieldKind, FieldSpec
+from cinder.extraction.synonyms import Words, plain_words_of, words_of
+from cinder.html.metadata.dates import find_date, normalise_date
+from cinder.html.tree import join_url
+from cinder.models.document import Json
+
+_MAX_SEARCHED_CHARS = 200
+_NUMBER = re.compile(rf"(?<![\w.,])[-+\u2212]?(?:{NUMBER})(?P<scale>[kK](?!\w))?")
+_GLUED_NUMBER = re.compile(rf"(?:{NUMBER})(?P<scale>[kK](?!\w))?")
+_GROUPED = re.compile(r"\d{1,3}(?:([,.'\u2019\u00a0\u202f ])\d{3})+\Z")
+_PLAIN = re.compile(r"-?\d{1,15}(?:\.\d{1,10})?\Z")
+_ISO_DURATION = re.compile(
+    r"P(?:(?P<days>\d{1,4})D)?(?:T(?:(?P<hours>\d{1,4})H)?(?:(?P<minutes>\d{1,5})M)?"
+    r"(?:(?P<seconds>\d{1,6})(?:\.\d{1,6})?S)?)?\Z"
+)
+_DURATION_PART = re.compile(
+    r"(?P<number>\d{1,6}(?:[.,]\d{1,3})?)\s?(?P<unit>[a-z]{1,8})\b", re.IGNORECASE
+)
+_SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3_600,
+    "day": 86_400,
+    "week": 604_800,
+}
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "second"),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes", "minuten"), "minute"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "stunden"), "hour"),
+    **dict.fromkeys(("d", "day", "days", "tage"), "day"),
+    **dict.fromkeys(("w", "wk", "wks", "week", "weeks", "wochen"), "week"),
+}
+_UNIT_WORDS = {stem: unit for unit in _SECONDS for stem in words_of(unit)}
+_MONEY_DECIMALS = 2
+_THOUSAND = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedNumber:
+    """A number, the text that says it, and the rule by which it was read."""
+
+    value: float
+    quote: str
+    rule: str
+
+
+def parse_number(
+    text: str, *, unit: str | None = None, is_last: bool = False
+) -> ParsedNumber | None:
+    """Return the number that a text says.
+
+    Args:
+        text: a short text with a number in it.
+        unit: the unit of time that the number is wanted in.
+        is_last: whether the last number is meant, as for the upper end of a range.
+    """
+    text = text[:_MAX_SEARCHED_CHARS].strip()
+    if unit is not None and (figure := _parse_duration(text, unit)):
+        return figure
+    if not is_last and (money := find_price(text)) and (found := _GLUED_NUMBER.search(money)):
+        return ParsedNumber(_scaled(found, is_money=True), money, "amount of money")
+    matches = list(_NUMBER.finditer(text))
+    if not matches:
+        return None
+    found = matches[-1 if is_last else 0]
+    rule = "" if _PLAIN.match(found[0]) else "number"
+    return ParsedNumber(_scaled(found, is_money=False), found[0], rule)
+
+
+def unit_of_time(words: Words) -> str | None:
+    """Return the unit of time that a field's words name."""
+    return next((_UNIT_WORDS[word] for word in words if word in _UNIT_WORDS), None)
+
+
+def _scaled(found: re.Match[str], *, is_money: bool) -> float:
+    digits = found[0].rstrip("kK")
+    return _value(digits, is_money=is_money) * (_THOUSAND if found["scale"] else 1)
+
+
+def _value(digits: str, *, is_money: bool) -> float:
+    sign = -1.0 if digits[0] in "-\u2212" else 1.0
+    digits = digits.lstrip("+-\u2212")
+    last = max(digits.rfind(","), digits.rfind("."))
+    grouped = _GROUPED.match(digits)
+    # A point before three digits divides thousands only in money: 1.299 € but 1.299 kg.
+    if grouped and (grouped[1] != "." or is_money or digits.count(".") > 1):
+        last = -1
+    whole, part = (digits, "") if last < 0 else (digits[:last], digits[last + 1 :])
+    plain = "".join(character for character in whole if character.isdigit())
+    return sign * float(f"{plain}.{part or '0'}")
+
+
+def _parse_duration(text: str, unit: str) -> ParsedNumber | None:
+    if iso := _ISO_DURATION.match(text):
+        parts = {name: int(said) for name, said in iso.groupdict().items() if said}
+        seconds = sum(count * _SECONDS[name.removesuffix("s")] for name, count in parts.items())
+    else:
+        found = [
+            (float(each["number"].replace(",", ".")), _UNITS[each["unit"].lower()])
+            for each in _DURATION_PART.finditer(text)
+            if each["unit"].lower() in _UNITS
+        ]
+        parts = {named: 1 for _, named in found}
+        seconds = round(sum(number * _SECONDS[named] for number, named in found[:4]))
+        if len(found) != len(parts):
+            return None
+    if not parts or not seconds:
+        return None
+    return ParsedNumber(seconds / _SECONDS[unit], text, f"length of time in {unit}s")
+
+
+MAX_STRING_CHARS = 300
+_MAX_PROSE_CHARS = 2_000
+_MAX_DATE_CHARS = 120
+_MAX_NUMBER_CHARS = 100
+_MAX_NUMBERS = 3
+_DATE_LENGTH = len("2025-01-31")
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SCHEMA_ORG = re.compile(r"https?://schema\.org/(\w{1,60})\Z")
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_DIGITS = re.compile(r"\d+")
+_YES = frozenset(
+    (
+        *("yes", "true", "y", "✓", "✔", "✅", "available", "in stock", "instock", "included"),
+        *("possible", "ja", "oui", "si", "sí", "on", "enabled", "supported", "in store only"),
+        *("limited availability", "online only", "☑", "ready to ship", "full", "allowed", "fully"),
+    )
+)
+_NO = frozenset(
+    (
+        *("no", "false", "n", "✗", "✘", "❌", "x", "\u00d7", "none", "unavailable", "out of stock"),
+        *("outofstock", "sold out", "soldout", "not available", "not included", "nein", "non"),
+        *("discontinued", "off", "disabled", "not possible", "not supported", "currently"),
+        *(
+            "currently unavailable",
+            "-",
+            "\u2013",
+            "\u2014",
+            "not allowed",
+            "back order",
+            "on request",
+        ),
+    )
+)
+_PROSE_WORDS = frozenset(
+    word
+    for name in ("description", "text", "body", "content", "bio", "instruction", "review", "note")
+    for word in words_of(name)
+)
+_EMAIL_WORDS = frozenset(words_of("email"))
+_PHONE_WORDS = frozenset(words_of("phone"))
+_CURRENCY_WORDS = frozenset(words_of("currency"))
+_URL_WORDS = frozenset((*words_of("url"), *words_of("image")))
+_DATE_WORD = words_of("date")[-1]
+_UPPER_WORDS = frozenset(
+    (*words_of("max"), *words_of("maximum"), *words_of("high"), *words_of("to"))
+)
+_URL_FORMATS = ("uri", "url", "uri-reference", "iri")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedValue:
+    """A value, the quote that says it, and the rule between them; no rule where they are equal."""
+
+    value: Json
+    quote: str
+    rule: str = ""
+
+
+def parse_value(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
+    """Return a text as the value that a scalar field wants, or None where it is none."""
+    if field.choices:
+        return _parse_choice(field, text)
+    readers: dict[FieldKind, Callable[[FieldSpec, str], ParsedValue | None]] = {
+        FieldKind.NUMBER: _parse_number,
+        FieldKind.INTEGER: _parse_integer,
+        FieldKind.BOOLEAN: _parse_boolean,
+    }
+    if reader := readers.get(field.kind):
+        return reader(field, text)
+    return _parse_string(field, text, base)
+
+
+def wants_date(field: FieldSpec) -> bool:
+    """Whether a field holds a day or a moment."""
+    return field.format in ("date", "date-time")
+
+
+def wants_currency(field: FieldSpec) -> bool:
+    """Whether a field holds the code of a currency."""
+    return not _CURRENCY_WORDS.isdisjoint(field.words)
+
+
+def _parse_number(field: FieldSpec, text: str) -> ParsedValue | None:
+    if len(text) > _MAX_NUMBER_CHARS or _is_date(text):
+        return None
+    # A synonym of the whole name would lose the unit in it.
+    words = (*plain_words_of(field.name), *field.description)
+    is_last = not _UPPER_WORDS.isdisjoint(field.words)
+    figure = parse_number(text, unit=unit_of_time(words), is_last=is_last)
+    if figure is None or (not figure.rule and _has_more_numbers(text)):
+        return None
+    value = int(figure.value) if figure.value.is_integer() else figure.value
+    return ParsedValue(value, figure.quote, figure.rule)
+
+
+def _has_more_numbers(text: str) -> bool:
+    """Whether a text has so many numbers that none of them is the one."""
+    return len(_DIGITS.findall(text)) > 2 * _MAX_NUMBERS
+
+
+def _parse_integer(field: FieldSpec, text: str) -> ParsedValue | None:
+    reading = _parse_number(field, text)
+    return reading if reading is not None and isinstance(reading.value, int) else None
+
+
+def _is_date(text: str) -> bool:
+    return len(text) <= _MAX_DATE_CHARS and find_date(text) is not None
+
+
+def _parse_boolean(_: FieldSpec, text: str) -> ParsedValue | None:
+    plain = _plain(_of_schema_org(text))
+    said = text.strip().casefold()
+    for answer, texts in ((True, _YES), (False, _NO)):
+        if plain in texts or said in texts:
+            return ParsedValue(answer, text, "yes or no")
+    first = plain.partition(" ")[0]
+    if first in ("yes", "no") or plain.startswith(("in stock", "out of stock", "not ")):
+        return ParsedValue(first in ("yes", "in"), text, "yes or no")
+    return None
+
+
+def _parse_choice(field: FieldSpec, text: str) -> ParsedValue | None:
+    plain = _plain(_of_schema_org(text))
+    by_text = {_plain(str(choice)): choice for choice in field.choices if choice is not None}
+    if plain in by_text:
+        value = by_text[plain]
+        return ParsedValue(value, text, "" if value == text else "member of the enumeration")
+    padded = f" {plain} "
+    within = [choice for said, choice in by_text.items() if said and f" {said} " in padded]
+    if len(within) != 1 or len(text) > _MAX_DATE_CHARS:
+        return None
+    return ParsedValue(within[0], text, "member of the enumeration")
+
+
+def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
+    if wants_date(field):
+        return _parse_date(field, text)
+    if field.format in ("email", "idn-email") or not _EMAIL_WORDS.isdisjoint(field.words):
+        return _quoted(find_email(text))
+    if field.format in _URL_FORMATS:
+        return _parse_url(text, base)
+    if wants_currency(field):
+        found = find_currency(text)
+        return ParsedValue(found[1], found[0], _rule(found[0], found[1], "code")) if found else None
+    if not _PHONE_WORDS.isdisjoint(field.words) and len(text) <= MAX_STRING_CHARS:
+        return _quoted(find_phone(text))
+    return _parse_plain(field, text)
+
+
+def _parse_plain(field: FieldSpec, text: str) -> ParsedValue | None:
+    is_prose = not _PROSE_WORDS.isdisjoint(field.words)
+    if not text or len(text) > (_MAX_PROSE_CHARS if is_prose else MAX_STRING_CHARS):
+        return None
+    if _SCHEMA_ORG.match(text):
+        named = _CAMEL.sub(" ", _of_schema_org(text))
+        return ParsedValue(named, text, "name of a schema.org term")
+    is_address = text.startswith(("http://", "https://", "/")) and " " not in text
+    if is_address and _URL_WORDS.isdisjoint(field.words):
+        return None
+    return ParsedValue(text, text)
+
+
+def _parse_date(field: FieldSpec, text: str) -> ParsedValue | None:
+    if len(text) > _MAX_DATE_CHARS:
+        return None
+    found = normalise_date(text)
+    if not _ISO_DAY.match(found):
+        return None
+    if field.format == "date":
+        found = found[:_DATE_LENGTH]
+    elif len(found) == _DATE_LENGTH:
+        # A day has no time of day, and one must not be made up.
+        return None
+    return ParsedValue(found, text, _rule(text, found, "ISO 8601 date"))
+
+
+def _parse_url(text: str, base: can_ada.URL | None) -> ParsedValue | None:
+    joined = None if " " in text.strip() else join_url(base, text)
+    if joined is None or joined.protocol not in ("http:", "https:"):
+        return None
+    return ParsedValue(joined.href, text, _rule(text, joined.href, "absolute address"))
+
+
+def _quoted(found: str | None) -> ParsedValue | None:
+    return ParsedValue(found, found) if found else None
+
+
+def _rule(quote: str, value: str, rule: str) -> str:
+    return "" if quote == value else rule
+
+
+def _of_schema_org(text: str) -> str:
+    found = _SCHEMA_ORG.match(text.strip())
+    return found[1] if found else text
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(_CAMEL.sub(" ", text[:MAX_STRING_CHARS]))).casefold()

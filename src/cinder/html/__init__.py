@@ -1,0 +1,1 @@
+"""HTML pages: parsing, visibility, main content, metadata, Markdown; pure and synchronous."""

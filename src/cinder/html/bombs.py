@@ -1,0 +1,253 @@
+"""Detects pages built to exhaust a parser, and extracts their text without parsing.
+
+What evades the look ends at the sandbox's limits; it only takes longer to be given up.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+from itertools import islice
+
+from cinder.html.visible_text import count_words
+from cinder.models.document import Extraction, PageMetadata
+from cinder.text.content_type import Shape, content_kind, decode_body
+from cinder.text.invisible_characters import character_warnings
+
+# Real pages nest some tens deep, and browsers stop at 512.
+MAX_DEPTH = 5_000
+# The markdown of these grows with the square of their depth.
+MAX_INDENTED_DEPTH = 100
+MAX_ATTRIBUTES = 10_000
+# A page with more takes seconds and most of a child's memory, however flat it is.
+MAX_ELEMENTS = 400_000
+# What the parser goes through along its stacks and lists; about three nanoseconds each.
+MAX_STEPS = 200_000_000
+_STEPS_PER_SIBLING = 6
+# Up to these numbers no page takes more steps than that, however it is built.
+_MAX_HARMLESS_TAGS = MAX_STEPS // MAX_DEPTH
+_MAX_HARMLESS_COMPARED = 5_000
+_STRETCH = 500
+
+# Elements that hold nothing, or that the next of their kind closes: they do not nest by themselves.
+_FLAT = frozenset(
+    (
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
+        *("source", "track", "wbr", "p", "li", "dd", "dt", "option", "optgroup", "tr", "td"),
+        *("th", "thead", "tbody", "tfoot", "rp", "rt", "a", "html", "head", "body"),
+    )
+)
+_INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
+_FOREIGN = frozenset(("svg", "math"))
+# With each one the parser goes through all that came before it: in its list, or on its element.
+_COMPARED = frozenset(("option", "optgroup", "html", "body"))
+# So all of those begin and few others, which is sooner told than their whole names.
+_INDENTED_START = re.compile(r"<[uodbmUODBM](?:[lL]|[eE][nN])")
+_COMPARED_START = re.compile(rf"<(?:{'|'.join(sorted(_COMPARED))})", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
+_ELEMENT = re.compile(r"<[a-zA-Z]")
+_RAW = re.compile(r"(?:script|style)\b", re.IGNORECASE)
+_LONG_TAG_CHARS = 2_000
+_OPENING_TAG = re.compile(
+    r"[a-zA-Z](?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+",
+)
+_ATTRIBUTE_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
+
+
+def find_bomb(html: str) -> str | None:
+    """Return what makes a page too costly to parse; None for a page that is not."""
+    # A `<` with another right after it begins nothing, and a page may be made of those alone.
+    is_long = html.count("<") >= MAX_DEPTH
+    pieces = list(filter(None, html.split("<"))) if is_long else []
+    if len(pieces) > MAX_ELEMENTS and _has_more(_ELEMENT, html, MAX_ELEMENTS):
+        return "it has too many elements"
+    if _have_too_many_attributes(html):
+        return "its elements have too many attributes"
+    # Few pages may be that deep or that long, and only those are looked through.
+    if _may_be_deep(pieces) or _may_take_long(html, is_long=is_long):
+        return _find_depth(html)
+    return None
+
+
+def _has_more(pattern: re.Pattern[str], html: str, times: int) -> bool:
+    return any(islice(pattern.finditer(html), times, None))
+
+
+def _have_too_many_attributes(html: str) -> bool:
+    """Whether the parser would compare too many: each of an element's with all before it."""
+    # What looks like a tag in a script is none, and is told only where it matters.
+    return _compare_too_many(_long_pieces(html)) and _compare_too_many(
+        _outside_scripts(html.split("<"))
+    )
+
+
+def _long_pieces(html: str) -> Iterator[str]:
+    """Yield what stands between one `<` and the next wherever that is long."""
+    start = 0
+    while start + _LONG_TAG_CHARS < len(html):
+        # The last one within reach: of those before it none is far from the next.
+        last = html.rfind("<", start, start + _LONG_TAG_CHARS + 1)
+        if last < 0:
+            last = html.find("<", start + _LONG_TAG_CHARS)
+            yield html[start:last] if last > 0 else html[start:]
+        start = last + 1 if last >= 0 else len(html)
+
+
+def _compare_too_many(pieces: Iterable[str]) -> bool:
+    compared = 0
+    for piece in pieces:
+        if len(piece) > _LONG_TAG_CHARS and (tag := _OPENING_TAG.match(piece)):
+            compared += len(_ATTRIBUTE_VALUE.sub(" ", tag[0]).split(None, MAX_ATTRIBUTES + 1)) ** 2
+            if compared > MAX_ATTRIBUTES**2:
+                return True
+    return False
+
+
+def _outside_scripts(pieces: list[str]) -> Iterator[str]:
+    closing = ""
+    for piece in pieces:
+        if closing:
+            closing = "" if piece[: len(closing)].lower() == closing else closing
+            continue
+        if raw := _RAW.match(piece):
+            closing = f"/{raw[0].lower()}"
+        yield piece
+
+
+def _may_be_deep(pieces: list[str]) -> bool:
+    """Whether elements may be nested that deeply if none closes but by a tag of its own."""
+    if len(pieces) <= MAX_DEPTH:
+        return False
+    if len(pieces) > _MAX_HARMLESS_TAGS:
+        return True
+    starts = [piece[:1] for piece in pieces]
+    depth = 0
+    for first in range(0, len(starts), _STRETCH):
+        stretch = starts[first : first + _STRETCH]
+        if depth + len(stretch) > MAX_DEPTH:
+            return True
+        depth = max(0, depth + len(stretch) - 2 * stretch.count("/"))
+    return False
+
+
+def _may_take_long(html: str, *, is_long: bool) -> bool:
+    """Whether so many elements may be lists or quotations, or compared with those before them."""
+    if _has_more(_INDENTED_START, html, MAX_INDENTED_DEPTH):
+        return True
+    return is_long and _has_more(_COMPARED_START, html, _MAX_HARMLESS_COMPARED)
+
+
+def _find_depth(html: str) -> str | None:
+    depth = indented = foreign = compared = steps = 0
+    for tag in _TAG.finditer(html):
+        closing, name, attributes = tag.groups()
+        name = name.lower()
+        steps += depth
+        if name in _COMPARED or name == "select":
+            compared = 0 if name == "select" else compared + (not closing)
+            steps += compared * _STEPS_PER_SIBLING
+        # Only drawings and formulas have elements that end in their own tag.
+        if name in _FLAT or (foreign and attributes.endswith("/")):
+            continue
+        change = -1 if closing else 1
+        depth = max(0, depth + change)
+        if name in _INDENTED:
+            indented = max(0, indented + change)
+        elif name in _FOREIGN:
+            foreign = max(0, foreign + change)
+        if depth > MAX_DEPTH or indented > MAX_INDENTED_DEPTH:
+            return "its elements are nested too deeply"
+        if steps > MAX_STEPS:
+            return "its elements take too long to put in order"
+    return None if steps <= MAX_STEPS else "its elements take too long to put in order"
+
+
+# A `<` that begins no tag; NUL stands in for it meanwhile, which no decoded page has.
+_STRAY_CHARACTERS = re.compile(r"<(?!/?[a-zA-Z]|[!?])")
+_ATTRIBUTES = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+>?"
+# What browsers show no text of. One that is never closed takes all the rest, as it does there.
+_UNSEEN_ELEMENTS = re.compile(
+    rf"<!--.*?(?:-->|\Z)|<(script|style|title)(?=[\s/>]){_ATTRIBUTES}.*?(?:</\1(?=[\s/>])[^>]*+>?|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LINE_TAG = re.compile(
+    rf"<(?:br|/?tr|/?li|/?dt|/?dd|/?option)(?=[\s/>]){_ATTRIBUTES}", re.IGNORECASE
+)
+_CELL_TAG = re.compile(rf"</?(?:td|th)(?=[\s/>]){_ATTRIBUTES}", re.IGNORECASE)
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|h[1-6]|ul|ol|dl|table|pre|blockquote|section|article|header|footer|main|nav|"
+    rf"aside|form|figure|figcaption|hr|title|body|select)(?=[\s/>]){_ATTRIBUTES}",
+    re.IGNORECASE,
+)
+_OTHER_TAG = re.compile(rf"<(?:/?[a-zA-Z]|[!?]){_ATTRIBUTES}")
+# `unescape` raises on a number of thousands of digits.
+_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINE_END = re.compile(r" ?\n ?")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_TITLE_CHARS = 5_000
+
+
+def strip_tags(html: str) -> str:
+    """Return the text of a page, its blocks apart; what only styles hide is part of it."""
+    text = _UNSEEN_ELEMENTS.sub(" ", _STRAY_CHARACTERS.sub("\0", html))
+    # What the source breaks into lines is one line to a reader.
+    text = text.replace("\r", " ").replace("\n", " ")
+    for tag, instead in (
+        (_LINE_TAG, "\n"),
+        (_BLOCK_TAG, "\n\n"),
+        (_CELL_TAG, " "),
+        (_OTHER_TAG, ""),
+    ):
+        text = tag.sub(instead, text)
+    text = unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)).replace("\0", "<")
+    text = _LINE_END.sub("\n", _SPACES.sub(" ", text))
+    return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def bare_title(html: str) -> str | None:
+    """Return the text of the first `<title>`."""
+    start = html.find("<title>")
+    if start < 0:
+        return None
+    title = html[start + len("<title>") : start + _TITLE_CHARS].partition("<")[0]
+    return strip_tags(title) or None
+
+
+_CHARS_PER_TOKEN = 4
+
+
+def extract_unparsed(
+    body: bytes, *, content_type: str, wants_markdown: bool, reason: str
+) -> Extraction:
+    """Return the text of a page that is beyond the limits; what is no text has no `text`."""
+    text = decode_body(body, content_type)
+    shape = content_kind(content_type, text).shape
+    if shape is Shape.BINARY:
+        return Extraction(is_partial=True, warnings=(_unparsed_warning(reason),))
+    if shape is Shape.HTML:
+        return extract_unparsed_html(text, wants_markdown=wants_markdown, reason=reason)
+    return _bare_extraction(text, text.strip(), wants_markdown, reason)
+
+
+def extract_unparsed_html(html: str, *, wants_markdown: bool, reason: str) -> Extraction:
+    """Return the bare text of a page, flagged with the reason why there is no more."""
+    return _bare_extraction(html, strip_tags(html), wants_markdown, reason)
+
+
+def _bare_extraction(source: str, text: str, wants_markdown: bool, reason: str) -> Extraction:  # noqa: FBT001 - private
+    return Extraction(
+        text=source,
+        markdown=text if wants_markdown else None,
+        metadata=PageMetadata(title=bare_title(source)),
+        word_count=count_words(text),
+        token_count=-(-len(text) // _CHARS_PER_TOKEN),
+        is_partial=True,
+        warnings=(_unparsed_warning(reason), *character_warnings(text)),
+    )
+
+
+def _unparsed_warning(reason: str) -> str:
+    return (
+        f"The page was fetched, but its content could not be cleaned: {reason.rstrip('.')}. "
+        "Its bare text stands here instead, with what the page may hide; other formats are missing."
+    )

@@ -1,0 +1,161 @@
+"""Removes from a page what is not content: code, hidden parts, page chrome, excluded selectors."""
+
+from collections.abc import Sequence
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.html.links import is_data_image
+from cinder.html.tree import Elements, detach, element_walk
+from cinder.html.visibility.contrast import sets_colour
+from cinder.html.visibility.hidden_text import (
+    HiddenText,
+    find_blending,
+    find_doubtful,
+    find_hidden,
+    is_hidden,
+)
+from cinder.html.visibility.hiding_rules import HidingRules
+from cinder.html.visibility.tricks import UNSEEN, clear_marks
+
+_INVISIBLE_TAGS = frozenset(
+    (
+        *("applet", "base", "canvas", "embed", "frame", "head", "iframe", "link", "map"),
+        *("meta", "noembed", "noframes", "noscript", "object", "param", "script", "style"),
+        *("svg", "template", "title"),
+    )
+)
+# Comments go too, and the instructions to processors, which have no name.
+_NEVER_SHOWN = _INVISIBLE_TAGS | {"-comment", None}
+_CHROME_TAGS = frozenset(("nav", "aside", "menu", "search", "button", "select", "textarea"))
+_CHROME_ROLES = frozenset(
+    (
+        *("alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu"),
+        *("menubar", "navigation", "search", "toolbar", "tooltip"),
+    )
+)
+_CHROME_CANDIDATES = (*_CHROME_TAGS, "header", "footer", "form")
+_MAX_ANCESTORS = 500
+_CONTENT_TAGS = frozenset(("article", "main"))
+# A form with more text than this wraps a page rather than asks for something.
+_FORM_MAX_TEXT = 600
+_NO_RULES = HidingRules()
+
+
+def remove_matching(tree: LexborHTMLParser, selectors: Sequence[str]) -> None:
+    """Take out every element that one of the `excludeTags` matches.
+
+    Raises:
+        InvalidRequest: a selector is not valid CSS.
+    """
+    for selector in selectors:
+        detach(_select(tree, selector, "excludeTags"))
+
+
+def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[LexborNode]:
+    """Return the outermost elements that one of the `includeTags` matches, in document order.
+
+    Raises:
+        InvalidRequest: a selector is not valid CSS.
+    """
+    wanted = {node.mem_id for s in selectors for node in _select(tree, s, "includeTags")}
+    if tree.root is None or not wanted:
+        return []
+    outermost: list[LexborNode] = []
+    inside: set[int] = set()
+    for node in element_walk(tree.root):
+        parent = node.parent
+        if parent is not None and parent.mem_id in inside:
+            inside.add(node.mem_id)
+        elif node.mem_id in wanted:
+            inside.add(node.mem_id)
+            outermost.append(node)
+    return outermost
+
+
+def remove_invisible(
+    elements: Elements, rules: HidingRules = _NO_RULES, report: HiddenText | None = None
+) -> None:
+    """Take out scripts, styles, comments, embedded documents, hidden elements and dead images.
+
+    The text that was hidden from visitors goes into the report.
+    """
+    dead = {
+        place for place in elements.tagged("img") if not elements.attributes(place).get("src")
+    }.union(elements.tagged(*_NEVER_SHOWN))
+    hidden: list[LexborNode] = []
+    coloured: list[LexborNode] = []
+    marked: list[LexborNode] = []
+    for place in find_doubtful(elements, rules):
+        node, attributes = elements.node(place), elements.attributes(place)
+        tag = node.tag
+        if place in dead or not (attributes or tag == "dialog"):
+            continue
+        if is_hidden(tag, attributes, rules):
+            hidden.append(node)
+        elif sets_colour(tag, attributes):
+            coloured.append(node)
+        elif UNSEEN in attributes:
+            marked.append(node)
+    detach(elements.nodes(dead))
+    hidden += find_blending(coloured, rules)
+    outermost = find_hidden(hidden, elements.root, rules)
+    if report is not None:
+        report.add(outermost, rules)
+    detach(outermost)
+    for node in (*hidden, *coloured, *marked):
+        clear_marks(node)
+
+
+def remove_base64_images(elements: Elements) -> None:
+    """Take out images and sources whose bytes stand in the page itself."""
+    for place in elements.tagged("img", "source"):
+        attributes = elements.attributes(place)
+        if is_data_image(attributes.get("src") or attributes.get("srcset") or ""):
+            detach([elements.node(place)])
+
+
+def remove_chrome(elements: Elements) -> None:
+    """Take out navigation, side bars, forms, and headers and footers that are the page's own."""
+    places = {*elements.tagged(*_CHROME_CANDIDATES), *elements.having("role")}
+    root = elements.root
+    detach([node for node in elements.nodes(sorted(places)) if _is_chrome(node, root)])
+
+
+def strip_attributes(root: LexborNode) -> None:
+    """Take out event handlers and inline styles."""
+    for node in element_walk(root):
+        names = node.attributes.keys()
+        for name in [name for name in names if name.startswith("on") or name == "style"]:
+            del node.attrs[name]
+
+
+def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNode]:
+    try:
+        return tree.css(selector)
+    except SelectolaxError:
+        problem = FieldProblem(field, f"Not a valid CSS selector: {selector[:200]!r}")
+        raise InvalidRequest(problems=(problem,)) from None
+
+
+def _is_chrome(node: LexborNode, root: LexborNode) -> bool:
+    tag = node.tag
+    if tag in ("header", "footer"):
+        return not _is_in_content(node, root)
+    if tag == "form":
+        return len(node.text(separator=" ", strip=True)) <= _FORM_MAX_TEXT
+    return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES
+
+
+def _is_in_content(node: LexborNode, root: LexborNode) -> bool:
+    """Whether an element stands inside an article or the main element."""
+    above = node.parent
+    for _ in range(_MAX_ANCESTORS):
+        if above is None:
+            return False
+        if above.tag in _CONTENT_TAGS:
+            return True
+        if above.mem_id == root.mem_id:
+            return False
+        above = above.parent
+    return False

@@ -1,0 +1,1 @@
+"""CSS: style sheets, declarations, selectors and values."""

@@ -1,0 +1,373 @@
+"""Values of CSS: colours and whether two can be told apart, lengths and sums in pixels."""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from cinder.html.css.declarations import Declarations
+
+# Below this share of opacity a colour is a tint of what lies under it.
+_MIN_COVERING_ALPHA = 0.5
+_GREY_SPREAD = 24
+
+_HEX_COLOUR = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})", re.IGNORECASE)
+_COLOUR_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|color)\(([^()]{1,100})\)", re.IGNORECASE)
+_COLOUR_CANDIDATE = re.compile(
+    r"url\([^)]*\)?|#[0-9a-f]{3,8}\b|(?:rgba?|hsla?|oklch|color)\([^()]{1,100}\)|(?<![\w-])[a-z]{3,20}(?![\w(-])",
+    re.IGNORECASE,
+)
+_SEPARATORS = re.compile(r"[\s,/]+")
+_MAX_CANDIDATES = 20
+
+# Those of CSS's names that pages use; the rest are read as no colour.
+_NAMED_COLOURS = {
+    "black": "000000", "white": "ffffff", "red": "ff0000", "green": "008000", "blue": "0000ff",
+    "yellow": "ffff00", "orange": "ffa500", "purple": "800080", "pink": "ffc0cb",
+    "brown": "a52a2a", "gray": "808080", "grey": "808080", "silver": "c0c0c0", "gold": "ffd700",
+    "navy": "000080", "teal": "008080", "maroon": "800000", "olive": "808000", "lime": "00ff00",
+    "aqua": "00ffff", "cyan": "00ffff", "fuchsia": "ff00ff", "magenta": "ff00ff",
+    "crimson": "dc143c", "tomato": "ff6347", "coral": "ff7f50", "salmon": "fa8072",
+    "firebrick": "b22222", "darkred": "8b0000", "orangered": "ff4500", "darkorange": "ff8c00",
+    "chocolate": "d2691e", "sienna": "a0522d", "tan": "d2b48c", "khaki": "f0e68c",
+    "beige": "f5f5dc", "ivory": "fffff0", "snow": "fffafa", "linen": "faf0e6",
+    "whitesmoke": "f5f5f5", "ghostwhite": "f8f8ff", "aliceblue": "f0f8ff", "lavender": "e6e6fa",
+    "gainsboro": "dcdcdc", "lightgray": "d3d3d3", "lightgrey": "d3d3d3", "darkgray": "a9a9a9",
+    "darkgrey": "a9a9a9", "dimgray": "696969", "dimgrey": "696969", "slategray": "708090",
+    "slategrey": "708090", "darkslategray": "2f4f4f", "darkslategrey": "2f4f4f",
+    "steelblue": "4682b4", "royalblue": "4169e1", "dodgerblue": "1e90ff", "deepskyblue": "00bfff",
+    "skyblue": "87ceeb", "lightblue": "add8e6", "cornflowerblue": "6495ed", "darkblue": "00008b",
+    "mediumblue": "0000cd", "midnightblue": "191970", "slateblue": "6a5acd", "indigo": "4b0082",
+    "violet": "ee82ee", "orchid": "da70d6", "plum": "dda0dd", "hotpink": "ff69b4",
+    "deeppink": "ff1493", "rebeccapurple": "663399", "turquoise": "40e0d0", "darkcyan": "008b8b",
+    "seagreen": "2e8b57", "forestgreen": "228b22", "darkgreen": "006400", "limegreen": "32cd32",
+    "lightgreen": "90ee90", "springgreen": "00ff7f", "olivedrab": "6b8e23", "goldenrod": "daa520",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Colour:
+    """A colour that covers what lies under it, its parts from 0 to 255."""
+
+    red: int
+    green: int
+    blue: int
+
+    @property
+    def hex(self) -> str:
+        """The colour as `#rrggbb`."""
+        return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def is_grey(self) -> bool:
+        """Whether it has hardly a hue: no colour that a brand is known by."""
+        parts = (self.red, self.green, self.blue)
+        return max(parts) - min(parts) < _GREY_SPREAD
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether light text would be read on it."""
+        return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 128
+
+
+def find_colour(value: str) -> Colour | None:
+    """Return the first colour in a CSS value, such as a `background`; None where it has none."""
+    candidates = islice(_COLOUR_CANDIDATE.finditer(value), _MAX_CANDIDATES)
+    return next(filter(None, (parse_colour(found[0]) for found in candidates)), None)
+
+
+def parse_colour(text: str) -> Colour | None:
+    """Return the colour that a text is; None for another text, or a colour that shines through."""
+    text = text.strip().lower()
+    if text in _NAMED_COLOURS:
+        return _from_hex(_NAMED_COLOURS[text])
+    if found := _HEX_COLOUR.fullmatch(text):
+        return _from_hex(found[1])
+    if found := _COLOUR_FUNCTION.fullmatch(text):
+        try:
+            return _from_function(found[1], found[2])
+        except (ValueError, IndexError, OverflowError):
+            return None
+    return None
+
+
+def _from_hex(digits: str) -> Colour | None:
+    if len(digits) <= 4:
+        digits = "".join(digit * 2 for digit in digits)
+    red, green, blue, *alpha = bytes.fromhex(digits)
+    return None if alpha and alpha[0] / 255 < _MIN_COVERING_ALPHA else Colour(red, green, blue)
+
+
+def _from_function(name: str, inside: str) -> Colour | None:
+    parts = [part for part in _SEPARATORS.split(inside.strip()) if part]
+    if name == "color":
+        if parts.pop(0) != "srgb":
+            return None
+        levels = [255 * _colour_component(part, 1) for part in parts[:3]]
+    elif name.startswith("rgb"):
+        levels = [_colour_component(part, 255) for part in parts[:3]]
+    elif name.startswith("hsl"):
+        levels = _from_hsl(
+            _degrees(parts[0]), _colour_component(parts[1], 1), _colour_component(parts[2], 1)
+        )
+    else:
+        levels = _from_oklch(
+            _colour_component(parts[0], 1), _colour_component(parts[1], 0.4), _degrees(parts[2])
+        )
+    if len(levels) < 3 or (len(parts) > 3 and _colour_component(parts[3], 1) < _MIN_COVERING_ALPHA):
+        return None
+    red, green, blue = (min(255, max(0, int(level + 0.5))) for level in levels)
+    return Colour(red, green, blue)
+
+
+def _colour_component(text: str, whole: float) -> float:
+    """Return a number, or a percentage of the whole."""
+    number = float(text.removesuffix("%"))
+    if not math.isfinite(number):
+        raise ValueError("not a number")
+    return number / 100 * whole if text.endswith("%") else number
+
+
+def _degrees(text: str) -> float:
+    return _colour_component(text.removesuffix("deg"), 360) % 360
+
+
+def _from_hsl(hue: float, saturation: float, lightness: float) -> list[float]:
+    reach = saturation * min(lightness, 1 - lightness)
+
+    def level(offset: float) -> float:
+        place = (offset + hue / 30) % 12
+        return 255 * (lightness - reach * max(-1.0, min(place - 3, 9 - place, 1.0)))
+
+    return [level(0), level(8), level(4)]
+
+
+def _from_oklch(lightness: float, chroma: float, hue: float) -> list[float]:
+    a = chroma * math.cos(math.radians(hue))
+    b = chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return [255 * _gamma(level) for level in linear]
+
+
+def _gamma(level: float) -> float:
+    if level <= 0.0031308:
+        return 12.92 * level
+    return float(1.055 * level ** (1 / 2.4) - 0.055)
+
+
+_EM = 16.0
+_WINDOW = 1_000.0
+_UNITS = {
+    "": 1.0, "px": 1.0, "em": _EM, "rem": _EM, "ch": 8.0, "ex": 8.0, "lh": 20.0, "rlh": 20.0,
+    "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 37.8, "mm": 3.78, "q": 0.945,
+    "deg": 1.0, "turn": 360.0, "grad": 0.9, "rad": 57.3,
+}  # fmt: skip
+_WINDOW_UNIT = re.compile(r"[sld]?v(?:w|h|i|b|min|max)|cq(?:w|h|i|b|min|max)")
+_PLAIN_LENGTH = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?)([a-z%]{0,6})")
+_SUM_TOKEN = re.compile(
+    r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?[a-z%]{0,6}|[a-z]{3,6}\(|[-+*/(),])"
+)
+_SUM_FUNCTIONS = ("calc(", "min(", "max(", "clamp(", "-webkit-calc(")
+_MAX_SUM_DEPTH = 20
+_MAX_SUM_TOKENS = 100
+
+
+class _NoMeasureError(ValueError):
+    """The text is no sum of constants."""
+
+
+def measure_length(
+    value: str | None, *, share_of: float = _WINDOW, window: float = _WINDOW
+) -> float | None:
+    """Return how many pixels, degrees or units a value is; None where it is no such value.
+
+    Args:
+        value: what was declared, in lower case.
+        share_of: what a percentage is a share of.
+        window: how wide and high the window is.
+    """
+    if not value:
+        return None
+    found = _PLAIN_LENGTH.fullmatch(value)
+    try:
+        if found is not None:
+            return _amount(found[1], found[2], share_of, window)
+        return _Sum(value, share_of, window).total() if value.startswith(_SUM_FUNCTIONS) else None
+    except (_NoMeasureError, OverflowError, ZeroDivisionError):
+        return None
+
+
+def _amount(number: str, unit: str, share_of: float, window: float) -> float:
+    if unit == "%":
+        factor = share_of / 100
+    elif unit in _UNITS:
+        factor = _UNITS[unit]
+    elif _WINDOW_UNIT.fullmatch(unit):
+        factor = window / 100
+    else:
+        raise _NoMeasureError
+    amount = float(number) * factor
+    if not math.isfinite(amount):
+        raise _NoMeasureError
+    return amount
+
+
+class _Sum:
+    """A sum as `calc()` has it, read once from left to right."""
+
+    def __init__(self, text: str, share_of: float, window: float) -> None:
+        text = text.removeprefix("-webkit-")
+        self._tokens = _SUM_TOKEN.findall(text)[:_MAX_SUM_TOKENS]
+        self._share_of = share_of
+        self._window = window
+        self._next = 0
+        self._depth = 0
+        if sum(map(len, self._tokens)) != len("".join(text.split())):
+            raise _NoMeasureError
+
+    def total(self) -> float:
+        total = self._sum()
+        if self._next < len(self._tokens):
+            raise _NoMeasureError
+        return total
+
+    def _take(self) -> str:
+        if self._next >= len(self._tokens):
+            raise _NoMeasureError
+        self._next += 1
+        return str(self._tokens[self._next - 1])
+
+    def _peek(self) -> str:
+        return str(self._tokens[self._next]) if self._next < len(self._tokens) else ""
+
+    def _sum(self) -> float:
+        total = self._product()
+        while self._peek() in ("+", "-"):
+            total += self._product() if self._take() == "+" else -self._product()
+        return total
+
+    def _product(self) -> float:
+        total = self._factor()
+        while self._peek() in ("*", "/"):
+            total = total * self._factor() if self._take() == "*" else total / self._factor()
+        return total
+
+    def _factor(self) -> float:
+        part = self._take()
+        if part in ("+", "-"):
+            return self._factor() if part == "+" else -self._factor()
+        if part.endswith("("):
+            return self._call(part)
+        found = _PLAIN_LENGTH.fullmatch(part)
+        if found is None:
+            raise _NoMeasureError
+        return _amount(found[1], found[2], self._share_of, self._window)
+
+    def _call(self, name: str) -> float:
+        self._depth += 1
+        if self._depth > _MAX_SUM_DEPTH:
+            raise _NoMeasureError
+        values = [self._sum()]
+        while self._peek() == ",":
+            self._take()
+            values.append(self._sum())
+        if self._take() != ")":
+            raise _NoMeasureError
+        self._depth -= 1
+        return _combine(name, values)
+
+
+def _combine(name: str, values: list[float]) -> float:
+    if name in ("(", "calc(") and len(values) == 1:
+        return values[0]
+    if name == "min(":
+        return min(values)
+    if name == "max(":
+        return max(values)
+    if name == "clamp(" and len(values) == 3:
+        return max(values[0], min(values[1], values[2]))
+    raise _NoMeasureError
+
+
+WHITE = Colour(255, 255, 255)
+# Of 255: beyond this somebody with a good screen reads it.
+_MIN_VISIBLE_DIFFERENCE = 12
+_MIN_VISIBLE_ALPHA = 0.06
+_ALPHA = re.compile(r"(?:rgb|hsl)a?\([^()]*[,/]\s*(\d*\.?\d+(?:e-?\d+)?)(%?)\s*\)")
+_HEX_ALPHA = re.compile(r"#(?:[0-9a-f]{3}([0-9a-f])|[0-9a-f]{6}([0-9a-f]{2}))")
+_PICTURE = re.compile(r"url\(|gradient\(|image-set\(|element\(|paint\(")
+_FURTHER_NAMED_COLOURS = {
+    "canvas": WHITE,
+    "mintcream": Colour(245, 255, 250),
+    "canvastext": Colour(0, 0, 0),
+}
+_BACKGROUND_WORDS = re.compile(
+    r"\b(?:no-repeat|repeat(?:-[xy])?|scroll|fixed|local|none|top|left|right|bottom|center"
+    r"|(?:border|padding|content)-box|important)\b|(?<![\w#.])-?\d+(?:\.\d+)?(?:px|%|em)?(?![\w.])"
+)
+
+
+def text_colour(declared: Declarations) -> Colour | None:
+    """Return the colour of a text, where a style names one that covers what lies under it."""
+    return _cached_colour(declared.get("-webkit-text-fill-color") or declared.get("color") or "")
+
+
+def background_colour(declared: Declarations) -> Colour | None:
+    """Return the one colour behind a text, where a style names one and no picture."""
+    whole, alone = declared.get("background"), declared.get("background-color")
+    if _PICTURE.search(f"{whole or ''}{declared.get('background-image') or ''}"):
+        return None
+    if alone is not None:
+        return _cached_colour(alone)
+    return _cached_colour(" ".join(_BACKGROUND_WORDS.sub(" ", whole or "").split()).strip(" /"))
+
+
+def has_background(declared: Declarations) -> bool:
+    """Whether a style says anything of what lies behind the text."""
+    return any(name.startswith("background") and "clip" not in name for name in declared)
+
+
+def is_see_through(colour: str) -> bool:
+    """Whether a colour is so thin that nobody sees it."""
+    if colour == "transparent":
+        return True
+    if found := _HEX_ALPHA.fullmatch(colour):
+        digits = found[1] * 2 if found[1] else found[2]
+        return int(digits, 16) / 255 < _MIN_VISIBLE_ALPHA
+    found = _ALPHA.fullmatch(colour)
+    if found is None or (colour.count(",") < 3 and "/" not in colour):
+        return False
+    share = float(found[1]) / (100 if found[2] else 1)
+    return share < _MIN_VISIBLE_ALPHA
+
+
+def are_indistinguishable(first: Colour | None, second: Colour | None) -> bool:
+    """Whether nobody could tell two colours apart, both of which are known."""
+    if first is None or second is None:
+        return False
+    pairs = zip(
+        (first.red, first.green, first.blue), (second.red, second.green, second.blue), strict=True
+    )
+    return all(abs(one - other) <= _MIN_VISIBLE_DIFFERENCE for one, other in pairs)
+
+
+def may_be_indistinguishable(text: str, background: str) -> bool:
+    """Whether two colours as written may be told apart by nobody."""
+    if "var(" in text or "var(" in background:
+        return text.startswith("var(") and background.startswith("var(")
+    return are_indistinguishable(
+        _cached_colour(text), background_colour({"background": background})
+    )
+
+
+@lru_cache(maxsize=512)
+def _cached_colour(value: str) -> Colour | None:
+    return _FURTHER_NAMED_COLOURS.get(value) or parse_colour(value)

@@ -1,0 +1,217 @@
+"""The learned scorer: the probability that a block belongs to the main content of its page.
+
+The leaves of a tree are bits, numbered from the left. A split that sends a value to the right
+rules out the leaves on its left. Splits on one feature are sorted by threshold, so what a value
+rules out in all trees together is one mask, found by bisection; of what is left of a tree after
+all features, the lowest bit is its leaf. All trees lie side by side in one integer.
+
+The training script writes what it learned to one file, which is shipped with the package.
+"""
+
+import gzip
+import json
+import math
+import struct
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from heapq import nlargest
+from importlib.resources import files
+from itertools import accumulate
+from operator import getitem
+from typing import NamedTuple, Self
+
+from cinder.html.main_content.blocks import BlockTree, CueWeights
+from cinder.html.main_content.features import SIZES, PageFeatures, PageHints
+
+LEAVES_PER_TREE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A question that sends a value above the threshold to the right."""
+
+    tree: int
+    feature: int
+    threshold: float
+    first_leaf: int
+    """The first of the leaves on the split's left."""
+    end_leaf: int
+    """The leaf after the last of them."""
+
+
+class Forest:
+    """Trees whose leaves are summed up, for one row of features after another."""
+
+    def __init__(
+        self, splits: Sequence[Split], leaves: Sequence[Sequence[float]], features: int
+    ) -> None:
+        self.features = features
+        self._lanes = struct.Struct(f"<{len(leaves)}I")
+        self._lowest_bits = sum(1 << (tree * LEAVES_PER_TREE) for tree in range(len(leaves)))
+        self._values = [{1 << leaf: value for leaf, value in enumerate(tree)} for tree in leaves]
+        self._whole = sum(
+            ((1 << len(tree)) - 1) << (index * LEAVES_PER_TREE) for index, tree in enumerate(leaves)
+        )
+        by_feature: list[list[Split]] = [[] for _ in range(features)]
+        for split in splits:
+            by_feature[split.feature].append(split)
+        self._columns = [self._column(column) for column in by_feature]
+
+    def _column(self, splits: list[Split]) -> tuple[list[float], list[int]] | None:
+        if not splits:
+            return None
+        splits.sort(key=lambda split: split.threshold)
+        masks = [self._whole]
+        for split in splits:
+            ruled_out = (1 << split.end_leaf) - (1 << split.first_leaf)
+            masks.append(masks[-1] & ~(ruled_out << (split.tree * LEAVES_PER_TREE)))
+        return [split.threshold for split in splits], masks
+
+    def part(self, first_feature: int, features: int) -> "ForestPart":
+        """Return the part of the forest that asks for some of the features of a row."""
+        columns = self._columns[first_feature : first_feature + features]
+        used = [(place, *column) for place, column in enumerate(columns) if column is not None]
+        return ForestPart(self._whole, used)
+
+    def score(self, reachable: int) -> float:
+        """Return the probability that the leaves left over by all parts stand for."""
+        lowest = reachable & ~(reachable - self._lowest_bits)
+        lanes = self._lanes.unpack(lowest.to_bytes(self._lanes.size, "little"))
+        return 1 / (1 + math.exp(-sum(map(getitem, self._values, lanes))))
+
+
+class ForestPart:
+    """The splits on some features; rows share what their common parts leave."""
+
+    def __init__(self, whole: int, used: list[tuple[int, list[float], list[int]]]) -> None:
+        self._whole = whole
+        self._used = used
+
+    def reachable(self, values: Sequence[float]) -> int:
+        """Return the leaves that the values of these features leave."""
+        left = self._whole
+        for place, thresholds, masks in self._used:
+            left &= masks[bisect_left(thresholds, values[place])]
+        return left
+
+
+_LEVELS = 5
+_MIN_BLOCKS = 3
+
+_Make = tuple[str | None, ...]
+
+
+def group_similar_blocks(tree: BlockTree) -> list[list[int]]:
+    """Return the numbers of all blocks, those of the same make together.
+
+    Of the same make are blocks whose owners, and the elements around these, have the same tags and
+    classes; where there are fewer than three, each is a group of its own.
+    """
+    makes = _read_makes(tree)
+    found: dict[_Make, list[int]] = {}
+    for number, block in enumerate(tree.blocks):
+        found.setdefault(makes[block.owner], []).append(number)
+    groups: list[list[int]] = []
+    for numbers in found.values():
+        groups += [numbers] if len(numbers) >= _MIN_BLOCKS else [[number] for number in numbers]
+    return groups
+
+
+def _read_makes(tree: BlockTree) -> list[_Make]:
+    makes: list[_Make] = []
+    for element in tree.elements:
+        above = makes[element.parent] if element.parent >= 0 else ()
+        makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
+    return makes
+
+
+SHIPPED_NAME = "scorer.json.gz"
+
+# So many blocks of one make stand for all of them; more change no score that matters.
+_SAMPLE = 2
+
+
+class ForestParts(NamedTuple):
+    """The parts of a forest that ask for the features of a page, a parent, an owner, a block."""
+
+    page: ForestPart
+    parent: ForestPart
+    owner: ForestPart
+    block: ForestPart
+
+
+class BlockScorer:
+    """Scores the blocks of pages by the weights of their cues and a forest over all features."""
+
+    def __init__(self, weights: CueWeights, forest: Forest) -> None:
+        self._weights = weights
+        self.forest = forest
+        first = forest.features - sum(SIZES)
+        starts = accumulate(SIZES, initial=first)
+        parts = (forest.part(start, size) for start, size in zip(starts, SIZES, strict=False))
+        self.parts = ForestParts(forest.part(0, first), *parts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return the scorer that the training script wrote."""
+        learned = json.loads(gzip.decompress(data))
+        splits = [Split(*split) for split in learned["splits"]]
+        forest = Forest(splits, learned["leaves"], learned["features"])
+        return cls(CueWeights(learned["cues"]), forest)
+
+    def score(self, tree: BlockTree, hints: PageHints) -> list[float]:
+        """Return the probability of each block, in document order.
+
+        Blocks of the same make have one: the mean, by words, of the largest among them.
+        """
+        scores = [0.0] * len(tree.blocks)
+        if not tree.blocks:
+            return scores
+        page = _ScoredPage(self, tree, PageFeatures(tree, hints, self._weights))
+        for numbers in group_similar_blocks(tree):
+            score = page.score_group(numbers)
+            for number in numbers:
+                scores[number] = score
+        return scores
+
+
+class _ScoredPage:
+    """A page on its way through the forest; what blocks share is looked up once."""
+
+    def __init__(self, scorer: BlockScorer, tree: BlockTree, features: PageFeatures) -> None:
+        self._parts = scorer.parts
+        self._forest = scorer.forest
+        self._tree = tree
+        self._features = features
+        self._page = self._parts.page.reachable(features.of_page())
+        self._below: dict[int, int] = {}
+
+    def score_group(self, numbers: list[int]) -> float:
+        """Return the probability that blocks of one make share."""
+        if len(numbers) == 1:
+            return self._score(numbers[0])
+        blocks = self._tree.blocks
+        sample = nlargest(_SAMPLE, numbers, key=lambda number: blocks[number].words)
+        words = sum(blocks[number].words for number in sample)
+        return sum(self._score(number) * blocks[number].words for number in sample) / words
+
+    def _score(self, number: int) -> float:
+        owner = self._tree.blocks[number].owner
+        left = self._left_below(max(self._tree.elements[owner].parent, 0))
+        left &= self._parts.owner.reachable(self._features.of_owner(owner))
+        left &= self._parts.block.reachable(self._features.of_block(number))
+        return self._forest.score(left)
+
+    def _left_below(self, parent: int) -> int:
+        if parent not in self._below:
+            values = self._features.of_parent(parent)
+            self._below[parent] = self._page & self._parts.parent.reachable(values)
+        return self._below[parent]
+
+
+@cache
+def shipped_scorer() -> BlockScorer:
+    """Return the scorer that comes with the package."""
+    return BlockScorer.from_bytes((files(__package__) / SHIPPED_NAME).read_bytes())

@@ -1,0 +1,1 @@
+"""Converts cleaned HTML to markdown: passes over the tree, then the converter."""

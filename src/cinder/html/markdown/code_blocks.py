@@ -1,0 +1,180 @@
+"""Normalises code blocks to `pre > code` with the exact text and the language as a class."""
+
+import re
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from cinder.html.tree import detach, escape_text, insert_element_before, raw_text
+
+# Line numbers, copy buttons and the like, as the common highlighters name them.
+_NOT_CODE = (
+    ".line-numbers-rows, .linenos, .lineno, .linenodiv, .linenumber, .line-number, .gutter,"
+    ".hljs-ln-numbers, .react-syntax-highlighter-line-number, .crayon-nums, .rouge-gutter,"
+    ".blob-num, .lnt, .ln, td.line-numbers, button, .copy-button, .copybtn, .code-copy,"
+    ".clipboard-copy, zeroclipboard-container, style, script"
+)
+# Tables that highlighters lay code out in, one line a row or all lines in one cell.
+_CODE_TABLES = (
+    "table.highlighttable, table.rouge-table, table.hljs-ln, table.js-file-line-container,"
+    ".syntaxhighlighter table, .highlight table.lntable, figure.highlight > table,"
+    "div.highlight > table, table.codehilitetable, table.diff-table"
+)
+_BUTTONS = "button, [role=button], [class*=copy i], [class*=clipboard i]"
+_COPY_WORDS = frozenset(
+    ("copy", "copied", "copy code", "copy to clipboard", "copy snippet", "copy copied")
+)
+_MAX_BUTTONS = 5_000
+_MAX_BUTTON_NODES = 12
+_LINE_TAGS = frozenset(("div", "p", "li", "tr"))
+_NAME = r"([a-zA-Z0-9+#._-]{1,30})(?=$|[\s;{])"
+_LANGUAGE_CLASSES = (
+    re.compile(rf"(?:^|\s)(?:language|lang|highlight-source|highlight-text)-{_NAME}"),
+    re.compile(rf"(?:^|\s)brush:?\s*{_NAME}"),
+    re.compile(rf"(?:^|\s)(?:sourceCode|hljs)\s+{_NAME}"),
+    re.compile(rf"(?:^|\s)highlight-{_NAME}"),
+)
+_LANGUAGE_ATTRIBUTES = ("data-lang", "data-language", "data-code-language")
+_NO_LANGUAGE = frozenset(
+    (
+        *("none", "default", "text", "plain", "plaintext", "plain_text", "nohighlight", "auto"),
+        *("numbers", "notranslate", "hljs", "copy", "undefined", "source", "output"),
+    )
+)
+_ALIASES = {"source-js": "js", "ipython3": "python", "python3": "python", "pycon3": "pycon"}
+# How far above its `pre` a language may be named.
+_MAX_ANCESTORS = 3
+
+
+def normalise_code_blocks(root: LexborNode) -> None:
+    """Rewrite every code block below `root` as `pre > code` with nothing but text in it."""
+    if root.css_first("pre, code") is not None:
+        detach([node for node in root.css(_BUTTONS)[:_MAX_BUTTONS] if _offers_a_copy(node)])
+    for table in root.css(_CODE_TABLES):
+        _table_to_pre(table)
+    inner: set[int] = set()
+    for block in root.css("pre"):
+        if block.mem_id not in inner:
+            inner.update(node.mem_id for node in block.css("pre"))
+            _normalise(block)
+
+
+def _offers_a_copy(node: LexborNode) -> bool:
+    """Whether a button says that it copies what stands beside it, and nothing else."""
+    nodes = islice(node.traverse(include_text=True), _MAX_BUTTON_NODES + 1)
+    parts = [part for part in nodes if part.mem_id != node.mem_id]
+    if len(parts) >= _MAX_BUTTON_NODES:
+        return False
+    text = " ".join(part.text_content or "" for part in parts if part.is_text_node)
+    return " ".join(text.casefold().split()).rstrip("!") in _COPY_WORDS
+
+
+def _table_to_pre(table: LexborNode) -> None:
+    detach(table.css(_NOT_CODE))
+    if table.parent is None or not table.css_first(
+        "code, pre, td.blob-code, td.code, .hljs-ln-code"
+    ):
+        return
+    lines = [_exact_text(row).strip("\n") for row in table.css("tr")]
+    target = _enclosing_pre(table) or table
+    language = _language_of(table.css_first("pre, code") or table) or _language_of(table)
+    _replace(target, "\n".join(lines), language)
+
+
+def _enclosing_pre(node: LexborNode) -> LexborNode | None:
+    above = node.parent
+    for _ in range(_MAX_ANCESTORS):
+        if above is None:
+            return None
+        if above.tag == "pre":
+            return above
+        above = above.parent
+    return None
+
+
+def _normalise(block: LexborNode) -> None:
+    if block.parent is None:
+        return
+    language = _language_of(block.css_first("code") or block) or _language_of(block)
+    detach(block.css(_NOT_CODE))
+    _replace(block, _exact_text(block), language)
+
+
+def _replace(block: LexborNode, text: str, language: str) -> None:
+    text = text.replace("\xa0", " ").strip("\r\n")
+    if not text.strip():
+        detach([block])
+        return
+    pre = insert_element_before(block, "pre")
+    attribute = f' class="language-{language}"' if language else ""
+    pre.inner_html = f"<code{attribute}>{escape_text(text)}</code>"
+    detach([block])
+
+
+def _exact_text(block: LexborNode) -> str:
+    """Return the text with line breaks where the page shows them."""
+    if not block.css_first("br, div, p, li, tr, [style*=block]"):
+        return raw_text(block)
+    parts: list[str] = []
+    open_lines: set[int] = set()
+    for node in block.traverse(include_text=True):
+        parent = node.parent
+        if node.is_text_node:
+            parts.append(node.text_content or "")
+        elif node.tag == "br":
+            # A line that is nothing but a break is one line, not two.
+            if not (parent is not None and parent.mem_id in open_lines and _is_alone(node)):
+                parts.append("\n")
+        elif _is_line(node) and node.mem_id != block.mem_id:
+            open_lines.add(node.mem_id)
+            _end_line(parts)
+            if node.prev is not None and _is_line(node.prev) and not raw_text(node.prev).strip():
+                parts.append("\n")
+    return "".join(parts)
+
+
+def _is_line(node: LexborNode) -> bool:
+    if node.tag in _LINE_TAGS:
+        return True
+    style = node.attributes.get("style") if node.is_element_node else None
+    return style is not None and "block" in style and "inline-block" not in style
+
+
+def _is_alone(node: LexborNode) -> bool:
+    return node.prev is None and node.next is None
+
+
+def _end_line(parts: list[str]) -> None:
+    if parts and not parts[-1].endswith("\n"):
+        parts.append("\n")
+
+
+def _language_of(node: LexborNode) -> str:
+    current: LexborNode | None = node
+    for _ in range(_MAX_ANCESTORS + 1):
+        if current is None or current.tag in ("body", "main", "article", "li"):
+            break
+        if language := _named_language(current):
+            return language
+        current = current.parent
+    return ""
+
+
+def _named_language(node: LexborNode) -> str:
+    attributes = node.attributes
+    for name in _LANGUAGE_ATTRIBUTES:
+        if value := _clean_language(attributes.get(name)):
+            return value
+    names = (attributes.get("class") or "")[:500]
+    for pattern in _LANGUAGE_CLASSES:
+        for found in pattern.finditer(names):
+            if value := _clean_language(found[1]):
+                return value
+    return ""
+
+
+def _clean_language(value: str | None) -> str:
+    language = (value or "").strip().lower()
+    if language in _NO_LANGUAGE or not re.fullmatch(r"[a-z0-9+#._-]{1,30}", language):
+        return ""
+    return _ALIASES.get(language, language)

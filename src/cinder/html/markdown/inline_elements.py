@@ -1,0 +1,296 @@
+"""Normalises inline elements for markdown: links, footnotes, super- and subscripts.
+
+A note that is not part of the content leaves its number, `[1]`, without a link.
+"""
+
+import re
+from urllib.parse import unquote
+
+from selectolax.lexbor import LexborNode
+
+from cinder.html.tree import (
+    child_nodes,
+    detach,
+    insert_element_before,
+    move_into,
+    raw_text,
+    rename_element,
+    unwrap,
+    wrap_children,
+)
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LINKED_BLOCKS = frozenset(
+    (*_HEADINGS, "p", "div", "section", "article", "figure", "figcaption", "ul", "ol", "li", "dl")
+)
+_LINKS_IN_HEADINGS = ", ".join(f"{tag} a" for tag in _HEADINGS)
+# What themes and generators show as the link to a heading.
+_PERMALINK_TEXTS = frozenset(
+    ("", "#", "##", "###", "¶", "§", "🔗", "⚓", "∞", "link", "anchor", "permalink", "[link]")
+)
+_EDIT_LINKS = ".mw-editsection, .headerlink, a.hash-link, a.header-anchor"
+_MAX_LINK_ANCESTORS = 30
+
+
+def normalise_links(root: LexborNode) -> None:
+    """Drop the links that only name their heading, and move links around blocks into one."""
+    detach(root.css(_EDIT_LINKS))
+    for link in root.css(_LINKS_IN_HEADINGS):
+        _drop_permalink(link)
+    done: set[int] = set()
+    # Little stands in links, so that it is soon looked through.
+    for block in [node for node in root.css("a *") if node.tag in _LINKED_BLOCKS]:
+        link_or_none = _enclosing(block, "a")
+        if link_or_none is not None and link_or_none.mem_id not in done:
+            done.add(link_or_none.mem_id)
+            _move_inside(link_or_none)
+
+
+def _drop_permalink(link: LexborNode) -> None:
+    text = raw_text(link).strip().strip("\u200b\u200c\u200d").lower()
+    if text in _PERMALINK_TEXTS and link.css_first("img") is None:
+        detach([link])
+        return
+    heading = _enclosing(link, *_HEADINGS)
+    target = (link.attributes.get("href") or "").rpartition("#")
+    own_ids = {heading.id if heading is not None else None, link.id}
+    if target[1] and target[2] and target[2] in own_ids:
+        unwrap(link)
+
+
+def _enclosing(node: LexborNode, *tags: str) -> LexborNode | None:
+    above = node.parent
+    for _ in range(_MAX_LINK_ANCESTORS):
+        if above is None or above.tag in tags:
+            return above
+        above = above.parent
+    return None
+
+
+def _move_inside(link: LexborNode) -> None:
+    """Link the heading of a card, or its first line, instead of the whole card."""
+    target = _named_block(link)
+    if target is None:
+        _keep_images(link)
+        return
+    if href := link.attributes.get("href"):
+        wrap_children(target, "a").attrs["href"] = href
+    unwrap(link)
+
+
+def _keep_images(link: LexborNode) -> None:
+    """Leave a link without words only its images, which blocks around them would hide."""
+    images = link.css("img")
+    if images and not raw_text(link).strip():
+        inside = child_nodes(link)
+        move_into(link, images)
+        image_ids = {image.mem_id for image in images}
+        detach([node for node in inside if node.mem_id not in image_ids and node.is_element_node])
+
+
+def _named_block(link: LexborNode) -> LexborNode | None:
+    for heading in link.css(", ".join(_HEADINGS)):
+        if raw_text(heading).strip():
+            return heading
+    for node in link.traverse(include_text=True, skip_empty=True):
+        if node.is_text_node and (node.text_content or "").strip():
+            block = _enclosing(node, "a", *_LINKED_BLOCKS)
+            return block if block is not None and block.tag != "a" else None
+    return None
+
+
+_REFERENCES = (
+    'sup a[href*="#"], a[role="doc-noteref"], a.footnote-ref, a.footnote-reference, a.fn-ref'
+)
+_BACK_LINKS = (
+    '.mw-cite-backlink, a[role="doc-backlink"], a.footnote-backref, a.fn-backref, a.footnote-back,'
+    "a.reversefootnote"
+)
+_BACK_LINK_TEXTS = frozenset(("↩", "↩︎", "↑", "^", "⏎", "↵", "[back]", "back", "return"))
+_NOTE_LABEL = re.compile(
+    r"[A-Za-z0-9*†‡§]{1,8}|(?:note|nb|n|fn|lower-alpha) ?[0-9a-z]{1,4}", re.IGNORECASE
+)
+_NOTE_ID = re.compile(
+    r"(?:cite_note|fn|footnote|note|endnote|_ftn|_edn|fnote|sdfootnote|ref|bib|cr|r)[\w:.-]*",
+    re.IGNORECASE,
+)
+_NOTE_TAGS = frozenset(("li", "p", "dd", "div", "aside", "td"))
+_MAX_REFERENCES = 2_000
+_MAX_NOTE_TEXT = 5_000
+_MAX_NOTE_ANCESTORS = 4
+
+
+def normalise_footnotes(root: LexborNode) -> None:
+    """Rewrite the footnotes below `root`."""
+    references = [link for link in root.css(_REFERENCES)[:_MAX_REFERENCES] if _label_of(link)]
+    if not references:
+        return
+    anchors = {node.id: node for node in reversed(root.css("[id]"))}
+    labels: dict[int, str] = {}
+    notes: list[LexborNode] = []
+    for link in references:
+        fragment = _fragment(link)
+        note = _note_at(anchors.get(fragment))
+        if note is None or note.mem_id == link.mem_id:
+            if _NOTE_ID.match(fragment):
+                _write_reference(link, f"[{_label_of(link)}]")
+            continue
+        if note.mem_id not in labels:
+            labels[note.mem_id] = _unused_label(_label_of(link), labels)
+            notes.append(note)
+        _write_reference(link, f"[^{labels[note.mem_id]}]")
+    for note in notes:
+        _define_note(note, labels[note.mem_id])
+
+
+def _label_of(link: LexborNode) -> str:
+    text = raw_text(link).strip().strip("[]()").strip()
+    return text.replace(" ", "-") if _NOTE_LABEL.fullmatch(text) else ""
+
+
+def _fragment(link: LexborNode) -> str:
+    return unquote((link.attributes.get("href") or "").rpartition("#")[2])[:500]
+
+
+def _unused_label(label: str, labels: dict[int, str]) -> str:
+    used = set(labels.values())
+    if label not in used:
+        return label
+    return f"{label}-{len(labels) + 1}"
+
+
+def _note_at(anchor: LexborNode | None) -> LexborNode | None:
+    current = anchor
+    for _ in range(_MAX_NOTE_ANCESTORS):
+        if current is None or current.tag == "body":
+            return None
+        if current.tag in _NOTE_TAGS:
+            return current if len(raw_text(current)) <= _MAX_NOTE_TEXT else None
+        current = current.parent
+    return None
+
+
+def _write_reference(link: LexborNode, text: str) -> None:
+    holder = _raised_around(link)
+    _insert_literal(holder, text)
+    detach([holder])
+
+
+def _raised_around(link: LexborNode) -> LexborNode:
+    """Return the `sup` that a link fills, or the link."""
+    current = link
+    for _ in range(2):
+        above = current.parent
+        if above is None or above.tag not in ("sup", "span"):
+            break
+        if raw_text(above).strip().strip("[]()") != raw_text(link).strip().strip("[]()"):
+            break
+        current = above
+        if current.tag == "sup":
+            return current
+    return link
+
+
+def _insert_literal(before: LexborNode, text: str) -> None:
+    span = insert_element_before(before, "span")
+    span.attrs["data-literal"] = ""
+    span.insert_child(text)
+
+
+def _define_note(note: LexborNode, label: str) -> None:
+    if note.parent is None:
+        return
+    detach(note.css(_BACK_LINKS))
+    detach([link for link in note.css("a") if raw_text(link).strip().lower() in _BACK_LINK_TEXTS])
+    for link in note.css('sup a[href*="#"]')[:1] if note.tag != "li" else ():
+        # A note that repeats its own number would carry it twice.
+        if raw_text(link).strip().strip("[]()") == label:
+            detach([_raised_around(link)])
+    for paragraph in note.css("p"):
+        if paragraph.mem_id != note.mem_id:
+            paragraph.insert_after(" ")
+            unwrap(paragraph)
+    if (first := note.first_child) is not None:
+        _insert_literal(first, f"[^{label}]:")
+        first.insert_before(" ")
+    if note.tag == "li":
+        _unwrap_list(note)
+
+
+def _unwrap_list(note: LexborNode) -> None:
+    above = note.parent
+    is_last = above is not None and all(
+        item.mem_id == note.mem_id or item.tag != "li" for item in above.iter()
+    )
+    rename_element(note, "div")
+    if above is not None and is_last and above.tag in ("ol", "ul"):
+        unwrap(above)
+
+
+_RAISED = str.maketrans("0123456789+-\u2212=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-\u2212=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+_RAISABLE = frozenset(map(chr, _RAISED))
+_LOWERABLE = frozenset(map(chr, _LOWERED))
+# Ordinals and titles are raised for looks only.
+_FOR_LOOKS = frozenset(
+    (
+        *("st", "nd", "rd", "th", "er", "re", "ère", "e", "ème", "eme", "o", "a", "os", "as"),
+        *("®", "™", "©", "*", "†", "‡", "me", "lle", "r", "c"),
+    )
+)
+_TRADE_MARKS = {"TM": "™", "SM": "℠", "(R)": "®"}
+_MAX_RAISED_CHARS = 40
+
+
+def write_superscripts(root: LexborNode) -> None:
+    """Replace `sup`, `sub` and `ruby` below `root` by text that keeps their meaning."""
+    for ruby in root.css("ruby"):
+        _write_readings(ruby)
+    for node in root.css("sup, sub"):
+        if node.css_first("a, img, code, span.math") is None:
+            _write_superscript(node)
+
+
+def _write_readings(ruby: LexborNode) -> None:
+    detach(ruby.css("rp"))
+    for reading in ruby.css("rt"):
+        if text := raw_text(reading).strip():
+            reading.insert_before(f"({text})")
+        detach([reading])
+    unwrap(ruby)
+
+
+def _write_superscript(node: LexborNode) -> None:
+    text = raw_text(node).strip()
+    written = _raised(text) if node.tag == "sup" else _lowered(text)
+    if written is None or not _follows_text(node):
+        unwrap(node)
+        return
+    node.insert_before(written)
+    detach([node])
+
+
+def _raised(text: str) -> str | None:
+    if _RAISABLE.issuperset(text):
+        return text.translate(_RAISED)
+    if text in _TRADE_MARKS:
+        return _TRADE_MARKS[text]
+    if text.lower() in _FOR_LOOKS or len(text) > _MAX_RAISED_CHARS or not text[0].isalnum():
+        return None
+    return f"^{text}" if len(text) == 1 else f"^({text})"
+
+
+def _lowered(text: str) -> str | None:
+    if _LOWERABLE.issuperset(text):
+        return text.translate(_LOWERED)
+    if not text or len(text) > _MAX_RAISED_CHARS or not text[0].isalnum():
+        return None
+    return f"_{text}" if text.isalnum() else f"_({text})"
+
+
+def _follows_text(node: LexborNode) -> bool:
+    before = node.prev
+    if before is None:
+        return False
+    text = before.text_content if before.is_text_node else raw_text(before)
+    return bool(text and not text[-1].isspace())

@@ -1,0 +1,1 @@
+"""Metadata of a page: title, author, dates, OpenGraph and JSON-LD."""

@@ -1,0 +1,136 @@
+"""Reads the metadata of a page from its declarations, its markup and its text."""
+
+from collections.abc import Iterable, Mapping
+
+import can_ada
+from selectolax.lexbor import LexborNode
+
+from cinder.html.links import resolve_http_url
+from cinder.html.metadata.author import find_author
+from cinder.html.metadata.byline_elements import HeadingContext, MarkedElements, nodes_within
+from cinder.html.metadata.dates import find_modified, find_published
+from cinder.html.metadata.declared import (
+    DeclaredMetadata,
+    SchemaOrgGraph,
+    read_declared,
+    read_json_ld,
+    truncate_value,
+)
+from cinder.html.metadata.title import Titles, choose_title, host_names, name_key, title_agreement
+from cinder.html.tree import Elements
+from cinder.models.document import Json, PageMetadata
+
+_MAX_HEADINGS = 10
+_MIN_TITLE_AGREEMENT = 0.6
+_NOT_TEXT = frozenset(("script", "style", "template"))
+_BREAKS = frozenset(("br", "div", "p", "li"))
+
+_DESCRIPTION = ("description", "og:description", "twitter:description", "dc.description")
+_LANGUAGE = ("content-language", "language", "dc.language", "og:locale")
+_IMAGES = ("og:image", "og:image:secure_url", "twitter:image", "twitter:image:src")
+
+
+def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "") -> PageMetadata:
+    """Collect a page's metadata; what it does not say is None or empty.
+
+    Args:
+        elements: the page.
+        base: what its addresses are relative to.
+        address: its own address, as many a page has a base that is another; empty where it is not.
+    """
+    declared = read_declared(elements)
+    meta = declared.meta
+    json_ld = read_json_ld(declared.scripts)
+    graph = SchemaOrgGraph(json_ld)
+    titles = _titles(declared, graph, base)
+    title = choose_title(titles)
+    heading = _heading_of(elements, declared, titles, title)
+    marks, surroundings = MarkedElements(elements, heading), HeadingContext(heading)
+    return PageMetadata(
+        title=title or None,
+        description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
+        language=_declared_language(elements) or _first(meta, _LANGUAGE),
+        author=find_author(meta, graph, marks, surroundings, titles.site_names),
+        published=find_published(
+            meta, graph, marks, surroundings, address or (base.href if base else "")
+        ),
+        modified=find_modified(meta, graph, marks),
+        canonical=resolve_http_url(base, declared.canonical) if declared.canonical else None,
+        site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
+        robots=_first(meta, ("robots",)),
+        keywords=_keywords(meta, graph),
+        images=_images(meta, json_ld, base),
+        open_graph={name: value for name, value in meta.items() if name.startswith("og:")},
+        json_ld=json_ld,
+    )
+
+
+def _titles(declared: DeclaredMetadata, graph: SchemaOrgGraph, base: can_ada.URL | None) -> Titles:
+    names = [declared.meta.get("og:site_name", ""), *graph.site_names()]
+    if base is not None:
+        names += host_names(base.hostname)
+    return Titles(
+        element=declared.title,
+        shared=declared.meta.get("og:title", ""),
+        headings=[_heading_text(each) for each in declared.headings[:_MAX_HEADINGS]],
+        headlines=list(graph.texts("headline")),
+        site_names=frozenset(filter(None, map(name_key, names))),
+    )
+
+
+def _heading_text(heading: LexborNode) -> str:
+    parts = []
+    for node in nodes_within(heading):
+        if node.is_text_node and node.parent is not None and node.parent.tag not in _NOT_TEXT:
+            parts.append(node.text_content or "")
+        elif node.tag in _BREAKS:
+            parts.append(" ")
+    return truncate_value("".join(parts))
+
+
+def _heading_of(
+    elements: Elements, declared: DeclaredMetadata, titles: Titles, title: str
+) -> LexborNode | None:
+    """Return the heading that is the page's title, of whichever rank, or else the first one."""
+    for heading, text in zip(declared.headings, titles.headings, strict=False):
+        if text.startswith(title):
+            return heading
+    # Beside a first-rank heading, one that only resembles the title may be that of a reply.
+    least = 1.0 if declared.headings else _MIN_TITLE_AGREEMENT
+    others = elements.tagged("h2", "h3")[:_MAX_HEADINGS] if title else []
+    for heading in elements.nodes(others):
+        if title_agreement(_heading_text(heading), [title]) >= least:
+            return heading
+    return declared.headings[0] if declared.headings else None
+
+
+def _declared_language(elements: Elements) -> str | None:
+    return truncate_value(elements.root.attributes.get("lang")) or None
+
+
+def _first(meta: Mapping[str, str], names: Iterable[str]) -> str | None:
+    return next((meta[name] for name in names if name in meta), None)
+
+
+def _keywords(meta: Mapping[str, str], graph: SchemaOrgGraph) -> tuple[str, ...]:
+    said = _first(meta, ("keywords", "news_keywords")) or ",".join(graph.texts("keywords"))
+    return tuple(dict.fromkeys(filter(None, (word.strip() for word in said.split(",")))))
+
+
+def _images(
+    meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
+) -> tuple[str, ...]:
+    said = [meta[name] for name in _IMAGES if name in meta]
+    said += [address for item in json_ld for address in _image_addresses(item.get("image"))]
+    found = (resolve_http_url(base, address) for address in said)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _image_addresses(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [address for item in value for address in _image_addresses(item)]
+    if isinstance(value, dict):
+        return _image_addresses(value.get("url") or value.get("contentUrl"))
+    return []

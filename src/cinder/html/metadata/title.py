@@ -1,0 +1,112 @@
+"""The title of a page: its heading, or its `<title>` without the name of the site."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+# What stands between a page's name and its site's; a bare hyphen or colon belongs to the name.
+_SEPARATOR = re.compile(r"\s+[-|\u2013—·•»\u203a«:~/]+\s+|\s?[|»\u203a]\s?")
+# How much of its words a heading must share with another title of the page to be its title. Less
+# than half: a heading may be put quite differently and still be what the page is called.
+_MIN_AGREEMENT = 0.3
+_MIN_NAME_CHARS = 4
+_WORD = re.compile(r"\w+")
+_NOT_LETTERS = re.compile(r"[\W_]+")
+# The sign that documentation puts behind a heading to link to it.
+_TRAILING_MARKS = "¶#§🔗 "
+_SOFT_HYPHEN = "\u00ad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Titles:
+    """All that a page says its title is; what it does not say is empty."""
+
+    element: str
+    """The text of `<title>`."""
+    shared: str
+    """What it is called when shared: `og:title`."""
+    headings: Sequence[str]
+    """The page's first-rank headings."""
+    headlines: Sequence[str]
+    """The headlines of its JSON-LD."""
+    site_names: frozenset[str]
+    """What the site calls itself, and the names in its host, as `name_key` has them."""
+
+
+def choose_title(titles: Titles) -> str:
+    """Return the title to cite the page by, or an empty text."""
+    named = without_site_name(titles.element, titles.site_names)
+    shared = without_site_name(titles.shared, titles.site_names)
+    headings = [
+        heading
+        for each in titles.headings
+        if (heading := _tidy(each)) and name_key(heading) not in titles.site_names
+    ]
+    references = [each for each in (named, shared, *titles.headlines[:1]) if each]
+    best = max(headings, key=lambda heading: title_agreement(heading, references), default="")
+    if best and (not references or title_agreement(best, references) >= _MIN_AGREEMENT):
+        return best
+    return shared or named or best
+
+
+def without_site_name(title: str, site_names: frozenset[str]) -> str:
+    """Return a title without the parts at its ends that name the site."""
+    title = _tidy(title)
+    cuts = [(found.start(), found.end()) for found in _SEPARATOR.finditer(title)]
+    if not cuts:
+        return title
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(title)]
+    first, last = 0, len(starts) - 1
+    while first < last and _names_site(title[starts[last] : ends[last]], site_names):
+        last -= 1
+    if last == len(starts) - 1 and _names_site(title[: ends[0]], site_names):
+        first = 1
+    elif last == len(starts) - 1 and "|" in title[cuts[-1][0] : cuts[-1][1]]:
+        # Nothing says so, but what follows an upright bar is nearly always the site.
+        last -= 1
+    return title[starts[first] : ends[last]]
+
+
+def title_agreement(heading: str, references: Iterable[str]) -> float:
+    """Return how many words a heading shares with the reference that it is most like."""
+    words = _words(heading)
+    shares = (
+        2 * len(words & other) / (len(words) + len(other))
+        for other in map(_words, references)
+        if words and other
+    )
+    return max(shares, default=0.0)
+
+
+def name_key(name: str) -> str:
+    """Return a name's letters and digits alone, to compare names by."""
+    return _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def host_names(host: str) -> Iterable[str]:
+    """Return the names within a host that may be its site's: its labels, but for the last."""
+    labels = host.removeprefix("www.").split(".")
+    return [host.removeprefix("www."), *labels[:-1]]
+
+
+def _names_site(part: str, site_names: frozenset[str]) -> bool:
+    key = name_key(part)
+    if key in site_names or not key:
+        return True
+    if len(key) < _MIN_NAME_CHARS:
+        return False
+    return any(
+        key in name or (name in key and 2 * len(name) >= len(key))
+        for name in site_names
+        if len(name) >= _MIN_NAME_CHARS
+    )
+
+
+def _tidy(title: str) -> str:
+    return title.replace(_SOFT_HYPHEN, "").rstrip(_TRAILING_MARKS).strip()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))

@@ -1,0 +1,254 @@
+"""The parsed page: its tree, its base URL, an index of its elements, and edits of the tree."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import copy
+from functools import cache, cached_property
+from html import escape
+from itertools import chain
+from typing import Self
+
+import can_ada
+from selectolax.lexbor import LexborHTMLParser, LexborNode, create_tag
+
+from cinder.models.url import MAX_URL_LENGTH
+
+WEB_SCHEMES = ("http:", "https:")
+
+# Escape sequences in a title would reach whatever terminal shows it.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def parse_html(text: str) -> LexborHTMLParser:
+    """Parse a page; whatever the text, there is a tree."""
+    # A lone surrogate has no UTF-8; it can only come from a caller's JSON, never from a decoder.
+    return LexborHTMLParser(text.encode("utf-8", "replace"))
+
+
+def content_root(tree: LexborHTMLParser) -> LexborNode | None:
+    """Return the body, or the frameset page's root element, or None when it was removed."""
+    return tree.body or tree.root
+
+
+def document_base(tree: LexborHTMLParser, url: str) -> can_ada.URL | None:
+    """Return what relative addresses are relative to: `<base href>` if it is a web address.
+
+    `url` is the page's own address; None comes back when that is no web address either.
+    """
+    element = tree.css_first("base[href]")
+    return resolve_base(element.attributes.get("href") if element else None, url)
+
+
+def resolve_base(href: str | None, url: str) -> can_ada.URL | None:
+    """Return what the addresses of a page are relative to whose first `<base>` has this href."""
+    page = parse_http_url(url)
+    base = join_url(page, href) if href else None
+    return base if base is not None and base.protocol in WEB_SCHEMES else page
+
+
+def parse_http_url(text: str) -> can_ada.URL | None:
+    """Return the absolute http(s) URL that `text` is, or None."""
+    parsed = join_url(None, text)
+    return parsed if parsed is not None and parsed.protocol in WEB_SCHEMES else None
+
+
+def join_url(base: can_ada.URL | None, reference: str) -> can_ada.URL | None:
+    """Return the URL that `reference` means at `base`, of any scheme, or None."""
+    reference = reference.strip()
+    if len(reference) > MAX_URL_LENGTH:
+        return None
+    try:
+        return base + reference if base is not None else can_ada.parse(reference)
+    except ValueError:
+        return None
+
+
+def element_walk(root: LexborNode) -> Iterator[LexborNode]:
+    """Yield every element below `root`, and `root` itself, in document order."""
+    return (node for node in root.traverse() if node.is_element_node)
+
+
+def detach(nodes: Iterable[LexborNode]) -> None:
+    """Take elements, with all they hold, out of the tree; the root element stays."""
+    for node in nodes:
+        if node.parent is not None and node.tag != "html":
+            # Not recursive: that would free what other elements of the list may point into.
+            node.decompose(recursive=False)
+
+
+def collapse(text: str | None) -> str:
+    """Return the text with every run of white space and control characters made one space."""
+    collapsed = " ".join((text or "").split())
+    # Nearly all texts are printable by now, and the look is cheaper than the substitution.
+    return collapsed if collapsed.isprintable() else " ".join(_CONTROLS.sub(" ", collapsed).split())
+
+
+Attributes = Mapping[str, str | None]
+
+
+class Elements:
+    """An element and all below it, as they were when this was made.
+
+    Each has a place: the number by which it comes in document order. Comments and instructions to
+    processors are among them, as elements without attributes.
+    """
+
+    def __init__(self, root: LexborNode) -> None:
+        self._nodes = list(root.traverse())
+        self._attributes: list[Attributes] = [node.attributes for node in self._nodes]
+        by_tag = defaultdict[str | None, list[int]](list)
+        for place, node in enumerate(self._nodes):
+            by_tag[node.tag].append(place)
+        self._by_tag = by_tag
+        self._first = 0
+
+    @classmethod
+    def of_page(cls, tree: LexborHTMLParser) -> Self:
+        """Return all elements of a page.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if tree.root is None:
+            raise ValueError("A page without a root element.")
+        return cls(tree.root)
+
+    def within(self, root: LexborNode) -> Self:
+        """Return those from one of them on, below which stands all that comes after it.
+
+        Raises:
+            ValueError: it is none of them.
+        """
+        part = copy(self)
+        alike = self.tagged(root.tag)
+        part._first = alike[[node.mem_id for node in self.nodes(alike)].index(root.mem_id)]
+        return part
+
+    @property
+    def root(self) -> LexborNode:
+        """The one that holds all others."""
+        return self._nodes[self._first]
+
+    @cached_property
+    def attribute_names(self) -> frozenset[str]:
+        """The attributes that there are anywhere on the page."""
+        return frozenset[str]().union(*self._attributes)
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """What stands in `class` anywhere on the page."""
+        said = {each["class"] for each in self._attributes if "class" in each}
+        return frozenset(filter(None, said))
+
+    def node(self, place: int) -> LexborNode:
+        """Return the element at a place."""
+        return self._nodes[place]
+
+    def nodes(self, places: Iterable[int]) -> list[LexborNode]:
+        """Return the elements at some places."""
+        return [self._nodes[place] for place in places]
+
+    def attributes(self, place: int) -> Attributes:
+        """Return the attributes of the element at a place."""
+        return self._attributes[place]
+
+    def have_tag(self, *tags: str) -> bool:
+        """Whether there is an element of one of these tags anywhere on the page."""
+        return not self._by_tag.keys().isdisjoint(tags)
+
+    def have_attribute(self, *names: str) -> bool:
+        """Whether there is one of these attributes anywhere on the page."""
+        return not self.attribute_names.isdisjoint(names)
+
+    def tagged(self, *tags: str | None) -> list[int]:
+        """Return the places of the elements of these tags, in order."""
+        found = [self._by_tag[tag] for tag in tags if tag in self._by_tag]
+        if self._first:
+            found = [places[bisect_left(places, self._first) :] for places in found]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found))
+
+    def having(self, *names: str) -> list[int]:
+        """Return the places of the elements that have one of these attributes, in order."""
+        wanted = self.attribute_names.intersection(names)
+        places = range(self._first, len(self._nodes)) if wanted else ()
+        return [place for place in places if not wanted.isdisjoint(self._attributes[place])]
+
+    def classed(self, classes: Collection[str | None]) -> list[int]:
+        """Return the places of the elements with one of these as their whole `class`, in order."""
+        places = range(self._first, len(self._nodes)) if classes else ()
+        return [place for place in places if self._attributes[place].get("class") in classes]
+
+
+@cache
+def _element_template(tag: str) -> LexborNode:
+    # Building an element costs a document of its own; a copy of one costs nothing.
+    return create_tag(tag)
+
+
+def child_nodes(node: LexborNode) -> list[LexborNode]:
+    """Return the texts and elements directly in a node."""
+    return list(node.iter(include_text=True))
+
+
+def rename_element(node: LexborNode, tag: str) -> LexborNode:
+    """Put an element of another tag, without attributes, in a node's place; return it."""
+    new = insert_element_before(node, tag)
+    move_into(new, child_nodes(node))
+    detach([node])
+    return new
+
+
+def insert_element_before(node: LexborNode, tag: str) -> LexborNode:
+    """Insert an empty element before a node and return it."""
+    node.insert_before(_element_template(tag))
+    new = node.prev
+    if new is None:
+        raise ValueError(f"No {tag} element could be inserted.")
+    return new
+
+
+def append_element(node: LexborNode, tag: str) -> LexborNode:
+    """Insert an empty element at the end of a node and return it."""
+    node.insert_child(_element_template(tag))
+    new = node.last_child
+    if new is None:
+        raise ValueError(f"No {tag} element could be appended.")
+    return new
+
+
+def move_into(parent: LexborNode, nodes: Iterable[LexborNode]) -> None:
+    """Move nodes to the end of a parent, in order."""
+    for node in nodes:
+        parent.insert_child(node, move=True)
+
+
+def wrap_children(node: LexborNode, tag: str) -> LexborNode:
+    """Put all that a node holds into one new child element and return that."""
+    inside = child_nodes(node)
+    wrapper = append_element(node, tag)
+    move_into(wrapper, inside)
+    return wrapper
+
+
+def replace_with_html(node: LexborNode, html: str) -> None:
+    """Put an HTML fragment in a node's place; the node must be one that may hold it."""
+    node.inner_html = html
+    unwrap(node)
+
+
+def unwrap(node: LexborNode) -> None:
+    """Put what a node holds in its place; an empty one just goes."""
+    if node.parent is not None:
+        node.unwrap(delete_empty=True)
+
+
+def escape_text(text: str) -> str:
+    """Return a text as HTML."""
+    return escape(text, quote=False)
+
+
+def raw_text(node: LexborNode) -> str:
+    """Return all the text in a node as it stands, white space included."""
+    return node.text(deep=True, separator="", strip=False)

@@ -1,0 +1,182 @@
+"""The tools `cinder_crawl` and `cinder_get_crawl_status`: crawls in the background."""
+
+import asyncio
+from typing import Annotated, Any
+
+import mcp_types as types
+from pydantic import Field
+
+from cinder.api.arguments import Arguments, StrictInt
+from cinder.api.schemas.crawl import CrawlArguments, check_patterns
+from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, JobResponses, Pagination
+from cinder.app import App
+from cinder.mcp.results import body_chars, json_result
+from cinder.mcp.schema import Parameter
+from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput
+from cinder.models.caller import Caller, TokenScope
+from cinder.models.document import Json
+from cinder.models.job import JobKind
+from cinder.services.auth import require_domain
+from cinder.services.excerpt import json_chars
+from cinder.services.jobs.control import JobReport
+
+MAX_WAIT_SECONDS = 50
+SHOWN_ERRORS = 10
+
+_POLL_SECONDS = 1.0
+
+
+class CrawlStatusArguments(Arguments):
+    """Which crawl, which of its pages, and how long to wait for its end."""
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    wait_seconds: Annotated[StrictInt, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0
+
+
+class CrawlOutput(ToolOutput):
+    """A crawl."""
+
+    crawl_id: str
+    url: str
+    status: str
+    pages_found: int | None = None
+    pages_crawled: int | None = None
+
+
+class CrawledPageOutput(ToolOutput):
+    """A page that a crawl got."""
+
+    url: str
+    title: str | None = None
+    status_code: int | None = None
+    content_length: int | None = None
+    verdict: str | None = None
+    saved_uris: dict[str, Any] | None = None
+
+
+class CrawlStatusOutput(ToolOutput):
+    """How far a crawl is, and some of its pages."""
+
+    crawl_id: str
+    status: str
+    pages_found: int
+    pages_crawled: int
+    progress: float
+    pages: list[CrawledPageOutput]
+    error_count: int
+    errors: list[dict[str, Any]] | None = None
+    next_offset: int | None = None
+    ended_by: str | None = None
+    left_out: dict[str, Any] | None = None
+    error: str | None = None
+    warning: str | None = None
+
+
+async def start_crawl(app: App, arguments: CrawlArguments, caller: Caller) -> types.CallToolResult:
+    """Start a crawl."""
+    require_domain(caller.policy, arguments.url)
+    job = await app.jobs.start_crawl(arguments.to_spec(), caller.id, arguments.idempotency_key)
+    return json_result(await _job_answers(app, caller).crawl_started(job))
+
+
+async def wait_for_crawl(
+    app: App, arguments: CrawlStatusArguments, caller: Caller, report: ReportProgress
+) -> None:
+    """Wait until a crawl is over or the time is up, telling how far it is."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    while (waited := clock() - began) < arguments.wait_seconds:
+        job = await app.jobs.find(arguments.id, JobKind.CRAWL, caller.id)
+        if job.status.is_over:
+            return
+        await _report_pages(
+            await app.jobs.report(job), waited / (arguments.wait_seconds + 1), report
+        )
+        await asyncio.sleep(min(_POLL_SECONDS, arguments.wait_seconds - waited))
+
+
+async def _report_pages(crawl: JobReport, share: float, report: ReportProgress) -> None:
+    # The protocol wants a figure that grows with every word, and pages may take a while.
+    words = f"{crawl.fetched} pages fetched, {crawl.found} found, {crawl.errors} errors"
+    await report(crawl.finished + share, max(crawl.found, crawl.finished + 1), words)
+
+
+async def get_crawl_status(
+    app: App, arguments: CrawlStatusArguments, caller: Caller
+) -> types.CallToolResult:
+    """Answer with how far a crawl is, some of its pages, and the first that failed."""
+    answers = _job_answers(app, caller)
+    room = body_chars(app.settings.server)
+    failed: dict[str, Json] = {}
+    if arguments.offset == 0:
+        part = Pagination(0, SHOWN_ERRORS, room // 4)
+        failed = await answers.errors(arguments.id, JobKind.CRAWL, part)
+    room -= json_chars(failed.get("errors", ()))
+    data = await answers.crawl_status(
+        arguments.id, Pagination(arguments.offset, arguments.limit, max(room, 1))
+    )
+    if failed.get("errors"):
+        data["errors"] = failed["errors"]
+    return json_result(data)
+
+
+def _job_answers(app: App, caller: Caller) -> JobResponses:
+    return JobResponses(app.jobs, app.archive, caller.id)
+
+
+CRAWL = Tool(
+    name="cinder_crawl",
+    title="Crawl a site",
+    description=(
+        "Start exploring a site in the background: links and sitemaps, robots.txt obeyed, every "
+        "page saved. Best for many pages of one site; for known URLs use scrape. Returns a crawlId "
+        "at once; cinder_get_crawl_status has the pages."
+    ),
+    arguments=CrawlArguments,
+    parameters={
+        "url": Parameter(),
+        "maxPages": Parameter(description="Default 100"),
+        "maxDepth": Parameter(description="1: only the start. Default 2"),
+        "includePatterns": Parameter(description="Regexes (RE2) found in URLs to fetch"),
+        "excludePatterns": Parameter(description="… to skip"),
+        "scope": Parameter(description="Default domain"),
+        "render": Parameter(description="In a browser; slow"),
+    },
+    output=CrawlOutput,
+    # It fetches pages and keeps them, as every scrape does: no page is changed. Each call begins
+    # another crawl.
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+    ),
+    scope=TokenScope.CRAWL,
+    run=start_crawl,
+    icon=TREE_ICON,
+    brings_page_text=False,
+    checks=(check_patterns,),
+)
+
+CRAWL_STATUS = Tool(
+    name="cinder_get_crawl_status",
+    title="Look at a crawl",
+    description=(
+        "Progress and pages of a crawl, in the order fetched, even while it runs. Read a page by "
+        "its savedUris (resources/read) or scrape its url."
+    ),
+    arguments=CrawlStatusArguments,
+    parameters={
+        "id": Parameter(description="The crawlId"),
+        "offset": Parameter(description="nextOffset of the last answer"),
+        "limit": Parameter(description="Default 50, at most 100"),
+        "waitSeconds": Parameter(description="Wait for its end, at most 50. Default 0"),
+    },
+    output=CrawlStatusOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+    scope=TokenScope.READ,
+    run=get_crawl_status,
+    icon=TREE_ICON,
+    wait=wait_for_crawl,
+)

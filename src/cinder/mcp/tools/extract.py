@@ -1,0 +1,85 @@
+"""The tool `cinder_extract`: structured data from pages."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import mcp_types as types
+
+from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
+from cinder.app import App
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.mcp.coercion import coerce_arguments
+from cinder.mcp.request_context import bound_extract
+from cinder.mcp.results import body_chars, json_result
+from cinder.mcp.schema import Parameter
+from cinder.mcp.tools.base import TABLE_ICON, Tool, ToolOutput
+from cinder.models.caller import Caller, TokenScope
+
+
+class ExtractOutput(ToolOutput):
+    """Data with its proof, and what is still open; what else there is comes with it."""
+
+    data: dict[str, Any]
+    proof: list[dict[str, Any]]
+    missing: list[str]
+    sources: list[dict[str, Any]]
+    engine: str
+    warnings: list[str] | None = None
+    hand_off: dict[str, Any] | None = None
+
+
+def read_extract(
+    model: type[ExtractArguments], given: Mapping[str, Any], offered: Collection[str]
+) -> dict[str, Any]:
+    """Return the arguments that were meant.
+
+    Raises:
+        InvalidRequest: the schema is a text, and no JSON.
+    """
+    meant = coerce_arguments(model, given, offered)
+    if isinstance(meant.get("schema"), str):
+        message = 'No JSON object. It looks like {"type": "object", "properties": {…}}'
+        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+    return meant
+
+
+async def run_extract(
+    app: App, arguments: ExtractArguments, caller: Caller
+) -> types.CallToolResult:
+    """Extract."""
+    limit_ms = app.settings.server.mcp_call_seconds * 1000
+    request = bound_extract(arguments.to_request(caller=caller.id), limit_ms)
+    answer = await app.extract.extract(request)
+    if not isinstance(answer.extracted.data, Mapping):
+        # Structured content can be described as one kind of thing only.
+        message = "Here it must want an object: let the rest stand in a property of it"
+        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+    return json_result(await answer_extract(answer, body_chars(app.settings.server)))
+
+
+EXTRACT = Tool(
+    name="cinder_extract",
+    title="Extract data",
+    description=(
+        "Data from known URLs, each value with its quote, verified, normalized or unverified. "
+        "handOff: find the rest yourself and send it as verify."
+    ),
+    arguments=ExtractArguments,
+    parameters={
+        "urls": Parameter(description="At most 10"),
+        "prompt": Parameter(),
+        "schema": Parameter(description="JSON Schema", is_text=True),
+        "mode": Parameter(),
+        "strictGrounding": Parameter(description="Drop unverified"),
+        "verify": Parameter(keys=("path", "value", "quote", "passage")),
+    },
+    output=ExtractOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    ),
+    scope=TokenScope.SCRAPE,
+    run=run_extract,
+    read=read_extract,
+    checks=EXTRACT_CHECKS,
+    icon=TABLE_ICON,
+)

@@ -1,0 +1,394 @@
+"""The tools `scrape` and `cinder_scrape`: one page, or a batch of pages in the background."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import mcp_types as types
+
+from cinder.api.requests import require_scope
+from cinder.api.schemas.jobs import JobResponses, describe_batch_start
+from cinder.api.schemas.page import PAGE_CHECKS, PageArguments, PageBudget, answer_page
+from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, arguments_of_command
+from cinder.app import App
+from cinder.errors import CinderError, FieldProblem, ScrapeTimeout
+from cinder.mcp.coercion import coerce_arguments
+from cinder.mcp.request_context import SCRAPE_TIMEOUT_MS, bound_timeout
+from cinder.mcp.results import (
+    OUTLINE_CHARS,
+    body_annotations,
+    body_chars,
+    describe_outline_lines,
+    leave_room_for_outline,
+    outline_note,
+    page_header,
+    shared_window,
+    warning_line,
+)
+from cinder.mcp.schema import Parameter
+from cinder.mcp.scrape_result import scrape_result
+from cinder.mcp.tools.base import PAGE_ICON, Tool, ToolOutput
+from cinder.models.caller import Caller, TokenScope
+from cinder.models.document import Json
+from cinder.models.job import JobKind
+from cinder.models.request import ActionType, Format, Mode, Profile, ResultHandling, ScrapeRequest
+from cinder.models.saved import format_timestamp
+from cinder.services.scraping.outcome import ScrapeOutcome
+
+
+def is_batch_command(arguments: ScrapeArguments) -> bool:
+    """Whether a call starts a batch or asks about one."""
+    return arguments.command is not Command.START or bool(arguments.urls)
+
+
+async def batch_result(
+    app: App, arguments: ScrapeArguments, wanted: Format, caller: Caller
+) -> types.CallToolResult:
+    """Do what a call asks of a batch.
+
+    Raises:
+        CinderError: it cannot be done, or there is no such batch.
+    """
+    is_look = arguments.command in (Command.STATUS, Command.ERRORS)
+    owner = require_scope(caller, TokenScope.READ if is_look else TokenScope.CRAWL)
+    return _make_batch_result(await _answer_batch_command(app, arguments, wanted, owner))
+
+
+def may_continue_in_background(request: ScrapeRequest, caller: Caller) -> bool:
+    """Whether a page that takes too long for a call can be got as a batch of one.
+
+    Not where it would be lost, or where something was perhaps done on it already.
+    """
+    is_kept = request.result_handling is not ResultHandling.RETURN_ONLY
+    return is_kept and not request.render.actions and caller.may(TokenScope.CRAWL)
+
+
+async def continue_in_background(
+    app: App, request: ScrapeRequest, late: ScrapeTimeout
+) -> types.CallToolResult:
+    """Start the batch of one, and return the handle to it.
+
+    Raises:
+        ScrapeTimeout: no batch can be started now.
+    """
+    try:
+        start = await app.jobs.start_batch([request.url], request)
+    except CinderError:
+        raise late from None
+    job_id = start.job.id
+    message = (
+        f"{request.url} takes longer than a call may, {app.settings.server.mcp_call_seconds} s. It "
+        f"goes on in the background, for at most {request.timeout_ms // 1000} s: call scrape with "
+        f"command status, jobId {job_id} and includeContent true."
+    )
+    return _make_batch_result({**describe_batch_start(start, [request.url]), "message": message})
+
+
+def _make_batch_result(data: dict[str, Json]) -> types.CallToolResult:
+    facts = {name: value for name, value in data.items() if name != "message"}
+    # The text alone is all that some clients show: it has the data as well.
+    text = f"{data['message']}\n{json.dumps(facts, ensure_ascii=False)}"
+    return types.CallToolResult(
+        content=[types.TextContent(text=text, annotations=body_annotations())],
+        structured_content=data,
+    )
+
+
+async def _answer_batch_command(
+    app: App, arguments: ScrapeArguments, wanted: Format, caller: str
+) -> dict[str, Json]:
+    answers = JobResponses(app.jobs, app.archive, caller)
+    job_id, server = arguments.job_id or "", app.settings.server
+    part = arguments.part(body_chars(server), server.result_max_chars_ceiling)
+    part = replace(part, is_bound=arguments.max_chars is None)
+    match arguments.command:
+        case Command.START:
+            urls, key = arguments.urls or [], arguments.idempotency_key
+            request = arguments.to_batch_request(caller=caller, default_formats=(wanted,))
+            return describe_batch_start(await app.jobs.start_batch(urls, request, key), urls)
+        case Command.STATUS:
+            with_content = arguments.include_content
+            return await answers.batch_status(job_id, part, include_content=with_content)
+        case Command.CANCEL:
+            return await answers.cancel(job_id, JobKind.BATCH)
+        case Command.ERRORS:
+            return await answers.errors(job_id, JobKind.BATCH, part)
+
+
+class ScrapeToolArguments(ScrapeArguments):
+    """The arguments of a scrape, and `format` for asking for a single one."""
+
+    format: Literal["markdown", "links", "screenshot", "fullscreenshot"] = "markdown"
+
+
+class ScrapeOutput(ToolOutput):
+    """A scraped page or file, or a batch: neither has all of it."""
+
+    url: str | None = None
+    content: str | None = None
+    content_type: str | None = None
+    html: str | None = None
+    raw_html: str | None = None
+    links: list[str] | None = None
+    images: list[str] | None = None
+    branding: dict[str, Any] | None = None
+    change_tracking: dict[str, Any] | None = None
+    extracted: dict[str, Any] | None = None
+    summary: str | None = None
+    actions: list[dict[str, Any]] | None = None
+    size: int | None = None
+    message: str | None = None
+    source: str | None = None
+    cached: bool | None = None
+    cache_age: int | None = None
+    timestamp: str | None = None
+    saved_uris: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    verdict: str | None = None
+    evidence: str | None = None
+    warning: str | None = None
+    job_id: str | None = None
+    status: str | None = None
+    pages: list[dict[str, Any]] | None = None
+    errors: list[dict[str, Any]] | None = None
+    next_offset: int | None = None
+
+
+SCRAPE_PARAMETERS = {
+    "url": Parameter(description="https:// is optional"),
+    "urls": Parameter(description="Instead of url: a batch"),
+    "command": Parameter(description="All but start are about the batch jobId"),
+    "jobId": Parameter(),
+    "offset": Parameter(description="In a batch"),
+    "format": Parameter(description="Default markdown"),
+    "formats": Parameter(
+        description="Several, instead of format",
+        choices=(
+            *("markdown", "html", "rawHtml", "links", "images"),
+            *("screenshot", "fullscreenshot", "summary", "branding", "changeTracking"),
+        ),
+    ),
+    "onlyMainContent": Parameter(description="Default true"),
+    "includeTags": Parameter(description="CSS selectors"),
+    "excludeTags": Parameter(),
+    "cleanScrape": Parameter(description="false: unconverted. Default true"),
+    "parsers": Parameter(description="PDF as markdown"),
+    "mode": Parameter(description="dynamic: in a browser. Default smart"),
+    "waitFor": Parameter(description="ms in the browser"),
+    "actions": Parameter(description="In order; selector is for click, write, scrape"),
+    "blockAds": Parameter(description="Default true"),
+    "proxy": Parameter(description="Default auto"),
+    "profile": Parameter(description="master: owner's logged-in browser"),
+    "maxChars": Parameter(description="Default 20000"),
+    "startIndex": Parameter(description="Where to go on when cut"),
+    "section": Parameter(description="Outline id or title"),
+    "query": Parameter(description="Only matching passages"),
+    "extract": Parameter(description="Data wanted: the author name"),
+    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
+    "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
+    "forceRescrape": Parameter(description="Skip the cache"),
+    "headers": Parameter(
+        description="Others too", keys=("Accept-Language", "Authorization", "Cookie")
+    ),
+    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+}
+
+
+def read_scrape(
+    model: type[ScrapeToolArguments], given: Mapping[str, Any], offered: Collection[str]
+) -> dict[str, Any]:
+    """Return the arguments that were meant; what a command has no use for may be 0 or false."""
+    meant = coerce_arguments(model, given, offered)
+    taken = arguments_of_command(meant.get("command", Command.START))
+    return {name: value for name, value in meant.items() if value or name in taken}
+
+
+def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the clash where both ways to ask for a format are used."""
+    if "format" in given and given.get("formats"):
+        yield FieldProblem("format", "Give either format or formats, not both")
+    if "format" in given and given.get("command", Command.START) != Command.START:
+        yield FieldProblem(
+            "format", "A batch has the format that it was started with: leave it out"
+        )
+
+
+def check_read_only_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Name the actions that would do more on a page than read it."""
+    actions = given.get("actions")
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        kind = action.get("type") if isinstance(action, Mapping) else None
+        if kind in list(ActionType) and kind not in _READ_ONLY_ACTIONS:
+            message = f"Read-only here: only {', '.join(_READ_ONLY_ACTIONS)} are done"
+            yield FieldProblem(f"actions[{index}].type", message)
+
+
+def with_login(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that read the same page as the owner; None where no browser may."""
+    meant = read_scrape(ScrapeToolArguments, given, SCRAPE_PARAMETERS)
+    if meant.get("mode") == Mode.STATIC:
+        return None
+    return {**meant, "profile": Profile.MASTER, "forceRescrape": True}
+
+
+async def run_scrape(
+    app: App, arguments: ScrapeToolArguments, caller: Caller
+) -> types.CallToolResult:
+    """Scrape a URL, or do what is asked of a batch."""
+    wanted = Format(arguments.format)
+    if is_batch_command(arguments):
+        return await batch_result(app, arguments, wanted, caller)
+    owner = require_scope(caller, TokenScope.SCRAPE)
+    server = app.settings.server
+    whole = arguments.to_request(caller=owner, default_formats=(wanted,))
+    request = bound_timeout(whole, server.mcp_call_seconds * 1000)
+    window = shared_window(arguments, request.formats, server)
+    try:
+        outcome = await app.scrape.scrape(request)
+    except ScrapeTimeout as late:
+        if request.timeout_ms < whole.timeout_ms and may_continue_in_background(whole, caller):
+            return await continue_in_background(app, whole, late)
+        raise
+    if arguments.max_chars is None:
+        window = leave_room_for_outline(window, outcome.document)
+    return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
+
+
+_READ_ONLY_ACTIONS = (
+    *(ActionType.WAIT, ActionType.SCROLL, ActionType.SCREENSHOT, ActionType.SCRAPE),
+)
+
+_READ_ONLY_PARAMETERS = SCRAPE_PARAMETERS | {
+    "actions": Parameter(
+        description="In order; selector is for scrape",
+        item_types=_READ_ONLY_ACTIONS,
+        left_out=("text", "key", "script"),
+    )
+}
+
+_READ_ONLY_SCRAPE = Tool(
+    name="scrape",
+    title="Scrape a URL",
+    description=(
+        "Read one known URL: a page as clean markdown or a screenshot; an image, PDF or other file "
+        "as it is. Best for a page you know; to find one use cinder_search. Returns content, "
+        "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
+        "long page is cut: go on with startIndex, section or query. urls start a batch, robots.txt "
+        "obeyed: ask for its status by jobId."
+    ),
+    arguments=ScrapeToolArguments,
+    parameters=_READ_ONLY_PARAMETERS,
+    output=ScrapeOutput,
+    # Each start of a batch is another one.
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+    ),
+    # Starting a batch, or fetching a page, needs more.
+    scope=TokenScope.READ,
+    run=run_scrape,
+    read=read_scrape,
+    with_login=with_login,
+    checks=(*SCRAPE_CHECKS, check_format, check_read_only_actions),
+    icon=PAGE_ICON,
+    # Only an explicit maxChars makes an answer longer than hosts take by themselves.
+    meta={"anthropic/maxResultSizeChars": 500_000},
+)
+
+SCRAPE = replace(
+    _READ_ONLY_SCRAPE,
+    description=(
+        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
+        "if need be; an image, PDF or other file as it is. Best for a page you know; to find one "
+        "use cinder_search. Returns content, savedUris (for resources/read) and a verdict on what "
+        "was really got, e.g. http_error. A long page is cut: go on with startIndex, section or "
+        "query. urls start a batch, robots.txt obeyed: ask for its status by jobId."
+    ),
+    parameters=SCRAPE_PARAMETERS,
+    # Its browser actions may click and type, where the owner is logged in, too.
+    annotations=types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+    ),
+    checks=(*SCRAPE_CHECKS, check_format),
+    read_only_variant=_READ_ONLY_SCRAPE,
+)
+
+
+class PageOutput(ToolOutput):
+    """A page."""
+
+    url: str
+    title: str | None = None
+    content: str
+    metadata: dict[str, Any] | None = None
+    status_code: int
+    final_url: str | None = None
+    load_time: int
+    verdict: str
+    evidence: str | None = None
+    cached: bool
+    saved_uri: str | None = None
+    outline: list[str] | None = None
+    warning: str | None = None
+
+
+async def run_cinder_scrape(
+    app: App, arguments: PageArguments, caller: Caller
+) -> types.CallToolResult:
+    """Scrape a page."""
+    limit_ms = app.settings.server.mcp_call_seconds * 1000
+    request = arguments.to_request(caller=caller.id, timeout_ms=limit_ms)
+    outcome = await app.scrape.scrape(request)
+    room = PageBudget(body_chars(app.settings.server), OUTLINE_CHARS, describe_outline_lines)
+    data = await answer_page(outcome, arguments, room)
+    # What the header says in the text, for those who see nothing but this.
+    data |= {
+        "source": outcome.document.source,
+        "timestamp": format_timestamp(outcome.document.scraped_at),
+    }
+    return types.CallToolResult(content=[_page_text(outcome, data)], structured_content=data)
+
+
+def _page_text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextContent:
+    metadata = json.dumps(data.get("metadata", {}), ensure_ascii=False)
+    header = page_header(
+        outcome,
+        f"Load time: {data['loadTime']} ms",
+        f"Metadata: {metadata}" if data.get("metadata") else None,
+        warning_line(data),
+        outline_note(data),
+    )
+    return types.TextContent(
+        text=f"{header}\n\n{data['content']}",
+        annotations=body_annotations(outcome.document.scraped_at),
+    )
+
+
+CINDER_SCRAPE = Tool(
+    name="cinder_scrape",
+    title="Read a page",
+    description=(
+        "Read one known page, or a section or the passages on a query: content and metadata "
+        "(author, date, images …). A page with an HTTP error is returned, with its statusCode. "
+        "Best for plain reading; scrape is for files, more formats, going on after a cut."
+    ),
+    arguments=PageArguments,
+    parameters={
+        "url": Parameter(),
+        "mode": Parameter(description="dynamic: in a browser. Default smart"),
+        "includeMetadata": Parameter(description="Default true"),
+        "returnFormat": Parameter(
+            description="Default markdown; json: outline, sections, tables, links"
+        ),
+        "section": Parameter(description="Outline id or title"),
+        "query": Parameter(description="Only matching passages"),
+    },
+    output=PageOutput,
+    annotations=types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+    ),
+    scope=TokenScope.SCRAPE,
+    run=run_cinder_scrape,
+    checks=PAGE_CHECKS,
+    icon=PAGE_ICON,
+)

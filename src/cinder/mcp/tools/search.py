@@ -1,0 +1,145 @@
+"""The tools `cinder_search` and `cinder_search_and_scrape`."""
+
+import json
+from typing import Any
+
+import mcp_types as types
+
+from cinder.api.schemas.search import (
+    SearchAndScrapeArguments,
+    SearchArguments,
+    describe_scraped,
+    describe_search,
+)
+from cinder.app import App
+from cinder.mcp.results import body_annotations, body_chars, json_result
+from cinder.mcp.schema import Parameter
+from cinder.mcp.tools.base import LENS_ICON, Tool, ToolOutput
+from cinder.models.caller import Caller, TokenScope
+from cinder.models.document import Json
+
+
+class ResultOutput(ToolOutput):
+    """A page that was found."""
+
+    id: str | None = None
+    title: str
+    url: str
+    domain: str | None = None
+    summary: str
+    relevance: float | None = None
+    published_date: str | None = None
+
+
+class SearchOutput(ToolOutput):
+    """What a search found."""
+
+    query: str
+    results: list[ResultOutput]
+    has_more: bool
+    next_offset: int | None = None
+    search_time: int
+    providers: list[dict[str, Any]] | None = None
+    warning: str | None = None
+
+
+class ScrapedOutput(ToolOutput):
+    """A page that was found and read; what else a result has comes with it."""
+
+    url: str
+    content: str | None = None
+    status_code: int | None = None
+    verdict: str | None = None
+    saved_uri: str | None = None
+    error: str | None = None
+
+
+class SearchAndScrapeOutput(ToolOutput):
+    """What a search found, with the pages."""
+
+    results: list[ScrapedOutput]
+    warning: str | None = None
+
+
+async def search(app: App, arguments: SearchArguments, caller: Caller) -> types.CallToolResult:
+    """Search."""
+    answer = await app.search.search(arguments.to_request(caller=caller.id))
+    room = body_chars(app.settings.server)
+    return json_result(describe_search(answer, arguments.offset, room))
+
+
+async def search_and_scrape(
+    app: App, arguments: SearchAndScrapeArguments, caller: Caller
+) -> types.CallToolResult:
+    """Search, and scrape what was found."""
+    request = arguments.to_request(caller=caller.id)
+    found = await app.search_and_scrape.run(request, arguments.scrape_mode)
+    data = await describe_scraped(found, body_chars(app.settings.server))
+    return types.CallToolResult(
+        content=[types.TextContent(text=_format_results(data), annotations=body_annotations())],
+        structured_content=data,
+    )
+
+
+def _format_results(data: dict[str, Any]) -> str:  # Any: JSON
+    """Return the same as text: what is known of each page as JSON, then its content as it is."""
+    parts = [_format_result({name: value for name, value in data.items() if name != "results"})]
+    for result in data["results"]:
+        known = {name: value for name, value in result.items() if name != "content"}
+        parts += [_format_result(known), *([result["content"]] if result.get("content") else [])]
+    return "\n\n".join(parts)
+
+
+def _format_result(data: dict[str, Json]) -> str:
+    return json.dumps(data, ensure_ascii=False)
+
+
+_READS_THE_WEB = types.ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+)
+
+SEARCH = Tool(
+    name="cinder_search",
+    title="Search",
+    description=(
+        "Find pages on the web and among all that cinder has saved. Best for discovery; read a "
+        "result with scrape. More results: the same arguments with offset=nextOffset."
+    ),
+    arguments=SearchArguments,
+    parameters={
+        "query": Parameter(),
+        "mode": Parameter(description="deep reads the pages, 15 s. Default balanced"),
+        "numResults": Parameter(description="Default 10, at most 100"),
+        "offset": Parameter(),
+        "includeDomains": Parameter(),
+        "excludeDomains": Parameter(),
+        "requiredText": Parameter(description="Phrases, all needed"),
+        "maxAge": Parameter(description="Days"),
+    },
+    output=SearchOutput,
+    annotations=_READS_THE_WEB,
+    scope=TokenScope.SCRAPE,
+    run=search,
+    icon=LENS_ICON,
+)
+
+SEARCH_AND_SCRAPE = Tool(
+    name="cinder_search_and_scrape",
+    title="Search and read",
+    description=(
+        "Search, and read the first results in one call. Best for research; long pages come as "
+        "the passages on the query."
+    ),
+    arguments=SearchAndScrapeArguments,
+    parameters={
+        "query": Parameter(),
+        "numResults": Parameter(description="Default 3, at most 20"),
+        "mode": Parameter(),
+        "scrapeMode": Parameter(description="Default smart"),
+    },
+    output=SearchAndScrapeOutput,
+    annotations=_READS_THE_WEB,
+    scope=TokenScope.SCRAPE,
+    run=search_and_scrape,
+    icon=LENS_ICON,
+)

@@ -1,0 +1,1 @@
+"""Frozen values that every part of cinder exchanges, without behaviour of their own."""

@@ -1,0 +1,358 @@
+"""A scrape request: its options, its actions, and the keys that actions press."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from string import ascii_lowercase
+
+from cinder.models.http import is_secret_header
+from cinder.models.redaction import redact
+
+DAY_MS = 86_400_000
+
+# Who asks, as long as there is one token and all callers are the owner.
+OWNER = "owner"
+
+
+class Format(StrEnum):
+    """A form in which a page's content can be asked for."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    RAW_HTML = "rawHtml"
+    LINKS = "links"
+    IMAGES = "images"
+    SCREENSHOT = "screenshot"
+    FULL_SCREENSHOT = "fullscreenshot"
+    SUMMARY = "summary"
+    BRANDING = "branding"
+    CHANGE_TRACKING = "changeTracking"
+
+
+class Mode(StrEnum):
+    """Which engine may fetch: without a browser, with one, or whichever the page needs."""
+
+    SMART = "smart"
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
+class ResultHandling(StrEnum):
+    """Whether a result is kept, handed back, or both."""
+
+    SAVE_ONLY = "saveOnly"
+    SAVE_AND_RETURN = "saveAndReturn"
+    RETURN_ONLY = "returnOnly"
+
+
+class ProxyTier(StrEnum):
+    """How much effort goes into looking like an ordinary visitor."""
+
+    BASIC = "basic"
+    STEALTH = "stealth"
+    AUTO = "auto"
+
+
+class Profile(StrEnum):
+    """Whose browser profile renders: a fresh isolated one, or the one a person logged in with."""
+
+    DEFAULT = "default"
+    MASTER = "master"
+
+
+class ActionType(StrEnum):
+    """A thing the browser can be told to do on a page."""
+
+    WAIT = "wait"
+    CLICK = "click"
+    WRITE = "write"
+    PRESS = "press"
+    SCROLL = "scroll"
+    SCREENSHOT = "screenshot"
+    SCRAPE = "scrape"
+    EXECUTE_JAVASCRIPT = "executeJavascript"
+
+
+# After all others, a page is still the one that the web shows to anybody.
+_CHANGING_ACTIONS = frozenset(
+    (ActionType.CLICK, ActionType.WRITE, ActionType.PRESS, ActionType.EXECUTE_JAVASCRIPT)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One browser action; which of the fields it needs depends on its type."""
+
+    type: ActionType
+    milliseconds: int | None = None
+    selector: str | None = None
+    text: str | None = None
+    key: str | None = None
+    direction: str | None = None
+    amount: int | None = None
+    name: str | None = None
+    script: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdfParser:
+    """Asks for PDF documents to be parsed to text, up to a number of pages."""
+
+    max_pages: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachePolicy:
+    """When a kept result may answer instead of the web."""
+
+    max_age_ms: int = 2 * DAY_MS
+    force_rescrape: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentOptions:
+    """What part of a page counts as its content, and whether it is cleaned to markdown."""
+
+    clean: bool = True
+    only_main_content: bool = True
+    include_tags: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+    pdf_parser: PdfParser | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How a page is fetched and what a browser does on it."""
+
+    mode: Mode = Mode.SMART
+    wait_for_ms: int = 0
+    actions: tuple[Action, ...] = ()
+    block_ads: bool = True
+    mobile: bool = False
+    proxy: ProxyTier = ProxyTier.AUTO
+    profile: Profile = Profile.DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapeRequest:
+    """One URL to scrape, with every option that shapes the answer.
+
+    `url` is canonical (see `cinder.models.url`), `headers` are validated and in the order given.
+    """
+
+    url: str
+    formats: tuple[Format, ...] = (Format.MARKDOWN,)
+    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
+    timeout_ms: int = 60_000
+    headers: tuple[tuple[str, str], ...] = ()
+    cache: CachePolicy = field(default_factory=CachePolicy)
+    content: ContentOptions = field(default_factory=ContentOptions)
+    render: RenderOptions = field(default_factory=RenderOptions)
+    extract: str | None = None
+    caller: str = OWNER
+    keep_http_errors: bool = False
+    """Whether a page that came with an HTTP error status is an answer rather than a failure."""
+
+    @property
+    def screenshot(self) -> Format | None:
+        """The kind of screenshot asked for; a request names at most one."""
+        kinds = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
+        return next((wanted for wanted in self.formats if wanted in kinds), None)
+
+    @property
+    def runs_script(self) -> bool:
+        """Whether a script of the caller's is to run in the page."""
+        return any(action.type is ActionType.EXECUTE_JAVASCRIPT for action in self.render.actions)
+
+    @property
+    def is_customized(self) -> bool:
+        """Whether headers, selectors, actions or a prompt of the caller's shape the answer.
+
+        Any of them can put words of the caller's choice into it, or leave words out: a page may
+        echo its `User-Agent`. How it is fetched (`mode`, `waitFor`, `proxy`, `mobile`, `blockAds`)
+        and which of the formats are made cannot.
+        """
+        content = self.content
+        return bool(
+            self.headers
+            or self.render.actions
+            or content.include_tags
+            or content.exclude_tags
+            or self.extract is not None
+        )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the answer may be meant for this caller alone, or made by him.
+
+        What his actions did to a page, be it a login or a script that rewrites it, is not what
+        the web says to others. A secret in the address opens it as a header does.
+        """
+        return (
+            self.render.profile is Profile.MASTER
+            or any(is_secret_header(name) for name, _ in self.headers)
+            or any(action.type in _CHANGING_ACTIONS for action in self.render.actions)
+            or redact(self.url) != self.url
+        )
+
+
+# As the Chrome DevTools Protocol numbers them in `Input.dispatchKeyEvent`.
+MODIFIER_BITS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPress:
+    """A key on a US keyboard, pressed while others are held."""
+
+    key: str
+    code: str
+    virtual_key_code: int
+    text: str = ""
+    """What it types; empty where it types nothing."""
+    held: tuple["KeyPress", ...] = ()
+    """The modifiers to hold down meanwhile, in the order given."""
+
+    @property
+    def modifiers(self) -> int:
+        """The modifiers held, as the protocol's bit field."""
+        return sum(MODIFIER_BITS[modifier.key] for modifier in self.held)
+
+
+def parse_key_combination(text: str) -> KeyPress:
+    """Return the key press that a name such as `Enter`, `a` or `Control+Shift+Tab` means.
+
+    Raises:
+        ValueError: it names no key; the message says the nearest that exists.
+    """
+    *modifiers, name = _split(text)
+    held = tuple(dict.fromkeys(_find_modifier(modifier) for modifier in modifiers))
+    names = {modifier.key for modifier in held}
+    is_letter_of_shortcut = names and "Shift" not in names and len(name) == 1
+    pressed = _find_key(name.lower() if is_letter_of_shortcut else name)
+    if "Shift" in names:
+        pressed = _SHIFTED.get(pressed.key, pressed)
+    if names - {"Shift"}:
+        # A shortcut types nothing.
+        pressed = replace(pressed, text="")
+    return replace(pressed, held=held)
+
+
+def _split(text: str) -> list[str]:
+    """Return the parts of a combination; the plus sign is a key as well."""
+    if text in ("+", " "):
+        return [text]
+    if text.endswith("++"):
+        return [*(part.strip() for part in text[:-2].split("+")), "+"]
+    return [part.strip() for part in text.split("+")]
+
+
+def _find_modifier(name: str) -> KeyPress:
+    found = _NAMED.get(name.lower())
+    if found is None or found.key not in MODIFIER_BITS:
+        known = ", ".join(MODIFIER_BITS)
+        raise ValueError(f"{name[:50]!r} is not a modifier. Known are: {known}")
+    return found
+
+
+def _find_key(name: str) -> KeyPress:
+    if len(name) == 1 and name.isprintable():
+        return _CHARACTERS.get(name) or KeyPress(name, "", 0, name)
+    if found := _NAMED.get(name.lower()):
+        return found
+    nearest = difflib.get_close_matches(name[:50].lower(), _NAMED, n=1, cutoff=0.4)
+    hint = f" Did you mean '{_SPELLINGS[nearest[0]]}'?" if nearest else ""
+    raise ValueError(
+        f"Unknown key {name[:50]!r}.{hint} A key is a single character or a name such as Enter, "
+        "Tab or ArrowDown, with modifiers as in Control+A"
+    )
+
+
+_NAMED_KEYS = (
+    KeyPress("Enter", "Enter", 13, "\r"),
+    KeyPress("Tab", "Tab", 9),
+    KeyPress("Escape", "Escape", 27),
+    KeyPress("Backspace", "Backspace", 8),
+    KeyPress("Delete", "Delete", 46),
+    KeyPress("Insert", "Insert", 45),
+    KeyPress("ArrowLeft", "ArrowLeft", 37),
+    KeyPress("ArrowUp", "ArrowUp", 38),
+    KeyPress("ArrowRight", "ArrowRight", 39),
+    KeyPress("ArrowDown", "ArrowDown", 40),
+    KeyPress("Home", "Home", 36),
+    KeyPress("End", "End", 35),
+    KeyPress("PageUp", "PageUp", 33),
+    KeyPress("PageDown", "PageDown", 34),
+    KeyPress("Alt", "AltLeft", 18),
+    KeyPress("Control", "ControlLeft", 17),
+    KeyPress("Meta", "MetaLeft", 91),
+    KeyPress("Shift", "ShiftLeft", 16),
+    *(KeyPress(f"F{number}", f"F{number}", 111 + number) for number in range(1, 13)),
+)
+_SPACE = KeyPress(" ", "Space", 32, " ")
+
+_ALIASES = {
+    "Return": "Enter",
+    "Esc": "Escape",
+    "Del": "Delete",
+    "Left": "ArrowLeft",
+    "Up": "ArrowUp",
+    "Right": "ArrowRight",
+    "Down": "ArrowDown",
+    "PgUp": "PageUp",
+    "PgDn": "PageDown",
+    "Option": "Alt",
+    "Ctrl": "Control",
+    "Cmd": "Meta",
+    "Command": "Meta",
+    "Spacebar": "Space",
+}
+
+# Each key's code and number, what it types, and what it types with Shift.
+_PUNCTUATION = (
+    ("Backquote", 192, "`", "~"),
+    ("Minus", 189, "-", "_"),
+    ("Equal", 187, "=", "+"),
+    ("BracketLeft", 219, "[", "{"),
+    ("BracketRight", 221, "]", "}"),
+    ("Backslash", 220, "\\", "|"),
+    ("Semicolon", 186, ";", ":"),
+    ("Quote", 222, "'", '"'),
+    ("Comma", 188, ",", "<"),
+    ("Period", 190, ".", ">"),
+    ("Slash", 191, "/", "?"),
+)
+
+
+def _typing_keys() -> Iterator[tuple[KeyPress, KeyPress]]:
+    """Yield each key that types a character, as it is and with Shift."""
+    letters = ((f"Key{c.upper()}", ord(c.upper()), c, c.upper()) for c in ascii_lowercase)
+    digits = ((f"Digit{n}", ord(f"{n}"), f"{n}", above) for n, above in enumerate(")!@#$%^&*("))
+    for code, number, plain, shifted in (*letters, *digits, *_PUNCTUATION):
+        yield KeyPress(plain, code, number, plain), KeyPress(shifted, code, number, shifted)
+
+
+_TYPING = tuple(_typing_keys())
+_CHARACTERS = {" ": _SPACE} | {press.key: press for pair in _TYPING for press in pair}
+_SHIFTED = {plain.key: shifted for plain, shifted in _TYPING}
+
+_BY_NAME = {press.key: press for press in _NAMED_KEYS} | {"Space": _SPACE}
+_BY_NAME |= {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
+_NAMED = {name.lower(): press for name, press in _BY_NAME.items()}
+_SPELLINGS = {name.lower(): name for name in _BY_NAME}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractOptions:
+    """Which formats to produce, and what counts as the page's content."""
+
+    formats: tuple[Format, ...] = (Format.MARKDOWN,)
+    content: ContentOptions = field(default_factory=ContentOptions)
+    strip_chrome_tags: bool = True
+    remove_base64_images: bool = True
+
+    @property
+    def wants_markdown(self) -> bool:
+        """Whether markdown is to be made: asked for or needed, and not switched off by `clean`."""
+        needed_by = (Format.MARKDOWN, Format.CHANGE_TRACKING, Format.SUMMARY)
+        return self.content.clean and any(wanted in self.formats for wanted in needed_by)

@@ -1,0 +1,1 @@
+"""The sandbox: parses pages in child processes with time and memory limits."""

@@ -1,0 +1,227 @@
+"""A provider's server: its URLs, the requests to it, and what its failures mean."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Never, Self
+from urllib.parse import quote, urlencode
+
+import can_ada
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from cinder import __version__
+from cinder.errors import CinderError
+from cinder.models.document import Json
+from cinder.models.http import HttpResponse, read_retry_after
+from cinder.models.redaction import hide_address
+from cinder.models.url import origin_of, parse_web_url
+from cinder.search.base import ProviderFailed, SearchHttpClient
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_AFTER_AUTHORITY = re.compile(r"[/\\?#]")
+
+
+def parse_base_url(text: str) -> str:
+    """Return the canonical URL that parameters can be added to.
+
+    Raises:
+        ValueError: it is no web URL, or has parameters of its own.
+    """
+    url = parse_web_url(text)
+    parsed = can_ada.parse(url)
+    if parsed.search or parsed.hash:
+        raise ValueError("It must have no parameters of its own: nothing after ? or #")
+    return url
+
+
+def with_parameters(base: str, parameters: Mapping[str, str]) -> str:
+    """Return a URL with parameters added, all of them escaped.
+
+    Raises:
+        ValueError: it is too long.
+    """
+    return parse_web_url(f"{base}?{encode_form(parameters).decode()}")
+
+
+def encode_form(fields: Mapping[str, str]) -> bytes:
+    """Return fields as a form sends them."""
+    return urlencode(fields, errors="replace", quote_via=quote, safe="").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryUrlTemplate:
+    """A URL with `{names}` in its path or parameters, for values to take their place."""
+
+    text: str
+    names: frozenset[str]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a template.
+
+        Raises:
+            ValueError: it is no web URL, or a name stands where it would choose the server.
+        """
+        text = text.strip().partition("#")[0]
+        scheme, separator, rest = text.partition("://")
+        authority = _AFTER_AUTHORITY.split(rest, maxsplit=1)[0]
+        if not separator or "{" in scheme or "{" in authority:
+            raise ValueError("It must begin with https:// or http:// and a host without {…}")
+        parse_web_url(_PLACEHOLDER.sub("x", text))
+        return cls(text, frozenset(_PLACEHOLDER.findall(text)))
+
+    @property
+    def origin(self) -> str:
+        """Who is asked, whatever the values."""
+        return origin_of(parse_web_url(_PLACEHOLDER.sub("x", self.text)))
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the URL with a value for each name, escaped.
+
+        Raises:
+            ValueError: the URL is too long, or a value would lead to another path.
+        """
+        url = parse_web_url(
+            _PLACEHOLDER.sub(
+                lambda found: quote(values[found[1]], safe="", errors="replace"), self.text
+            )
+        )
+        # Dots alone, however they are escaped, are steps in a path.
+        if _depth(url) != _depth(parse_web_url(_PLACEHOLDER.sub("x", self.text))):
+            raise ValueError("A query of dots would lead to another path")
+        return url
+
+
+def _depth(url: str) -> int:
+    return can_ada.parse(url).pathname.count("/")
+
+
+USER_AGENT = f"cinder/{__version__}"
+ACCEPT_JSON = {"User-Agent": USER_AGENT, "Accept": "application/json"}
+
+_MAX_SHOWN_CHARS = 200
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderServer:
+    """A provider's server: how it is reached, and how failures name it.
+
+    Whoever searches reads the failures, and the address is the owner's: it stands in the log alone.
+    """
+
+    client: SearchHttpClient
+    title: str
+    """Such as `SearXNG`."""
+    address: str
+    """Where it is, such as `http://127.0.0.1:8888`."""
+    setting: str
+    """Where its address is set."""
+    advice: Mapping[int, str] = field(default_factory=dict)
+    """What a status means here, and what to do about it."""
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
+        """Return the answer, whatever its status.
+
+        Raises:
+            ProviderFailed: there is none.
+        """
+        with self._waiting_for(url):
+            return await self.client.get(url, headers)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
+        """Return the answer, whatever its status.
+
+        Raises:
+            ProviderFailed: there is none.
+        """
+        with self._waiting_for(url):
+            return await self.client.post(url, body, headers)
+
+    def check(self, answer: HttpResponse) -> None:
+        """Let an answer by that is whole and fine.
+
+        Raises:
+            ProviderFailed: it is not.
+        """
+        if answer.status != HTTPStatus.OK:
+            meaning = self.advice.get(answer.status) or self._meaning(answer)
+            after = read_retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
+            self.fail(f"answered {answer.status}: {meaning}", retry_after_seconds=after)
+        if answer.is_cut:
+            self.fail("sent an answer that is too long or broke off; try again later")
+
+    def fail(self, sentence: str, *, retry_after_seconds: float | None = None) -> Never:
+        """Say what is wrong with this server."""
+        self._log_failure(self.address, sentence)
+        if retry_after_seconds:
+            sentence = f"{sentence}. It may be asked again in {retry_after_seconds:.0f} seconds"
+        raise ProviderFailed(f"{self.title} {sentence}", retry_after_seconds=retry_after_seconds)
+
+    @contextmanager
+    def wording_query(self) -> Iterator[None]:
+        """Say of a query that it cannot be sent to this server, where making its URL fails."""
+        try:
+            yield
+        except ValueError as error:
+            reason = hide_address(str(error), self.address)
+            raise ProviderFailed(f"The query cannot be sent to {self.title}: {reason}") from error
+
+    def read_json(self, answer: HttpResponse) -> Json:
+        """Return what an answer says.
+
+        Raises:
+            ProviderFailed: it is not JSON.
+        """
+        try:
+            read: Json = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            kind = answer.headers.get("content-type", "").partition(";")[0] or "something"
+            self.fail(f"answered {self.shown(kind)} instead of JSON; check {self.setting}")
+        return read
+
+    def shown(self, text: str) -> str:
+        """Return what this server said fit for a message: one short line without its address."""
+        said = hide_address(text, self.address)
+        return " ".join(said[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]
+
+    @contextmanager
+    def _waiting_for(self, url: str) -> Iterator[None]:
+        try:
+            yield
+        except CinderError as error:
+            reason = error.message.rstrip(".")
+            self._log_failure(origin_of(url), f"gave no answer: {reason}")
+            raise ProviderFailed(
+                f"{self.title} gave no answer: {reason}. Check that it runs and that "
+                f"{self.setting} is its address; `cinder doctor` and the log tell which that is"
+            ) from error
+        except asyncio.CancelledError:
+            _log.info("a search provider was given up", name=self.title, address=origin_of(url))
+            raise
+
+    def _log_failure(self, address: str, problem: str) -> None:
+        _log.warning("a search provider failed", name=self.title, address=address, problem=problem)
+
+    def _meaning(self, answer: HttpResponse) -> str:
+        status = answer.status
+        if 300 <= status < 400:
+            # Without parameters: they may be ours, with a key among them.
+            place = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
+            _log.warning("a search provider redirects", name=self.title, place=place)
+            return (
+                f"it redirects elsewhere; if that is its address, which the log tells, put it into "
+                f"{self.setting}"
+            )
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return "it is asked too often; search less often, or name other providers too"
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return "it has troubles of its own; try again later"
+        return f"it refuses the request; check {self.setting}"

@@ -1,0 +1,1 @@
+"""The HTTP server: the ASGI app, authentication, limits, load shedding, worker processes."""

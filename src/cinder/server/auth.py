@@ -1,0 +1,408 @@
+"""Authentication: the middleware, tokens, browser sessions, the login page, OAuth metadata."""
+
+import asyncio
+import hashlib
+import hmac
+import re
+import time
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from html import escape
+from urllib.parse import parse_qs, quote
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cinder.api.requests import error_response, json_response, set_caller
+from cinder.errors import (
+    CinderError,
+    ContentTooLarge,
+    Forbidden,
+    Overloaded,
+    RateLimited,
+    ScrapeTimeout,
+    Unauthorized,
+)
+from cinder.models.caller import OWNER_CALLER, Caller
+from cinder.server.request_limits import BodyLimits, BodyRefused, LimitedBody, connection_of
+from cinder.services.auth import TokenService
+from cinder.services.oauth_tokens import WELL_KNOWN, AccessTokens
+from cinder.services.rate_limits import (
+    RateLimitBucket,
+    RateLimitStatus,
+    is_loopback,
+    rate_limit_key,
+)
+
+SESSION_COOKIE = "cinder_session"
+POLICY_VIOLATION = 1008
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+OPEN_PATHS = frozenset({"/healthz", "/login"})
+# Whoever watches over the server asks this often.
+_UNCOUNTED_PATH = "/healthz"
+MCP_PATH = "/mcp"
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]+)(?::[0-9]{1,5})?")
+SESSION_SECONDS = 7 * 24 * 3600
+# For whatever a page may have written into an answer, and for what shows the owner's pages.
+_SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+# Pages for people: a browser's session opens these, and never the API.
+_BROWSER_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
+
+
+_MAX_TIMESTAMP_DIGITS = 12
+_ANONYMOUS = Caller(id="", scopes=frozenset())
+
+
+class Authenticator:
+    """Knows the owner's token, the session that stands for it in a browser, and other callers'."""
+
+    def __init__(self, token: str | None) -> None:
+        self.are_required = token is not None
+        self._token = (token or "").encode()
+
+    def make_session(self) -> str:
+        """Return what a browser that logs in now holds instead of the token itself."""
+        return self._session_until(int(time.time()) + SESSION_SECONDS)
+
+    def _session_until(self, moment: int) -> str:
+        said = f"cinder browser session until {moment}".encode()
+        return f"{moment}.{hmac.new(self._token, said, hashlib.sha256).hexdigest()}"
+
+    def matches(self, given: str) -> bool:
+        """Whether this is the token."""
+        return hmac.compare_digest(given.encode(), self._token)
+
+    async def admit(self, request: Request) -> Caller | None:
+        """Return who sent a request; None where it may not pass."""
+        path: str = request.scope["path"]
+        if not self.are_required:
+            return OWNER_CALLER
+        if is_open_path(path):
+            return _ANONYMOUS
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return await self._identify(given.strip(), request)
+        is_for_people = request.method == "GET" and is_browser_path(path)
+        if is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, "")):
+            return OWNER_CALLER
+        return None
+
+    async def _identify(self, secret: str, request: Request) -> Caller | None:
+        if self.matches(secret):
+            return OWNER_CALLER
+        callers: TokenService = request.app.state.callers
+        access_tokens = access_tokens_for(request)
+        caller = await callers.identify(secret)
+        if caller is None and access_tokens is not None:
+            caller = await access_tokens.identify(secret)
+        return caller
+
+    def _is_session(self, given: str) -> bool:
+        until = given.partition(".")[0]
+        if not (until.isascii() and until.isdecimal() and len(until) <= _MAX_TIMESTAMP_DIGITS):
+            return False
+        is_ours = hmac.compare_digest(given.encode(), self._session_until(int(until)).encode())
+        return is_ours and time.time() < int(until)
+
+
+def is_open_path(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in OPEN_PATHS or path.startswith(WELL_KNOWN)
+
+
+def access_tokens_for(request: Request) -> AccessTokens | None:
+    """Return what checks an authorization server's tokens, which are made for MCP alone."""
+    is_for_mcp = request.scope["path"] == MCP_PATH
+    found: AccessTokens | None = request.app.state.access_tokens if is_for_mcp else None
+    return found
+
+
+def is_browser_path(path: str) -> bool:
+    """Whether a path is a page for people rather than part of the API."""
+    return path == "/" or path.startswith(_BROWSER_PATHS)
+
+
+class AuthMiddleware:
+    """Lets a request through to the app, or answers it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Authenticator,
+        host_names: Iterable[str],
+        body_limits: BodyLimits,
+    ) -> None:
+        self._app = app
+        self._host_names = frozenset({*LOOPBACK_NAMES, *host_names})
+        self._tokens = tokens
+        self._body_limits = body_limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+            return
+        request, send = Request(scope), _with_headers(_SECURITY_HEADERS, send)
+        try:
+            caller = await self._identify(request)
+            standing = await _hit_rate_limits(request, caller)
+        except Unauthorized:
+            await _unauthorized_response(request)(scope, receive, send)
+            return
+        except CinderError as error:
+            await error_response(error)(scope, receive, send)
+            return
+        set_caller(request, caller)
+        with ExitStack() as serving:
+            try:
+                serving.enter_context(_count_request(request))
+                self._body_limits.require_size(_content_length(request.headers))
+            except (Overloaded, ContentTooLarge) as error:
+                await error_response(error)(scope, receive, send)
+                return
+            await self._serve_bounded(scope, receive, _with_rate_limit_headers(standing, send))
+
+    async def _identify(self, request: Request) -> Caller:
+        """Return who sends a request.
+
+        Raises:
+            CinderError: nobody who may.
+        """
+        if not self._tokens.are_required and not (
+            self._is_known_host(request) and _is_same_origin(request)
+        ):
+            raise Forbidden
+        limits, address = request.app.state.rate_limits, address_of(request)
+        if not is_loopback(address) and not is_open_path(request.scope["path"]):
+            await limits.require_left(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
+        caller = await self._tokens.admit(request)
+        if caller is None:
+            await limits.take(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
+            raise Unauthorized
+        return caller
+
+    def _is_known_host(self, request: Request) -> bool:
+        """Whether the Host is ours: without a token, it is all that a rebound name lacks."""
+        host = request.headers.get("host", "").lower()
+        named = _HOST.fullmatch(host)
+        return named is not None and (named[1] in self._host_names or host in self._host_names)
+
+    async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_answered = False
+
+        async def noted(message: Message) -> None:
+            nonlocal has_answered
+            has_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, LimitedBody(receive, self._body_limits).receive, noted)
+        except BodyRefused as refused:
+            # The rest of what is too large is discarded; what does not arrive is not waited for.
+            is_late = isinstance(refused.error, ScrapeTimeout)
+            headers = {"Connection": "close"} if is_late else None
+            if not has_answered:
+                await error_response(refused.error, headers)(scope, receive, send)
+        except asyncio.CancelledError:
+            # Only a server that stops cancels a request. Its task ends here; the caller is told.
+            if has_answered:
+                raise
+            await error_response(Overloaded(_STOPPING))(scope, receive, send)
+
+
+async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus | None:
+    """Count a request to its caller and its address; return what the caller has left.
+
+    Raises:
+        RateLimited: one of them has had its share.
+    """
+    limits, address = request.app.state.rate_limits, address_of(request)
+    if request.scope["path"] == _UNCOUNTED_PATH:
+        return None
+    if not is_loopback(address):
+        await limits.take(RateLimitBucket.ADDRESS, rate_limit_key(address))
+    if caller.id in (OWNER_CALLER.id, _ANONYMOUS.id):
+        return None
+    standing: RateLimitStatus | None = await limits.take(RateLimitBucket.TOKEN, caller.id)
+    return standing
+
+
+def _count_request(request: Request) -> AbstractContextManager[None]:
+    """Return what counts an authenticated request, and keeps its connection open.
+
+    Entering it raises Overloaded where as many are under way as there may be.
+    """
+    connection = connection_of(request.scope)
+    if connection is None or is_open_path(request.scope["path"]):
+        return nullcontext()
+    return connection.serve(address_of(request))
+
+
+def address_of(request: Request) -> str:
+    """Return the address that a request comes from."""
+    return request.client.host if request.client else ""
+
+
+def _is_same_origin(request: Request) -> bool:
+    """Whether no other site's page sends a request; MCP has its own list of origins."""
+    if request.scope["path"] == MCP_PATH:
+        return True
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    if origin is not None:
+        return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+    return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+
+def _with_rate_limit_headers(standing: RateLimitStatus | None, send: Send) -> Send:
+    """Return a `send` that adds to the answer what the caller has left."""
+    if standing is None:
+        return send
+    facts = standing.headers.items()
+    return _with_headers([(name.lower().encode(), value.encode()) for name, value in facts], send)
+
+
+def _with_headers(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *headers]
+        await send(message)
+
+    return sent
+
+
+_STOPPING = "The server is stopping. Send the request again in a moment."
+
+
+def _content_length(headers: Headers) -> int:
+    value = headers.get("content-length", "0")
+    return int(value) if value.isdecimal() else 0
+
+
+def _unauthorized_response(request: Request) -> Response:
+    wants_page = "text/html" in request.headers.get("accept", "")
+    if request.method == "GET" and wants_page and is_browser_path(request.url.path):
+        return RedirectResponse(f"/login?next={quote(request.url.path)}", status_code=303)
+    access_tokens = access_tokens_for(request)
+    challenge = "Bearer"
+    if access_tokens is not None:
+        challenge = access_tokens.challenge(was_sent="authorization" in request.headers)
+    return error_response(Unauthorized(), headers={"WWW-Authenticate": challenge})
+
+
+# A token, a path, and their names: whoever sends more is not logging in.
+_MAX_FORM_BYTES = 8 * 1024
+_MAX_FIELDS = 8
+
+_LOGIN_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>cinder: log in</title>
+<meta name="viewport" content="width=device-width">
+<style>
+  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 15vh auto }}
+  input, button {{ font: inherit; padding: .5rem .7rem; width: 100%; box-sizing: border-box }}
+  button {{ margin-top: .7rem; cursor: pointer }}
+  .problem {{ color: #b00020 }}
+</style></head><body>
+<h1>cinder</h1>
+<p>This server asks for its API token. <code>cinder serve</code> prints it when it starts.</p>
+<form method="post" action="/login">
+  <input type="hidden" name="next" value="{next}">
+  <label>Token
+    <input type="password" name="token" autocomplete="current-password" autofocus>
+  </label>
+  <button>Log in</button>
+</form>
+<p class="problem" role="alert">{problem}</p>
+</body></html>"""
+
+_LOGIN_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    "Cache-Control": "no-store",
+}
+
+
+def login_routes(tokens: Authenticator) -> list[Route]:
+    """Return the routes of the login page."""
+
+    async def show(request: Request) -> Response:
+        return _login_page(request.query_params.get("next", "/docs"))
+
+    async def log_in(request: Request) -> Response:
+        who = rate_limit_key(address_of(request))
+        limits = request.app.state.rate_limits
+        try:
+            if not is_loopback(address_of(request)):
+                await limits.require_left(RateLimitBucket.FAILED_LOGIN, who)
+            form = await _read_form(request)
+            target = _safe_target(form.get("next", [""])[0])
+            if not tokens.matches(form.get("token", [""])[0].strip()):
+                await limits.take(RateLimitBucket.FAILED_LOGIN, who)
+                return _login_page(target, "That is not the token.", status=401)
+        except RateLimited as error:
+            return _login_page("", error.message, status=429)
+        except _InvalidForm:
+            return _login_page("", "That is not what this page sends.", status=400)
+        response = RedirectResponse(target, status_code=303)
+        response.set_cookie(
+            SESSION_COOKIE,
+            tokens.make_session(),
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    return [Route("/login", show, methods=["GET"]), Route("/login", log_in, methods=["POST"])]
+
+
+class _InvalidForm(Exception):
+    """The body is too large, or is no form."""
+
+
+async def _read_form(request: Request) -> dict[str, list[str]]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_FORM_BYTES:
+            raise _InvalidForm
+    try:
+        return parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise _InvalidForm from None
+
+
+def _login_page(target: str, problem: str = "", status: int = 200) -> Response:
+    page = _LOGIN_PAGE.format(next=escape(_safe_target(target)), problem=escape(problem))
+    return HTMLResponse(page, status, _LOGIN_HEADERS)
+
+
+def _safe_target(path: str) -> str:
+    is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_local and is_browser_path(path) else "/docs"
+
+
+_METADATA_HEADERS = {"Cache-Control": "max-age=3600", "Access-Control-Allow-Origin": "*"}
+
+
+def protected_resource_routes(access_tokens: AccessTokens | None) -> list[Route]:
+    """Return the routes of the description: at the root, and for the resource's own path."""
+    if access_tokens is None:
+        return []
+
+    async def describe(_request: Request) -> Response:
+        return json_response(access_tokens.describe(), headers=_METADATA_HEADERS)
+
+    paths = dict.fromkeys((WELL_KNOWN, f"{WELL_KNOWN}/mcp", access_tokens.resource.metadata_path))
+    return [Route(path, describe) for path in paths]

@@ -1,0 +1,230 @@
+"""Forwarding between workers: requests of an MCP session go to the worker that holds it.
+
+An MCP session lives in the worker that opened it. Its id names that worker, and requests for it
+that arrive elsewhere are forwarded over the worker's own Unix socket, before anything else is done
+with them: who may send them, and how many, is decided where they are answered.
+"""
+
+import asyncio
+import json
+import re
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import h11
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cinder.worker_group import WorkerGroup
+
+CLIENT_HEADER = b"cinder-client"
+"""Who sent a forwarded request, and how; only workers can send it to each other."""
+
+_READ_BYTES = 64 * 1024
+# Of one connection alone; the server that answers adds its own.
+_HOP_BY_HOP_HEADERS = frozenset(
+    {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"date"}
+)
+# As the SDK answers for sessions that it does not have: the client opens another.
+_NO_SESSION = (
+    '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found: the server '
+    'process that had it has ended"}}'
+)
+
+
+async def forward(path: Path, scope: Scope, receive: Receive, send: Send) -> None:
+    """Have the worker that listens on a Unix socket answer a request."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        await _answer_no_session(scope, receive, send)
+        return
+    exchange = _ForwardedRequest(reader, writer)
+    try:
+        await exchange.run(scope, receive, send)
+    except (OSError, h11.RemoteProtocolError):
+        if exchange.has_answered:
+            raise
+        await _answer_no_session(scope, receive, send)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+def restore_client(scope: Scope) -> Scope:
+    """Return a forwarded request as it came to the server."""
+    headers = [(name, value) for name, value in scope["headers"] if name != CLIENT_HEADER]
+    [sent] = [value for name, value in scope["headers"] if name == CLIENT_HEADER]
+    client, server, scheme = json.loads(sent)
+    return {
+        **scope,
+        "headers": headers,
+        "client": client and tuple(client),
+        "server": server and tuple(server),
+        "scheme": scheme,
+    }
+
+
+class _ForwardedRequest:
+    """One request and its answer, over a connection of their own."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._connection = h11.Connection(h11.CLIENT)
+        self.has_answered = False
+
+    async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the request while it comes and the answer while that comes; stop with either end."""
+        await self._write(_request_of(scope))
+        # Both are waited for, whatever happens.
+        sending = asyncio.ensure_future(self._send_body(receive))  # noqa: TID251
+        answering = asyncio.ensure_future(self._answer(send))  # noqa: TID251
+        try:
+            await asyncio.wait({sending, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()
+            else:
+                sending.result()
+        finally:
+            for task in (sending, answering):
+                task.cancel()
+            await asyncio.gather(sending, answering, return_exceptions=True)
+
+    async def _send_body(self, receive: Receive) -> None:
+        """Send the body, and return when the client has gone."""
+        while (message := await receive())["type"] != "http.disconnect":
+            # Who answers before the body is over, because it is too long, reads no more of it.
+            with suppress(OSError):
+                if self._connection.our_state is h11.SEND_BODY and message.get("body"):
+                    await self._write(h11.Data(data=message["body"]))
+                if self._connection.our_state is h11.SEND_BODY and not message.get("more_body"):
+                    await self._write(h11.EndOfMessage())
+
+    async def _answer(self, send: Send) -> None:
+        while True:
+            event = await self._next_event()
+            if isinstance(event, h11.Response):
+                self.has_answered = True
+                headers = [(n, v) for n, v in event.headers if n not in _HOP_BY_HOP_HEADERS]
+                status = event.status_code
+                await send({"type": "http.response.start", "status": status, "headers": headers})
+            elif isinstance(event, h11.Data):
+                body = {"type": "http.response.body", "body": bytes(event.data)}
+                await send({**body, "more_body": True})
+            elif isinstance(event, h11.EndOfMessage):
+                await send({"type": "http.response.body", "body": b""})
+                return
+
+    # Any: whatever h11 has read.
+    async def _next_event(self) -> Any:
+        while (event := self._connection.next_event()) is h11.NEED_DATA:
+            self._connection.receive_data(await self._reader.read(_READ_BYTES))
+        return event
+
+    async def _write(self, event: h11.Event) -> None:
+        self._writer.write(self._connection.send(event) or b"")
+        await self._writer.drain()
+
+
+def _request_of(scope: Scope) -> h11.Request:
+    sender = json.dumps([scope.get("client"), scope.get("server"), scope["scheme"]])
+    has_length = any(name == b"content-length" for name, _ in scope["headers"])
+    is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
+    framing = [(b"transfer-encoding", b"chunked")] if is_chunked and not has_length else []
+    query = b"?" + scope["query_string"] if scope.get("query_string") else b""
+    return h11.Request(
+        method=scope["method"],
+        target=scope.get("raw_path", scope["path"].encode()) + query,
+        headers=[
+            *(
+                (n, v)
+                for n, v in scope["headers"]
+                if n not in _HOP_BY_HOP_HEADERS | {CLIENT_HEADER}
+            ),
+            *framing,
+            (b"connection", b"close"),
+            (CLIENT_HEADER, sender.encode()),
+        ],
+    )
+
+
+async def _answer_no_session(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = Response(_NO_SESSION, 404, media_type="application/json")
+    await answer(scope, receive, send)
+
+
+_MCP_PATH = "/mcp"
+_SESSION_HEADER = MCP_SESSION_ID_HEADER.encode()
+_SESSION = re.compile(rb"(\d{1,3})-([\x21-\x7e]+)")
+
+
+class WorkerRoutingMiddleware:
+    """Serves what a worker of a server is asked, by clients and by the other workers."""
+
+    def __init__(self, app: ASGIApp, group: WorkerGroup) -> None:
+        self._app = app
+        self._group = group
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif _is_from_worker(scope):
+            await self._serve_worker(scope, receive, send)
+        elif scope["path"] == _MCP_PATH:
+            await self._serve_mcp(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _serve_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        owner = self._owner_of_session(scope)
+        if owner in (None, self._group.number):
+            await self._serve_own(scope, receive, send)
+        else:
+            await forward(self._group.socket_path(owner), scope, receive, send)
+
+    async def _serve_worker(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if any(name == CLIENT_HEADER for name, _ in scope["headers"]):
+            await self._serve_own(restore_client(scope), receive, send)
+            return
+        question = await Request(scope, receive).body()
+        answer = await self._group.answer(scope["path"].lstrip("/"), question)
+        status = HTTPStatus.NOT_FOUND if answer is None else HTTPStatus.OK
+        await PlainTextResponse(answer or b"", status)(scope, receive, send)
+
+    async def _serve_own(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve MCP, whose session ids have this worker's number for clients alone."""
+        prefix = b"%d-" % self._group.number
+        headers = [
+            (name, value.removeprefix(prefix) if name == _SESSION_HEADER else value)
+            for name, value in scope["headers"]
+        ]
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    (name, prefix + value if name == _SESSION_HEADER else value)
+                    for name, value in message.get("headers", ())
+                ]
+            await send(message)
+
+        await self._app({**scope, "headers": headers}, receive, sent)
+
+    def _owner_of_session(self, scope: Scope) -> int | None:
+        """Return the worker that has a request's session; None where the id names none."""
+        found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
+        named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
+        number = int(named[1]) if named else self._group.size
+        return number if number < self._group.size else None
+
+
+def _is_from_worker(scope: Scope) -> bool:
+    """Whether a request came over this worker's Unix socket, which only its user can open."""
+    server = scope.get("server")
+    return server is not None and server[1] is None

@@ -1,0 +1,360 @@
+"""Limits on request heads and bodies: size, time, number and JSON values."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from cinder.api.requests import json_response
+from cinder.config import ServerSettings
+from cinder.errors import CinderError, ContentTooLarge, FieldProblem, InvalidRequest, ScrapeTimeout
+from cinder.models.document import Json
+from cinder.server.connections import ClientConnection, ConnectionLimits, Connections
+from cinder.server.load_shedding import REFUSAL, LoadShedder
+
+
+class JsonValueCounter:
+    """Counts values by the commas and brackets outside of strings.
+
+    An empty list or object counts twice; otherwise the count is exact.
+    """
+
+    def __init__(self) -> None:
+        self.count = 1
+        self._is_in_string = False
+        self._held = b""
+
+    def feed(self, piece: bytes) -> None:
+        """Count what is in the next piece of the text."""
+        # Without escapes, each quote begins or ends a string.
+        piece = (self._held + piece).replace(rb"\\", b"")
+        self._held = b"\\" if piece.endswith(b"\\") else b""
+        parts = piece.removesuffix(b"\\").replace(rb"\"", b"").split(b'"')
+        outside = b"".join(parts[int(self._is_in_string) :: 2])
+        self._is_in_string ^= len(parts) % 2 == 0
+        self.count += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyLimits:
+    """What a request's body may take."""
+
+    max_bytes: int
+    timeout_seconds: float
+    max_json_values: int
+
+    def require_size(self, size: int) -> None:
+        """Return if a body may have this size.
+
+        Raises:
+            ContentTooLarge: it may not.
+        """
+        if size > self.max_bytes:
+            raise ContentTooLarge(
+                f"A request may have at most {self.max_bytes} bytes (setting "
+                "server.max-request-bytes)"
+            )
+
+    def require_values(self, count: int) -> None:
+        """Return if a body may have so many JSON values.
+
+        Raises:
+            InvalidRequest: it may not.
+        """
+        if count > self.max_json_values:
+            message = f"At most {self.max_json_values} values in all (setting limits.json-values)"
+            raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+
+
+class BodyRefused(Exception):
+    """The rest of a request is not wanted, for this reason."""
+
+    def __init__(self, error: CinderError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class LimitedBody:
+    """Hands the messages of one request on, for as long as its body keeps to the limits."""
+
+    def __init__(self, receive: Receive, limits: BodyLimits) -> None:
+        self._receive = receive
+        self._limits = limits
+        self._received = 0
+        self._values = JsonValueCounter()
+        # None once the body is whole: what comes then is only the news that the caller has gone.
+        self._deadline: float | None = asyncio.get_running_loop().time() + limits.timeout_seconds
+
+    async def receive(self) -> Message:
+        """Return the next message.
+
+        Raises:
+            BodyRefused: the body is beyond the limits.
+        """
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+            self._take(message.get("body", b""))
+        except TimeoutError:
+            seconds = self._limits.timeout_seconds
+            late = f"The request's body did not arrive within {seconds:g} s"
+            error = ScrapeTimeout(f"{late} (setting server.body-timeout-seconds)")
+            raise BodyRefused(error) from None
+        except (ContentTooLarge, InvalidRequest) as error:
+            raise BodyRefused(error) from None
+        if not message.get("more_body", False):
+            self._deadline = None
+        return message
+
+    def _take(self, piece: bytes) -> None:
+        """Count a piece of the body: the parser would hold the event loop until its end.
+
+        Raises:
+            ContentTooLarge: there is too much of it.
+            InvalidRequest: it has too many values, or an encoding in which they cannot be counted.
+        """
+        self._received += len(piece)
+        self._limits.require_size(self._received)
+        if b"\0" in piece:
+            problem = FieldProblem("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
+            raise InvalidRequest(problems=(problem,))
+        self._values.feed(piece)
+        self._limits.require_values(self._values.count)
+
+
+_EXTENSION = "cinder.connection"
+
+
+def connection_of(scope: Scope) -> ClientConnection | None:
+    """Return the connection that a request came on; None where no server of ours received it."""
+    found: ClientConnection | None = scope.get("extensions", {}).get(_EXTENSION)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolLimits:
+    """What a connection may take before and after a request."""
+
+    head_timeout_seconds: float
+    max_head_bytes: int
+    max_pipelined_requests: int
+    keep_alive_seconds: float
+    discard_seconds: float
+    max_discarded_bytes: int
+
+
+class _TooManyRequests(Exception):
+    """Ends the parsing of what was received."""
+
+
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """The server's HTTP protocol, which gives up on clients that are silent, slow or endless."""
+
+    limits: ClassVar[ProtocolLimits]
+    connections_by_address: ClassVar[Connections]
+    shedder: ClassVar[LoadShedder]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: handed on as it comes
+        super().__init__(*args, **kwargs)
+        self._connection: ClientConnection | None = None
+        # Bytes since the parser last had a whole head or a part of a body: heads, trailers, chunk
+        # extensions. It keeps them in memory without a limit of its own.
+        self._pending_bytes = 0
+        self._is_in_head = False
+        self._is_in_body = False
+        self._is_refused = False
+        self._discardable_bytes = 0
+        self._clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent has it
+        """Count the connection, and start its clock: a client may never send a byte."""
+        super().connection_made(transport)
+        host = self.client[0] if self.client else ""
+        self._connection = self.connections_by_address.open(host, transport.abort)
+        self._start_clock(self.limits.head_timeout_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_clock()
+        if self._connection is not None:
+            self._connection.leave()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived, as far as the limits go."""
+        if self._is_discarding:
+            self._discardable_bytes -= len(data)
+            if self._discardable_bytes < 0:
+                self.transport.abort()
+                return
+        while data and not (self._is_refused or self.transport.is_closing()):
+            room = self.limits.max_head_bytes - self._pending_bytes
+            if room <= 0:
+                self._refuse_head()
+                return
+            piece, data = data[:room], data[room:]
+            self._pending_bytes += len(piece)
+            super().data_received(piece)
+
+    def on_message_begin(self) -> None:
+        """Give the next head its time; that of the first began when the connection opened."""
+        super().on_message_begin()
+        self.scope["extensions"] = {_EXTENSION: self._connection}  # type: ignore[dict-item]  # ours
+        self._is_in_head = True
+        if self.cycle is not None and self.cycle.response_complete:
+            self._start_clock(self.limits.head_timeout_seconds)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of the head; those that come after the body are for nobody."""
+        if self._is_in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Start a request."""
+        self._pending_bytes = 0
+        self._is_in_head, self._is_in_body = False, True
+        self._stop_clock()
+        if len(self.pipeline) >= self.limits.max_pipelined_requests:
+            self.transport.abort()
+            raise _TooManyRequests
+        address, path = self.client[0] if self.client else "", self.url.decode("latin-1")
+        if not self._is_under_way and self.shedder.must_refuse(path, address):
+            self._answer_and_close(REFUSAL)
+            return
+        if self._connection is not None and not self._is_under_way:
+            self._connection.ask()
+        super().on_headers_complete()
+        # A close while the client still sends resets the connection, often before it has read.
+        self.cycle.transport = _ResponseTransport(self)  # type: ignore[assignment]  # the part of it that is used
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._pending_bytes = 0
+        if not self._is_refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Note that the next head may begin."""
+        self._pending_bytes = 0
+        self._is_in_body = False
+        if self._is_refused:
+            return
+        super().on_message_complete()
+        if not self._is_under_way:
+            self._start_clock(self.limits.keep_alive_seconds)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the rest of one that was answered before its end."""
+        if not self._is_under_way:  # else the next request was sent along with this one
+            if self._connection is not None:
+                self._connection.wait()
+            if self._is_in_body:
+                self._start_discarding()
+            elif self._is_in_head:
+                self._start_clock(self.limits.head_timeout_seconds)
+            else:
+                self._start_clock(self.limits.keep_alive_seconds)
+        super().on_response_complete()
+        # The parent's own clock stops at any byte, whatever it belongs to.
+        self._unset_keepalive_if_required()
+
+    def close_after_response(self) -> None:
+        """Close; where the client still sends, read on for a while, so that it gets the answer."""
+        if self._is_in_body and not self.pipeline and not self.transport.is_closing():
+            self._write_eof()
+        else:
+            self.transport.close()
+
+    @property
+    def _is_under_way(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _is_discarding(self) -> bool:
+        return self._is_refused or (self._is_in_body and not self._is_under_way)
+
+    def _start_discarding(self) -> None:
+        self._discardable_bytes = self.limits.max_discarded_bytes
+        self._start_clock(self.limits.discard_seconds)
+
+    def _refuse_head(self) -> None:
+        if self._is_under_way or self._is_in_body:
+            # An answer to the request under way may have begun.
+            self.transport.abort()
+            return
+        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        message = (
+            f"The request's head has more than {self.limits.max_head_bytes} bytes "
+            "(setting server.max-head-bytes). Send fewer or shorter headers."
+        )
+        error: dict[str, Json] = {"message": message, "code": status.name}
+        closing = {"Connection": "close"}
+        self._answer_and_close(json_response({"success": False, "error": error}, status, closing))
+
+    def _answer_and_close(self, response: Response) -> None:
+        """Answer without the app, and read no more than the client has to send to get it."""
+        status = HTTPStatus(response.status_code)
+        lines = [b"HTTP/1.1 %d %b" % (status, status.phrase.encode())]
+        lines += [b"%b: %b" % header for header in response.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
+        self._write_eof()
+
+    def _write_eof(self) -> None:
+        self._is_refused = True
+        with suppress(OSError):  # the client may have gone
+            self.transport.write_eof()
+        self._start_discarding()
+
+    def _start_clock(self, seconds: float) -> None:
+        self._stop_clock()
+        self._clock = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+
+class _ResponseTransport:
+    """What an answer is written to."""
+
+    def __init__(self, protocol: LimitedHttpProtocol) -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        self._protocol.close_after_response()
+
+
+def limited_protocol(
+    server: ServerSettings, max_connections: int, shedder: LoadShedder
+) -> type[LimitedHttpProtocol]:
+    """Return the protocol with the server's limits, and a count of connections of its own."""
+    connections = Connections(
+        ConnectionLimits(
+            max_connections=max_connections,
+            max_per_address=server.max_connections_per_address,
+            max_unauthenticated_per_address=server.max_unauthenticated_connections_per_address,
+            trusted_proxies=server.trusted_proxies,
+        )
+    )
+    limits = ProtocolLimits(
+        head_timeout_seconds=server.head_timeout_seconds,
+        max_head_bytes=server.max_head_bytes,
+        max_pipelined_requests=server.max_pipelined_requests,
+        keep_alive_seconds=server.keep_alive_seconds,
+        discard_seconds=server.discard_seconds,
+        max_discarded_bytes=server.max_discarded_bytes,
+    )
+    attributes = {
+        "limits": limits,
+        "connections_by_address": connections,
+        "shedder": shedder,
+    }
+    return type("BoundedHeads", (LimitedHttpProtocol,), attributes)

@@ -1,0 +1,290 @@
+"""Authentication and authorization: tokens, and what each lets its caller fetch and read."""
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from cinder.errors import CacheFailed, FieldProblem, Forbidden, InvalidRequest, RateLimited
+from cinder.fetch.base import RedirectRefused
+from cinder.models.caller import (
+    EVERYDAY_SCOPES,
+    OAUTH_ID_PREFIX,
+    OWNER_CALLER,
+    Caller,
+    CallerPolicy,
+    Token,
+    TokenScope,
+)
+from cinder.models.request import Profile, ScrapeRequest
+from cinder.models.saved import Version
+from cinder.models.url import host_and_port, is_within
+from cinder.store.base import Store, TokenStore, TokenTaken
+
+KNOWN_SECONDS = 5.0
+"""For how long a token stays good in other processes after it was revoked."""
+
+_PREFIX = "cinder_"
+_ID_PREFIX = "tok_"
+_SECRET = re.compile(rf"{_PREFIX}[A-Za-z0-9_-]{{43}}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NOTE_SECONDS = 60.0
+_MAX_KNOWN = 10_000
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made, with the secret that is never shown again."""
+
+    token: Token
+    secret: str
+
+
+class TokenService:
+    """Makes tokens, takes them back, and tells who sends one."""
+
+    def __init__(
+        self, tokens: TokenStore, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        # By the hash of the secret, and by the id: what was found, and until when it counts.
+        self._known: dict[str, tuple[Token, float]] = {}
+        self._noted: dict[str, float] = {}
+
+    async def create(
+        self, name: str, scopes: Collection[TokenScope], policy: CallerPolicy | None = None
+    ) -> NewToken:
+        """Make a token.
+
+        Raises:
+            InvalidRequest: the name will not do, or another token has it.
+        """
+        if not _NAME.fullmatch(name):
+            message = "Use up to 64 letters, digits, dots, dashes and underscores"
+            raise InvalidRequest(problems=(FieldProblem("name", message),))
+        secret = _PREFIX + secrets.token_urlsafe(32)
+        token = Token(
+            id=_ID_PREFIX + secrets.token_hex(8),
+            name=name,
+            scopes=frozenset(scopes),
+            policy=policy or CallerPolicy(),
+            created_at=self._clock(),
+        )
+        try:
+            await self._tokens.add(token, _hash(secret))
+        except TokenTaken:
+            message = f"There is a token {name!r} already: revoke it first, or choose another name"
+            raise InvalidRequest(problems=(FieldProblem("name", message),)) from None
+        return NewToken(token, secret)
+
+    async def list_tokens(self) -> list[Token]:
+        """Return all tokens, by name."""
+        return await self._tokens.list_all()
+
+    async def revoke(self, name: str) -> bool:
+        """Take a token back, from now on here and within seconds elsewhere; False if none is so."""
+        self._known.clear()
+        return await self._tokens.remove(name)
+
+    async def identify(self, secret: str) -> Caller | None:
+        """Return who sends this secret; None where it is nobody's."""
+        if not _SECRET.fullmatch(secret):
+            return None
+        hashed = _hash(secret)
+        token = self._recall(hashed) or await self._tokens.find(hashed)
+        if token is None:
+            return None
+        self._remember(hashed, token)
+        await self._note_use(token)
+        return token.caller
+
+    async def permit(self, request: ScrapeRequest) -> CallerPolicy:
+        """Return how far the token goes that a page is asked for with.
+
+        Raises:
+            Forbidden: not so far, or it was revoked.
+        """
+        caller = await self._find(request.caller)
+        if request.render.profile is Profile.MASTER and not caller.may(TokenScope.ADMIN):
+            raise Forbidden(
+                "The profile 'master' is logged in as the owner of this server: only a token with "
+                "the scope 'admin' may use it.",
+                url=request.url,
+            )
+        require_domain(caller.policy, request.url)
+        return caller.policy
+
+    async def policy_of(self, caller_id: str) -> CallerPolicy:
+        """Return how far a caller's token goes.
+
+        Raises:
+            Forbidden: it was revoked.
+        """
+        return (await self._find(caller_id)).policy
+
+    async def _find(self, caller_id: str) -> Caller:
+        if caller_id.startswith(OAUTH_ID_PREFIX):
+            # Their tokens are not kept: what each opens, the surfaces have asked.
+            return Caller(id=caller_id, scopes=frozenset(EVERYDAY_SCOPES))
+        if not caller_id.startswith(_ID_PREFIX):
+            # The owner, or whoever he names when he uses cinder as a library.
+            return OWNER_CALLER
+        token = self._recall(caller_id) or await self._tokens.find_by_id(caller_id)
+        if token is None:
+            raise Forbidden("The token that this was asked with has been revoked.")
+        self._remember(caller_id, token)
+        return token.caller
+
+    async def spend_page(self, caller_id: str, policy: CallerPolicy) -> None:
+        """Count a page that is about to be fetched to the caller's day.
+
+        Raises:
+            RateLimited: the day has had all its pages.
+        """
+        most = policy.pages_per_day
+        if most is None:
+            return
+        now = self._clock().astimezone(UTC)
+        if await self._tokens.spend_page(caller_id, now.date(), most):
+            return
+        midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        raise RateLimited(
+            f"This token may have {most} pages fetched a day, and has had them. The next day "
+            f"begins at {midnight:%Y-%m-%d %H:%M} UTC.",
+            retry_after_seconds=max(1, int((midnight - now).total_seconds())),
+        )
+
+    def _recall(self, key: str) -> Token | None:
+        token, until = self._known.get(key, (None, 0.0))
+        return token if time.monotonic() < until else None
+
+    def _remember(self, key: str, token: Token) -> None:
+        if self._recall(key) is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = (token, time.monotonic() + KNOWN_SECONDS)
+
+    async def _note_use(self, token: Token) -> None:
+        now = time.monotonic()
+        if now < self._noted.get(token.id, 0.0):
+            return
+        self._noted[token.id] = now + _NOTE_SECONDS
+        try:
+            await self._tokens.note_use(token.id)
+        except CacheFailed as error:
+            # Whoever has a right to an answer gets it, though this be missing.
+            log.warning("a token's use was not noted", token=token.name, error=error.message)
+
+
+def require_domain(policy: CallerPolicy, url: str) -> None:
+    """Return if pages may be fetched from there.
+
+    Raises:
+        Forbidden: the token is for other hosts.
+    """
+    if not may_fetch_from(policy, url):
+        host, _ = host_and_port(url)
+        allowed = ", ".join(policy.domains)
+        raise Forbidden(f"This token may not fetch from {host}, only from {allowed}.", url=url)
+
+
+def may_fetch_from(policy: CallerPolicy, url: str) -> bool:
+    """Whether a token's policy lets pages be fetched from there."""
+    return not policy.domains or is_within(host_and_port(url)[0], policy.domains)
+
+
+def _hash(secret: str) -> str:
+    # Of 256 random bits: nobody can guess them, so that a plain hash is enough.
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ReadRights:
+    """A token for some domains reads pages of these alone, whoever had them saved."""
+
+    def __init__(self, store: Store, callers: TokenService) -> None:
+        self._store = store
+        self._callers = callers
+
+    async def domains_of(self, caller: str) -> tuple[str, ...]:
+        """Return the only domains whose pages a caller may read; none where all may be read.
+
+        Raises:
+            Forbidden: the caller's token was revoked.
+        """
+        return (await self._callers.policy_of(caller)).domains
+
+    async def may_read(self, version: Version, caller: str) -> bool:
+        """Whether a caller may read a version: by where it was asked for, and where it came from.
+
+        Raises:
+            Forbidden: the caller's token was revoked.
+        """
+        domains = await self.domains_of(caller)
+        if not domains:
+            return True
+        if not is_place_within(version.place, domains):
+            return False
+        (saved,) = await self._store.find_versions([version], caller, with_raw=False)
+        return saved is not None and is_url_within(saved.document.final_url, domains)
+
+
+def is_url_within(url: str, domains: tuple[str, ...]) -> bool:
+    """Whether a page is of one of the domains; of all pages, where there are none."""
+    return not domains or is_within(host_and_port(url)[0], domains)
+
+
+def is_place_within(place: str, domains: tuple[str, ...]) -> bool:
+    """Whether a page's address within `scrape://` is of one of the domains."""
+    if not domains:
+        return True
+    try:
+        return is_url_within(f"https://{place}", domains)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """On whose behalf a page is scraped, and so where it may come from."""
+
+    policy: CallerPolicy
+    may_land: Callable[[str], bool] | None = None
+    """What the job says of a page that another leads to."""
+
+    @property
+    def landing_check(self) -> Callable[[str], bool] | None:
+        """Tells where a page may lead; None where it may lead anywhere."""
+        return self._may_land if self.policy.domains else self.may_land
+
+    def connection_check(self, request: ScrapeRequest) -> Callable[[str], bool] | None:
+        """Tells what a browser may connect to; None where that is all that egress allows.
+
+        What a page loads for itself may come from anywhere, but not where the caller's own script
+        could read all of it.
+        """
+        domains = self.policy.domains
+        if not domains or not request.runs_script:
+            return None
+        return lambda host: is_within(host, domains)
+
+    @contextmanager
+    def explaining_refusal(self) -> Iterator[None]:
+        """Say so where it was the token that a page was refused for."""
+        try:
+            yield
+        except RedirectRefused as refused:
+            require_domain(self.policy, refused.target)
+            raise
+
+    def _may_land(self, url: str) -> bool:
+        is_wanted = self.may_land is None or self.may_land(url)
+        return is_wanted and may_fetch_from(self.policy, url)

@@ -1,1 +1,0 @@
-"""The sandbox: where pages are turned into content, out of reach of the server."""

@@ -1,0 +1,279 @@
+"""Summarizes documents: by the configured language model, or by choosing sentences."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+
+from cinder.errors import CinderError
+from cinder.llm.base import (
+    Budget,
+    BudgetLimits,
+    ContextTooLong,
+    FinishReason,
+    LanguageModel,
+    ModelFailed,
+    ModelRequest,
+)
+from cinder.llm.prompting import PromptFence
+from cinder.metrics import Metrics
+from cinder.models.document import Document
+from cinder.services.extraction.model_prompts import PromptLimit, estimate_tokens
+from cinder.services.threads import run_in_thread
+from cinder.text.markdown_blocks import find_blocks
+from cinder.text.passages import TextChunk, split_chunks
+from cinder.text.sentences import find_sentences, plain_text
+from cinder.text.summary import Summary, summarize
+
+MAX_SUMMARY_CHARS = 2_800
+
+# So many parts of a page are read at most, and about half of the calls are left for the rest.
+_MOST_PARTS = 12
+_LEAST_CHARS = 400
+# What a prompt has besides the page's text.
+_BESIDE_TOKENS = 250
+_MAX_ANSWER_CHARS = 20_000
+_END_OF_THOUGHT = "</think>"
+_TASK = (
+    "You summarise web pages, in the language of the page. You add nothing that it does not say."
+)
+_SUMMARY = (
+    "Summarise this page in three to six sentences of plain text: what it is about, and the most "
+    "important of what it says. Write the summary alone, without a preface."
+)
+_NOTES = (
+    "This is part of a long page. Write down what it says in at most five sentences of plain text, "
+    "the most important first: names, figures, findings. Write nothing else."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSummary:
+    """What a model wrote, and what is to be known of it."""
+
+    text: str
+    warning: str = ""
+
+
+class SummaryWriter:
+    """Asks a model for summaries, within what one request may take."""
+
+    def __init__(self, model: LanguageModel, limits: BudgetLimits, chunk_tokens: int) -> None:
+        self._model = model
+        self._limits = limits
+        self._chunk_tokens = chunk_tokens
+        self._limit = PromptLimit()
+
+    @property
+    def model_name(self) -> str:
+        """The model's name in the settings."""
+        return self._model.name
+
+    async def write(self, markdown: str, budget: Budget) -> WrittenSummary:
+        """Return a summary of a page.
+
+        Raises:
+            ModelFailed: the model wrote none; its subclasses tell why.
+        """
+        parts, is_whole = await run_in_thread(len(markdown), self._cut, markdown)
+        if len(parts) == 1:
+            return WrittenSummary(await self._digest(parts[0], _SUMMARY, budget))
+        noted = await self._note_all(parts, budget)
+        notes = [note for note in noted if isinstance(note, str)]
+        if not notes:
+            raise next(note for note in noted if isinstance(note, ModelFailed))
+        text = await self._digest("\n\n".join(notes), _SUMMARY, budget)
+        if is_whole and len(notes) == len(parts):
+            return WrittenSummary(text)
+        return WrittenSummary(
+            text,
+            f"The model did not read the page whole: the summary is of {len(notes)} parts of it.",
+        )
+
+    def _cut(self, markdown: str) -> tuple[list[str], bool]:
+        """Return the parts to read, and whether they are all of the page."""
+        pieces = split_chunks(markdown)
+        tokens = self._limit.room_for(self._chunk_tokens, _BESIDE_TOKENS)
+        most = min(_MOST_PARTS, self._limits.calls // 2, self._limits.tokens // (2 * tokens))
+        chosen = _choose(markdown, pieces, max(1, most) * tokens)
+        parts: list[str] = []
+        room = 0
+        for piece in chosen:
+            text = markdown[piece.start : piece.end]
+            size = estimate_tokens(text) + 1
+            if size > room:
+                parts.append("")
+                room = tokens
+            parts[-1] += f"{text}\n\n"
+            room -= size
+        is_read = bool(pieces) and pieces[-1].end >= len(markdown.rstrip())
+        return parts or [markdown[:_LEAST_CHARS]], is_read and len(chosen) == len(pieces)
+
+    async def _note_all(self, parts: Sequence[str], budget: Budget) -> list[str | ModelFailed]:
+        async with asyncio.TaskGroup() as tasks:
+            noting = [tasks.create_task(self._note(part, budget)) for part in parts]
+        return [task.result() for task in noting]
+
+    async def _note(self, part: str, budget: Budget) -> str | ModelFailed:
+        try:
+            return await self._digest(part, _NOTES, budget)
+        except ModelFailed as failure:
+            return failure
+
+    async def _digest(self, text: str, task: str, budget: Budget) -> str:
+        """Return what a model makes of a text; of one that is too long, by way of its halves."""
+        try:
+            return await self._ask(text, task, budget)
+        except ContextTooLong:
+            if len(text) < _LEAST_CHARS:
+                raise
+        middle = max(text.rfind(" ", 0, len(text) // 2), text.rfind("\n", 0, len(text) // 2)) + 1
+        middle = middle if middle > len(text) // 4 else len(text) // 2
+        notes = [
+            await self._digest(half, _NOTES, budget) for half in (text[:middle], text[middle:])
+        ]
+        return await self._digest("\n\n".join(notes), task, budget)
+
+    async def _ask(self, text: str, task: str, budget: Budget) -> str:
+        fence = PromptFence.around(text)
+        prompt = ModelRequest(
+            system=f"{_TASK} {fence.rule}", user=f"{fence.enclose(text.strip())}\n\n{task}"
+        )
+        tokens = estimate_tokens(f"{prompt.system}{prompt.user}")
+        try:
+            answer = await self._model.complete(prompt, budget)
+        except ContextTooLong:
+            self._limit.note_refused(tokens)
+            raise
+        self._limit.note_read(tokens)
+        is_cut = answer.finish_reason is FinishReason.LENGTH
+        written = _clean(answer.text, is_cut=is_cut)
+        if not written:
+            raise ModelFailed(
+                f"The language model {self._model.name!r} wrote no summary. Allow it more tokens "
+                "(llm.max-output-tokens, CINDER_LLM__MAX_OUTPUT_TOKENS), or choose another"
+            )
+        return written
+
+
+def _choose(markdown: str, pieces: Sequence[TextChunk], max_tokens: int) -> list[TextChunk]:
+    """Return the pieces to read: all, or the beginnings of sections first, spread evenly."""
+    sizes = {piece: estimate_tokens(markdown[piece.start : piece.end]) + 1 for piece in pieces}
+    if sum(sizes.values()) <= max_tokens:
+        return list(pieces)
+    starts = list(pieces[:1]) + [b for a, b in pairwise(pieces) if a.heading != b.heading]
+    begun = set(starts)
+    others = [piece for piece in pieces if piece not in begun]
+    chosen: list[TextChunk] = []
+    room = max_tokens
+    for group in (starts, others):
+        kept = _spread(group, [sizes[piece] for piece in group], room)
+        room -= sum(sizes[piece] for piece in kept)
+        chosen += kept
+    return sorted(chosen, key=lambda piece: piece.start)
+
+
+def _spread(pieces: Sequence[TextChunk], sizes: Sequence[int], max_tokens: int) -> list[TextChunk]:
+    """Return pieces from all over, of no more tokens together."""
+    total = sum(sizes)
+    if total <= max_tokens:
+        return list(pieces)
+    kept: list[TextChunk] = []
+    passed = taken = 0
+    for piece, size in zip(pieces, sizes, strict=True):
+        # A piece is taken whenever what was taken falls behind its share of what was passed.
+        if (taken + size) * total <= (passed + size) * max_tokens and taken + size <= max_tokens:
+            kept.append(piece)
+            taken += size
+        passed += size
+    return kept
+
+
+def _clean(said: str, *, is_cut: bool) -> str:
+    """Return what a model wrote as plain sentences: no thoughts, no markup, no links."""
+    said = said[-_MAX_ANSWER_CHARS:].rpartition(_END_OF_THOUGHT)[2]
+    text = plain_text(said[: 2 * MAX_SUMMARY_CHARS].strip())
+    if not is_cut and len(text) <= MAX_SUMMARY_CHARS:
+        return text
+    ends = [end for _, end in find_sentences(text, 0, len(text)) if end <= MAX_SUMMARY_CHARS]
+    # The last one of a cut text was not brought to its end.
+    whole = ends[:-1] if is_cut and ends and ends[-1] == len(text) else ends
+    return text[: whole[-1]] if whole else ""
+
+
+BY_MODEL = "model"
+
+_KEPT_SUMMARIES = 256
+# Choosing sentences takes about as long as reading a text so many times as long.
+SENTENCES_COST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSummary:
+    """A document's summary, who wrote it, and what the reader should know of it."""
+
+    summary: Summary | None
+    """None where the page has nothing to make one of."""
+    model: str = ""
+    """The model that wrote it; empty where it is sentences of the page."""
+    warning: str = ""
+
+
+class Summarizer:
+    """Has summaries written by the language model; where that fails, chooses sentences."""
+
+    def __init__(
+        self, writer: SummaryWriter, new_budget: Callable[[str], Budget], metrics: Metrics
+    ) -> None:
+        self._writer = writer
+        self._new_budget = new_budget
+        self._metrics = metrics
+        self._kept: OrderedDict[bytes, PageSummary] = OrderedDict()
+
+    async def summarize(self, document: Document, seconds: float, caller: str) -> PageSummary:
+        """Return a document's summary within so many seconds; a failing model is only told."""
+        markdown = document.content.markdown or ""
+        if not markdown.strip():
+            return PageSummary(summary=None)
+        key = sha256(markdown.encode("utf-8", "replace")).digest()
+        if (kept := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+            return kept
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                written = await self._writer.write(markdown, self._new_budget(caller))
+        except TimeoutError:
+            return await self._stand_in(document, "The request's timeout left it too little time.")
+        except CinderError as error:
+            return await self._stand_in(document, error.message)
+        summary = self._describe(written)
+        self._keep(key, summary)
+        return summary
+
+    def _describe(self, written: WrittenSummary) -> PageSummary:
+        return PageSummary(
+            summary=Summary(written.text, BY_MODEL, ()),
+            model=self._writer.model_name,
+            warning=written.warning,
+        )
+
+    async def _stand_in(self, document: Document, reason: str) -> PageSummary:
+        self._metrics.count_model_stand_in("summary")
+        cost = SENTENCES_COST * len(document.content.markdown or "")
+        summary = await run_in_thread(cost, summarize_document, document)
+        told = f"The summary is made of the page's own sentences, not by the model: {reason}"
+        return PageSummary(summary=summary, warning=told if told.endswith(".") else f"{told}.")
+
+    def _keep(self, key: bytes, summary: PageSummary) -> None:
+        self._kept[key] = summary
+        while len(self._kept) > _KEPT_SUMMARIES:
+            self._kept.popitem(last=False)
+
+
+def summarize_document(document: Document) -> Summary | None:
+    """Return the sentences that say most of a document; None where it has none."""
+    markdown = document.content.markdown or ""
+    summary = summarize(markdown, find_blocks(markdown))
+    return summary if summary.text else None

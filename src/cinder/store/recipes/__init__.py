@@ -1,1 +1,0 @@
-"""Recipes in the database."""

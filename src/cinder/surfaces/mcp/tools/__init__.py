@@ -1,1 +1,0 @@
-"""The tools, one subject a module; `cinder.surfaces.mcp.registry` lists them."""

@@ -1,1 +1,0 @@
-"""The first REST version: /v1."""

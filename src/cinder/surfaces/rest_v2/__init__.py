@@ -1,1 +1,0 @@
-"""The second REST version: POST /api/v2/scrape."""

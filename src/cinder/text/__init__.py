@@ -1,0 +1,1 @@
+"""Reads text by its structure: blocks, outline, passages, summary, differences."""

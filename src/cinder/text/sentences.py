@@ -1,0 +1,207 @@
+"""Sentences of markdown text, its inline spans (links, code) and its plain text.
+
+For a heading or a sentence: on texts of many thousand characters that were made for it, it is slow.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+# What is longer is no link, but a bracket that was never closed.
+MAX_SPAN_CHARS = 4_096
+
+_TOKEN = re.compile(r"\\.|`+|!?\[|\]\(|[\]()]|<[a-z]{3,10}:[^\s<>]{0,2000}>", re.DOTALL)
+
+Span = tuple[int, int]
+
+
+def find_spans(text: str, start: int, end: int) -> list[Span]:
+    """Return the places of the links, images and code within a part of a text.
+
+    They are in order and do not overlap: of nested ones the outermost is named.
+    """
+    tokens = [(m[0], m.start()) for m in _TOKEN.finditer(text, start, end)]
+    return _outermost(_Brackets(tokens).spans())
+
+
+def span_around(spans: list[Span], position: int) -> Span | None:
+    """Return the span that a cut at a position would fall into."""
+    index = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    if index < 0:
+        return None
+    begin, end = spans[index]
+    return (begin, end) if begin < position < end else None
+
+
+class _Brackets:
+    """Pairs brackets and backticks in one pass."""
+
+    def __init__(self, tokens: list[tuple[str, int]]) -> None:
+        self._tokens = tokens
+        self._open: list[tuple[str, int]] = []
+        self._targets = 0
+        """How many of the open ones are link targets."""
+        self._found: list[Span] = []
+
+    def spans(self) -> list[Span]:
+        closing = self._closing_backticks()
+        index = 0
+        while index < len(self._tokens):
+            mark, start = self._tokens[index]
+            if mark[0] == "`" and (match := closing.get(index)):
+                closer, place = self._tokens[match]
+                self._add(start, place + len(closer))
+                index = match
+            elif mark[0] == "<":
+                self._add(start, start + len(mark))
+            else:
+                self._pair(mark, start)
+            index += 1
+        return self._found
+
+    def _closing_backticks(self) -> dict[int, int]:
+        """Map each run of backticks to the next one of its length."""
+        following: dict[str, int] = {}
+        closing: dict[int, int] = {}
+        for index in range(len(self._tokens) - 1, -1, -1):
+            mark = self._tokens[index][0]
+            if mark[0] == "`":
+                if mark in following:
+                    closing[index] = following[mark]
+                following[mark] = index
+            elif mark == "\\`":
+                # Within code a backslash is one; outside it, it keeps code from beginning.
+                following["`"] = index
+        return closing
+
+    def _pair(self, mark: str, start: int) -> None:
+        if mark in ("[", "![", "("):
+            self._open.append((mark, start))
+        elif mark == "](":
+            text = self._pop_to("[", "![")
+            self._open.append(("](", start if text is None else text))
+            self._targets += 1
+        elif mark == "]" and self._open and self._open[-1][0] in ("[", "!["):
+            self._add(self._open.pop()[1], start + 1)
+        elif mark == ")":
+            self._close_target(start)
+
+    def _close_target(self, start: int) -> None:
+        # A bracket within a link's target is part of it; elsewhere it is still open.
+        while self._targets and self._open[-1][0] in ("[", "!["):
+            self._open.pop()
+        if self._open and self._open[-1][0] in ("](", "("):
+            mark, begin = self._open.pop()
+            if mark == "](":
+                self._targets -= 1
+                self._add(begin, start + 1)
+
+    def _pop_to(self, *wanted: str) -> int | None:
+        while self._open:
+            mark, start = self._open.pop()
+            self._targets -= mark == "]("
+            if mark in wanted:
+                return start
+        return None
+
+    def _add(self, start: int, end: int) -> None:
+        if end - start <= MAX_SPAN_CHARS:
+            self._found.append((start, end))
+
+
+def _outermost(spans: Iterable[Span]) -> list[Span]:
+    kept: list[Span] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept
+
+
+_TARGET = r"\((?:<[^<>\n]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
+_IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*)\]" + _TARGET)
+_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.)*)\]" + _TARGET)
+_TAG = re.compile(r"<(?:br|/?[a-z][a-z0-9]{0,10})\s?/?>")
+_AUTOLINK = re.compile(r"<([a-z]{3,10}:[^\s<>]{0,2000})>")
+_EMPHASIS = re.compile(
+    r"(?<![\\\w])[*_]{1,3}(?=\w|[^\w\s*_])|(?<=[^\s\\])[*_]{1,3}(?!\w)|(?<!\\)\*\*|~~"
+)
+_CODE_MARKS = re.compile(r"(?<!\\)`+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_LINE_MARKS = re.compile(r"(?m)^[ \t]{0,10}(?:>[ \t]?){1,10}")
+
+
+def plain_text(markdown: str) -> str:
+    """Return inline markdown without its marks, white space collapsed."""
+    text = markdown
+    # Each pattern holds a character that most texts lack: to look for that is far quicker.
+    if ">" in text:
+        text = _LINE_MARKS.sub("", text)
+    if "[" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    if "<" in text:
+        text = _TAG.sub(" ", _AUTOLINK.sub(r"\1", text))
+    if "*" in text or "_" in text or "~~" in text:
+        text = _EMPHASIS.sub("", text)
+    if "`" in text:
+        text = _CODE_MARKS.sub("", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\1", text)
+    return " ".join(text.split())
+
+
+def linked_chars(markdown: str) -> int:
+    """Return how many characters of a text's reading lie in links."""
+    without_images = _IMAGE.sub("", markdown)
+    return sum(len(link[1]) for link in _LINK.finditer(without_images))
+
+
+# Marks that end a sentence with a space after them, and what may stand between.
+ENDS = ".!?\u2026\u061f\u0964"
+CLOSING_MARKS = "\"')\u201d\u2019\xbb*_"
+# Marks of scripts that put no space after a sentence, and what may follow them.
+UNSPACED_ENDS = "\u3002\uff01\uff1f\uff61"
+UNSPACED_CLOSING_MARKS = "\u300d\u300f\uff09\u201d"
+
+_END = re.compile(
+    rf"[{ENDS}]+[{CLOSING_MARKS}\]]{{0,4}}(?=\s)|[{UNSPACED_ENDS}]+[{UNSPACED_CLOSING_MARKS}]?"
+)
+_LAST_WORD = re.compile(r"\w+\Z")
+_LOOK_BACK = 20
+# A full stop after one of these ends an abbreviation, not a sentence.
+_ABBREVIATIONS = frozenset(
+    (
+        *("al", "approx", "bzw", "ca", "cf", "co", "dr", "ed", "eg", "etc", "fig", "inc", "jr"),
+        *("ltd", "mme", "mr", "mrs", "ms", "no", "nr", "pp", "prof", "sr", "st", "usw", "vgl"),
+        *("vol", "vs"),
+    )
+)
+
+
+def find_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of the sentences in a paragraph; a link or code never ends one."""
+    spans = find_spans(text, start, end)
+    begin = start
+    for mark in _END.finditer(text, start, end):
+        if span_around(spans, mark.start() + 1) is None and _ends_sentence(text, mark, end):
+            yield from _trimmed(text, begin, mark.end())
+            begin = mark.end()
+    yield from _trimmed(text, begin, end)
+
+
+def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
+    following = text[mark.end() : min(end, mark.end() + _LOOK_BACK)].lstrip()
+    if following[:1].islower():
+        return False
+    if mark[0][0] != ".":
+        return True
+    before = _LAST_WORD.search(text[max(0, mark.start() - _LOOK_BACK) : mark.start()])
+    word = before[0].casefold() if before else ""
+    is_initial = len(word) == 1 and word.isalpha()
+    return not is_initial and word not in _ABBREVIATIONS
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    inner = text[start:end]
+    begin = start + len(inner) - len(inner.lstrip())
+    if stripped := inner.strip():
+        yield begin, begin + len(stripped)

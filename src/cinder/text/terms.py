@@ -1,0 +1,85 @@
+"""The terms of a text: stemmed words for comparison and search, and text similarity."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+# Written without spaces between words: pairs of characters stand for words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+_VOWEL = re.compile(r"[aeiouy]")
+_MIN_STEM = 3
+
+# Words of a question that say nothing of what it is about.
+_STOP_WORDS = frozenset(
+    (
+        *("a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for"),
+        *("from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my"),
+        *("of", "on", "or", "that", "the", "their", "there", "these", "this", "to", "was"),
+        *("what", "when", "where", "which", "who", "why", "will", "with", "you", "your"),
+    )
+)
+
+
+def find_terms(text: str) -> Iterator[str]:
+    """Yield the terms of a text, in order."""
+    for run in _RUN.findall(text.casefold()):
+        if _UNSPACED_RUN.match(run):
+            yield from run
+            yield from map("".join, pairwise(run))
+        else:
+            yield _stem(run)
+
+
+def find_query_terms(query: str) -> set[str]:
+    """Return the terms to look for: no single character where pairs tell more, no stop word."""
+    terms: set[str] = set()
+    stop_words: set[str] = set()
+    for run in _RUN.findall(query.casefold()):
+        if not _UNSPACED_RUN.match(run):
+            (stop_words if run in _STOP_WORDS else terms).add(_stem(run))
+        elif len(run) == 1:
+            terms.add(run)
+        else:
+            terms.update(map("".join, pairwise(run)))
+    return terms or stop_words
+
+
+@lru_cache(maxsize=20_000)
+def _stem(word: str) -> str:
+    """Fold the endings of English words; others seldom have them, and lose little."""
+    if not word.isascii() or len(word) <= _MIN_STEM:
+        return word
+    if word.endswith("ies") and len(word) > _MIN_STEM + 1:
+        return f"{word[:-3]}y"
+    word = _without_plural(word)
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _MIN_STEM and _VOWEL.search(stem):
+            word = stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
+            break
+    return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM else word
+
+
+def _without_plural(word: str) -> str:
+    if not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return word[:-2]
+    return word[:-1]
+
+
+_WORD = re.compile(r"\w+")
+
+
+def text_similarity(a: str, b: str) -> float:
+    """Return the Jaccard similarity of the two texts' word sets; 0.0 when both are empty."""
+    words_a, words_b = _words(a), _words(b)
+    union = words_a | words_b
+    return len(words_a & words_b) / len(union) if union else 0.0
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -1,0 +1,1 @@
+"""Verdicts: what a fetch really got, one file a verdict."""

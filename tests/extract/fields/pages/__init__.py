@@ -1,1 +1,0 @@
-"""Pages of many kinds that are generated with what is true of them."""

@@ -1,0 +1,116 @@
+"""Names: those that somebody gave are kept, those that a tool made are not."""
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from cinder.extraction.flat_page import FlatPage
+from cinder.extraction.page_candidates import flatten_page
+from cinder.extraction.recipes import element_selectors
+from cinder.extraction.recipes.element_selectors import (
+    ElementIndex,
+    is_meaningful_name,
+    parse_selector,
+)
+from cinder.html.tree import parse_html
+
+PAGE = """<body><main id="main"><div class="offer big"><span class="price">1</span>
+<p>a</p><p>b</p></div><div class="offer"><b><span class="price" itemprop="price">2</span></b></div>
+</main><aside><span class="price">3</span><span data-field="unit price">4</span></aside></body>"""
+SELECTORS = [
+    "span.price",
+    "main#main span.price",
+    "div.offer > span.price",
+    "div.offer.big > p:nth-of-type(2)",
+    'span[itemprop="price"]',
+    'span[data-field="unit price"]',
+    "aside > span:nth-of-type(1)",
+    "div > b > span",
+    "b",
+]
+
+
+def flat(html: str) -> FlatPage:
+    return flatten_page(parse_html(html))
+
+
+def texts(html: str, selector: str) -> list[str]:
+    parsed = parse_selector(selector)
+    assert parsed is not None
+    page = flat(html)
+    return [page.text_of(element) for element in ElementIndex(page).select(parsed)]
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_selector_means_what_it_means_in_css(selector: str) -> None:
+    expected = [node.text().strip() for node in LexborHTMLParser(PAGE).css(selector)]
+    assert expected
+    assert texts(PAGE, selector) == expected
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_selector_is_written_as_it_was_read(selector: str) -> None:
+    assert str(parse_selector(selector)) == selector
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        *("", "a + b", "a:hover", "a ~ b", "*", "a, b", "a b c", "a > b c", "p:nth-of-type(0)"),
+        *('a[href="<"]', "a" * 400, " > a", "a >", "x > " * 9 + "x"),
+    ],
+)
+def test_what_says_more_than_recipes_do_is_refused(selector: str) -> None:
+    assert parse_selector(selector) is None
+
+
+def test_within_an_element_only_what_it_holds_is_meant() -> None:
+    page = flat(PAGE)
+    index = ElementIndex(page)
+    offers, prices = parse_selector("div.offer"), parse_selector("span.price")
+    assert offers is not None
+    assert prices is not None
+    found = [index.select(prices, offer) for offer in index.select(offers)]
+    assert [[page.text_of(each) for each in held] for held in found] == [["1"], ["2"]]
+
+
+def test_parents_are_not_looked_for_outside_of_a_record() -> None:
+    index = ElementIndex(flat(PAGE))
+    offer, selector = parse_selector("div.offer.big"), parse_selector("main span.price")
+    assert offer is not None
+    assert selector is not None
+    assert index.select(selector, index.select(offer)[0]) == []
+
+
+def test_no_more_elements_are_looked_at_than_the_limit_allows() -> None:
+    html = "<body>" + "<div><p>x</p></div>" * 1_000
+    index = ElementIndex(flat(html))
+    selector = parse_selector("main p")
+    assert selector is not None
+    for _ in range(element_selectors.MAX_STEPS // 1_000):
+        assert index.select(selector) == []
+    plain = parse_selector("p")
+    assert plain is not None
+    assert index.select(plain) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["price", "product__price", "productPrice", "author-name", "spec_2", "isbn13"]
+)
+def test_a_name_that_says_what_a_thing_is_is_given(name: str) -> None:
+    assert is_meaningful_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("css-1q2w3e", "sc-bdVaJa", "Price_root__3xYz1", "jsx-39210", "_2FcNe", "hZkQtr"),
+        *("product-12345", "item-8f3a9c", "a" * 80, "", "md:w-1/2"),
+    ],
+)
+def test_a_name_that_a_tool_made_is_not(name: str) -> None:
+    assert not is_meaningful_name(name)
+
+
+@pytest.mark.parametrize("name", ["mt-4", "col-6", "text-lg", "flex", "row", "bg-white"])
+def test_a_name_that_lays_a_thing_out_is_not(name: str) -> None:
+    assert not is_meaningful_name(name)

@@ -1,0 +1,1 @@
+"""tests.html.main_content"""

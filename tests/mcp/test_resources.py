@@ -1,0 +1,180 @@
+"""Subscriptions to a crawl and to a page's newest version, in both eras."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import mcp_types as types
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+
+from cinder.app import App, open_app
+from cinder.config import Settings
+from cinder.fair_queue import slots_without_reserve
+from cinder.mcp.resources import MAX_SUBSCRIPTIONS
+from cinder.mcp.server import build_server
+from cinder.models.caller import EVERYDAY_SCOPES
+from tests.api.running import RunningServer, run_server
+from tests.conftest import TableResolver
+from tests.mcp.conftest import Era
+from tests.site import Site
+
+ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
+# What the older era has, the newer one's SDK warns of.
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__qualname__}"
+)
+
+
+@pytest.fixture
+async def app(settings: Settings, resolver: TableResolver) -> AsyncIterator[App]:
+    """One that works on jobs."""
+    async with open_app(settings, resolver=resolver, works_on_jobs=True) as opened:
+        yield opened
+
+
+class Subscriber:
+    """A client of either era, and what it was told."""
+
+    def __init__(self, app: App, era: Era) -> None:
+        self._era = era
+        self.told: asyncio.Queue[str] = asyncio.Queue()
+        self.client = Client(build_server(app), mode=era, message_handler=self._note)
+
+    async def _note(self, message: object) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification) and self._era == "legacy":
+            self.told.put_nowait(str(message.params.uri))
+
+    @asynccontextmanager
+    async def subscribed(self, *uris: str) -> AsyncIterator[None]:
+        if self._era == "legacy":
+            for uri in uris:
+                await self.client.subscribe_resource(uri)
+            yield
+            return
+        async with (
+            self.client.listen(resource_subscriptions=uris) as events,
+            asyncio.TaskGroup() as tasks,
+        ):
+            listening = tasks.create_task(self._forward(events))
+            yield
+            listening.cancel()
+
+    async def _forward(self, events: Any) -> None:
+        async for event in events:
+            assert isinstance(event, ResourceUpdated)
+            self.told.put_nowait(event.uri)
+
+    async def next(self) -> str:
+        async with asyncio.timeout(60):
+            return await self.told.get()
+
+
+def latest(site: Site, path: str) -> str:
+    return f"scrape://{site.address}{path}/cleaned_latest"
+
+
+@ERAS
+async def test_a_crawls_new_pages_are_told(app: App, site: Site, era: Era) -> None:
+    subscriber = Subscriber(app, era)
+    async with subscriber.client as client:
+        crawl = await client.call_tool("cinder_crawl", {"url": site.url("/silent"), "maxDepth": 1})
+        uri = f"crawl://{(crawl.structured_content or {})['crawlId']}"
+        async with subscriber.subscribed(uri):
+            site.release()
+            assert await subscriber.next() == uri
+            (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, types.TextResourceContents)
+    assert '"pagesCrawled": 1' in contents.text
+    assert {"audience", "lastModified"} <= set((contents.meta or {})["cinder/annotations"])
+
+
+@ERAS
+async def test_only_a_changed_page_is_told_of(app: App, site: Site, era: Era) -> None:
+    path, other = "/diary?days=first,first,changed", "/numbered?n=1"
+    subscriber = Subscriber(app, era)
+    async with subscriber.client as client:
+        await client.call_tool("scrape", {"url": site.url(path)})
+        async with subscriber.subscribed(latest(site, path), latest(site, other)):
+            await client.call_tool("scrape", {"url": site.url(path), "forceRescrape": True})
+            await client.call_tool("scrape", {"url": site.url(other)})
+            assert await subscriber.next() == latest(site, other)
+            await client.call_tool("scrape", {"url": site.url(path), "forceRescrape": True})
+            assert await subscriber.next() == latest(site, path)
+            (contents,) = (await client.read_resource(latest(site, path))).contents
+    assert isinstance(contents, types.TextResourceContents)
+    assert "| Oak | 10 |" in contents.text
+
+
+async def test_who_unsubscribed_is_told_no_more(app: App, site: Site) -> None:
+    subscriber = Subscriber(app, "legacy")
+    first, second = latest(site, "/numbered?n=1"), latest(site, "/numbered?n=2")
+    async with subscriber.client as client, subscriber.subscribed(first, second):
+        await client.unsubscribe_resource(first)
+        for n in (1, 2):
+            await client.call_tool("scrape", {"url": site.url(f"/numbered?n={n}")})
+        assert await subscriber.next() == second
+    assert subscriber.told.empty()
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "crawl://crawl-000000000000000000000000",
+        "https://example.com/",
+        "scrape://example.com/cleaned_2026-11-16T00:00:00.000Z",
+    ],
+)
+async def test_what_never_changes_is_refused(app: App, era: Era, uri: str) -> None:
+    subscriber = Subscriber(app, era)
+    async with subscriber.client:
+        with pytest.raises(MCPError) as caught:
+            async with subscriber.subscribed(uri):
+                pass
+    assert caught.value.code == types.INVALID_PARAMS
+
+
+@asynccontextmanager
+async def connected(server: RunningServer, token: str) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+def some_pages(count: int) -> list[str]:
+    return [f"scrape://a.example/{number}/cleaned_latest" for number in range(count)]
+
+
+async def is_heard(client: Client) -> bool:
+    try:
+        async with client.listen(resource_subscriptions=some_pages(1)):
+            return True
+    except MCPError:
+        return False
+
+
+async def test_no_caller_takes_all_subscriptions(settings: Settings) -> None:
+    most = slots_without_reserve(MAX_SUBSCRIPTIONS)
+    async with open_app(settings) as app:
+        greedy = await app.callers.create("greedy", EVERYDAY_SCOPES)
+        modest = await app.callers.create("modest", EVERYDAY_SCOPES)
+    async with (
+        run_server(settings.data_dir, CINDER_SERVER__API_TOKEN="owners") as server,
+        connected(server, greedy.secret) as taking,
+        connected(server, modest.secret) as asking,
+        asyncio.timeout(60),
+    ):
+        async with taking.listen(resource_subscriptions=some_pages(most)):
+            assert not await is_heard(taking)
+            assert await is_heard(asking)
+        while not await is_heard(taking):
+            continue  # the server sees a while later that a stream is closed

@@ -1,0 +1,60 @@
+"""Recipes as values: how they are joined, and how they are kept as JSON."""
+
+import json
+
+import pytest
+
+from cinder.models.document import Json
+from cinder.models.recipe import (
+    FieldRule,
+    ListRule,
+    Locator,
+    Recipe,
+    recipe_from_json,
+    recipe_to_json,
+)
+
+RECIPE = Recipe(
+    fields=(
+        FieldRule(
+            path=("address", "city"),
+            locators=(
+                Locator(selector="p.city", before="City:", after=","),
+                Locator(selector="td", label="city"),
+            ),
+        ),
+        FieldRule(
+            path=("when",),
+            locators=(Locator(selector="time", attribute="datetime"),),
+            format="date",
+        ),
+    ),
+    lists=(
+        ListRule(
+            path=("tags",),
+            selector="ul > li",
+            fields=(FieldRule(path=(), locators=(Locator(selector=""),)),),
+            label="tags",
+            skipped=1,
+        ),
+    ),
+)
+
+
+def test_a_recipe_survives_the_way_through_json() -> None:
+    assert recipe_from_json(json.loads(json.dumps(recipe_to_json(RECIPE)))) == RECIPE
+
+
+@pytest.mark.parametrize(
+    "said", [None, [], {}, {"fields": 1, "lists": []}, {"fields": [{}], "lists": []}]
+)
+def test_what_is_no_recipe_is_refused(said: Json) -> None:
+    with pytest.raises(ValueError, match="Not a recipe"):
+        recipe_from_json(said)
+
+
+def test_a_newer_recipe_wins_where_both_have_a_rule() -> None:
+    newer = Recipe(fields=(FieldRule(path=("when",), locators=(Locator(selector="b"),)),))
+    joined = RECIPE.updated_by(newer)
+    assert joined.fields == (newer.fields[0], RECIPE.fields[0])
+    assert joined.lists == RECIPE.lists

@@ -1,0 +1,72 @@
+"""What an export may be asked for."""
+
+import pytest
+
+from cinder.errors import FieldProblem, InvalidRequest
+from cinder.models.job import PageStatus
+from cinder.services.export import ExportExtra, ExportFormat, ExportRequest, read_request
+from cinder.services.export.base import ExportedPage, count_pages, read_pages
+from cinder.store import Store
+from tests.services.export.samples import add_job_with, some_documents
+
+
+async def read_all(store: Store, *fates: PageStatus, with_raw: bool = True) -> list[ExportedPage]:
+    job = await add_job_with(store, some_documents(), failing=["/broken"])
+    total = await count_pages(store, job, fates)
+    return [page async for page in read_pages(store, job, fates, total, with_raw=with_raw)]
+
+
+async def test_pages_are_read_in_the_order_in_which_they_were_settled(store: Store) -> None:
+    pages = await read_all(store, PageStatus.FETCHED, PageStatus.FAILED)
+    assert [page.entry.url.rpartition("/")[2] for page in pages] == [
+        *("plain", "full", "paper.pdf", "picture.png", "cut"),
+        "broken",
+    ]
+    assert [page.saved is None for page in pages] == [False] * 5 + [True]
+
+
+async def test_pictures_of_pages_take_no_memory(store: Store) -> None:
+    pages = await read_all(store, PageStatus.FETCHED)
+    documents = [page.document for page in pages if page.document is not None]
+    assert len(documents) == 5
+    assert [d for d in documents if d.screenshot or d.actions] == []
+    assert "screenshot" in pages[1].entry.uris[-1]
+
+
+async def test_the_raw_body_of_a_pdf_is_the_file_and_not_its_text(store: Store) -> None:
+    pages = await read_all(store, PageStatus.FETCHED)
+    raw = pages[2].raw
+    assert isinstance(raw, bytes)
+    assert raw.startswith(b"%PDF")
+    assert pages[2].size > len(raw)
+
+
+async def test_what_the_server_sent_is_read_only_where_it_is_wanted(store: Store) -> None:
+    pages = await read_all(store, PageStatus.FETCHED, with_raw=False)
+    assert [page.raw for page in pages] == [None] * 5
+    assert [page.markdown for page in pages] == [page.content.markdown for page in some_documents()]
+
+
+def test_words_become_a_request() -> None:
+    assert read_request("warc", ["html", "raw", "raw"], include_errors=True) == ExportRequest(
+        format=ExportFormat.WARC,
+        include=frozenset({ExportExtra.HTML, ExportExtra.RAW}),
+        include_errors=True,
+    )
+
+
+def test_unknown_words_are_all_told_with_those_that_are_known() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_request("csv", ["raw", "pictures"])
+    assert caught.value.problems == (
+        FieldProblem("format", "unknown value 'csv': use jsonl or warc or parquet"),
+        FieldProblem("include", "unknown value 'pictures': use html or raw"),
+    )
+
+
+def test_each_format_names_its_type_and_its_files() -> None:
+    assert [(f.media_type, f.suffix) for f in ExportFormat] == [
+        ("application/x-ndjson", ".jsonl"),
+        ("application/gzip", ".warc.gz"),
+        ("application/vnd.apache.parquet", ".parquet"),
+    ]

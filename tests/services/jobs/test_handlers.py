@@ -1,0 +1,321 @@
+"""What a crawl makes of its pages: which links it takes, and which pages are the same."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from cinder.crawl.scope import ScopeRules
+from cinder.errors import CacheFailed
+from cinder.models.document import Media, PageMetadata, Verdict, VerdictKind
+from cinder.models.job import Job, JobKind, JobStatus, NewPage, PageResult, PageStatus
+from cinder.services.jobs.handlers import CrawlHandler, PageOutcome
+from cinder.services.jobs.site_files import RobotsCache, SitemapReader
+from cinder.services.jobs.specs import CrawlSpec
+from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.store import Store
+from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_claim, an_outcome
+from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, settle, the_job
+
+SITEMAP = b"<urlset><loc>https://site.test/a</loc><loc>https://other.test/b</loc></urlset>"
+
+
+def a_spec(**scope: object) -> CrawlSpec:
+    rules = ScopeRules(**{"max_depth": 3, **scope})  # type: ignore[arg-type]  # by the caller
+    return CrawlSpec(url=f"{HOST}/", scope=rules)
+
+
+def make(
+    store: Store,
+    spec: CrawlSpec | None = None,
+    fetcher: TableFetcher | None = None,
+    templates: dict[str, int] | None = None,
+) -> CrawlHandler:
+    fetcher = fetcher or TableFetcher({})
+    new = a_job()
+    job = Job(
+        id="job",
+        kind=JobKind.CRAWL,
+        owner="owner",
+        status=JobStatus.RUNNING,
+        spec=(spec or a_spec()).to_json(),
+        created_at=new.expires_at,
+        expires_at=new.expires_at,
+        max_pages=10,
+    )
+    sitemaps = SitemapReader(RobotsCache(store.ledger, fetcher), fetcher)
+    return CrawlHandler(job, store.ledger, sitemaps, templates or {}, timeout_ms=5_000)
+
+
+def found(reading: PageOutcome) -> dict[str, PageStatus | None]:
+    return {page.url.removeprefix(HOST): page.fate for page in reading.found}
+
+
+def with_document(outcome: ScrapeOutcome, **changes: object) -> ScrapeOutcome:
+    document = replace(outcome.document, **changes)  # type: ignore[arg-type]  # by the caller
+    return replace(outcome, document=document)
+
+
+def said_by(robots: str) -> PageMetadata:
+    return PageMetadata(robots=robots)
+
+
+def test_links_are_taken_with_their_fates_at_first_sight(store: Store) -> None:
+    work = make(store, a_spec(exclude=("/private",)))
+    links = ("/a", "/a#part", "https://other.test/x", "/private/x", "/film.mp4", "/")
+    reading = work.read(a_claim(), an_outcome(links=links))
+
+    assert found(reading) == {
+        "/a": None,
+        "https://other.test/x": PageStatus.OUTSIDE,
+        "/private/x": PageStatus.OUTSIDE,
+        "/film.mp4": PageStatus.OUTSIDE,
+    }
+    assert {page.depth for page in reading.found} == {2}
+    assert all(page.reason for page in reading.found if page.fate)
+
+
+def test_what_stands_in_the_ledger_is_not_brought_again(store: Store) -> None:
+    work = make(store)
+    reading = work.read(a_claim(), an_outcome(links=("/a", "/b")))
+    work.settled(reading)
+
+    again = work.read(a_claim("/a", depth=2), an_outcome("/a", links=("/a", "/b", "/c")))
+    assert found(again) == {"/c": None}
+
+
+def test_links_of_a_page_whose_fate_was_not_written_down_are_brought_again(store: Store) -> None:
+    work = make(store)
+    page = an_outcome(links=("/a?page=1", "/b"))
+    first = work.read(a_claim(), page)
+
+    assert work.read(a_claim(), page).found == first.found
+
+
+def test_a_link_is_counted_once_however_often_it_is_met_before_it_is_written(
+    store: Store,
+) -> None:
+    work = make(store)
+    calendar = tuple(f"/calendar?date=2025-01-{day:02}" for day in range(1, 29))
+    for _ in range(5):
+        reading = work.read(a_claim(), an_outcome(links=calendar))
+
+    assert set(found(reading).values()) == {None}
+
+
+def test_what_is_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
+    work = make(store)
+    deep = work.read(a_claim("/x", depth=3), an_outcome("/x", links=("/a",)))
+    work.settled(deep)
+    as_deep = work.read(a_claim("/y", depth=3), an_outcome("/y", links=("/a",)))
+    nearer = work.read(a_claim("/z", depth=2), an_outcome("/z", links=("/a",)))
+
+    assert found(deep) == {"/a": PageStatus.OUTSIDE}
+    assert found(as_deep) == {}
+    assert found(nearer) == {"/a": None}
+
+
+def test_spaces_without_end_are_bounded_also_by_what_others_took(store: Store) -> None:
+    links = tuple(f"/calendar?date=2025-01-{day:02}" for day in range(1, 29))
+    (template,) = {
+        page.template for page in make(store).read(a_claim(), an_outcome(links=links)).found
+    }
+    reading = make(store, templates={template: 40}).read(a_claim(), an_outcome(links=links))
+
+    fates = list(found(reading).values())
+    assert (fates.count(None), fates.count(PageStatus.TRAP)) == (10, 18)
+    trapped = next(page for page in reading.found if page.fate is PageStatus.TRAP)
+    assert trapped.reason.startswith("more than 50 URLs like ")
+
+
+@pytest.mark.parametrize(
+    ("robots", "is_followed"),
+    [("noindex", True), ("nofollow", False), ("none", False), ("otherbot: nofollow", True)],
+)
+def test_links_are_not_followed_where_the_page_asks_for_that(
+    store: Store, robots: str, is_followed: bool
+) -> None:
+    outcome = an_outcome(links=("/a",), metadata=said_by(robots))
+
+    assert bool(make(store).read(a_claim(), outcome).found) is is_followed
+
+
+def test_a_page_that_names_another_as_its_own_address_is_its_duplicate(store: Store) -> None:
+    metadata = PageMetadata(canonical=f"{HOST}/a")
+    page = an_outcome("/a?ref=x1", links=("/b",), metadata=metadata)
+    reading = make(store).read(a_claim("/a?ref=x1", depth=2), page)
+
+    assert (reading.result.fate, reading.result.reason) == (PageStatus.DUPLICATE, f"{HOST}/a")
+    assert found(reading) == {"/a": None, "/b": None}
+    assert [page.depth for page in reading.found] == [2, 3]
+
+
+def test_a_deepest_page_that_links_to_its_own_address_has_it_taken_once(store: Store) -> None:
+    metadata = PageMetadata(canonical=f"{HOST}/a")
+    page = an_outcome("/a?ref=x1", links=("/a",), metadata=metadata)
+    reading = make(store).read(a_claim("/a?ref=x1", depth=3), page)
+
+    assert [(page.depth, page.fate) for page in reading.found] == [
+        (3, None),
+        (4, PageStatus.OUTSIDE),
+    ]
+
+
+@pytest.mark.parametrize("canonical", [f"{HOST}/", "https://other.test/a", "", f"{HOST}/b#x"])
+def test_an_address_that_cannot_be_the_pages_own_is_not_believed(
+    store: Store, canonical: str
+) -> None:
+    page = an_outcome("/b", metadata=PageMetadata(canonical=canonical))
+
+    assert make(store).read(a_claim("/b"), page).result.fate is PageStatus.FETCHED
+
+
+def test_a_file_is_no_page_of_the_crawl(store: Store) -> None:
+    outcome = with_document(an_outcome("/a"), media=Media("application/zip", b"PK"))
+    result = make(store).read(a_claim("/a"), outcome).result
+
+    assert (result.fate, result.reason) == (
+        PageStatus.OUTSIDE,
+        "a file, not a page (application/zip)",
+    )
+
+
+@pytest.mark.parametrize("kind", [VerdictKind.SOFT_404, VerdictKind.HTTP_ERROR])
+def test_a_page_that_is_none_has_failed_and_says_why(store: Store, kind: VerdictKind) -> None:
+    outcome = with_document(an_outcome("/a"), verdict=Verdict(kind, "Page not found"))
+    result = make(store).read(a_claim("/a"), outcome).result
+
+    assert (result.fate, result.reason, result.verdict) == (
+        PageStatus.FAILED,
+        "Page not found",
+        kind,
+    )
+
+
+def test_a_redirect_gives_the_page_its_last_address(store: Store) -> None:
+    outcome = with_document(an_outcome("/old", links=("/new", "/b")), final_url=f"{HOST}/new")
+    reading = make(store).read(a_claim("/old", depth=2), outcome)
+
+    assert reading.result.landed_on is not None
+    assert reading.result.landed_on.url == f"{HOST}/new"
+    assert reading.result.landed_on.depth == 2
+    assert found(reading) == {"/b": None}
+
+
+def test_an_address_that_only_looks_different_is_no_redirect(store: Store) -> None:
+    outcome = with_document(an_outcome("/a"), final_url=f"{HOST}:443/a?utm_source=x#top")
+
+    assert make(store).read(a_claim("/a"), outcome).result.landed_on is None
+
+
+def test_redirects_out_of_the_scope_are_refused(store: Store) -> None:
+    work = make(store, a_spec(exclude=("/private",)))
+
+    assert work.refuse_landing(a_claim("/a"), f"{HOST}/b") is None
+    assert work.refuse_landing(a_claim("/a"), "https://other.test/") is not None
+    assert work.refuse_landing(a_claim("/a"), f"{HOST}/private") == "excluded by pattern '/private'"
+    assert work.refuse_landing(a_claim("/a"), "mailto:someone") == "no web address"
+
+
+def nearness(work: CrawlHandler, path: str) -> Callable[[bytes, bytes], bool]:
+    reading = work.read(a_claim(path), an_outcome(path))
+    assert reading.is_near is not None
+    return reading.is_near
+
+
+def print_of(work: CrawlHandler, markdown: str, path: str = "/a") -> PageResult:
+    return work.read(a_claim(path), an_outcome(path, markdown=markdown)).result
+
+
+def test_pages_whose_links_alone_differ_have_the_same_content(store: Store) -> None:
+    work = make(store)
+    one = print_of(work, f"{WORDS} [next](/calendar?date=2025-01-01)")
+    other = print_of(work, f"{WORDS} [next](/calendar?date=2025-01-02)")
+
+    assert one.content is not None
+    assert one.content == other.content
+
+
+def test_short_texts_tell_nothing_of_a_page(store: Store) -> None:
+    assert print_of(make(store), "Please log in").content is None
+
+
+def test_pages_of_endless_lists_are_the_same_sooner_than_others(store: Store) -> None:
+    work = make(store)
+    words = [f"word{number}" for number in range(300)]
+    changed = [*words[:40], *(f"other{number}" for number in range(8)), *words[48:]]
+    one, other = (print_of(work, " ".join(text)).content for text in (words, changed))
+    assert one is not None
+    assert other is not None
+
+    assert nearness(work, "/calendar?date=2025-01-01")(one.sketch, other.sketch)
+    assert not nearness(work, "/essay")(one.sketch, other.sketch)
+
+
+async def test_the_pages_of_the_sitemaps_are_as_deep_as_what_the_start_links_to(
+    store: Store,
+) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/")], is_seeded=False)
+    work = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
+    await work.seed()
+
+    pages = await ledger_of(store)
+    assert (pages["/a"].depth, pages["/a"].fate) == (2, None)
+    assert pages["https://other.test/b"].fate is PageStatus.OUTSIDE
+    assert (await the_job(store)).is_seeded
+
+
+async def test_seeds_that_could_not_be_written_are_not_lost(store: Store) -> None:
+    work = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
+    with pytest.raises(CacheFailed):
+        await work.seed()  # there is no such job yet
+    await store.ledger.add_job(a_job(), [a_page("/")], is_seeded=False)
+    await work.seed()
+
+    assert "/a" in await ledger_of(store)
+
+
+async def test_a_crawl_of_one_page_reads_no_sitemap(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/")], is_seeded=False)
+    fetcher = TableFetcher({f"{HOST}/sitemap.xml": SITEMAP})
+    await make(store, a_spec(max_depth=1), fetcher).seed()
+
+    assert not fetcher.asked
+    assert (await the_job(store)).is_seeded
+
+
+async def test_a_crawl_that_got_a_page_has_completed(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/")])
+    await settle(store, await claim_one(store))
+    await make(store).end()
+
+    assert (await the_job(store)).status is JobStatus.COMPLETED
+
+
+@pytest.mark.parametrize("fate", [PageStatus.FAILED, PageStatus.DISALLOWED, PageStatus.OUTSIDE])
+async def test_a_crawl_that_got_no_page_has_failed_and_says_why(
+    store: Store, fate: PageStatus
+) -> None:
+    await store.ledger.add_job(a_job(), [a_page("/")])
+    await settle(store, await claim_one(store), PageResult(fate=fate, reason="it is so"))
+    await make(store).end()
+
+    job = await the_job(store)
+    assert (job.status, job.error) == (
+        JobStatus.FAILED,
+        f"{HOST}/ could not be fetched: it is so",
+    )
+
+
+def test_a_crawl_asks_for_the_time_between_requests_that_it_was_told(store: Store) -> None:
+    spec = replace(a_spec(), delay_ms=700)
+
+    assert (make(store, spec).least_delay_ms, make(store).least_delay_ms) == (700, 0)
+
+
+def test_pages_are_new_to_the_ledger_under_their_canonical_addresses(store: Store) -> None:
+    links = ("/a?b=2&a=1&utm_source=x", "/a?a=1&b=2")
+    (page,) = make(store).read(a_claim(), an_outcome(links=links)).found
+
+    assert isinstance(page, NewPage)
+    assert (page.host, len(page.fingerprint)) == (HOST, 16)

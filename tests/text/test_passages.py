@@ -1,0 +1,203 @@
+"""tests.text.test_passages"""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinder.text.markdown_blocks import find_blocks
+from cinder.text.outline import find_outline
+from cinder.text.passages import (
+    SEARCHED_CHARS,
+    MatchedPassage,
+    describe_begin,
+    find_cut,
+    find_passages,
+)
+
+WORDS = st.lists(st.sampled_from(["ash", "ember.", "Oak?", "glow", "\u706b\u3002"]), max_size=12)
+LINK = st.sampled_from(["[coal](http://x/y(z))", '![i](<a b> "t")', "`a ] b`", "[[1]](#n)"])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    """A text of many blocks, and the places that no cut may fall into."""
+    text, whole = "", []
+    for kind in draw(st.lists(st.sampled_from("phctl"), min_size=1, max_size=8)):
+        if kind == "c":
+            code = "\n".join(["```py", *draw(WORDS), "# x", "", "| y |", "```"])
+            whole.append((len(text), len(text) + len(code)))
+            text += code
+        elif kind == "t":
+            for row in ["| a | b |", "| --- | --- |", *(f"| {word} | x |" for word in draw(WORDS))]:
+                whole.append((len(text), len(text) + len(row)))
+                text += f"{row}\n"
+        elif kind == "h":
+            text += "## A heading"
+        else:
+            text += "- " if kind == "l" else ""
+            for word in draw(WORDS):
+                link = draw(LINK)
+                text += f"{word} "
+                whole.append((len(text), len(text) + len(link)))
+                text += f"{link} "
+        text += draw(st.sampled_from(["\n\n", "\n\n\n"]))
+    return text, whole
+
+
+def cuts(text: str, size: int) -> list[int]:
+    blocks, places = find_blocks(text), [0]
+    while places[-1] < len(text):
+        places.append(find_cut(text, blocks, places[-1], size))
+    return places
+
+
+@given(documents(), st.integers(1, 300))
+def test_no_cut_falls_into_a_row_a_code_block_or_a_link_that_fits(
+    document: tuple[str, list[tuple[int, int]]], size: int
+) -> None:
+    text, whole = document
+    for cut in cuts(text, size):
+        broken = [(start, end) for start, end in whole if start < cut < end]
+        assert all(end - start > size for start, end in broken), text[max(0, cut - 20) :][:40]
+
+
+@given(documents(), st.integers(1, 300))
+def test_parts_are_never_empty_nor_too_long_and_join_to_the_whole(
+    document: tuple[str, list[tuple[int, int]]], size: int
+) -> None:
+    text, _ = document
+    places = cuts(text, size)
+    assert all(0 < end - start <= size for start, end in pairwise(places))
+    assert "".join(text[start:end] for start, end in pairwise(places)) == text
+
+
+@given(st.text(alphabet="[](`)#|.- \na\u3002\U0001f525"), st.integers(1, 9))
+def test_any_text_at_all_can_be_read_in_parts(text: str, size: int) -> None:
+    places = cuts(text, size)
+    assert all(0 < end - start <= size for start, end in pairwise(places))
+
+
+def first_part(text: str, size: int) -> str:
+    return text[: find_cut(text, find_blocks(text), 0, size)]
+
+
+def test_a_part_ends_with_a_block_rather_than_within_one() -> None:
+    assert first_part(f"{'One. ' * 12}\n\n{'Two. ' * 12}", 100) == f"{'One. ' * 12}\n\n"
+
+
+def test_a_long_paragraph_ends_with_a_sentence_and_else_with_a_word() -> None:
+    part = first_part("Ash is grey. Embers glow in it until morning comes", 30)
+    assert part == "Ash is grey. Embers glow in "
+    assert first_part("Ash is grey now. Embers glow in it all night", 24) == "Ash is grey now. "
+
+
+def test_a_heading_is_not_left_without_its_text() -> None:
+    text = f"{'Ash. ' * 10}\n\n## Embers\n\nThey glow all night long."
+    assert first_part(text, 66) == f"{'Ash. ' * 10}\n\n"
+
+
+def test_a_table_is_not_left_with_its_first_row_alone() -> None:
+    text = f"{'Ash. ' * 4}\n\n| wood | hours |\n| --- | --- |\n| oak | 9 |"
+    assert first_part(text, 56) == f"{'Ash. ' * 4}\n\n"
+
+
+def test_a_code_block_longer_than_a_part_ends_at_a_line_and_goes_on_by_name() -> None:
+    text = "```python\n" + "x = 1\n" * 20 + "```"
+    blocks = find_blocks(text)
+    cut = find_cut(text, blocks, 0, 50)
+    assert text[:cut] == "```python\n" + "x = 1\n" * 6
+    begin = describe_begin(text, blocks, cut)
+    assert begin == "It begins inside a code block that was opened with ```python"
+
+
+def test_a_part_that_begins_within_a_table_is_told_the_first_row() -> None:
+    text = "| wood | hours |\n| --- | --- |\n" + "| oak | 9 |\n" * 20
+    blocks = find_blocks(text)
+    cut = find_cut(text, blocks, 0, 100)
+    assert text[:cut].endswith("| oak | 9 |\n")
+    begin = describe_begin(text, blocks, cut)
+    assert begin == "It begins inside a table whose first row is | wood | hours |"
+    assert describe_begin(text, blocks, 0) is None
+
+
+MARKDOWN = """# Fires
+
+Every fire needs air.
+
+## Keeping embers
+
+Cover the coals with ash before you go to bed.
+
+- Oak glows for nine hours.
+- Birch glows for five.
+
+## Wood
+
+| Wood | Hours |
+| --- | --- |
+| Oak | 9 |
+
+```python
+burn(oak)
+```
+
+## \u706b\u306e\u4e16\u8a71
+
+\u708e\u306f\u7070\u306e\u4e0b\u3067\u4e00\u6669\u4e2d\u71c3\u3048\u308b\u3002
+"""
+
+
+def find(markdown: str, query: str) -> list[MatchedPassage]:
+    blocks = find_blocks(markdown)
+    return find_passages(markdown, blocks, find_outline(markdown, blocks), query)
+
+
+def texts(markdown: str, query: str) -> list[str]:
+    return [markdown[found.start : found.end] for found in find(markdown, query)]
+
+
+def test_the_best_passage_comes_first_whatever_the_form_of_the_words() -> None:
+    found = find(MARKDOWN, "What is covering a coal?")
+    assert found[0].section == "keeping-embers"
+    assert MARKDOWN[found[0].start : found[0].end].startswith("Cover the coals")
+
+
+def test_items_of_a_list_are_one_passage_and_tables_and_code_are_searched() -> None:
+    found = texts(MARKDOWN, "oak")
+    assert sorted(found) == [
+        "- Oak glows for nine hours.\n- Birch glows for five.",
+        "```python\nburn(oak)\n```",
+        "| Wood | Hours |\n| --- | --- |\n| Oak | 9 |",
+    ]
+
+
+def test_words_of_a_heading_count_for_what_stands_beneath() -> None:
+    assert {found.section for found in find(MARKDOWN, "keeping embers")} == {"keeping-embers"}
+
+
+def test_a_title_above_everything_does_not_make_everything_match() -> None:
+    assert texts(MARKDOWN, "fire")[0] == "Every fire needs air."
+
+
+def test_scripts_without_spaces_are_searched() -> None:
+    (found,) = find(MARKDOWN, "\u4e00\u6669\u4e2d")
+    assert found.section == "\u706b\u306e\u4e16\u8a71"
+
+
+def test_nothing_is_found_where_no_word_occurs() -> None:
+    assert find(MARKDOWN, "submarine") == []
+    assert find(MARKDOWN, "?!") == []
+    assert find("", "ash") == []
+
+
+def test_a_very_long_paragraph_is_searched_in_parts() -> None:
+    markdown = " ".join(f"word{n}" for n in range(30_000))
+    (found,) = find(markdown, "word29000")
+    assert "word29000" in markdown[found.start : found.end]
+    assert found.end - found.start <= 1_000
+
+
+def test_what_lies_too_far_on_is_not_searched() -> None:
+    markdown = f"ash\n\n{'x' * SEARCHED_CHARS}\n\nember"
+    assert texts(markdown, "ash ember") == ["ash"]
