@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import AsyncIterator, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import httpx2
@@ -13,9 +12,9 @@ from starlette.applications import Starlette
 
 from cinder.app import App, open_app
 from cinder.config import Settings, read_settings
-from cinder.errors import DnsFailed
 from cinder.server.asgi import create_app
 from tests.api.working import TOKEN, serve_jobs, started
+from tests.resolver import TableResolver
 from tests.site import Canary, Site, serve_site
 
 # How fast examples are made and tried is the machine's affair: a busy one is no failure.
@@ -28,18 +27,6 @@ hypothesis_settings.load_profile("unhurried")
 # processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class TableResolver:
-    """Resolves the names of a table; what is in none of its rows does not exist."""
-
-    def __init__(self, table: dict[str, list[str]]) -> None:
-        self._table = table
-
-    async def resolve(self, host: str) -> list[IPv4Address | IPv6Address]:
-        if host not in self._table:
-            raise DnsFailed(f"{host} does not resolve")
-        return [ip_address(text) for text in self._table[host]]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cinder.models.search import SearchHit
 from cinder.search.base import Provider
 from cinder.services.search.fan_out import MODE_TIMES
 from cinder.services.search.service import SearchAndScrape
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.services.search.doubles import ListProvider, World
 from tests.site import Site
 

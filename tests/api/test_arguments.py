@@ -14,7 +14,7 @@ from cinder.config import LimitsSettings, Settings
 from cinder.errors import InvalidRequest
 from cinder.mcp.tools.scrape import SCRAPE
 from tests.api.working import serve_jobs
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 
 SMALL = LimitsSettings(
     json_depth=6,

@@ -15,8 +15,8 @@ from cinder.config import Settings
 from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy, TokenScope
 from cinder.server.asgi import create_app
 from tests.api.working import TOKEN, started
-from tests.conftest import TableResolver
 from tests.mcp.reading import text_of
+from tests.resolver import TableResolver
 from tests.site import Site
 
 BASE = "http://127.0.0.1:8000"

@@ -18,8 +18,8 @@ from cinder.config import Settings
 from cinder.server.asgi import create_app
 from tests.api.test_callers import BASE, make_token, sending
 from tests.api.working import is_over, started, until
-from tests.conftest import TableResolver
 from tests.mcp.reading import text_of
+from tests.resolver import TableResolver
 from tests.site import Site
 
 Json = dict[str, Any]  # Any: whatever JSON a route answers with

@@ -18,7 +18,6 @@ from cinder.models.caller import TokenScope
 from cinder.server.asgi import create_app
 from tests.api.test_callers import BASE, make_token, sending
 from tests.api.working import TOKEN, is_over, started, until
-from tests.conftest import TableResolver
 from tests.egress.loopback import (
     Behaviour,
     Origin,
@@ -29,6 +28,7 @@ from tests.egress.loopback import (
     open_origin,
     read_request,
 )
+from tests.resolver import TableResolver
 from tests.site import Site
 
 HOST = "parlour-of-the-owner.test"

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from cinder.app import open_app
 from cinder.config import JobsSettings, Settings
 from cinder.server.asgi import create_app
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 
 TOKEN = "test-token"
 DEADLINE_SECONDS = 60

@@ -16,7 +16,7 @@ from cinder.fetch.base import FetchTask
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage
 from cinder.models.request import Action, Format, ProxyTier, RenderOptions
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site, serve_site
 
 # For tests that use the browsers below: these live on a loop that a module's tests share.

@@ -22,8 +22,8 @@ from cinder.fetch.base import FetchTask
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage
 from cinder.models.request import Action, ActionType, Format, Profile, ProxyTier, RenderOptions
-from tests.conftest import TableResolver
 from tests.egress.loopback import Origin, Reader, Writer, open_origin
+from tests.resolver import TableResolver
 from tests.site import Canary
 
 WAIT_SECONDS = 60

@@ -29,7 +29,7 @@ from cinder.models.request import (
 )
 from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.browser.processes import browsers_on
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 

@@ -16,7 +16,7 @@ from cinder.config import Settings, read_settings
 from cinder.server.asgi import create_app
 from cinder.server.request_limits import limited_protocol
 from tests.api.working import TOKEN
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 _START_SECONDS = 60

@@ -29,8 +29,8 @@ from cinder.services.rate_limits import (
 )
 from cinder.store import Store, open_store
 from tests.api.working import asking
-from tests.conftest import TableResolver
 from tests.faults.asking import scrape, until
+from tests.resolver import TableResolver
 from tests.site import Site
 from tests.store.samples import Clock
 

@@ -23,7 +23,7 @@ from cinder.models.request import (
 )
 from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.browser.conftest import browser_settings
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 _SLOWER = 5

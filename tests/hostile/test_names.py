@@ -4,7 +4,7 @@ import pytest
 
 from cinder.config import Settings, read_settings
 from tests.api.working import serve_jobs
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Canary, Site
 
 _PUBLIC = "93.184.215.14"

@@ -20,10 +20,10 @@ from mcp.client.streamable_http import streamable_http_client
 from cinder.app import App, open_app
 from cinder.config import Settings
 from tests.api.running import RunningServer, run_server
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Connect, Era
 from tests.mcp.reading import error_of, text_of
 from tests.mcp.waiting_client import Errand, running_errand
+from tests.resolver import TableResolver
 from tests.site import Site
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])

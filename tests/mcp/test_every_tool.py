@@ -19,10 +19,10 @@ from cinder.mcp.tool_calls import TOOLS
 from cinder.models.search import SearchHit
 from cinder.services.search.fan_out import MODE_TIMES
 from cinder.services.search.service import SearchAndScrape
-from tests.conftest import TableResolver
 from tests.mcp.reading import text_of, unmarked
 from tests.mcp.strict import find_open_objects, give_everything
 from tests.mcp.test_tool_calls import ALLOWED_KEYS, described, nodes
+from tests.resolver import TableResolver
 from tests.services.search.doubles import ListProvider, World
 from tests.site import Site
 from tests.site.pages import vast_page

@@ -20,8 +20,8 @@ from cinder.mcp.resources import MAX_SUBSCRIPTIONS
 from cinder.mcp.server import build_server
 from cinder.models.caller import EVERYDAY_SCOPES
 from tests.api.running import RunningServer, run_server
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Era
+from tests.resolver import TableResolver
 from tests.site import Site
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -14,8 +14,8 @@ from cinder.server.asgi import create_app
 from tests.api.running import run_server
 from tests.api.test_callers import make_token, sending
 from tests.api.working import started
-from tests.conftest import TableResolver
 from tests.faults.asking import until
+from tests.resolver import TableResolver
 
 MOST = 3
 ACCEPT = {"accept": "application/json, text/event-stream"}

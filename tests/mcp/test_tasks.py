@@ -12,9 +12,9 @@ import pytest
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.mcp.tasks import EXTENSION
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Call
 from tests.mcp.test_streamable_http_2 import URL, http_client
+from tests.resolver import TableResolver
 from tests.site import Site
 
 REVISION = "2026-07-28"

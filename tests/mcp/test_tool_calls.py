@@ -49,10 +49,10 @@ from cinder.mcp.tools.base import Tool
 from cinder.mcp.tools.text import SimilarityOutput, TextsArguments, fail
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import VerdictKind
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Era
 from tests.mcp.reading import error_of
 from tests.mcp.test_streamable_http_2 import URL, by_the_owner
+from tests.resolver import TableResolver
 from tests.site import Site
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -12,7 +12,7 @@ from cinder.config import Settings, read_settings
 from cinder.server.asgi import create_app
 from cinder.server.local_access import UnsafeSettings, find_token
 from tests.api.working import started
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 PROTECTED = [

@@ -12,7 +12,7 @@ from cinder.app import open_app
 from cinder.config import Settings, SettingsError, read_settings
 from cinder.server.asgi import create_app
 from tests.api.working import started
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.search_servers import Reply, serving
 from tests.services.issuer import RESOURCE, Issuer
 from tests.site import Site

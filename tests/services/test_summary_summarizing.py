@@ -9,9 +9,9 @@ from cinder.app import App, open_app
 from cinder.config import LlmSettings, Settings
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.scraping.outcome import ScrapeOutcome
-from tests.conftest import TableResolver
 from tests.llm.knowing_servers import KnowingOpenAiServer
 from tests.llm.small_model import needs_model, running_model
+from tests.resolver import TableResolver
 from tests.search_servers.serving import Reply, serving
 from tests.site import Site
 

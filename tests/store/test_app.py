@@ -9,7 +9,7 @@ from cinder.app import open_app
 from cinder.config import Settings
 from cinder.models.document import VerdictKind
 from cinder.models.request import OWNER, CachePolicy, Mode, RenderOptions, ScrapeRequest
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 from tests.store.postgres import PostgresServer
 

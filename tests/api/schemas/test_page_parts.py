@@ -15,9 +15,9 @@ from cinder.server.asgi import create_app
 from cinder.services.excerpt import TextWindow
 from cinder.services.reading import read_markdown
 from tests.api.working import asking
-from tests.conftest import TableResolver
 from tests.llm.knowing_servers import KnowingOpenAiServer
 from tests.mcp.reading import text_of
+from tests.resolver import TableResolver
 from tests.search_servers.serving import Reply, serving
 from tests.site import Site
 

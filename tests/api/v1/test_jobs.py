@@ -14,8 +14,8 @@ import pytest
 from cinder.config import Settings
 from tests.api.running import run_server
 from tests.api.working import DEADLINE_SECONDS, Answer, is_over, serve_jobs, until
-from tests.conftest import TableResolver
 from tests.crawled_site.running import serve_crawled_site
+from tests.resolver import TableResolver
 from tests.site import Site
 
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -16,7 +16,7 @@ from cinder.server.asgi import create_app
 from tests.api.searching import open_searching, web_of
 from tests.api.seed_schema import hold_against_seed
 from tests.api.working import asking
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.services.extraction.wares import ALL, PROMPT, SCHEMA, urls_of
 from tests.services.search.doubles import ListProvider, World, hit
 from tests.site import Site

@@ -12,7 +12,7 @@ import httpx2
 from cinder.config import Settings
 from tests.api.v1.test_jobs import error_of, finish, get, start
 from tests.api.working import DEADLINE_SECONDS, is_over, serve_jobs, until
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.services.receiver import SECRET, Receiver, receiving
 from tests.site import Site
 

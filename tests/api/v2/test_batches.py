@@ -8,7 +8,7 @@ import pytest
 
 from cinder.config import Settings
 from tests.api.working import Answer, is_over, serve_jobs, until
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -25,7 +25,7 @@ from cinder.services.scraping.outcome import ScrapeOutcome
 from tests.api.documents import a_page
 from tests.api.test_callers import make_token, sending
 from tests.api.working import asking
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 from tests.store.samples import Clock
 

@@ -12,9 +12,9 @@ from mcp.client import Client
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.mcp.tools.crawl import MAX_WAIT_SECONDS
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Call, Connect
 from tests.mcp.reading import error_of, text_of, unmarked
+from tests.resolver import TableResolver
 from tests.site import Site
 
 BOTH_ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])

@@ -11,9 +11,9 @@ from mcp.client import Client
 
 from cinder.app import App, open_app
 from cinder.config import Settings
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Call, Connect
 from tests.mcp.reading import error_of, kinds_of, text_of, unmarked
+from tests.resolver import TableResolver
 from tests.site import Canary, Site
 
 

@@ -12,9 +12,9 @@ from cinder.config import Settings
 from cinder.search.base import ProviderFailed
 from tests.api.searching import open_searching, web_of
 from tests.api.seed_schema import hold_against_seed
-from tests.conftest import TableResolver
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of, unmarked
+from tests.resolver import TableResolver
 from tests.services.search.doubles import ListProvider, World, hit
 from tests.site import Site
 

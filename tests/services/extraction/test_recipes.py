@@ -21,8 +21,8 @@ from cinder.models.extraction import (
     QuotedText,
 )
 from cinder.models.request import OWNER
-from tests.conftest import TableResolver
 from tests.llm.knowing_servers import KnowingOpenAiServer
+from tests.resolver import TableResolver
 from tests.search_servers.serving import serving
 from tests.services.extraction.rooms import (
     PROMPT,

@@ -21,9 +21,9 @@ from cinder.models.extraction import (
 from cinder.models.request import OWNER
 from cinder.services.extraction.service import cut_to_size
 from tests.cli.commands import free_port
-from tests.conftest import TableResolver
 from tests.llm.servers import OpenAiServer
 from tests.llm.small_model import needs_model, running_model
+from tests.resolver import TableResolver
 from tests.search_servers.serving import Reply, serving
 from tests.services.extraction.findings import findings, value
 from tests.services.extraction.wares import ALL, asking_for, check_proof, open_with_model, urls_of

@@ -9,7 +9,7 @@ from cinder.config import Settings
 from cinder.models.document import Json
 from cinder.models.extraction import ExtractAnswer, ExtractRequest, Grounding, QuotedText
 from cinder.models.request import OWNER
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Site
 
 SCHEMA: Mapping[str, Json] = {

@@ -22,7 +22,7 @@ from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.jobs.throttle import HostThrottle
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import Store, open_store
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.services.jobs.samples import TableFetcher
 from tests.site import Site
 from tests.store.ledger.samples import limits, the_job

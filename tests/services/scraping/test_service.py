@@ -20,7 +20,7 @@ from cinder.errors import (
 from cinder.models.document import FetchSource, VerdictKind
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ResultHandling, ScrapeRequest
 from cinder.models.saved import SavedKind
-from tests.conftest import TableResolver
+from tests.resolver import TableResolver
 from tests.site import Canary, Site
 
 
