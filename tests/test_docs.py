@@ -72,6 +72,27 @@ def test_every_setting_and_file_that_the_readme_names_exists() -> None:
         assert (ROOT / name).exists(), name
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md"])
+def test_every_link_between_documents_leads_to_a_file(page: str) -> None:
+    for target in re.findall(r"\]\(([^):#]+)\)", (ROOT / page).read_text()):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_architecture_names_modules_that_exist() -> None:
+    source = ROOT / "src" / "cinder"
+    modules = {path.relative_to(source).as_posix() for path in source.rglob("*.py")}
+    names = {name.rpartition("/")[2] for name in modules}
+    for name in re.findall(r"`([a-z_0-9/]+\.py)`", (ROOT / "ARCHITECTURE.md").read_text()):
+        assert name in (modules if "/" in name else names), name
+
+
+def test_the_glossary_explains_each_word_once() -> None:
+    words = re.findall(
+        r"^\| \*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
+    )
+    assert len(words) == len(set(words))
+
+
 async def test_the_tour_shows_what_a_reader_will_see(tmp_path: Path) -> None:
     """Run the tour's scrape, on a port of its own, and find its output in the README."""
     readme = (ROOT / "README.md").read_text()
