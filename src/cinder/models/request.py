@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import ascii_lowercase
 
-from cinder.models.http import is_secret_header
-from cinder.models.redaction import redact
+from cinder.models.redaction import is_secret_header, redact
 
 DAY_MS = 86_400_000
 
