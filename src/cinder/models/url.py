@@ -1,7 +1,7 @@
 """URLs parsed and normalized by the WHATWG rules, and the domains they belong to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import can_ada
 
@@ -55,6 +55,16 @@ def join_web_url(base: str, reference: str) -> str:
     except TypeError:  # the reference contains a lone surrogate
         raise ValueError(f"Not a valid URL: {reference[:200]!r}") from None
     return _check_web_url(parsed).href
+
+
+def join_web_urls(base: str, references: Iterable[str]) -> Iterator[str]:
+    """Yield the http(s) URLs of references on the page `base`; others are skipped."""
+    for reference in references:
+        try:
+            url = join_web_url(base, reference)
+        except ValueError:
+            continue
+        yield url
 
 
 def origin_of(url: str) -> str:

@@ -78,7 +78,7 @@ def test_links_are_taken_with_their_fates_at_first_sight(store: Store) -> None:
 def test_what_stands_in_the_ledger_is_not_brought_again(store: Store) -> None:
     work = make(store)
     reading = work.read(a_claim(), an_outcome(links=("/a", "/b")))
-    work.settled(reading)
+    work.committed(reading)
 
     again = work.read(a_claim("/a", depth=2), an_outcome("/a", links=("/a", "/b", "/c")))
     assert found(again) == {"/c": None}
@@ -106,7 +106,7 @@ def test_a_link_is_counted_once_however_often_it_is_met_before_it_is_written(
 def test_what_is_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
     work = make(store)
     deep = work.read(a_claim("/x", depth=3), an_outcome("/x", links=("/a",)))
-    work.settled(deep)
+    work.committed(deep)
     as_deep = work.read(a_claim("/y", depth=3), an_outcome("/y", links=("/a",)))
     nearer = work.read(a_claim("/z", depth=2), an_outcome("/z", links=("/a",)))
 

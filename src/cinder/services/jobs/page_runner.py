@@ -250,7 +250,7 @@ class PageRunner:
                 may_land=lambda url: self._refuse_landing(claim, work, url) is None,
             )
             if page.reading is not None:
-                work.settled(page.reading)
+                work.committed(page.reading)
             await self._throttle.note(claim, outcome)
         except RedirectRefused as refused:
             where = self._refuse_landing(claim, work, refused.target)
