@@ -13,7 +13,7 @@ def test_an_engine_is_chosen_by_the_stores_url() -> None:
 
     engines = [type(engine_for(url)).__name__ for url in urls]
 
-    assert engines == ["EmbeddedEngine", "FleetEngine", "FleetEngine"]
+    assert engines == ["EmbeddedEngine", "PgqueuerEngine", "PgqueuerEngine"]
 
 
 def test_a_database_without_an_engine_is_refused() -> None:

@@ -44,9 +44,9 @@ async def test_work_goes_on_after_the_database_was_restarted(
     async with open_jobs(postgres_url) as store:
         await store.ledger.add_job(a_job("job"))
         sweeper = Sweeper(store.ledger, engine, seconds=0.2)
-        patience = JobRetryPolicy(first_wait_seconds=0.1)
-        attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper, patience=patience)
-        async with beside(attendants.run(slots=2)):
+        retry_policy = JobRetryPolicy(first_wait_seconds=0.1)
+        worker = JobWorker(store.ledger, engine, looks, sweeper=sweeper, retry_policy=retry_policy)
+        async with beside(worker.run(slots=2)):
             await looks.count(2)
             await asyncio.to_thread(postgres.stop)
             with pytest.raises(CacheFailed):
@@ -83,8 +83,8 @@ async def test_a_job_that_cannot_be_woken_without_a_database_waits_for_a_sweep(
             await sweeper.wake("job")
         finally:
             postgres.start()
-        attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
-        async with beside(attendants.run(slots=1)):
+        worker = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
+        async with beside(worker.run(slots=1)):
             await looks.count(1)
 
 

@@ -18,16 +18,16 @@ from tests.store.ledger.samples import a_job, limits
 QUICK = JobRetryPolicy(max_failures=3, first_wait_seconds=0.05, max_wait_seconds=0.1)
 
 
-def make_attendants(
+def make_worker(
     store: Store,
     engine: JobEngine,
     run_slice: RunSlice,
     *,
-    patience: JobRetryPolicy = QUICK,
+    retry_policy: JobRetryPolicy = QUICK,
     seats: int = 1,
 ) -> JobWorker:
     sweeper = Sweeper(store.ledger, engine, seats=seats, seconds=0.1)
-    return JobWorker(store.ledger, engine, run_slice, sweeper=sweeper, patience=patience)
+    return JobWorker(store.ledger, engine, run_slice, sweeper=sweeper, retry_policy=retry_policy)
 
 
 async def read_job(store: Store, job_id: str = "job") -> Job:
@@ -49,8 +49,8 @@ async def test_work_that_fails_is_tried_again_and_what_failed_is_told(
 
     await store.ledger.add_job(a_job())
     looks = Looks(fail_until_mended)
-    patience = JobRetryPolicy(max_failures=1000, first_wait_seconds=0.05, max_wait_seconds=0.1)
-    async with beside(make_attendants(store, engine, looks, patience=patience).run(slots=1)):
+    retry_policy = JobRetryPolicy(max_failures=1000, first_wait_seconds=0.05, max_wait_seconds=0.1)
+    async with beside(make_worker(store, engine, looks, retry_policy=retry_policy).run(slots=1)):
         await looks.count(3)
         job = await read_job(store)
         assert (job.status, job.error) == (JobStatus.QUEUED, "The site burns")
@@ -69,7 +69,7 @@ async def test_work_that_fails_too_often_in_a_row_ends_the_job_with_its_error(
 
     await store.ledger.add_job(a_job())
     looks = Looks(fail)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await eventually(lambda: is_over(store))
 
     job = await read_job(store)
@@ -86,7 +86,7 @@ async def test_a_full_disk_and_a_database_away_are_no_fault_of_the_job(
 
     await store.ledger.add_job(a_job())
     looks = Looks(fail)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.count(QUICK.max_failures + 2)
 
     job = await read_job(store)
@@ -103,7 +103,7 @@ async def test_a_look_that_goes_well_makes_up_for_failures(store: Store, engine:
 
     await store.ledger.add_job(a_job())
     looks = Looks(fail_every_other_time)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.count(9)
 
     assert not (await read_job(store)).status.is_over
@@ -117,7 +117,7 @@ async def test_failures_count_though_pages_were_claimed_in_between(
         raise OSError("each time")
 
     await store.ledger.add_job(a_job())
-    async with beside(make_attendants(store, engine, claim_and_fail).run(slots=1)):
+    async with beside(make_worker(store, engine, claim_and_fail).run(slots=1)):
         await eventually(lambda: is_over(store))
 
     error = (await read_job(store)).error
@@ -128,13 +128,13 @@ async def test_a_look_that_hangs_is_a_failure(store: Store, engine: JobEngine) -
     async def hang(_job_id: str) -> None:
         await asyncio.Event().wait()
 
-    patience = JobRetryPolicy(max_failures=1, slice_seconds=0.05)
+    retry_policy = JobRetryPolicy(max_failures=1, slice_seconds=0.05)
     await store.ledger.add_job(a_job())
-    async with beside(make_attendants(store, engine, hang, patience=patience).run(slots=1)):
+    async with beside(make_worker(store, engine, hang, retry_policy=retry_policy).run(slots=1)):
         await eventually(lambda: is_over(store))
 
     assert (await read_job(store)).error == (
-        "A look at the job took longer than 0.05 seconds and was broken off"
+        "Work on the job took longer than 0.05 seconds and was cancelled"
     )
 
 
@@ -147,7 +147,7 @@ async def test_a_job_that_was_cancelled_is_not_looked_after_again(
     await engine.wake("cancelled", "gone")
     looks = Looks(answers(0, 0, None))
 
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.count(3)
 
     assert looks.seen == ["job", "job", "job"]
@@ -162,7 +162,7 @@ async def test_a_job_that_is_cancelled_between_looks_gets_no_further_one(
 
     await store.ledger.add_job(a_job("job"))
     looks = Looks(cancel)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.count(1)
         await store.ledger.add_job(a_job("other"))
         await looks.count(2)
@@ -176,7 +176,7 @@ async def test_a_job_whose_messages_are_lost_is_found_by_sweeping(
     await store.ledger.add_job(a_job())
     looks = Looks()
 
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.count(1)
 
 
@@ -211,7 +211,7 @@ async def test_who_ends_in_good_order_leaves_jobs_to_whoever_comes_next(
 
     await store.ledger.add_job(a_job())
     looks = Looks(work)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    async with beside(make_worker(store, engine, looks).run(slots=1)):
         await looks.until(lambda looks: len(looks.seen) == 1 and looks.at_once == 0)
         assert await store.ledger.list_unattended() == []
 
@@ -225,9 +225,9 @@ async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Job
 
     await store.ledger.add_job(a_job())
     looks = Looks(step_aside)
-    attendants = make_attendants(store, engine, looks, seats=2)
+    worker = make_worker(store, engine, looks, seats=2)
     sweepers = [Sweeper(store.ledger, engine, seats=2, seconds=0.01) for _ in range(3)]
-    async with beside(attendants.run(slots=8)), asyncio.TaskGroup() as group:
+    async with beside(worker.run(slots=8)), asyncio.TaskGroup() as group:
         sweeping = [group.create_task(each.sweep_forever()) for each in sweepers]
         await looks.count(40)
         for task in sweeping:
@@ -251,7 +251,7 @@ async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jo
         await store.ledger.finish_job(job_id, JobStatus.COMPLETED)
 
     looks = Looks(wait_for_the_other)
-    async with beside(make_attendants(store, engine, looks, seats=4).run(slots=2)):
+    async with beside(make_worker(store, engine, looks, seats=4).run(slots=2)):
         await store.ledger.add_job(a_job("first"))
         await looks.count(1)
         await store.ledger.add_job(a_job("second"))
@@ -263,9 +263,9 @@ async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jo
 
 @pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (5, 16), (9, 60), (5000, 60)])
 def test_the_wait_doubles_up_to_its_limit_and_varies(failures: int, longest: float) -> None:
-    patience = JobRetryPolicy(first_wait_seconds=1, max_wait_seconds=60)
+    retry_policy = JobRetryPolicy(first_wait_seconds=1, max_wait_seconds=60)
 
-    waits = {patience.wait_seconds(failures) for _ in range(50)}
+    waits = {retry_policy.wait_seconds(failures) for _ in range(50)}
 
     assert longest / 2 <= min(waits) < max(waits) <= longest
 
@@ -306,8 +306,8 @@ async def test_a_callers_jobs_beyond_his_share_wait_while_anothers_begins(
         await store.ledger.add_job(replace(a_job(f"alice-{number}"), owner="alice"))
     looks = Looks(work_until_told)
     sweeper = Sweeper(store.ledger, engine, seconds=0.1)
-    attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
-    async with beside(attendants.run(slots=3)):
+    worker = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
+    async with beside(worker.run(slots=3)):
         await looks.count(2)
         await store.ledger.add_job(replace(a_job("bob-0"), owner="bob"))
         await looks.count(3)

@@ -39,10 +39,10 @@ async def main(url: str, mode: str) -> None:
     async with open_jobs(url) as store, engine_for(url, heartbeat_seconds=LEASE_SECONDS) as engine:
         schedules = Schedules(store.ledger, start)
         sweeper = Sweeper(store.ledger, engine, seconds=0.2, schedules=schedules)
-        attendants = JobWorker(store.ledger, engine, run_slice, sweeper=sweeper)
+        worker = JobWorker(store.ledger, engine, run_slice, sweeper=sweeper)
         await engine.check()
         say("ready")
-        await attendants.run(slots=2)
+        await worker.run(slots=2)
 
 
 if __name__ == "__main__":
