@@ -53,8 +53,8 @@ def compile_patterns(field: str, patterns: Sequence[str]) -> UrlPatterns | None:
     if not patterns:
         return None
     if len(patterns) > MAX_PATTERNS:
-        message = f"At most {MAX_PATTERNS} patterns can be given"
-        raise InvalidRequest(problems=(FieldProblem(field, message),))
+        too_many = f"At most {MAX_PATTERNS} patterns can be given"
+        raise InvalidRequest(problems=(FieldProblem(field, too_many),))
     problems = tuple(
         FieldProblem(f"{field}.{number}", message)
         for number, pattern in enumerate(patterns)

@@ -6,8 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from cinder.models.request import ActionType
-
 # Why an element is hidden, in the words of the script that checks it in the browser.
 HIDING_WAYS: Final = frozenset(
     ("NOT_SHOWN", "LABEL", "SEE_THROUGH", "SHRUNK", "COLLAPSED", "BESIDE", "COLOURED", "OTHER")
@@ -66,6 +64,19 @@ class Media:
 
     mime: str
     data: bytes
+
+
+class ActionType(StrEnum):
+    """What a browser action does on a page."""
+
+    WAIT = "wait"
+    CLICK = "click"
+    WRITE = "write"
+    PRESS = "press"
+    SCROLL = "scroll"
+    SCREENSHOT = "screenshot"
+    SCRAPE = "scrape"
+    EXECUTE_JAVASCRIPT = "executeJavascript"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import ascii_lowercase
 
+from cinder.models.document import ActionType as ActionType
 from cinder.models.redaction import is_secret_header, redact
 
 DAY_MS = 86_400_000
@@ -57,19 +58,6 @@ class Profile(StrEnum):
 
     DEFAULT = "default"
     MASTER = "master"
-
-
-class ActionType(StrEnum):
-    """What a browser action does on a page."""
-
-    WAIT = "wait"
-    CLICK = "click"
-    WRITE = "write"
-    PRESS = "press"
-    SCROLL = "scroll"
-    SCREENSHOT = "screenshot"
-    SCRAPE = "scrape"
-    EXECUTE_JAVASCRIPT = "executeJavascript"
 
 
 # All others leave the page as any visitor sees it.
