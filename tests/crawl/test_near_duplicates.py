@@ -1,4 +1,4 @@
-"""Fingerprints of texts."""
+"""Text fingerprints and near-duplicates."""
 
 from random import Random
 

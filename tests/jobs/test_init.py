@@ -1,4 +1,4 @@
-"""The choice of an engine, and what it costs those who never use one."""
+"""The choice of an engine, and the cost of importing it."""
 
 import subprocess
 import sys

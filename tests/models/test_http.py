@@ -1,4 +1,4 @@
-"""tests.models.test_http"""
+"""The request headers that a caller may set."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recipes as values: how they are joined, and how they are kept as JSON."""
+"""Recipes: how they are merged, and how they are stored as JSON."""
 
 import json
 from pathlib import Path

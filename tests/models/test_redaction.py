@@ -1,4 +1,4 @@
-"""Secrets taken out of texts and log lines."""
+"""Secrets in texts, log lines and headers."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said", "left"),
+    ("url", "text", "left"),
     [
         ("http://inner.test:8080/v1", "At HTTP://Inner.test:8080/x: no", "At HTTP://…:…/x: no"),
         ("http://inner.test:8080/v1", "Port 8080 of 18080 8080s", "Port … of 18080 …s"),
@@ -95,8 +95,8 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
         ("http://10.0.0.1:8080/", "10x0.0.1 is another", "10x0.0.1 is another"),
     ],
 )
-def test_what_a_server_says_is_told_without_its_address(url: str, said: str, left: str) -> None:
-    assert hide_address(said, url) == left
+def test_a_servers_message_is_shown_without_its_address(url: str, text: str, left: str) -> None:
+    assert hide_address(text, url) == left
 
 
 @pytest.mark.parametrize(

@@ -42,29 +42,12 @@ _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _CONNECTION_AUTH = ("ntlm", "negotiate")
 
 # Headers of the connection, and headers that would change the kind of the response.
-_MANAGED = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "if-match",
-        "if-modified-since",
-        "if-none-match",
-        "if-range",
-        "if-unmodified-since",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "range",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+_MANAGED_LISTED = (
+    "accept-encoding connection content-length expect host if-match if-modified-since "
+    "if-none-match if-range if-unmodified-since keep-alive proxy-authenticate "
+    "proxy-authorization proxy-connection range te trailer transfer-encoding upgrade"
 )
+_MANAGED = frozenset(_MANAGED_LISTED.split())
 
 
 def check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:

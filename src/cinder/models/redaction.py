@@ -36,29 +36,12 @@ _USUAL_PORTS = ("", "80", "443")
 
 # Headers that state preferences and do not identify the client. All others may be secret: keys are
 # named X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is complete.
-_HARMLESS = frozenset(
-    {
-        "accept",
-        "accept-charset",
-        "accept-language",
-        "cache-control",
-        "device-memory",
-        "dnt",
-        "downlink",
-        "dpr",
-        "ect",
-        "pragma",
-        "priority",
-        "rtt",
-        "save-data",
-        "sec-gpc",
-        "upgrade-insecure-requests",
-        "user-agent",
-        "viewport-width",
-        "width",
-        "x-requested-with",
-    }
+_HARMLESS_LISTED = (
+    "accept accept-charset accept-language cache-control device-memory dnt downlink dpr ect "
+    "pragma priority rtt save-data sec-gpc upgrade-insecure-requests user-agent "
+    "viewport-width width x-requested-with"
 )
+_HARMLESS = frozenset(_HARMLESS_LISTED.split())
 _HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
 
 

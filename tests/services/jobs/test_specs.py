@@ -1,4 +1,4 @@
-"""What a job is to do, written down and read again."""
+"""The stored specifications of jobs."""
 
 import json
 from pathlib import Path
@@ -170,11 +170,11 @@ def test_a_batch_keeps_the_number_of_pages_that_its_documents_are_read_to() -> N
 
 def test_a_page_of_a_crawl_is_asked_for_as_it_is_now_with_its_links() -> None:
     spec = CrawlSpec(url="https://site.test/", only_main_content=False)
-    request = crawl_request(spec, "https://site.test/a", "somebody", 5_000)
+    request = crawl_request(spec, "https://site.test/a", "alice", 5_000)
 
     assert (request.url, request.caller, request.timeout_ms) == (
         "https://site.test/a",
-        "somebody",
+        "alice",
         5_000,
     )
     assert Format.LINKS in request.formats
