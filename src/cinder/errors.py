@@ -118,7 +118,7 @@ class FieldProblem:
 
 @dataclass
 class CinderError(Exception):
-    """Cinder could not do what was asked."""
+    """The request could not be completed."""
 
     code: ClassVar[ErrorCode] = ErrorCode.SCRAPE_FAILED
 
@@ -198,7 +198,7 @@ class ScrapeFailed(CinderError):
 
 
 class ConnectionFailed(ScrapeFailed):
-    """The connection could not be made, or broke before the answer was whole."""
+    """The connection could not be made, or broke before the response was complete."""
 
 
 class BrowserCrashed(ScrapeFailed):
@@ -212,7 +212,7 @@ class ActionFailed(CinderError):
 
 
 class BrowserUnavailable(CinderError):
-    """No browser can be started on this machine; `cinder doctor` tells why."""
+    """No browser can be started on this machine; `cinder doctor` shows why."""
 
     code = ErrorCode.BROWSER_UNAVAILABLE
 
@@ -224,14 +224,14 @@ class ProfileLocked(CinderError):
 
 
 class Overloaded(CinderError):
-    """More is asked for at once than the server takes; try again later."""
+    """The server has too many requests at once; try again later."""
 
     code = ErrorCode.OVERLOADED
 
 
 @dataclass
 class RateLimited(CinderError):
-    """More was asked for than one caller may have; try again later."""
+    """The caller is over a limit; try again later."""
 
     code = ErrorCode.RATE_LIMITED
 
@@ -303,6 +303,6 @@ class DatabaseDamaged(CacheFailed):
 
 
 class StorageFull(CacheFailed):
-    """There is no room to keep anything more. What is kept can still be read."""
+    """The storage is full: nothing more can be saved. Saved pages can still be read."""
 
     code = ErrorCode.STORAGE_FULL

@@ -248,7 +248,7 @@ class CrawlHandler:
 
     def committed(self, page: PageOutcome) -> None:
         """Note that the URLs found on a page are in the ledger."""
-        self._note_kept(page.found)
+        self._note_stored(page.found)
 
     def refuse_landing(self, lease: PageLease, url: str) -> str | None:
         """Return why a page may not redirect to a URL, or None where it may."""
@@ -266,7 +266,7 @@ class CrawlHandler:
             # They have the depth of links on the start page.
             pages = tuple(self._take(_canonicalize(urls), 2))
         await self._ledger.add_pages(self._job.id, pages, is_last=True)
-        self._note_kept(pages)
+        self._note_stored(pages)
 
     async def end(self) -> None:
         """Complete the crawl; one that fetched no page has failed, with the reason."""
@@ -305,12 +305,12 @@ class CrawlHandler:
                 continue
             page = self._pending.get(address.fingerprint)
             if page is None or (page.fate is PageStatus.OUTSIDE and depth < page.depth):
-                page = self._new_page(address, depth)
+                page = self._judge_link(address, depth)
                 if len(self._pending) < _MAX_SEEN:
                     self._pending[address.fingerprint] = page
             yield page
 
-    def _note_kept(self, pages: Iterable[NewPage]) -> None:
+    def _note_stored(self, pages: Iterable[NewPage]) -> None:
         for page in pages:
             self._pending.pop(page.fingerprint, None)
             if len(self._seen) < _MAX_SEEN:
@@ -319,7 +319,7 @@ class CrawlHandler:
                 )
                 self._seen[page.fingerprint] = page.depth if is_too_deep else 0
 
-    def _new_page(self, address: CanonicalUrl, depth: int) -> NewPage:
+    def _judge_link(self, address: CanonicalUrl, depth: int) -> NewPage:
         if reason := self._scope.judge(address, depth):
             why = _without_status(reason)
             page = new_page(address, depth=depth, fate=PageStatus.OUTSIDE, reason=why)
