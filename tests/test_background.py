@@ -1,3 +1,5 @@
+"""Background tasks of objects that are opened and closed."""
+
 import asyncio
 
 import pytest

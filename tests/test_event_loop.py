@@ -1,4 +1,4 @@
-"""The monitor of the event loop: its lag, and who blocks it."""
+"""The monitor of the event loop: its lag, and the code that blocks it."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Who goes next where places are few, and what no caller may hold."""
+"""Who gets the next slot, and how many one caller may hold."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ def of(caller: str, site: str = "", *, job: bool = False) -> Requester:
 
 
 class Queue:
-    """Those who wait for places, and in what order they got them."""
+    """Requesters of slots, and the order in which they got them."""
 
     def __init__(self, count: int, group: asyncio.TaskGroup) -> None:
         self.places = FairQueue(count)
@@ -24,18 +24,18 @@ class Queue:
         self._held: list[FairSlot] = []
 
     async def ask(self, *claimants: Requester) -> None:
-        """Ask for places, one after another, and let whoever gets one have it."""
+        """Request slots, one after another."""
         for who in claimants:
             self._group.create_task(self._take(who))
             await self._settle()
 
     async def leave(self, index: int = 0) -> None:
-        """Have one of those who hold a place give it back."""
+        """Give one of the held slots back."""
         self.places.give_back(self._held.pop(index))
         await self._settle()
 
     async def leave_all(self) -> list[Requester]:
-        """Have one after another give places back until nobody waits; return who was served."""
+        """Give slots back, one after another, until none is left; return who was served."""
         while self._held:
             await self.leave()
         return self.served
@@ -80,7 +80,9 @@ async def test_the_caller_with_the_fewest_places_goes_first() -> None:
         queue = Queue(4, group)
         await queue.ask(*[of("alice")] * 2, *[of("bob")] * 2, of("alice"), of("bob"))
         await queue.leave(2)
-        assert queue.served[4:] == [of("bob")], "he had one, and alice, who came first, had two"
+        assert queue.served[4:] == [of("bob")], (
+            "bob had one slot, and alice, who came first, had two"
+        )
         await queue.leave_all()
 
 

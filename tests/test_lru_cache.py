@@ -1,4 +1,4 @@
-"""tests.test_lru_cache"""
+"""The cache that is bounded in bytes."""
 
 from cinder.lru_cache import LruCache, bytes_in_memory
 from cinder.models.document import Extraction, PageMetadata

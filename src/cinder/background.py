@@ -10,12 +10,12 @@ T = TypeVar("T")
 class BackgroundTasks:
     """A task group that an object holds while it is open; closing it waits for its tasks.
 
-    A plain group, told of the error that ends the block it stands in, would wrap that error.
+    Unlike a plain `TaskGroup`, it does not wrap the exception that ends the block it is used in.
     """
 
     def __init__(self) -> None:
         self._group = asyncio.TaskGroup()
-        # Any: the tasks' results differ, and are their starters' business.
+        # Any: the results differ by task, and only the code that started a task uses its result.
         self._running: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> Self:
@@ -26,13 +26,13 @@ class BackgroundTasks:
         await self._group.__aexit__(None, None, None)
 
     def start(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
-        """Run work beside everything else; it must handle its own errors."""
+        """Run a coroutine in the background; it must handle its own errors."""
         task = self._group.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
 
     def cancel_all(self) -> None:
-        """Tell every task to end."""
+        """Cancel every task."""
         for task in self._running:
             task.cancel()

@@ -3,34 +3,34 @@
     CinderError
     ├── InvalidRequest        VALIDATION_ERROR     the request itself is wrong; names every field
     ├── Unauthorized          UNAUTHORIZED         no token, or a wrong one
-    ├── Forbidden             FORBIDDEN            not with this token, or not by this name
+    ├── Forbidden             FORBIDDEN            not with this token, or not for this host name
     ├── Unsupported           UNSUPPORTED          understood, but this installation cannot do it
     ├── EgressBlocked         EGRESS_BLOCKED       the address policy refuses the target
     ├── DnsFailed             DNS_ERROR            the target's name does not resolve
     ├── ScrapeTimeout         SCRAPE_TIMEOUT       the request's time ran out
     ├── ScrapeFailed          SCRAPE_FAILED        every strategy was tried and none worked
     │   ├── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
-    │   └── BrowserCrashed    SCRAPE_FAILED        the browser ended under it: worth another try
+    │   └── BrowserCrashed    SCRAPE_FAILED        the browser ended: worth another try
     ├── ActionFailed          ACTION_FAILED        a browser action could not be done
-    ├── BrowserUnavailable    BROWSER_UNAVAILABLE  no browser is there, or none starts
+    ├── BrowserUnavailable    BROWSER_UNAVAILABLE  no browser is installed, or none starts
     ├── ProfileLocked         PROFILE_LOCKED       another process uses the browser profile
     ├── Overloaded            OVERLOADED           too much at once; try again later
-    ├── RateLimited           RATE_LIMITED         the caller has had his share; try again later
+    ├── RateLimited           RATE_LIMITED         the caller is over a limit; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
     ├── BatchNotFound         BATCH_NOT_FOUND      there is no batch of this id
-    ├── BatchExpired          BATCH_EXPIRED        there was one, and it is no longer kept
+    ├── BatchExpired          BATCH_EXPIRED        it existed, and is no longer kept
     ├── CrawlNotFound         CRAWL_NOT_FOUND      there is no crawl of this id
-    ├── CrawlExpired          CRAWL_EXPIRED        there was one, and it is no longer kept
-    ├── SearchFailed          SEARCH_FAILED        not one search provider gave an answer
-    ├── ExtractionFailed      EXTRACTION_FAILED    not one page could be read to extract from
+    ├── CrawlExpired          CRAWL_EXPIRED        it existed, and is no longer kept
+    ├── SearchFailed          SEARCH_FAILED        no search provider answered
+    ├── ExtractionFailed      EXTRACTION_FAILED    no page could be read
     └── CacheFailed           CACHE_ERROR          the database could not be read or written
-        ├── DatabaseAway      CACHE_ERROR          there is no reaching it now; try again later
-        ├── DatabaseDamaged   CACHE_ERROR          what it holds is broken
-        └── StorageFull       STORAGE_FULL         nothing more can be written; reads go on
+        ├── DatabaseAway      CACHE_ERROR          it cannot be reached; try again later
+        ├── DatabaseDamaged   CACHE_ERROR          its content is damaged
+        └── StorageFull       STORAGE_FULL         nothing more can be written; reads still work
 
-A class's docstring is its default message. How a code is said on each surface (HTTP status, exit
-code) stands in one table, ``cinder.api.errors``.
+A class's docstring is its default message. The table in ``cinder.api.errors`` maps each code to an
+HTTP status and an exit code.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ from typing import ClassVar
 
 
 class ErrorCode(StrEnum):
-    """Every code that a caller may see. Codes never change their meaning."""
+    """Every code that a caller may see. The meaning of a code never changes."""
 
     VALIDATION_ERROR = "VALIDATION_ERROR"
     SCRAPE_TIMEOUT = "SCRAPE_TIMEOUT"
@@ -70,7 +70,7 @@ class ErrorCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One strategy's try at a URL: how long it took and, if it failed, why."""
+    """One attempt of a strategy at a URL: how long it took and, if it failed, why."""
 
     strategy: str
     elapsed_ms: int
@@ -79,7 +79,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """The way a scrape took: what was tried, in order, and how often it was retried."""
+    """How a scrape went: the attempts, in order, and the number of retries."""
 
     attempts: tuple[Attempt, ...] = ()
     retry_count: int = 0
@@ -91,7 +91,7 @@ class Diagnostics:
 
     @property
     def last_error(self) -> str | None:
-        """What the last failing attempt said."""
+        """The error of the last attempt that failed."""
         return next((a.error for a in reversed(self.attempts) if a.error), None)
 
     @property
@@ -110,7 +110,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One field of a request that is wrong, and what is wrong with it."""
+    """An invalid field of a request, and what is wrong with it."""
 
     field: str
     message: str
@@ -118,7 +118,7 @@ class FieldProblem:
 
 @dataclass
 class CinderError(Exception):
-    """Cinder could not do what was asked."""
+    """The request could not be completed."""
 
     code: ClassVar[ErrorCode] = ErrorCode.SCRAPE_FAILED
 
@@ -134,7 +134,7 @@ class CinderError(Exception):
     def __str__(self) -> str:
         return self.message
 
-    # A dataclass that compares by value loses its hash, and raising needs one.
+    # A dataclass that compares by value has no hash, and raising needs one.
     __hash__ = Exception.__hash__
 
 
@@ -198,7 +198,7 @@ class ScrapeFailed(CinderError):
 
 
 class ConnectionFailed(ScrapeFailed):
-    """The connection could not be made, or broke before the answer was whole."""
+    """The connection could not be made, or broke before the response was complete."""
 
 
 class BrowserCrashed(ScrapeFailed):
@@ -212,7 +212,7 @@ class ActionFailed(CinderError):
 
 
 class BrowserUnavailable(CinderError):
-    """No browser can be started on this machine; `cinder doctor` tells why."""
+    """No browser can be started on this machine; `cinder doctor` shows why."""
 
     code = ErrorCode.BROWSER_UNAVAILABLE
 
@@ -224,14 +224,14 @@ class ProfileLocked(CinderError):
 
 
 class Overloaded(CinderError):
-    """More is asked for at once than the server takes; try again later."""
+    """The server has too many requests at once; try again later."""
 
     code = ErrorCode.OVERLOADED
 
 
 @dataclass
 class RateLimited(CinderError):
-    """More was asked for than one caller may have; try again later."""
+    """The caller is over a limit; try again later."""
 
     code = ErrorCode.RATE_LIMITED
 
@@ -303,6 +303,6 @@ class DatabaseDamaged(CacheFailed):
 
 
 class StorageFull(CacheFailed):
-    """There is no room to keep anything more. What is kept can still be read."""
+    """The storage is full: nothing more can be saved. Saved pages can still be read."""
 
     code = ErrorCode.STORAGE_FULL

@@ -15,54 +15,51 @@ from structlog.typing import FilteringBoundLogger
 _log: FilteringBoundLogger = structlog.get_logger()
 
 _BEAT_SECONDS = 0.025
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _SHOWN_FRAMES = 8
+_HANDLES = asyncio.Handle._run.__code__.co_filename
 
 
 class LoopMonitor:
     """Measures the lag of the running event loop, and logs which callback blocks it.
 
-    A timer is due every 25 ms; the lag is how late it runs. Many short callbacks make it late as
-    well, so a thread looks whether one and the same callback has run for long. Time in which the
-    machine gave the loop's thread no CPU does not count.
+    A timer is due every 25 ms; the lag is how late it runs. Many short callbacks delay it as well,
+    so a thread checks whether a single callback runs for long. Time during which the operating
+    system gave the loop's thread no CPU does not count.
     """
 
     def __init__(self, *, blocked_seconds: float = 0.1, start_up_seconds: float = 5) -> None:
-        """Take what counts as blocked; nothing is logged while the process starts up."""
+        """Log callbacks that run for `blocked_seconds`, except while the process starts up."""
         self._blocked_seconds = blocked_seconds
         self._start_up_seconds = start_up_seconds
         self._last_lag = 0.0
-        self._due = 0.0
-        self._timer: asyncio.TimerHandle | None = None
         self._closed = threading.Event()
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self._thread_id = threading.get_ident()
         self._schedstat = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
-        self._set_timer()
+        self._due = self._loop.time()
+        self._beat()
         self._watcher = threading.Thread(target=self._watch, name="loop-monitor", daemon=True)
         self._watcher.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._closed.set()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
         self._watcher.join()
 
     @property
     def lag_seconds(self) -> float:
-        """How far the loop is behind now."""
+        """How late the loop is now."""
         return max(self._last_lag, self._loop.time() - self._due)
 
-    def _set_timer(self) -> None:
-        self._due = self._loop.time() + _BEAT_SECONDS
-        self._timer = self._loop.call_at(self._due, self._beat)
-
     def _beat(self) -> None:
-        self._last_lag = max(0.0, self._loop.time() - self._due)
-        self._set_timer()
+        now = self._loop.time()
+        self._last_lag = max(0.0, now - self._due)
+        self._due = now + _BEAT_SECONDS
+        self._timer = self._loop.call_at(self._due, self._beat)
 
     def _watch(self) -> None:
         """Log each callback that blocks the loop, until the monitor is closed."""
@@ -80,11 +77,14 @@ class LoopMonitor:
                 seconds = time.monotonic() - since - waited_for_cpu
                 if seconds >= self._blocked_seconds:
                     is_logged = True
-                    _log.warning("event loop blocked", seconds=round(seconds, 3), at=self._stack())
-            is_over = self._closed.wait(_LOOK_SECONDS)
+                    frame = sys._current_frames().get(self._thread_id)
+                    stack = extract_stack(frame)[-_SHOWN_FRAMES:] if frame is not None else []
+                    at = " > ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
+                    _log.warning("event loop blocked", seconds=round(seconds, 3), at=at)
+            is_over = self._closed.wait(_POLL_SECONDS)
 
     def _running_callback(self) -> FrameType | None:
-        """Return the frame in which asyncio runs a callback now; None where the loop waits."""
+        """Return the frame in which asyncio runs a callback; None while the loop is idle."""
         frame = sys._current_frames().get(self._thread_id)
         found = None
         while frame is not None:
@@ -93,17 +93,9 @@ class LoopMonitor:
             frame = frame.f_back
         return found
 
-    def _stack(self) -> str:
-        frame = sys._current_frames().get(self._thread_id)
-        stack = extract_stack(frame)[-_SHOWN_FRAMES:] if frame is not None else []
-        return " > ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in stack)
-
     def _starved_seconds(self) -> float:
-        """Return how long the loop's thread was ready to run and had no CPU, since it began."""
+        """Return how long the loop's thread has been runnable without a CPU, since its start."""
         try:
             return int(self._schedstat.read_text().split()[1]) / 1e9
         except (OSError, ValueError, IndexError):
-            return 0.0  # only Linux tells
-
-
-_HANDLES = asyncio.Handle._run.__code__.co_filename
+            return 0.0  # only Linux reports it

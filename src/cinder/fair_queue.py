@@ -1,4 +1,4 @@
-"""Slots shared fairly between callers, then between sites, with a part kept free for others."""
+"""Slots shared fairly between callers, then between sites, with a reserve kept for others."""
 
 import asyncio
 from collections import Counter
@@ -10,21 +10,21 @@ from typing import Protocol, TypeVar
 from cinder.models.request import OWNER
 
 NO_CALLER = ""
-"""Who asks for what all callers' jobs have in common, such as robots.txt."""
+"""The caller of requests that all callers' jobs share, such as those for robots.txt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """Whom a place is for."""
+    """Whom a slot is for."""
 
     caller: str = OWNER
     is_job: bool = False
-    """Whether it is for a page of a job, which nobody waits for."""
+    """Whether it is for a page of a job, which no client waits for."""
     site: str = ""
 
     @property
     def party(self) -> tuple[str, bool]:
-        """Who takes turns: callers, and the jobs of each apart from what he waits for."""
+        """The unit that takes turns: a caller's jobs count apart from the caller's requests."""
         return self.caller, self.is_job
 
 
@@ -32,7 +32,7 @@ OWNER_REQUESTER = Requester()
 
 
 class SlotRequest(Protocol):
-    """Something that wants a place, or has one."""
+    """Something that waits for a slot, or has one."""
 
     @property
     def who(self) -> Requester:
@@ -43,13 +43,13 @@ class SlotRequest(Protocol):
 C = TypeVar("C", bound=SlotRequest)
 
 
-def slots_without_reserve(places: int) -> int:
-    """Return how many of some places are left when a quarter of them is kept for others."""
-    return places - max(1, places // 4) if places > 1 else places
+def slots_without_reserve(slots: int) -> int:
+    """Return how many slots are left when a quarter of them is kept for others."""
+    return slots - max(1, slots // 4) if slots > 1 else slots
 
 
 class FairScheduler:
-    """Who had a turn last, and whether there are several callers to share with."""
+    """Decides whose turn it is, and how many slots one caller may hold."""
 
     def __init__(self) -> None:
         self._is_shared = False
@@ -57,55 +57,54 @@ class FairScheduler:
         self._count = 0
 
     def note_asking(self, caller: str) -> None:
-        """Note who asks: from the first on who is not the owner, places are kept for others."""
+        """Note who asks: slots are reserved once a caller other than the owner has asked."""
         self._is_shared |= caller not in (OWNER, NO_CALLER)
 
-    def most_for_one(self, places: int) -> int:
-        """Return how many of some places one caller may hold."""
-        return slots_without_reserve(places) if self._is_shared else places
+    def most_for_one(self, slots: int) -> int:
+        """Return how many of these slots one caller may hold."""
+        return slots_without_reserve(slots) if self._is_shared else slots
 
     def choose(self, ready: Collection[C], running: Iterable[SlotRequest]) -> C | None:
-        """Return whose turn it is: of the caller with the fewest, then of a site with the fewest.
+        """Return the next request: of the caller, then of the site, with the fewest slots.
 
-        Callers with as many take turns; so does what a caller waits for, with his jobs.
+        Callers with equally many slots take turns, as do a caller's requests and jobs.
         """
         if not ready:
             return None
-        held = [claim.who for claim in running]
+        held = [request.who for request in running]
         callers = Counter(who.caller for who in held)
         sites = Counter(who.site for who in held)
 
-        def rank(claim: C) -> tuple[int, int, int]:
-            who = claim.who
-            turn = self._turns.get(who.party, 0)
-            return callers[who.caller], turn, sites[who.site]
+        def rank(request: C) -> tuple[int, int, int]:
+            who = request.who
+            return callers[who.caller], self._turns.get(who.party, 0), sites[who.site]
 
         return min(ready, key=rank)
 
     def note_turn(self, who: Requester) -> None:
-        """Note that somebody had a turn."""
+        """Note that a requester had a turn."""
         self._count += 1
         self._turns[who.party] = self._count
 
     def forget_absent(self, present: Iterable[SlotRequest]) -> None:
-        """Forget the turns of those who neither have a place nor want one."""
-        parties = {claim.who.party for claim in present}
+        """Forget the turns of requesters that neither have a slot nor wait for one."""
+        parties = {request.who.party for request in present}
         self._turns = {party: turn for party, turn in self._turns.items() if party in parties}
 
 
 @dataclass(slots=True, eq=False)
 class FairSlot:
-    """One of the places, or the wish for one."""
+    """A slot that is held or waited for."""
 
     who: Requester
     turn: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class FairQueue:
-    """A number of places that are waited for.
+    """A limited number of slots, and the queue for them.
 
-    Once there are several callers, one of them never holds all places. All jobs together never do,
-    nor do a caller's jobs hold all that he may have himself.
+    Once there are several callers, none of them ever holds all slots. All jobs together never hold
+    all slots, and a caller's jobs never hold all slots that the caller may have.
     """
 
     def __init__(self, count: int) -> None:
@@ -115,56 +114,55 @@ class FairQueue:
         self._waiting: list[FairSlot] = []
 
     def has_room_for(self, who: Requester) -> bool:
-        """Whether somebody would get a place at once, were nobody else to."""
-        own = [place.who for place in self._running if place.who.caller == who.caller]
+        """Whether a requester would get a slot at once if no other were waiting."""
+        own = [slot.who for slot in self._running if slot.who.caller == who.caller]
         most = self._shares.most_for_one(self._count)
         if len(self._running) >= self._count or len(own) >= most:
             return False
         return not who.is_job or (
-            sum(place.who.is_job for place in self._running) < slots_without_reserve(self._count)
+            sum(slot.who.is_job for slot in self._running) < slots_without_reserve(self._count)
             and sum(other.is_job for other in own) < slots_without_reserve(most)
         )
 
     async def take(self, who: Requester) -> FairSlot:
-        """Wait for a place; it is to be given back."""
+        """Wait for a slot; the caller must give it back."""
         self._shares.note_asking(who.caller)
-        place = FairSlot(who)
-        self._waiting.append(place)
-        self._give()
+        slot = FairSlot(who)
+        self._waiting.append(slot)
+        self._assign_slots()
         try:
-            await place.turn.wait()
+            await slot.turn.wait()
         except BaseException:
-            self.give_back(place)
+            self.give_back(slot)
             raise
-        return place
+        return slot
 
-    def give_back(self, place: FairSlot) -> None:
-        """Let others have a place."""
-        for places in (self._running, self._waiting):
+    def give_back(self, slot: FairSlot) -> None:
+        """Free a slot for others."""
+        for slots in (self._running, self._waiting):
             with suppress(ValueError):
-                places.remove(place)
-        self._give()
+                slots.remove(slot)
+        self._assign_slots()
         self._shares.forget_absent((*self._running, *self._waiting))
 
     @asynccontextmanager
     async def hold(self, who: Requester) -> AsyncIterator[None]:
-        """Wait for a place, and hold it until the exit."""
-        place = await self.take(who)
+        """Wait for a slot, and hold it until the exit."""
+        slot = await self.take(who)
         try:
             yield
         finally:
-            self.give_back(place)
+            self.give_back(slot)
 
-    def _give(self) -> None:
-        while place := self._shares.choose(self._ready(), self._running):
-            self._waiting.remove(place)
-            self._running.append(place)
-            self._shares.note_turn(place.who)
-            place.turn.set()
-
-    def _ready(self) -> list[FairSlot]:
-        if len(self._running) >= self._count:
-            return []
-        parties = {place.who.party: place.who for place in self._waiting}
-        open_to = {party for party, who in parties.items() if self.has_room_for(who)}
-        return [place for place in self._waiting if place.who.party in open_to]
+    def _assign_slots(self) -> None:
+        while len(self._running) < self._count:
+            parties = {slot.who.party: slot.who for slot in self._waiting}
+            admitted = {party for party, who in parties.items() if self.has_room_for(who)}
+            ready = [slot for slot in self._waiting if slot.who.party in admitted]
+            slot = self._shares.choose(ready, self._running)
+            if slot is None:
+                return
+            self._waiting.remove(slot)
+            self._running.append(slot)
+            self._shares.note_turn(slot.who)
+            slot.turn.set()

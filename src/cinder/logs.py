@@ -7,7 +7,7 @@ import structlog
 
 from cinder.models.redaction import redact_line
 
-# The local variables of a failing frame hold headers, cookies and passwords.
+# Local variables of a failing frame contain headers, cookies and passwords.
 _WITHOUT_LOCALS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
 )
@@ -27,7 +27,7 @@ _COMMON: list[structlog.typing.Processor] = [
 
 
 def configure_logs(level: str) -> None:
-    """Send cinder's logs, and the warnings of its libraries, to standard error."""
+    """Write cinder's logs, and the warnings of its libraries, to standard error."""
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*_COMMON, _WITHOUT_LOCALS, _hide_secrets, structlog.processors.JSONRenderer()],

@@ -9,18 +9,18 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# One value takes at most this part of the room, so that a large one does not evict all others.
+# The inverse of the largest share of the cache that one value may take.
 _MAX_VALUE_SHARE = 8
 
 
 class LruCache(Generic[K, V]):
-    """Keeps values by their keys; the one that was used least recently is the first to go.
+    """Keeps values by key, and evicts the least recently used one first.
 
-    It belongs to one thread. A key must name a value for good: nothing here expires.
+    It is not thread-safe. A key must always name the same value: nothing expires.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """Keep at most so many bytes; with 0, nothing."""
+        """Keep at most `max_bytes`; 0 keeps nothing."""
         self._max_bytes = max_bytes
         self._bytes = 0
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
@@ -37,7 +37,7 @@ class LruCache(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value of so many bytes, unless it takes too much of the room."""
+        """Keep a value of `size` bytes, unless it would take too large a share of the cache."""
         _, replaced = self._kept.pop(key, (None, 0))
         self._bytes -= replaced
         if size > self._max_bytes // _MAX_VALUE_SHARE:
@@ -50,7 +50,7 @@ class LruCache(Generic[K, V]):
 
 
 def bytes_in_memory(value: object) -> int:
-    """Return about how many bytes of memory a value takes, with all that it holds."""
+    """Return the approximate size of a value in memory, including everything it contains."""
     total = 0
     nodes = [value]
     while nodes:

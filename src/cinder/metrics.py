@@ -14,127 +14,99 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, buckets=_SECONDS, registry=self.registry)
+        self.requests = counter(
             "cinder_scrape_requests",
             "Scrape requests by surface, command and outcome (ok or an error code).",
             ["surface", "command", "outcome"],
-            registry=self.registry,
         )
-        self.cache = Counter(
+        self.cache = counter(
             "cinder_cache_lookups",
             "Cache lookups by result: hit, stale, miss or bypass.",
             ["result"],
-            registry=self.registry,
         )
-        self.strategies = Counter(
+        self.strategies = counter(
             "cinder_strategy_attempts",
             "Fetch attempts by strategy and outcome (ok, http_error, cancelled or an error code).",
             ["strategy", "outcome"],
-            registry=self.registry,
         )
-        self.scrape_seconds = Histogram(
+        self.scrape_seconds = histogram(
             "cinder_scrape_seconds",
             "Time from request to result, by where the result came from: cache or web.",
             ["origin"],
-            buckets=_SECONDS,
-            registry=self.registry,
         )
-        self.database_seconds = Histogram(
-            "cinder_database_seconds",
-            "Time of database operations.",
-            ["operation"],
-            buckets=_SECONDS,
-            registry=self.registry,
+        self.database_seconds = histogram(
+            "cinder_database_seconds", "Time of database operations.", ["operation"]
         )
-
-        self.loop_lag = Gauge(
-            "cinder_event_loop_lag_seconds",
-            "How late the event loop runs what is due.",
-            registry=self.registry,
+        self.loop_lag = gauge(
+            "cinder_event_loop_lag_seconds", "How late the event loop runs what is due."
         )
-        self.recycles = Counter(
+        self.recycles = counter(
             "cinder_browser_recycles",
             "Browsers closed, by reason: pages, idle, unfit or stop.",
             ["reason"],
-            registry=self.registry,
         )
-        self.pools = Gauge(
+        self.pools = gauge(
             "cinder_browser_pool",
             "Browsers running and busy, and pages waiting for one, by profile.",
             ["profile", "state"],
-            registry=self.registry,
         )
-
-        self.extractions = Counter(
+        self.extractions = counter(
             "cinder_extraction_limits",
             "Pages that took long or too much to parse: moved, put_off, timed_out or died.",
             ["event"],
-            registry=self.registry,
         )
-        self.lanes = Gauge(
+        self.lanes = gauge(
             "cinder_extraction_jobs",
             "Pages being parsed or waiting for it, by lane: quick or slow.",
             ["lane", "state"],
-            registry=self.registry,
         )
-
-        self.search_seconds = Histogram(
+        self.search_seconds = histogram(
             "cinder_search_seconds",
             "Time of searches, by mode and outcome (ok or failed).",
             ["mode", "outcome"],
-            buckets=_SECONDS,
-            registry=self.registry,
         )
-        self.provider_seconds = Histogram(
+        self.provider_seconds = histogram(
             "cinder_search_provider_seconds",
             "Time of requests to search providers, by outcome (ok, failed, timeout or paused).",
             ["provider", "outcome"],
-            buckets=_SECONDS,
-            registry=self.registry,
         )
-
-        self.model_seconds = Histogram(
+        self.model_seconds = histogram(
             "cinder_model_seconds",
             "Time of calls to the language model, by outcome (ok or failed).",
             ["outcome"],
             buckets=_MODEL_SECONDS,
-            registry=self.registry,
         )
-        self.model_tokens = Counter(
+        self.model_tokens = counter(
             "cinder_model_tokens",
             "Tokens as the language model's provider counts them: sent and received.",
             ["direction"],
-            registry=self.registry,
         )
-        self.model_repairs = Counter(
+        self.model_repairs = counter(
             "cinder_model_repairs",
             "Second rounds after an answer that did not match its schema, by outcome (ok, failed).",
             ["outcome"],
-            registry=self.registry,
         )
-        self.model_fallbacks = Counter(
+        self.model_fallbacks = counter(
             "cinder_model_fallbacks",
             "Ways of asking for JSON that were refused or ignored: json_schema or json_object.",
             ["rung"],
-            registry=self.registry,
         )
-
-        self.model_stand_ins = Counter(
+        self.model_stand_ins = counter(
             "cinder_model_stand_ins",
             "Answers made without the language model because it failed, by use (summary).",
             ["use"],
-            registry=self.registry,
         )
-
-        self.recipes = Counter(
+        self.recipes = counter(
             "cinder_recipes",
             "Learned recipes: tried on a page, hit (they held), learned or dropped.",
             ["event"],
-            registry=self.registry,
         )
 
     def count_recipe(self, event: str) -> None:
-        """Count what was done with a recipe."""
+        """Count an event of a learned recipe."""
         self.recipes.labels(event).inc()
 
     def observe_model(self, outcome: str, seconds: float) -> None:
@@ -147,15 +119,15 @@ class Metrics:
         self.model_tokens.labels("received").inc(received)
 
     def count_model_repair(self, outcome: str) -> None:
-        """Count a second round that an answer needed."""
+        """Count a second request for an answer that did not match its schema."""
         self.model_repairs.labels(outcome).inc()
 
     def count_model_fallback(self, rung: str) -> None:
-        """Count a way of asking for JSON that did not serve."""
+        """Count a response format that the provider refused or ignored."""
         self.model_fallbacks.labels(rung).inc()
 
     def count_model_stand_in(self, use: str) -> None:
-        """Count an answer that was to come from the language model and did not."""
+        """Count an answer made without the language model because it failed."""
         self.model_stand_ins.labels(use).inc()
 
     def observe_search(self, mode: str, outcome: str, seconds: float) -> None:
@@ -167,21 +139,21 @@ class Metrics:
         self.provider_seconds.labels(provider, outcome).observe(seconds)
 
     def watch_loop(self, lag_seconds: Callable[[], float]) -> None:
-        """Report the event loop's lag whenever it is asked for."""
+        """Report the event loop's lag at each scrape."""
         self.loop_lag.set_function(lag_seconds)
 
     def watch_lanes(self, state: Callable[[str, str], int]) -> None:
-        """Report the sandbox's numbers whenever they are asked for."""
+        """Report how many pages the sandbox parses and queues at each scrape."""
         for lane in ("quick", "slow"):
             for name in ("running", "waiting"):
                 self.lanes.labels(lane, name).set_function(partial(state, lane, name))
 
     def count_extraction(self, event: str) -> None:
-        """Count a page that took long or too much to parse."""
+        """Count a page that exceeded a limit of parsing."""
         self.extractions.labels(event).inc()
 
     def watch_pool(self, profile: str, state: Callable[[str], int]) -> None:
-        """Report a browser pool's numbers whenever they are asked for."""
+        """Report the numbers of a browser pool at each scrape."""
         for name in ("workers", "busy", "waiting"):
             self.pools.labels(profile, name).set_function(partial(state, name))
 

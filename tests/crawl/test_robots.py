@@ -1,4 +1,4 @@
-"""Which links a crawl follows."""
+"""Robots rules, robots directives, and the links of a page."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +19,7 @@ from cinder.crawl.robots import (
     read_directives,
     retry_delay,
 )
-from tests.crawl.reading import address_at
+from tests.crawl.samples import canonical
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -87,13 +87,13 @@ def test_a_refusal_says_why() -> None:
 
 
 def test_the_crawl_delay_is_bounded() -> None:
-    def delay(said: str) -> float | None:
-        body = f"User-agent: *\nCrawl-delay: {said}".encode()
+    def delay(value: str) -> float | None:
+        body = f"User-agent: *\nCrawl-delay: {value}".encode()
         return RobotsRules(robots(body)).crawl_delay_seconds
 
     assert delay("2.5") == 2.5
     assert delay("86400") == MAX_CRAWL_DELAY_SECONDS
-    assert [delay(said) for said in ("-1", "nan", "inf", "soon")] == [None] * 4
+    assert [delay(value) for value in ("-1", "nan", "inf", "soon")] == [None] * 4
 
 
 def test_sitemaps_are_web_addresses_and_few() -> None:
@@ -134,7 +134,7 @@ def test_any_file_gives_rules(body: bytes, path: str) -> None:
         assert reason in (None, "disallowed by robots.txt")
 
 
-PAGE = address_at("https://e.com/page")
+PAGE = canonical("https://e.com/page")
 
 
 def test_links_are_addresses_each_once_without_the_page_itself() -> None:

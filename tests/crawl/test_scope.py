@@ -1,4 +1,4 @@
-"""A caller's patterns."""
+"""The scope of a crawl and the caller's patterns."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from cinder.crawl.scope import (
 )
 from cinder.crawl.urls import canonicalize_url
 from cinder.errors import InvalidRequest
-from tests.crawl.reading import address_at
+from tests.crawl.samples import canonical
 
 START = "https://www.example.co.uk/shop/"
 
@@ -23,7 +23,7 @@ START = "https://www.example.co.uk/shop/"
 def judge(
     url: str, kind: ScopeKind = ScopeKind.DOMAIN, *, start: str = START, depth: int = 2
 ) -> str | None:
-    return CrawlScope(address_at(start), ScopeRules(kind=kind)).judge(address_at(url), depth)
+    return CrawlScope(canonical(start), ScopeRules(kind=kind)).judge(canonical(url), depth)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_what_may_be_a_page_is_taken(path: str) -> None:
 
 def test_patterns_choose_and_the_start_is_exempt() -> None:
     rules = ScopeRules(include=("/blog.*",), exclude=("/admin.*", "/shop"))
-    scope = CrawlScope(address_at(START), rules)
+    scope = CrawlScope(canonical(START), rules)
 
     def at(path: str) -> str | None:
-        return scope.judge(address_at(f"https://www.example.co.uk{path}"), 2)
+        return scope.judge(canonical(f"https://www.example.co.uk{path}"), 2)
 
     assert at("/shop/") is None
     assert at("/blog/1") is None
@@ -96,7 +96,7 @@ def test_patterns_choose_and_the_start_is_exempt() -> None:
 
 def test_wrong_patterns_are_named() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        CrawlScope(address_at(START), ScopeRules(exclude=("ok", "(")))
+        CrawlScope(canonical(START), ScopeRules(exclude=("ok", "(")))
     assert [problem.field for problem in caught.value.problems] == ["excludePatterns.1"]
 
 
@@ -104,7 +104,7 @@ def test_wrong_patterns_are_named() -> None:
 def test_any_address_is_judged(rest: str, kind: ScopeKind) -> None:
     address = canonicalize_url(f"https://{rest}/")
     if address is not None:
-        reason = CrawlScope(address_at(START), ScopeRules(kind=kind)).judge(address, 2)
+        reason = CrawlScope(canonical(START), ScopeRules(kind=kind)).judge(address, 2)
         assert reason is None or reason.startswith("outside scope: ")
 
 

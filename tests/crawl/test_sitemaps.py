@@ -1,4 +1,4 @@
-"""Sitemaps as seeds of a crawl."""
+"""The URLs in sitemaps."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""The templates of addresses."""
+"""Crawler traps and URL templates."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cinder.crawl.traps import TemplateKind, TrapCounter, TrapLimits, find_shape_trap, template_of
 from cinder.crawl.urls import canonicalize_url
-from tests.crawl.reading import address_at
+from tests.crawl.samples import canonical
 
 BOUNDS = TrapLimits()
 
@@ -25,7 +25,7 @@ BOUNDS = TrapLimits()
     ],
 )
 def test_some_addresses_are_traps_by_their_shape(path: str, reason: str) -> None:
-    assert find_shape_trap(address_at(f"https://e.com/{path.lstrip('/')}"), BOUNDS) == reason
+    assert find_shape_trap(canonical(f"https://e.com/{path.lstrip('/')}"), BOUNDS) == reason
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_some_addresses_are_traps_by_their_shape(path: str, reason: str) -> None
     ],
 )
 def test_ordinary_shapes_pass(path: str) -> None:
-    assert find_shape_trap(address_at(f"https://e.com{path}"), BOUNDS) is None
+    assert find_shape_trap(canonical(f"https://e.com{path}"), BOUNDS) is None
 
 
 def taken(urls: list[str], counter: TrapCounter) -> list[str]:
-    return [url for url in urls if counter.judge(address_at(url)) is None]
+    return [url for url in urls if counter.judge(canonical(url)) is None]
 
 
 def test_a_large_shop_and_its_journal_pass_whole() -> None:
@@ -59,7 +59,7 @@ def test_a_calendar_ends() -> None:
     counter = TrapCounter(BOUNDS)
     urls = [f"https://e.com/calendar?month={year}-5" for year in range(1000, 1100)]
     assert taken(urls, counter) == urls[:50]
-    reason = counter.judge(address_at("https://e.com/calendar?month=1&view=week"))
+    reason = counter.judge(canonical("https://e.com/calendar?month=1&view=week"))
     assert reason == "trap: more than 50 URLs like /calendar?month=*"
 
 
@@ -120,7 +120,7 @@ def test_any_address_is_judged(rest: str) -> None:
     ],
 )
 def test_what_is_made_by_one_rule_has_one_template(path: str, kind: str, shown: str) -> None:
-    found = template_of(address_at(f"https://e.com{path}"))
+    found = template_of(canonical(f"https://e.com{path}"))
     assert found is not None
     assert (found.kind, found.shown) == (TemplateKind(kind), shown)
 
@@ -139,11 +139,11 @@ def test_what_is_made_by_one_rule_has_one_template(path: str, kind: str, shown: 
     ],
 )
 def test_paths_that_lead_to_pages_need_no_template(path: str) -> None:
-    assert template_of(address_at(f"https://e.com{path}")) is None
+    assert template_of(canonical(f"https://e.com{path}")) is None
 
 
 def test_each_host_has_templates_of_its_own() -> None:
-    one, other = (template_of(address_at(f"https://{host}/?id=1")) for host in ("a.com", "b.com"))
+    one, other = (template_of(canonical(f"https://{host}/?id=1")) for host in ("a.com", "b.com"))
     assert one is not None
     assert other is not None
     assert one.key != other.key

@@ -1,4 +1,4 @@
-"""Parameters that say nothing of the page."""
+"""Canonical URLs and tracking parameters."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cinder.crawl.urls import CanonicalUrl, canonicalize_url, is_tracking_parameter, without_session
 from cinder.models.url import parse_web_url
-from tests.crawl.reading import address_at
+from tests.crawl.samples import canonical
 
 PIECES = (
     *("/", "index.html", "default.aspx", ";sid=1", ";jsessionid=", "(S(aaaaaaaaaaaa))", "%", "%2"),
@@ -38,18 +38,18 @@ URL_TEXTS = st.one_of(
     ],
 )
 def test_spellings_of_one_page_have_one_key(url: str, key: str) -> None:
-    assert address_at(url).key == key
+    assert canonical(url).key == key
 
 
 def test_what_is_fetched_is_what_was_linked_without_noise() -> None:
-    found = address_at("https://e.com/%7ea/index.php;sid=1?b=2&utm_id=3&a=1#top")
+    found = canonical("https://e.com/%7ea/index.php;sid=1?b=2&utm_id=3&a=1#top")
     assert found == CanonicalUrl(
         url="https://e.com/%7ea/index.php?b=2&a=1",
         key="https://e.com/~a/?a=1&b=2",
         authority="e.com",
         path="/~a/",
         query="a=1&b=2",
-        fingerprint=address_at("https://e.com/~a/?a=1&b=2").fingerprint,
+        fingerprint=canonical("https://e.com/~a/?a=1&b=2").fingerprint,
     )
 
 
@@ -61,16 +61,16 @@ def test_what_is_no_address_of_the_web_is_none(url: str) -> None:
 
 
 def test_the_fingerprint_is_the_same_everywhere() -> None:
-    found = address_at("https://e.com/index.html").fingerprint
+    found = canonical("https://e.com/index.html").fingerprint
     assert found.hex() == "dc7667c91a3295f630cf7e8bbf402ae6"
-    assert found == address_at("https://e.com/#x").fingerprint
+    assert found == canonical("https://e.com/#x").fingerprint
 
 
 @given(URL_TEXTS)
 def test_the_key_is_its_own_key_and_that_of_what_is_fetched(text: str) -> None:
-    found = address_at(parse_web_url(f"https://e.com/{text}"))
-    assert address_at(found.key).key == found.key
-    assert address_at(found.url) == found
+    found = canonical(parse_web_url(f"https://e.com/{text}"))
+    assert canonical(found.key).key == found.key
+    assert canonical(found.url) == found
 
 
 @given(st.text())

@@ -21,9 +21,7 @@ _PAGES_SECONDS = 120
 _RESUME_SECONDS = 20 * LEASE_SECONDS
 MAX_LEASE_PERIODS = 3
 # What a worker says when its claim is gone, or the transaction in which it was frozen.
-_REFUSALS = (
-    *("lease was lost", "work on a job failed", "cannot be looked after", "stood still for longer"),
-)
+_REFUSALS = (*("lease was lost", "work on a job failed", "cannot be run now", "paused for longer"),)
 
 
 @dataclass(slots=True)

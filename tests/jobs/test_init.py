@@ -1,4 +1,4 @@
-"""The choice of an engine, and what it costs those who never use one."""
+"""The choice of an engine, and the cost of importing it."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ def test_an_engine_is_chosen_by_the_stores_url() -> None:
 
     engines = [type(engine_for(url)).__name__ for url in urls]
 
-    assert engines == ["EmbeddedEngine", "FleetEngine", "FleetEngine"]
+    assert engines == ["EmbeddedEngine", "PgqueuerEngine", "PgqueuerEngine"]
 
 
 def test_a_database_without_an_engine_is_refused() -> None:

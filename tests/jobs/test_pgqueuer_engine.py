@@ -1,4 +1,4 @@
-"""The engine over PostgreSQL alone: a restarted server, its tables, and what stays behind."""
+"""The engine over PostgreSQL: a restarted server, its tables, and leftover messages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from cinder.jobs.schedules import Sweeper
 from cinder.jobs.worker import JobRetryPolicy, JobWorker
 from cinder.models.job import JobStatus
 from tests.jobs.conftest import open_jobs
-from tests.jobs.looks import Looks, answers, beside, eventually
+from tests.jobs.slices import SliceRecorder, answers, eventually, in_background
 from tests.store.ledger.samples import a_job
 from tests.store.postgres import PostgresServer
 
@@ -40,20 +40,20 @@ async def test_work_goes_on_after_the_database_was_restarted(
         return all(job.status.is_over for job in jobs)
 
     is_enough = asyncio.Event()
-    looks = Looks(work)
+    slices = SliceRecorder(work)
     async with open_jobs(postgres_url) as store:
         await store.ledger.add_job(a_job("job"))
         sweeper = Sweeper(store.ledger, engine, seconds=0.2)
-        patience = JobRetryPolicy(first_wait_seconds=0.1)
-        attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper, patience=patience)
-        async with beside(attendants.run(slots=2)):
-            await looks.count(2)
+        retry_policy = JobRetryPolicy(first_wait_seconds=0.1)
+        worker = JobWorker(store.ledger, engine, slices, sweeper=sweeper, retry_policy=retry_policy)
+        async with in_background(worker.run(slots=2)):
+            await slices.count(2)
             await asyncio.to_thread(postgres.stop)
             with pytest.raises(CacheFailed):
                 await engine.check()
             await asyncio.to_thread(postgres.start)
-            seen = len(looks.seen)
-            await looks.count(seen + 3)
+            seen = len(slices.seen)
+            await slices.count(seen + 3)
             await eventually(lambda: is_ready(engine))
 
             await store.ledger.add_job(a_job("later"))
@@ -72,7 +72,7 @@ async def is_ready(engine: PgqueuerEngine) -> bool:
 async def test_a_job_that_cannot_be_woken_without_a_database_waits_for_a_sweep(
     postgres: PostgresServer, postgres_url: str, engine: PgqueuerEngine
 ) -> None:
-    looks = Looks()
+    slices = SliceRecorder()
     async with open_jobs(postgres_url) as store:
         sweeper = Sweeper(store.ledger, engine, seconds=0.1)
         await store.ledger.add_job(a_job())
@@ -83,9 +83,9 @@ async def test_a_job_that_cannot_be_woken_without_a_database_waits_for_a_sweep(
             await sweeper.wake("job")
         finally:
             postgres.start()
-        attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
-        async with beside(attendants.run(slots=1)):
-            await looks.count(1)
+        worker = JobWorker(store.ledger, engine, slices, sweeper=sweeper)
+        async with in_background(worker.run(slots=1)):
+            await slices.count(1)
 
 
 async def test_many_who_open_at_once_make_the_tables_once(postgres_url: str) -> None:
@@ -103,12 +103,12 @@ async def test_many_who_open_at_once_make_the_tables_once(postgres_url: str) -> 
 async def test_nothing_is_left_of_jobs_that_are_over(
     postgres_url: str, engine: PgqueuerEngine
 ) -> None:
-    looks = Looks(answers(0, 0, None))
-    async with beside(engine.run(looks, slots=1)):
+    slices = SliceRecorder(answers(0, 0, None))
+    async with in_background(engine.run(slices, slots=1)):
         await engine.wake("job")
-        await looks.count(3)
+        await slices.count(3)
 
-    async with beside(engine.run(looks, slots=1)):
+    async with in_background(engine.run(slices, slots=1)):
         await eventually(lambda: is_empty(postgres_url))
 
 

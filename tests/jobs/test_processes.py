@@ -1,4 +1,4 @@
-"""Real processes at the same jobs: killed, frozen, and at the same schedule."""
+"""Several processes that share jobs and schedules: killed and suspended ones."""
 
 import asyncio
 import signal
@@ -10,25 +10,25 @@ from datetime import UTC, datetime, timedelta
 from cinder.models.job import JobKind, JobStatus, Schedule
 from cinder.store import Store
 from tests.jobs.conftest import open_jobs
-from tests.jobs.looks import DEADLINE_SECONDS, eventually
+from tests.jobs.slices import DEADLINE_SECONDS, eventually
 from tests.store.ledger.samples import a_job
 
 
 class Worker:
-    """A worker process and what it has said so far."""
+    """A worker process and its output so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     async def says(self, words: str) -> None:
         """Wait for a line of its output."""
         assert self.process.stdout is not None
         async with asyncio.timeout(DEADLINE_SECONDS):
-            while words not in self.said:
+            while words not in self.lines:
                 line = await self.process.stdout.readline()
-                assert line, f"the worker ended before it said {words!r}"
-                self.said.append(line.decode().strip())
+                assert line, f"the worker ended before it printed {words!r}"
+                self.lines.append(line.decode().strip())
 
     async def kill(self) -> None:
         """End it without a chance to tidy up."""
@@ -36,11 +36,11 @@ class Worker:
         await self.process.wait()
 
     async def read_rest(self) -> list[str]:
-        """Kill it, and return all that it has said."""
+        """Kill it, and return its output."""
         await self.kill()
         assert self.process.stdout is not None
         rest = await self.process.stdout.read()
-        return self.said + rest.decode().splitlines()
+        return self.lines + rest.decode().splitlines()
 
 
 @asynccontextmanager
@@ -67,7 +67,7 @@ async def test_a_killed_process_job_is_taken_up_by_the_next_process(
 ) -> None:
     await store.ledger.add_job(a_job())
     async with run_worker(store_url, "hang") as killed:
-        await killed.says("looking after job")
+        await killed.says("running job")
         await killed.kill()
 
     async with run_worker(store_url, "finish"):
@@ -80,7 +80,7 @@ async def test_a_killed_workers_job_is_taken_over_by_another(postgres_url: str) 
         run_worker(postgres_url, "hang") as killed,
     ):
         await store.ledger.add_job(a_job())
-        await killed.says("looking after job")
+        await killed.says("running job")
         async with run_worker(postgres_url, "finish"):
             await killed.kill()
             await eventually(lambda: has_completed(store))
@@ -94,13 +94,13 @@ async def test_a_frozen_workers_job_is_taken_over_and_the_worker_goes_on_with_ot
         run_worker(postgres_url, "hang") as frozen,
     ):
         await store.ledger.add_job(a_job())
-        await frozen.says("looking after job")
+        await frozen.says("running job")
         frozen.process.send_signal(signal.SIGSTOP)
         async with run_worker(postgres_url, "finish"):
             await eventually(lambda: has_completed(store))
         await store.ledger.add_job(a_job("next"))
         frozen.process.send_signal(signal.SIGCONT)
-        await frozen.says("looking after next")
+        await frozen.says("running next")
 
 
 async def test_two_processes_start_a_scheduled_job_once(store_url: str, store: Store) -> None:
@@ -119,9 +119,9 @@ async def test_two_processes_start_a_scheduled_job_once(store_url: str, store: S
             )
         )
         await eventually(lambda: _is_done_with(store))
-        said = await one.read_rest() + await two.read_rest()
+        lines = await one.read_rest() + await two.read_rest()
 
-    (started,) = (line for line in said if line.startswith("starting"))
+    (started,) = (line for line in lines if line.startswith("starting"))
     (job,) = await store.ledger.list_jobs("owner")
     assert job.id == started.removeprefix("starting ")
 

@@ -1,4 +1,4 @@
-"""Schedules on both databases: what is due is started once, by whoever comes first."""
+"""Schedules on both databases: each due job is started once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Starts:
-    """Notes what is started; fails while it is told to."""
+    """Records the started jobs; fails while the test says so."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -73,7 +73,7 @@ async def test_a_job_is_started_when_its_time_has_come_and_not_before(
     assert starts.keys == ["schedule news 2026-03-01T12:30Z", "schedule news 2026-03-01T13:30Z"]
 
 
-async def test_many_who_look_at_once_start_a_job_once(
+async def test_many_sweeps_at_once_start_a_job_once(
     schedules: Schedules, store: Store, starts: Starts, clock: Clock
 ) -> None:
     await add(schedules)
@@ -120,10 +120,10 @@ async def test_a_schedule_is_replaced_by_its_owner_alone_and_can_be_removed(
     await add(schedules, "0 6 * * 1")
 
     with pytest.raises(InvalidRequest, match="is taken"):
-        await add(schedules, owner="somebody")
+        await add(schedules, owner="other")
     assert [each.cron for each in await schedules.list("me")] == ["0 6 * * 1"]
-    assert await schedules.list("somebody") == []
-    assert not await schedules.remove("somebody", "news")
+    assert await schedules.list("other") == []
+    assert not await schedules.remove("other", "news")
     assert await schedules.remove("me", "news")
     assert await schedules.list("me") == []
 

@@ -1,4 +1,4 @@
-"""How many slots the jobs of one caller have, and what becomes of those beyond."""
+"""The job worker: retries, sweeps, and the slots of each caller."""
 
 import asyncio
 from dataclasses import replace
@@ -12,22 +12,22 @@ from cinder.jobs.worker import JobRetryPolicy, JobWorker, share_of_slots
 from cinder.models.job import Job, JobStatus
 from cinder.models.request import OWNER
 from cinder.store import Store
-from tests.jobs.looks import Looks, answers, beside, eventually
+from tests.jobs.slices import SliceRecorder, answers, eventually, in_background
 from tests.store.ledger.samples import a_job, limits
 
 QUICK = JobRetryPolicy(max_failures=3, first_wait_seconds=0.05, max_wait_seconds=0.1)
 
 
-def make_attendants(
+def make_worker(
     store: Store,
     engine: JobEngine,
     run_slice: RunSlice,
     *,
-    patience: JobRetryPolicy = QUICK,
+    retry_policy: JobRetryPolicy = QUICK,
     seats: int = 1,
 ) -> JobWorker:
     sweeper = Sweeper(store.ledger, engine, seats=seats, seconds=0.1)
-    return JobWorker(store.ledger, engine, run_slice, sweeper=sweeper, patience=patience)
+    return JobWorker(store.ledger, engine, run_slice, sweeper=sweeper, retry_policy=retry_policy)
 
 
 async def read_job(store: Store, job_id: str = "job") -> Job:
@@ -36,26 +36,28 @@ async def read_job(store: Store, job_id: str = "job") -> Job:
     return job
 
 
-async def test_work_that_fails_is_tried_again_and_what_failed_is_told(
+async def test_work_that_fails_is_tried_again_and_the_error_is_recorded(
     store: Store, engine: JobEngine
 ) -> None:
-    is_mended = asyncio.Event()
+    is_repaired = asyncio.Event()
 
-    async def fail_until_mended(_job_id: str) -> float | None:
-        if not is_mended.is_set():
+    async def fail_until_repaired(_job_id: str) -> float | None:
+        if not is_repaired.is_set():
             raise ScrapeFailed("The site burns")
         await store.ledger.finish_job("job", JobStatus.COMPLETED)
         return None
 
     await store.ledger.add_job(a_job())
-    looks = Looks(fail_until_mended)
-    patience = JobRetryPolicy(max_failures=1000, first_wait_seconds=0.05, max_wait_seconds=0.1)
-    async with beside(make_attendants(store, engine, looks, patience=patience).run(slots=1)):
-        await looks.count(3)
+    slices = SliceRecorder(fail_until_repaired)
+    retry_policy = JobRetryPolicy(max_failures=1000, first_wait_seconds=0.05, max_wait_seconds=0.1)
+    async with in_background(
+        make_worker(store, engine, slices, retry_policy=retry_policy).run(slots=1)
+    ):
+        await slices.count(3)
         job = await read_job(store)
         assert (job.status, job.error) == (JobStatus.QUEUED, "The site burns")
         assert job.attempts >= 2
-        is_mended.set()
+        is_repaired.set()
         await eventually(lambda: is_over(store))
 
     assert (await read_job(store)).status is JobStatus.COMPLETED
@@ -68,13 +70,13 @@ async def test_work_that_fails_too_often_in_a_row_ends_the_job_with_its_error(
         raise ScrapeFailed("by\x00zero")
 
     await store.ledger.add_job(a_job())
-    looks = Looks(fail)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
+    slices = SliceRecorder(fail)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
         await eventually(lambda: is_over(store))
 
     job = await read_job(store)
     assert (job.status, job.error) == (JobStatus.FAILED, "by\ufffdzero")
-    assert len(looks.seen) == 3
+    assert len(slices.seen) == 3
 
 
 @pytest.mark.parametrize("fault", [StorageFull, DatabaseAway])
@@ -85,26 +87,28 @@ async def test_a_full_disk_and_a_database_away_are_no_fault_of_the_job(
         raise fault
 
     await store.ledger.add_job(a_job())
-    looks = Looks(fail)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.count(QUICK.max_failures + 2)
+    slices = SliceRecorder(fail)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.count(QUICK.max_failures + 2)
 
     job = await read_job(store)
     assert (job.status, job.attempts, job.error) == (JobStatus.QUEUED, 0, None)
 
 
-async def test_a_look_that_goes_well_makes_up_for_failures(store: Store, engine: JobEngine) -> None:
+async def test_a_slice_that_goes_well_makes_up_for_failures(
+    store: Store, engine: JobEngine
+) -> None:
     async def fail_every_other_time(_job_id: str) -> float | None:
-        # Claiming pages alone is no success: what ends every look may come after it.
+        # Claiming pages alone is no success: what ends every slice may come after it.
         await store.ledger.lease("job", limits())
-        if len(looks.seen) % 2:
+        if len(slices.seen) % 2:
             raise OSError("now and then")
         return 0
 
     await store.ledger.add_job(a_job())
-    looks = Looks(fail_every_other_time)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.count(9)
+    slices = SliceRecorder(fail_every_other_time)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.count(9)
 
     assert not (await read_job(store)).status.is_over
 
@@ -117,43 +121,43 @@ async def test_failures_count_though_pages_were_claimed_in_between(
         raise OSError("each time")
 
     await store.ledger.add_job(a_job())
-    async with beside(make_attendants(store, engine, claim_and_fail).run(slots=1)):
+    async with in_background(make_worker(store, engine, claim_and_fail).run(slots=1)):
         await eventually(lambda: is_over(store))
 
     error = (await read_job(store)).error
     assert error == "It failed unexpectedly (OSError); the server's log has the details"
 
 
-async def test_a_look_that_hangs_is_a_failure(store: Store, engine: JobEngine) -> None:
+async def test_a_slice_that_hangs_is_a_failure(store: Store, engine: JobEngine) -> None:
     async def hang(_job_id: str) -> None:
         await asyncio.Event().wait()
 
-    patience = JobRetryPolicy(max_failures=1, slice_seconds=0.05)
+    retry_policy = JobRetryPolicy(max_failures=1, slice_seconds=0.05)
     await store.ledger.add_job(a_job())
-    async with beside(make_attendants(store, engine, hang, patience=patience).run(slots=1)):
+    async with in_background(
+        make_worker(store, engine, hang, retry_policy=retry_policy).run(slots=1)
+    ):
         await eventually(lambda: is_over(store))
 
     assert (await read_job(store)).error == (
-        "A look at the job took longer than 0.05 seconds and was broken off"
+        "Work on the job took longer than 0.05 seconds and was cancelled"
     )
 
 
-async def test_a_job_that_was_cancelled_is_not_looked_after_again(
-    store: Store, engine: JobEngine
-) -> None:
+async def test_a_job_that_was_cancelled_is_not_run_again(store: Store, engine: JobEngine) -> None:
     await store.ledger.add_job(a_job("cancelled"))
     await store.ledger.add_job(a_job("job"))
     await store.ledger.finish_job("cancelled", JobStatus.CANCELLED)
     await engine.wake("cancelled", "gone")
-    looks = Looks(answers(0, 0, None))
+    slices = SliceRecorder(answers(0, 0, None))
 
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.count(3)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.count(3)
 
-    assert looks.seen == ["job", "job", "job"]
+    assert slices.seen == ["job", "job", "job"]
 
 
-async def test_a_job_that_is_cancelled_between_looks_gets_no_further_one(
+async def test_a_job_that_is_cancelled_between_slices_gets_no_further_one(
     store: Store, engine: JobEngine
 ) -> None:
     async def cancel(job_id: str) -> float:
@@ -161,35 +165,35 @@ async def test_a_job_that_is_cancelled_between_looks_gets_no_further_one(
         return 0
 
     await store.ledger.add_job(a_job("job"))
-    looks = Looks(cancel)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.count(1)
+    slices = SliceRecorder(cancel)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.count(1)
         await store.ledger.add_job(a_job("other"))
-        await looks.count(2)
+        await slices.count(2)
 
-    assert looks.seen == ["job", "other"]
+    assert slices.seen == ["job", "other"]
 
 
 async def test_a_job_whose_messages_are_lost_is_found_by_sweeping(
     store: Store, engine: JobEngine
 ) -> None:
     await store.ledger.add_job(a_job())
-    looks = Looks()
+    slices = SliceRecorder()
 
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.count(1)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.count(1)
 
 
-async def test_a_job_is_woken_for_all_its_seats(store: Store, engine: JobEngine) -> None:
+async def test_a_job_is_woken_for_all_its_slots(store: Store, engine: JobEngine) -> None:
     everybody = asyncio.Barrier(3)
 
     async def meet(_job_id: str) -> None:
         await everybody.wait()
 
-    looks = Looks(meet)
-    async with beside(engine.run(looks, slots=4)):
+    slices = SliceRecorder(meet)
+    async with in_background(engine.run(slices, slots=4)):
         await Sweeper(store.ledger, engine, seats=3).wake("job")
-        await looks.until(lambda looks: len(looks.seen) == 3 and looks.at_once == 0)
+        await slices.until(lambda slices: len(slices.seen) == 3 and slices.at_once == 0)
 
 
 async def test_a_job_that_somebody_leases_from_is_not_swept_up(
@@ -210,9 +214,9 @@ async def test_who_ends_in_good_order_leaves_jobs_to_whoever_comes_next(
         return 60
 
     await store.ledger.add_job(a_job())
-    looks = Looks(work)
-    async with beside(make_attendants(store, engine, looks).run(slots=1)):
-        await looks.until(lambda looks: len(looks.seen) == 1 and looks.at_once == 0)
+    slices = SliceRecorder(work)
+    async with in_background(make_worker(store, engine, slices).run(slots=1)):
+        await slices.until(lambda slices: len(slices.seen) == 1 and slices.at_once == 0)
         assert await store.ledger.list_unattended() == []
 
     assert await store.ledger.list_unattended() == ["job"]
@@ -224,16 +228,16 @@ async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Job
         return 0
 
     await store.ledger.add_job(a_job())
-    looks = Looks(step_aside)
-    attendants = make_attendants(store, engine, looks, seats=2)
+    slices = SliceRecorder(step_aside)
+    worker = make_worker(store, engine, slices, seats=2)
     sweepers = [Sweeper(store.ledger, engine, seats=2, seconds=0.01) for _ in range(3)]
-    async with beside(attendants.run(slots=8)), asyncio.TaskGroup() as group:
+    async with in_background(worker.run(slots=8)), asyncio.TaskGroup() as group:
         sweeping = [group.create_task(each.sweep_forever()) for each in sweepers]
-        await looks.count(40)
+        await slices.count(40)
         for task in sweeping:
             task.cancel()
 
-    assert looks.most_at_once == 1
+    assert slices.most_at_once == 1
 
 
 async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jobs(
@@ -250,22 +254,22 @@ async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jo
         await are_both_at_work.wait()
         await store.ledger.finish_job(job_id, JobStatus.COMPLETED)
 
-    looks = Looks(wait_for_the_other)
-    async with beside(make_attendants(store, engine, looks, seats=4).run(slots=2)):
+    slices = SliceRecorder(wait_for_the_other)
+    async with in_background(make_worker(store, engine, slices, seats=4).run(slots=2)):
         await store.ledger.add_job(a_job("first"))
-        await looks.count(1)
+        await slices.count(1)
         await store.ledger.add_job(a_job("second"))
-        await looks.count(2)
+        await slices.count(2)
         await are_both_at_work.wait()
 
-    assert sorted(looks.seen) == ["first", "second"]
+    assert sorted(slices.seen) == ["first", "second"]
 
 
 @pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (5, 16), (9, 60), (5000, 60)])
 def test_the_wait_doubles_up_to_its_limit_and_varies(failures: int, longest: float) -> None:
-    patience = JobRetryPolicy(first_wait_seconds=1, max_wait_seconds=60)
+    retry_policy = JobRetryPolicy(first_wait_seconds=1, max_wait_seconds=60)
 
-    waits = {patience.wait_seconds(failures) for _ in range(50)}
+    waits = {retry_policy.wait_seconds(failures) for _ in range(50)}
 
     assert longest / 2 <= min(waits) < max(waits) <= longest
 
@@ -304,13 +308,13 @@ async def test_a_callers_jobs_beyond_his_share_wait_while_anothers_begins(
 
     for number in range(6):
         await store.ledger.add_job(replace(a_job(f"alice-{number}"), owner="alice"))
-    looks = Looks(work_until_told)
+    slices = SliceRecorder(work_until_told)
     sweeper = Sweeper(store.ledger, engine, seconds=0.1)
-    attendants = JobWorker(store.ledger, engine, looks, sweeper=sweeper)
-    async with beside(attendants.run(slots=3)):
-        await looks.count(2)
+    worker = JobWorker(store.ledger, engine, slices, sweeper=sweeper)
+    async with in_background(worker.run(slots=3)):
+        await slices.count(2)
         await store.ledger.add_job(replace(a_job("bob-0"), owner="bob"))
-        await looks.count(3)
-        assert looks.seen[2:] == ["bob-0"]
+        await slices.count(3)
+        assert slices.seen[2:] == ["bob-0"]
         may_end.set()
-        await looks.until(lambda looks: len({*looks.seen}) == 7)
+        await slices.until(lambda slices: len({*slices.seen}) == 7)

@@ -1,6 +1,6 @@
 """A worker process for the tests: `python -m tests.jobs.worker URL finish|hang`.
 
-It tells on its standard output what it does.
+It reports what it does on its standard output.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ def say(words: str) -> None:
 async def main(url: str, mode: str) -> None:
     async def run_slice(job_id: str) -> float | None:
         await store.ledger.lease(job_id, limits(seconds=LEASE_SECONDS))
-        say(f"looking after {job_id}")
+        say(f"running {job_id}")
         if mode == "hang":
             await asyncio.Event().wait()
         await store.ledger.finish_job(job_id, JobStatus.COMPLETED)
@@ -39,10 +39,10 @@ async def main(url: str, mode: str) -> None:
     async with open_jobs(url) as store, engine_for(url, heartbeat_seconds=LEASE_SECONDS) as engine:
         schedules = Schedules(store.ledger, start)
         sweeper = Sweeper(store.ledger, engine, seconds=0.2, schedules=schedules)
-        attendants = JobWorker(store.ledger, engine, run_slice, sweeper=sweeper)
+        worker = JobWorker(store.ledger, engine, run_slice, sweeper=sweeper)
         await engine.check()
         say("ready")
-        await attendants.run(slots=2)
+        await worker.run(slots=2)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""tests.models"""
+"""Tests of the models."""

@@ -1,4 +1,4 @@
-"""What a job says of its end."""
+"""Why a job ended."""
 
 from datetime import UTC, datetime
 

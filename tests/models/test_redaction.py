@@ -1,8 +1,8 @@
-"""Secrets taken out of texts and log lines."""
+"""Secrets in texts, log lines and headers."""
 
 import pytest
 
-from cinder.models.redaction import hide_address, redact, redact_line
+from cinder.models.redaction import hide_address, is_secret_header, redact, redact_line
 
 SECRET = "hunter2-s3cr3t"
 
@@ -86,7 +86,7 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said", "left"),
+    ("url", "text", "left"),
     [
         ("http://inner.test:8080/v1", "At HTTP://Inner.test:8080/x: no", "At HTTP://…:…/x: no"),
         ("http://inner.test:8080/v1", "Port 8080 of 18080 8080s", "Port … of 18080 …s"),
@@ -95,5 +95,17 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
         ("http://10.0.0.1:8080/", "10x0.0.1 is another", "10x0.0.1 is another"),
     ],
 )
-def test_what_a_server_says_is_told_without_its_address(url: str, said: str, left: str) -> None:
-    assert hide_address(said, url) == left
+def test_a_servers_message_is_shown_without_its_address(url: str, text: str, left: str) -> None:
+    assert hide_address(text, url) == left
+
+
+@pytest.mark.parametrize(
+    "name", ["Cookie", "authorization", "X-API-Key", "X-Jwt", "DPoP", "X-Ticket"]
+)
+def test_headers_that_may_authorise_are_secret(name: str) -> None:
+    assert is_secret_header(name)
+
+
+@pytest.mark.parametrize("name", ["Accept-Language", "user-agent", "DNT", "Sec-CH-UA-Platform"])
+def test_a_header_that_only_says_how_to_be_served_is_not_secret(name: str) -> None:
+    assert not is_secret_header(name)

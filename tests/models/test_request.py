@@ -1,4 +1,4 @@
-"""tests.models.test_request"""
+"""Scrape requests and key combinations."""
 
 import pytest
 

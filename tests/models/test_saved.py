@@ -1,4 +1,4 @@
-"""tests.models.test_saved"""
+"""The URIs of saved pages."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""tests.models.test_url"""
+"""URLs and domains."""
 
 import pytest
 from hypothesis import given

@@ -1,36 +1,36 @@
 """Text fingerprints, by which a crawl detects near-duplicate pages.
 
-A text is cut into shingles, each four words in a row (four characters, where words have no spaces
-between them). Every shingle is hashed, the hashes go by their first bits into 256 bins, and of
-each bin's smallest hash one byte is kept: the sketch. The share of bins in which two sketches
-agree estimates the share of shingles that two texts have in common. Two texts are near if at most
-3 of 100 bins differ: a counter or a date, one word in a page of 300 words or three in 1,000.
-Random texts of 1,000 words, some replaced, were taken for near in 96 of 100 cases where 98% of the
-shingles were common, in 6 where 95% were, in one where 94% were, and in none where 91% were. So
-pages of one template with articles of their own are told apart; pages that differ by a single
-word, though it be the product's name, are not.
+A text is cut into shingles of four consecutive words (four characters, where words have no spaces
+between them). Every shingle is hashed, the first bits of a hash select one of 256 bins, and one
+byte of each bin's smallest hash is kept: the sketch. The share of bins in which two sketches agree
+estimates the share of shingles that two texts have in common. Two texts are near-duplicates if at
+most 3 of 100 bins differ: a counter or a date, one word in a page of 300 words or three in 1,000.
+Measured on random texts of 1,000 words with some replaced, 96 of 100 were found with 98% of the
+shingles in common, 6 with 95%, one with 94%, and none with 91%. So pages of one template with
+different articles are distinct; pages that differ by a single word, even a product's name, are not.
 
-A simhash of 64 bits, near at 3 bits, was rejected: of the same texts it took 29 of 100 for near
-where 95% was common, 12 where 91% was, and missed 15 where 98% was.
+A simhash of 64 bits with a distance of 3 was rejected: of the same texts it found 29 of 100 with
+95% in common, 12 with 91%, and it missed 15 with 98%.
 
-A database finds candidates by the keys: index each of them, look for a row of the same crawl that
-has any one key in common, and compare the sketches of the rows found with `is_near`. Eight bins
-make a key: nearly all texts share one of the eight keys where 90% is common, and one in ten where
-half is: limit the rows looked at.
+A database finds candidates by the keys: it indexes each of them, looks for rows of the same crawl
+that share any key, and compares the sketches with `is_near_duplicate`. Eight bins make a key:
+nearly all texts with 90% in common share one of the eight keys, and one in ten with 50%, so the
+number of candidates must be limited.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from zlib import crc32
 
+from cinder.models.job import ContentFingerprint
+
 MIN_WORDS = 200
-"""Shorter texts are too little to be called near."""
+"""Shorter texts have no sketch: too few shingles to compare."""
 MAX_WORDS = 20_000
-"""Longer texts would take too long, and are unlikely to come in two versions."""
+"""Longer texts have no sketch: they take too long, and rarely have near-duplicates."""
 
 _SHINGLE_WORDS = 4
-# Of a long text, the lines stand for its shingles: they are far fewer.
+# A long text is compared by its lines, which are far fewer than its shingles.
 _MANY_CHARS = 5_000
 _MIN_LINES = 100
 _MIN_LINE_CHARS = 20
@@ -41,84 +41,60 @@ _KEYS = 8
 _BINS_PER_KEY = 8
 FAR_SHARE = 0.03
 LOOSE_FAR_SHARE = 0.12
-"""For two addresses that a site makes by one rule, such as the days of a calendar."""
+"""For two URLs that a site generates by one rule, such as the days of a calendar."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextFingerprint:
-    """What is kept of a text to find its like."""
+def fingerprint_text(text: str) -> ContentFingerprint:
+    """Return the fingerprint of a page's text or markdown.
 
-    exact: bytes
-    """16 bytes that texts share only if they are equal up to white space."""
-    sketch: bytes = b""
-    """256 bytes; empty where only an equal text counts."""
-
-    @property
-    def keys(self) -> tuple[int, ...]:
-        """Eight numbers of 64 bits, signed, of which near texts nearly always share one."""
-        if not self.sketch:
-            return ()
-        parts = (self.sketch[place::_KEYS][:_BINS_PER_KEY] for place in range(_KEYS))
-        return tuple(_number_of(part) for part in parts)
-
-
-def fingerprint_text(text: str) -> TextFingerprint:
-    """Return the fingerprint of a page's text or markdown."""
+    `exact` has 16 bytes, equal for texts that are equal up to white space. `sketch` has 256 bytes;
+    it is empty where only equal texts are duplicates. `keys` are eight signed 64-bit integers.
+    """
     if len(text) > _MANY_CHARS:
         lines = [line for line in text.split("\n") if len(line) >= _MIN_LINE_CHARS]
         if len(lines) >= _MIN_LINES:
-            exact = _hash(_encode(text))
-            return TextFingerprint(exact, _sketch(_encode(line) for line in lines))
+            return _sketch(_hash(_encode(text)), map(_encode, lines))
     words = text.split()
     joined = " ".join(words)
     exact = _hash(_encode(joined))
     if len(joined) > _LONGEST_MEAN_WORD * len(words) and not joined.isascii():
-        # Chinese, Japanese, Thai: what stands between spaces is no word, but a sentence.
+        # Chinese, Japanese, Thai: spaces separate sentences, not words.
         words = list(joined)
         joined = " ".join(words)
     if not MIN_WORDS <= len(words) <= MAX_WORDS:
-        return TextFingerprint(exact)
-    return TextFingerprint(exact, _sketch(_shingles(joined)))
+        return ContentFingerprint(exact)
+    encoded = _encode(joined.casefold()).split()
+    starts = (encoded[start:] for start in range(_SHINGLE_WORDS))
+    return _sketch(exact, map(b" ".join, zip(*starts, strict=False)))
 
 
-def is_near_duplicate(
-    one: TextFingerprint, other: TextFingerprint, *, far_share: float = FAR_SHARE
-) -> bool:
-    """Whether two texts are the same, or as good as: at most this share of the bins differs."""
-    if one.exact == other.exact:
-        return True
-    if not one.sketch or not other.sketch:
+def is_near_duplicate(one: bytes, other: bytes, *, far_share: float = FAR_SHARE) -> bool:
+    """Whether at most this share of the bins of two sketches differs."""
+    if not one or not other:
         return False
-    a, b = int.from_bytes(one.sketch), int.from_bytes(other.sketch)
+    a, b = int.from_bytes(one), int.from_bytes(other)
     filled = _BINS - (a | b).to_bytes(_BINS).count(0)
     differing = _BINS - (a ^ b).to_bytes(_BINS).count(0)
     return differing <= far_share * filled
 
 
-def _sketch(pieces: Iterable[bytes]) -> bytes:
-    # Every page of a crawl comes by here: to compare as one goes takes a third of sorting all.
+def _sketch(exact: bytes, pieces: Iterable[bytes]) -> ContentFingerprint:
+    # Every page of a crawl is sketched: one pass takes a third of the time of sorting the hashes.
     smallest = [_NO_HASH] * _BINS
-    for each in map(crc32, pieces):
-        place = each >> 24
-        if each < smallest[place]:
-            smallest[place] = each
-    # Zero is kept for bins that have none.
-    return bytes([0 if each == _NO_HASH else each % 255 + 1 for each in smallest])
-
-
-def _shingles(spaced: str) -> Iterable[bytes]:
-    encoded = _encode(spaced.casefold()).split()
-    starts = (encoded[start:] for start in range(_SHINGLE_WORDS))
-    return map(b" ".join, zip(*starts, strict=False))
+    for number in map(crc32, pieces):
+        index = number >> 24
+        if number < smallest[index]:
+            smallest[index] = number
+    # Zero marks empty bins.
+    sketch = bytes([0 if number == _NO_HASH else number % 255 + 1 for number in smallest])
+    parts = (sketch[index::_KEYS][:_BINS_PER_KEY] for index in range(_KEYS))
+    keys = tuple(int.from_bytes(_hash(part, 8), signed=True) for part in parts)
+    return ContentFingerprint(exact, sketch, keys)
 
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _hash(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
-
-
-def _number_of(part: bytes) -> int:
-    return int.from_bytes(blake2b(part, digest_size=8).digest(), signed=True)
+def _hash(data: bytes, size: int = 16) -> bytes:
+    return blake2b(data, digest_size=size).digest()

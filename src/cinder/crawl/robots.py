@@ -1,4 +1,4 @@
-"""What robots.txt (RFC 9309) and a page's robots directives allow a crawler."""
+"""Robots rules: what robots.txt (RFC 9309) and a page's robots directives allow."""
 
 import re
 from collections.abc import Iterable
@@ -10,16 +10,16 @@ from itertools import islice
 from protego import Protego
 
 from cinder.crawl.urls import CanonicalUrl, canonicalize_url
-from cinder.models.url import join_web_url
+from cinder.models.url import join_web_urls
 
 USER_AGENT = "cinder"
-"""The name by which a robots.txt speaks to cinder."""
+"""The user agent that rules of a robots.txt apply to."""
 MAX_BYTES = 500 * 1024
-"""How much of a robots.txt is read; the rest is cut off."""
+"""The part of a robots.txt that is read; the rest is ignored."""
 MAX_SITEMAPS = 100
 MAX_CRAWL_DELAY_SECONDS = 60.0
 FRESH_FOR = timedelta(hours=24)
-"""How long rules may be used before they are asked for again."""
+"""How long rules are used before they are fetched again."""
 
 DISALLOWED = "disallowed by robots.txt"
 
@@ -34,7 +34,7 @@ _OTHERS = "others"
 
 
 class RobotsAccess(StrEnum):
-    """What an answer to the question for a robots.txt means."""
+    """What the response to a request for robots.txt means."""
 
     BY_RULES = "by rules"
     ALL = "all"
@@ -43,11 +43,11 @@ class RobotsAccess(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsFile:
-    """A robots.txt as it was got, or that it was not."""
+    """A fetched robots.txt, or the failure to fetch it."""
 
     url: str
     status_code: int | None
-    """That of the last answer after redirects; None where there was no answer."""
+    """The status after redirects; None where there was no response."""
     fetched_at: datetime
     body: bytes = b""
 
@@ -55,8 +55,8 @@ class RobotsFile:
     def access(self) -> RobotsAccess:
         """What the status means.
 
-        A site that has none allows all, as does one that redirects without end; one that cannot
-        say for now is left alone. That goes for 429 as well, which says "not now".
+        A site without a robots.txt allows all, as does one that redirects endlessly. Nothing is
+        fetched from a site that cannot serve it now, which includes the status 429.
         """
         status = self.status_code
         if status is None or status >= 500 or status == _TOO_MANY_REQUESTS or status < 200:
@@ -64,85 +64,72 @@ class RobotsFile:
         return RobotsAccess.BY_RULES if status < 300 else RobotsAccess.ALL
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether what it says still counts."""
+        """Whether it may still be used."""
         return now - self.fetched_at < FRESH_FOR
 
 
 class RobotsRules:
-    """What cinder may fetch from one site, and how fast."""
+    """Which URLs of one site may be fetched, and how fast."""
 
     def __init__(self, file: RobotsFile) -> None:
         self._access = file.access
         self._status = file.status_code
         has_rules = self._access is RobotsAccess.BY_RULES
-        self._rules = Protego.parse(_readable(file.body) if has_rules else "")
-        self.crawl_delay_seconds = _bounded_delay(self._rules.crawl_delay(USER_AGENT))
-        """The pause that it asks for between two requests, where it does; bounded."""
-        self.sitemaps = _web_addresses(file.url, list(self._rules.sitemaps))
+        self._rules = Protego.parse(_merge_agents(file.body) if has_rules else "")
+        delay = self._rules.crawl_delay(USER_AGENT)
+        self.crawl_delay_seconds = None if delay is None else min(delay, MAX_CRAWL_DELAY_SECONDS)
+        """The requested delay between two requests, up to a limit."""
+        references = islice(self._rules.sitemaps, 2 * MAX_SITEMAPS)
+        sitemaps = dict.fromkeys(join_web_urls(file.url, references))
+        self.sitemaps = tuple(sitemaps)[:MAX_SITEMAPS]
 
     @property
     def must_wait(self) -> bool:
-        """Whether nothing may be fetched until robots.txt was asked for again."""
+        """Whether nothing may be fetched until robots.txt has been fetched again."""
         return self._access is RobotsAccess.WAIT
 
     def judge(self, url: str) -> str | None:
         """Return why a URL may not be fetched, or None where it may.
 
-        The time it takes grows with the number of rules: ask once, when the URL's turn comes.
+        The cost grows with the number of rules: call it once, right before the fetch.
         """
         if self.must_wait:
-            said = "could not be reached" if self._status is None else f"answered {self._status}"
-            return f"{DISALLOWED} for now: it {said}"
+            status = self._status
+            reason = "could not be reached" if status is None else f"answered {status}"
+            return f"{DISALLOWED} for now: it {reason}"
         return None if self._rules.can_fetch(url, USER_AGENT) else DISALLOWED
 
 
 def retry_delay(failures: int) -> timedelta:
-    """Return how long to wait before a robots.txt is asked for after so many failures in a row."""
+    """Return how long to wait before the next request for robots.txt, after failures in a row."""
     doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
     return timedelta(seconds=min(_FIRST_RETRY_SECONDS * 2**doublings, _LONGEST_RETRY_SECONDS))
 
 
-def _readable(body: bytes) -> str:
+def _merge_agents(body: bytes) -> str:
     """Return the text with all agents but cinder and `*` under one name.
 
-    Every agent would get its own copy of every rule of its group: thousands of both is a lot.
-    It also makes `cinder/1.0` and `Cinder` cinder, and `cin` another.
+    Protego copies every rule of a group for each of its agents, which is slow with thousands of
+    both. Merging also makes `cinder/1.0` and `Cinder` match cinder, and keeps `cin` from matching.
     """
-    text = body[:MAX_BYTES].decode("utf-8-sig", "replace")
-    return "\n".join(map(_with_plain_agent, text.splitlines()))
-
-
-def _with_plain_agent(line: str) -> str:
-    found = _AGENT_LINE.match(line)
-    if found is None or not found[1]:
-        return line
-    product = _PRODUCT.match(found[1])
-    is_ours = product is not None and product[0].lower() == USER_AGENT
-    name = found[1] if found[1] == "*" else USER_AGENT if is_ours else _OTHERS
-    return f"User-agent: {name}"
-
-
-def _bounded_delay(seconds: float | None) -> float | None:
-    return None if seconds is None else min(seconds, MAX_CRAWL_DELAY_SECONDS)
-
-
-def _web_addresses(base: str, references: list[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for reference in references[: 2 * MAX_SITEMAPS]:
-        try:
-            found[join_web_url(base, reference)] = None
-        except ValueError:
-            continue
-    return tuple(found)[:MAX_SITEMAPS]
+    lines = body[:MAX_BYTES].decode("utf-8-sig", "replace").splitlines()
+    for number, line in enumerate(lines):
+        found = _AGENT_LINE.match(line)
+        if found is not None and found[1]:
+            product = _PRODUCT.match(found[1])
+            is_cinder = product is not None and product[0].lower() == USER_AGENT
+            name = found[1] if found[1] == "*" else USER_AGENT if is_cinder else _OTHERS
+            lines[number] = f"User-agent: {name}"
+    return "\n".join(lines)
 
 
 MAX_LINKS = 5_000
-"""How many links of one page are looked at."""
+"""How many links of one page are followed at most."""
 
 _MAX_DIRECTIVES_CHARS = 5_000
 _FORBID_FOLLOWING = frozenset(("nofollow", "none"))
 _FORBID_KEEPING = frozenset(("noindex", "none"))
-# These have a value, behind a colon as well; before others, the name is that of a robot.
+# These directives have a value after the colon; for others, the name before it is a robot.
 _WITH_VALUE = ("max-", "unavailable_after")
 _PART_END = re.compile(r"[,;]")
 _ROBOT_NAME = re.compile(r"[a-z_-]+")
@@ -150,22 +137,22 @@ _ROBOT_NAME = re.compile(r"[a-z_-]+")
 
 @dataclass(frozen=True, slots=True)
 class PageDirectives:
-    """What a page wishes robots to do with it."""
+    """What a page allows robots to do."""
 
     may_follow: bool = True
     may_keep: bool = True
 
 
 def read_directives(meta_robots: str | None, robots_header: str | None) -> PageDirectives:
-    """Return what a page's robots meta tag and its `X-Robots-Tag` header say together."""
-    said = {*_directives(meta_robots or ""), *_directives(robots_header or "")}
+    """Return the combined directives of a robots meta tag and an `X-Robots-Tag` header."""
+    names = {*_directives(meta_robots or ""), *_directives(robots_header or "")}
     return PageDirectives(
-        may_follow=not said & _FORBID_FOLLOWING, may_keep=not said & _FORBID_KEEPING
+        may_follow=not names & _FORBID_FOLLOWING, may_keep=not names & _FORBID_KEEPING
     )
 
 
 def choose_links(links: Iterable[str], page: CanonicalUrl) -> tuple[CanonicalUrl, ...]:
-    """Return the addresses that a page's links lead to, each once, without the page itself."""
+    """Return the URLs that a page links to, each once, without the page itself."""
     found: dict[str, CanonicalUrl] = {}
     for link in islice(links, MAX_LINKS):
         address = canonicalize_url(link)
@@ -177,9 +164,9 @@ def choose_links(links: Iterable[str], page: CanonicalUrl) -> tuple[CanonicalUrl
 def _directives(text: str) -> Iterable[str]:
     robot = ""
     for part in _PART_END.split(text[:_MAX_DIRECTIVES_CHARS].lower()):
-        name, colon, rest = (each.strip() for each in part.partition(":"))
+        name, colon, rest = (piece.strip() for piece in part.partition(":"))
         if colon and not name.startswith(_WITH_VALUE) and _ROBOT_NAME.fullmatch(name):
-            # A header may speak to one robot, from here to the next name: "otherbot: noindex".
+            # Directives may apply to one robot, up to the next name: "otherbot: noindex".
             robot, name = name, rest
         if robot in ("", "cinder"):
             yield name

@@ -1,6 +1,7 @@
 """The scope of a crawl: its hosts, its depth, and the caller's URL patterns."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -15,6 +16,7 @@ from cinder.errors import FieldProblem, InvalidRequest
 MAX_PATTERNS = 50
 MAX_PATTERN_CHARS = 1_000
 _MAX_MEMORY_BYTES = 1024 * 1024
+_public_suffixes = cache(PublicSuffixList)
 
 
 class _Compiled(Protocol):
@@ -22,11 +24,16 @@ class _Compiled(Protocol):
 
 
 class UrlPatterns:
-    """Patterns, of which the first that matches anywhere in a URL counts."""
+    """Patterns that are searched anywhere in a URL; the first match counts."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = [(pattern, _compile(pattern)) for pattern in patterns]
-        self._any = _join(patterns)
+        # One pattern for all, since nearly all URLs match none; None where it is too large.
+        self._any: _Compiled | None = None
+        # A quotation may be left open at the end of a pattern, and would extend into the next.
+        if len(patterns) > 1 and not any(r"\Q" in pattern for pattern in patterns):
+            with suppress(ValueError):
+                self._any = _compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
     def find(self, url: str) -> str | None:
         """Return the first pattern that matches, or None."""
@@ -38,18 +45,21 @@ class UrlPatterns:
 
 
 def compile_patterns(field: str, patterns: Sequence[str]) -> UrlPatterns | None:
-    """Return a request's patterns, ready to match; None where it has none.
+    """Return the compiled patterns of a request; None where it has none.
 
     Raises:
-        InvalidRequest: it names every pattern that is not one, or says that they are too many.
+        InvalidRequest: some patterns are invalid, each of which it names, or there are too many.
     """
     if not patterns:
         return None
     if len(patterns) > MAX_PATTERNS:
-        message = f"At most {MAX_PATTERNS} patterns can be given"
-        raise InvalidRequest(problems=(FieldProblem(field, message),))
-    found = ((f"{field}.{place}", _problem_of(each)) for place, each in enumerate(patterns))
-    problems = tuple(FieldProblem(name, message) for name, message in found if message)
+        too_many = f"At most {MAX_PATTERNS} patterns can be given"
+        raise InvalidRequest(problems=(FieldProblem(field, too_many),))
+    problems = tuple(
+        FieldProblem(f"{field}.{number}", message)
+        for number, pattern in enumerate(patterns)
+        if (message := _problem_of(pattern))
+    )
     if problems:
         raise InvalidRequest(problems=problems)
     return UrlPatterns(patterns)
@@ -67,17 +77,6 @@ def _problem_of(pattern: str) -> str | None:
     return None
 
 
-def _join(patterns: Sequence[str]) -> _Compiled | None:
-    """Return one pattern for all, since nearly all URLs match none; None where that is too much."""
-    # A quotation may be left open at a pattern's end, and would go on into the next.
-    if len(patterns) == 1 or any(r"\Q" in pattern for pattern in patterns):
-        return None
-    try:
-        return _compile("|".join(f"(?:{pattern})" for pattern in patterns))
-    except ValueError:
-        return None
-
-
 def _compile(pattern: str) -> _Compiled:
     options = re2.Options()
     options.max_mem = _MAX_MEMORY_BYTES
@@ -86,19 +85,19 @@ def _compile(pattern: str) -> _Compiled:
     try:
         compiled: _Compiled = re2.compile(pattern.encode(), options)
     except re2.error as exc:
-        said = exc.args[0] if exc.args else b""
-        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        message = exc.args[0] if exc.args else b""
+        reason = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
         raise ValueError(reason) from exc
     return compiled
 
 
 OUTSIDE = "outside scope"
 TOO_DEEP = f"{OUTSIDE}: deeper than maxDepth"
-_NOT_INCLUDED = f"{OUTSIDE}: matches no include pattern"
 
-_MAX_HOSTS_REMEMBERED = 10_000
+_MAX_CACHED_HOSTS = 10_000
 _LONGEST_EXTENSION = 7
-# What no page is. Scripts are not here, since `/tags/node.js` is a page; nor is what can be read.
+# Extensions of files, not of pages. `/tags/node.js` is a page, so scripts are not listed, nor are
+# documents that can be read.
 _FILE_EXTENSIONS_LISTED = (
     "jpg jpeg jpe png gif webp avif svg svgz ico bmp tif tiff heic heif psd eps raw cr2 "
     "mp3 mp4 m4a m4v ogg oga ogv opus wav flac aac wma mid midi avi mov mkv webm wmv flv "
@@ -110,7 +109,7 @@ _FILE_EXTENSIONS = frozenset(_FILE_EXTENSIONS_LISTED.split())
 
 
 class ScopeKind(StrEnum):
-    """How far from its start a crawl may go."""
+    """Which hosts belong to a crawl."""
 
     HOST = "host"
     DOMAIN = "domain"
@@ -119,20 +118,20 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeRules:
-    """What a caller said of a crawl's scope."""
+    """The scope that the caller of a crawl requested."""
 
     kind: ScopeKind = ScopeKind.DOMAIN
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_depth: int = 2
-    """1 is the start alone."""
+    """1 is the start page alone."""
 
 
 class CrawlScope:
-    """Judges whether addresses belong to a crawl.
+    """Decides which URLs belong to a crawl.
 
     Raises:
-        InvalidRequest: a pattern is not one, or there are too many.
+        InvalidRequest: a pattern is invalid, or there are too many.
     """
 
     def __init__(self, start: CanonicalUrl, rules: ScopeRules) -> None:
@@ -140,73 +139,55 @@ class CrawlScope:
         self._max_depth = rules.max_depth
         self._include = compile_patterns("includePatterns", rules.include)
         self._exclude = compile_patterns("excludePatterns", rules.exclude)
-        self._hosts = _Hosts(start.authority, rules.kind)
+        self._kind = rules.kind
+        self._host, self._port = _host_and_port(start.authority)
+        # Only this scope needs the list of public suffixes, which takes long to load.
+        is_domain = rules.kind is ScopeKind.DOMAIN
+        self._domain = registered_domain(self._host) if is_domain else self._host
+        self._reasons: dict[str, str | None] = {start.authority: None}
 
     def judge(self, address: CanonicalUrl, depth: int) -> str | None:
-        """Return why an address found at a depth is left out, or None: it belongs to the crawl."""
+        """Return why a URL found at a depth is left out, or None where it belongs to the crawl."""
         if address.key == self._start_key:
             return None
-        if reason := self._hosts.judge(address.authority):
+        if reason := self._judge_host(address.authority):
             return reason
         if depth > self._max_depth:
             return TOO_DEEP
         if extension := _file_extension(address.path):
             return f"{OUTSIDE}: a file, not a page (.{extension})"
-        return self._judge_by_patterns(address.url)
-
-    def _judge_by_patterns(self, url: str) -> str | None:
-        if self._exclude and (pattern := self._exclude.find(url)) is not None:
+        if self._exclude and (pattern := self._exclude.find(address.url)) is not None:
             return f"{OUTSIDE}: excluded by pattern {pattern!r}"
-        if self._include and self._include.find(url) is None:
-            return _NOT_INCLUDED
+        if self._include and self._include.find(address.url) is None:
+            return f"{OUTSIDE}: matches no include pattern"
         return None
 
-
-class _Hosts:
-    """Judges hosts, each once."""
-
-    def __init__(self, start: str, kind: ScopeKind) -> None:
-        self._kind = kind
-        self._host, self._port = _host_and_port(start)
-        # Only this scope needs the list of public suffixes, which takes a while to load.
-        self._domain = registered_domain(self._host) if kind is ScopeKind.DOMAIN else self._host
-        self._reasons: dict[str, str | None] = {start: None}
-
-    def judge(self, authority: str) -> str | None:
-        try:
+    def _judge_host(self, authority: str) -> str | None:
+        """Return why a host is outside, or None; each is judged once."""
+        if authority in self._reasons:
             return self._reasons[authority]
-        except KeyError:
-            reason = self._judge_anew(authority)
-        if len(self._reasons) < _MAX_HOSTS_REMEMBERED:
+        host, port = _host_and_port(authority)
+        if self._kind is ScopeKind.SUBDOMAINS and not _is_ip_address(self._host):
+            is_inside = f".{host}".endswith(f".{self._host}")
+        elif self._kind is ScopeKind.DOMAIN:
+            is_inside = host == self._host or registered_domain(host) == self._domain
+        else:
+            is_inside = host == self._host
+        reason = None if port == self._port else f"{OUTSIDE}: other port of the same host"
+        if not is_inside:
+            reason = f"{OUTSIDE}: other {'domain' if self._kind is ScopeKind.DOMAIN else 'host'}"
+        if len(self._reasons) < _MAX_CACHED_HOSTS:
             self._reasons[authority] = reason
         return reason
 
-    def _judge_anew(self, authority: str) -> str | None:
-        host, port = _host_and_port(authority)
-        if not self._holds(host):
-            return f"{OUTSIDE}: other {'domain' if self._kind is ScopeKind.DOMAIN else 'host'}"
-        return None if port == self._port else f"{OUTSIDE}: other port of the same host"
-
-    def _holds(self, host: str) -> bool:
-        if host == self._host:
-            return True
-        if self._kind is ScopeKind.SUBDOMAINS:
-            return not _is_ip_address(self._host) and host.endswith(f".{self._host}")
-        return self._kind is ScopeKind.DOMAIN and registered_domain(host) == self._domain
-
 
 def registered_domain(host: str) -> str:
-    """Return the domain that somebody registered, of which a host is part.
+    """Return the registered domain of a host.
 
-    An IP address, a name without a dot and a public suffix are their own.
+    An IP address, a name without a dot and a public suffix are their own domain.
     """
     host = host.removesuffix(".")
     return host if _is_ip_address(host) else _public_suffixes().privatesuffix(host) or host
-
-
-@cache
-def _public_suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
 
 
 def _is_ip_address(host: str) -> bool:
@@ -224,7 +205,7 @@ def _host_and_port(authority: str) -> tuple[str, str]:
 def _file_extension(path: str) -> str | None:
     name = path[path.rfind("/") + 1 :]
     dot = name.rfind(".")
-    # In `/wiki/File:Map.png` the colon makes it a page about a file.
+    # `/wiki/File:Map.png` is a page about a file.
     if dot < 1 or len(name) - dot > _LONGEST_EXTENSION + 1 or ":" in name:
         return None
     extension = name[dot + 1 :].lower()

@@ -1,17 +1,17 @@
-"""The URLs that a sitemap, a sitemap index, a feed or a plain list names.
+"""The URLs in a sitemap, a sitemap index, a feed or a plain list.
 
-They are looked for along the text, without a parser: sitemaps are often broken, they may be large,
-and nothing that a document declares about itself, such as entities, is ever acted upon.
+They are found by regular expressions, without a parser: sitemaps are often malformed and large, and
+declarations such as entities are never processed.
 """
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from itertools import islice
 
-from cinder.models.url import MAX_URL_LENGTH, join_web_url
+from cinder.models.url import MAX_URL_LENGTH, join_web_urls
 
 MAX_URLS = 50_000
 MAX_UNPACKED_BYTES = 50 * 1024 * 1024
@@ -19,7 +19,7 @@ MAX_UNPACKED_BYTES = 50 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _ROOT_WITHIN = 16_384
-# Addresses have few; text full of them takes long to decode.
+# URLs have few; text full of them takes long to decode.
 _MAX_ESCAPES = 200
 _ROOT = re.compile(r"<([\w.-]{1,40}:)?(urlset|sitemapindex|rss|rdf|feed)\b", re.IGNORECASE)
 _TEXT = rf"\s{{0,1000}}(?:<!\[CDATA\[)?([^<]{{1,{MAX_URL_LENGTH}}})"
@@ -31,33 +31,39 @@ _RELATION = re.compile(r"\brel\s*=\s*[\"']([^\"']*)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sitemap:
-    """What a sitemap names: pages, or other sitemaps."""
+    """The URLs in a sitemap: pages, or other sitemaps."""
 
     pages: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     is_cut: bool = False
-    """Whether it names more than is read."""
+    """Whether it exceeds the limits."""
 
 
 def read_sitemap(body: bytes, url: str) -> Sitemap:
-    """Return the web addresses in a sitemap's body, each once, in their order.
+    """Return the web URLs in the body of a sitemap, each once, in their order.
 
-    What it is, and whether it is packed, the body itself tells. Anything else gives nothing. A body
-    built to hurt takes seconds: read large ones off the event loop.
+    Format and compression are detected from the body; unknown formats have no URLs. A malicious
+    body takes seconds, so large ones must be read in a thread.
     """
     unpacked, is_cut = _unpack(body)
-    text = _without_comments(_decode(unpacked))
+    is_utf16 = unpacked.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = _without_comments(unpacked.decode("utf-16" if is_utf16 else "utf-8-sig", "replace"))
     root = _ROOT.search(text, 0, _ROOT_WITHIN)
     references = list(islice(_references(text, root), MAX_URLS + 1))
     is_cut = is_cut or len(references) > MAX_URLS
-    addresses = tuple(dict.fromkeys(_addresses(references[:MAX_URLS], url)))
+    cleaned = (
+        unescape(reference.strip().removesuffix("]]>"))
+        for reference in references[:MAX_URLS]
+        if not reference.isspace() and reference.count("&") <= _MAX_ESCAPES
+    )
+    urls = tuple(dict.fromkeys(join_web_urls(url, cleaned)))
     if root is not None and root[2].lower() == "sitemapindex":
-        return Sitemap(sitemaps=addresses, is_cut=is_cut)
-    return Sitemap(pages=addresses, is_cut=is_cut)
+        return Sitemap(sitemaps=urls, is_cut=is_cut)
+    return Sitemap(pages=urls, is_cut=is_cut)
 
 
 def _unpack(body: bytes) -> tuple[bytes, bool]:
-    """Return the body unpacked as far as it is whole and within bounds, and if that cut it."""
+    """Return the decompressed body up to the limit, and whether it was cut."""
     if not body.startswith(_GZIP_MAGIC):
         return body[:MAX_UNPACKED_BYTES], len(body) > MAX_UNPACKED_BYTES
     unpacker = zlib.decompressobj(_GZIP_WINDOW)
@@ -68,54 +74,32 @@ def _unpack(body: bytes) -> tuple[bytes, bool]:
     return unpacked, not unpacker.eof
 
 
-def _decode(body: bytes) -> str:
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return body.decode("utf-16", "replace")
-    return body.decode("utf-8-sig", "replace")
-
-
 def _without_comments(text: str) -> str:
     kept = []
-    place = 0
-    while (start := text.find("<!--", place)) >= 0:
-        kept.append(text[place:start])
+    position = 0
+    while (start := text.find("<!--", position)) >= 0:
+        kept.append(text[position:start])
         end = text.find("-->", start + 4)
-        place = len(text) if end < 0 else end + 3
-    return "".join([*kept, text[place:]]) if kept else text
-
-
-def _addresses(references: Iterable[str], base: str) -> Iterator[str]:
-    for reference in references:
-        if not reference.isspace() and reference.count("&") <= _MAX_ESCAPES:
-            try:
-                yield join_web_url(base, unescape(reference.strip().removesuffix("]]>")))
-            except ValueError:
-                continue
+        position = len(text) if end < 0 else end + 3
+    return "".join([*kept, text[position:]]) if kept else text
 
 
 def _references(text: str, root: re.Match[str] | None) -> Iterator[str]:
+    kind = "" if root is None else root[2].lower()
     if root is None:
-        return _listed_lines(text)
-    name = root[2].lower()
-    if name in ("urlset", "sitemapindex"):
-        # Other prefixes are other vocabularies: <image:loc> is where an image is.
-        pattern = re.compile(
-            rf"<{re.escape(root[1] or '')}loc\b[^<>]{{0,1000}}>{_TEXT}", re.IGNORECASE
-        )
-        return (found[1] for found in pattern.finditer(text))
-    if name == "feed":
-        return _atom_links(text)
-    return (found[1] for found in _RSS_LINK.finditer(text))
-
-
-def _listed_lines(text: str) -> Iterator[str]:
-    lines = (line.strip() for line in text.splitlines())
-    return (line for line in lines if line.startswith(("http://", "https://")))
-
-
-def _atom_links(text: str) -> Iterator[str]:
-    for found in _ATOM_LINK.finditer(text):
-        relation = _RELATION.search(found[1])
-        href = _HREF.search(found[1])
-        if href is not None and (relation is None or relation[1].lower() == "alternate"):
-            yield href[1]
+        for line in text.splitlines():
+            if (stripped := line.strip()).startswith(("http://", "https://")):
+                yield stripped
+    elif kind == "feed":
+        for found in _ATOM_LINK.finditer(text):
+            relation = _RELATION.search(found[1])
+            href = _HREF.search(found[1])
+            if href is not None and (relation is None or relation[1].lower() == "alternate"):
+                yield href[1]
+    else:
+        pattern = _RSS_LINK
+        if kind in ("urlset", "sitemapindex"):
+            # Other prefixes are other vocabularies: <image:loc> is the URL of an image.
+            loc = rf"<{re.escape(root[1] or '')}loc\b[^<>]{{0,1000}}>{_TEXT}"
+            pattern = re.compile(loc, re.IGNORECASE)
+        yield from (found[1] for found in pattern.finditer(text))

@@ -1,9 +1,9 @@
 """Crawler traps: limits on URL templates without end, such as calendars, facets and loops.
 
-What has a page for every address must pass, however large the site: `/product/123` and
-`/2024/05/title` are never counted, and `/viewtopic.php?t=123` is counted, but up to a number that
-only machines reach. Counted with small bounds is what a site can make more of without having
-more to say: the days of a calendar, and the ways to sort and filter a list.
+Large sites must pass: `/product/123` and `/2024/05/title` are never counted, and
+`/viewtopic.php?t=123` is counted up to a number that only generated URLs reach. Small limits apply
+to URLs that a site can generate without new content: the days of a calendar, and the ways to sort
+and filter a list.
 """
 
 import re
@@ -14,12 +14,12 @@ from enum import StrEnum
 from cinder.crawl.urls import CanonicalUrl
 
 _WILDCARD = "*"
-# One or two parameters name a page; a page that some more name is rare, and one of many is none.
+# One or two parameters often identify a page, a few more rarely do, and many never do.
 _MOST_NAMING = 2
 _MOST_COMBINED = 5
 
 _ANY_DIGIT = re.compile(r"[0-9]")
-# What a segment or a name is by counting: numbers, dates, hashes, ids, numbered names.
+# Segments that are enumerated: numbers, dates, hashes, ids, numbered names.
 _COUNTED = re.compile(
     r"[0-9][0-9.,_:T-]*|[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|(?=[a-z_-]{0,64}[0-9])[0-9a-z_-]{16,}",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _MONTH = (
     r"(?:0?[1-9]|1[0-2]|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
     r"|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
-# A path that ends in a month or a day, of which there are as many as one likes to ask for.
+# A path that ends in a month or a day, of which there is no end.
 _ENDS_IN_DATE = re.compile(
     rf"/(?:{_YEAR}/{_MONTH}(?:/[0-9]{{1,2}})?|{_YEAR}-[0-9]{{1,2}}(?:-[0-9]{{1,2}})?"
     rf"|{_YEAR}-?w[0-9]{{1,2}})/?$",
@@ -64,7 +64,7 @@ _FACET_PREFIXES = ("filter", "facet", "attr", "pf_", "refine", "sort")
 
 
 class TemplateKind(StrEnum):
-    """Why there are many addresses of a template."""
+    """Why a template has many URLs."""
 
     CALENDAR = "calendar"
     DATED_PATH = "dated path"
@@ -76,20 +76,20 @@ class TemplateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a family of addresses has in common."""
+    """The common pattern of generated URLs."""
 
     kind: TemplateKind
     key: str
-    """Kind, host and shape: addresses of one template have the same."""
+    """Kind, host and shape, equal for all URLs of a template."""
     shown: str
     """The shape alone, such as /calendar?month=*."""
 
 
 def template_of(address: CanonicalUrl) -> Template | None:
-    """Return the template of an address, or None where addresses like it need no bound.
+    """Return the template of a URL, or None where URLs like it need no limit.
 
-    A path alone needs one only where it ends in a date or a page number: there is no telling an
-    endless site from a large one by its paths, and what ends in a name is somebody's page.
+    A path without a query has one only where it ends in a date or a page number. By other paths,
+    an endless site looks like a large one.
     """
     path, query = address.path, address.query
     if query:
@@ -113,25 +113,25 @@ def _template(kind: TemplateKind, authority: str, shown: str) -> Template:
 
 
 def _kind_of_query(query: str) -> tuple[TemplateKind, str]:
-    """Return what kind of choice a query makes, and its shape."""
-    pairs = [each.partition("=") for each in query.split("&")]
+    """Return the kind of template of a query, and its shape."""
+    pairs = [parameter.partition("=") for parameter in query.split("&")]
     names = [name.lower() for name, _, _ in pairs]
     for name, (_, _, value) in zip(names, pairs, strict=True):
         if name in _DATE_NAMES or _DATE_VALUE.fullmatch(value):
-            # Which other parameters an address has does not make another calendar of it.
+            # Other parameters do not make it another calendar.
             return TemplateKind.CALENDAR, f"{name}={_WILDCARD}"
-    # Each set of facets would be another template, and there are endless sets.
-    if len(pairs) > _MOST_COMBINED or any(map(_is_facet, names)):
+    is_faceted = any(
+        name in _FACET_NAMES or name.startswith(_FACET_PREFIXES) or "[" in name or "%5b" in name
+        for name in names
+    )
+    # One template for all sets of facets: their number is endless.
+    if len(pairs) > _MOST_COMBINED or is_faceted:
         return TemplateKind.FACETS, _WILDCARD
     if len(pairs) > _MOST_NAMING:
         return TemplateKind.COMBINATIONS, _WILDCARD
     shape = "&".join(f"{_NUMBERS.sub(_WILDCARD, name)}={_WILDCARD}" for name in names)
     is_page_number = len(names) == 1 and names[0] in _PAGE_NAMES
     return TemplateKind.PAGE_NUMBERS if is_page_number else TemplateKind.PARAMETERS, shape
-
-
-def _is_facet(name: str) -> bool:
-    return name in _FACET_NAMES or name.startswith(_FACET_PREFIXES) or "[" in name or "%5b" in name
 
 
 def _shape_of(path: str) -> str:
@@ -145,7 +145,7 @@ def _shape_of(path: str) -> str:
 
 TRAP = "trap"
 
-# Numbers repeat in what is no loop, such as /2024/01/01/01.
+# Repeated numbers are no loop: /2024/01/01/01.
 _SEGMENT_REPEATED = 4
 # The same one to four segments three times in a row.
 _LOOP = re.compile(r"((?:/[^/]{1,200}){1,4})\1\1(?=/|$)")
@@ -154,26 +154,26 @@ _LETTER = re.compile(r"[A-Za-z%]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapLimits:
-    """How much of a site's addresses may be of one kind."""
+    """How many URLs of each kind of template may be fetched."""
 
     calendars: int = 50
-    """Addresses of one template that differ by the date they ask for."""
+    """URLs of one template that differ by their date."""
     dated_paths: int = 400
-    """Paths that end in a date: the archive of a journal, perhaps, rather than a calendar."""
+    """Paths that end in a date: the archive of a journal rather than a calendar."""
     facets: int = 200
     """Ways to sort, filter and combine one list."""
     page_numbers: int = 1_000
     """Pages of one list."""
     combinations: int = 2_000
-    """Addresses of one path with three parameters or more that are no known facets."""
+    """URLs of one path with three parameters or more that are not known facets."""
     parameters: int = 10_000
-    """Other addresses of one template with a query, as forums and old shops have for each page."""
+    """Other URLs of one template with a query, as forums and old shops use for their pages."""
     path_segments: int = 25
     url_chars: int = 2_000
     query_parameters: int = 12
 
     def limit_of(self, kind: TemplateKind) -> int:
-        """Return how many addresses a template of a kind may have."""
+        """Return how many URLs a template of a kind may have."""
         return {
             TemplateKind.CALENDAR: self.calendars,
             TemplateKind.DATED_PATH: self.dated_paths,
@@ -184,48 +184,43 @@ class TrapLimits:
         }[kind]
 
 
-def find_shape_trap(address: CanonicalUrl, bounds: TrapLimits) -> str | None:
-    """Return why an address is a trap by its own shape, or None."""
-    if len(address.key) > bounds.url_chars:
-        return f"{TRAP}: longer than {bounds.url_chars} characters"
-    if address.query.count("&") >= bounds.query_parameters:
-        return f"{TRAP}: more than {bounds.query_parameters} query parameters"
+def find_shape_trap(address: CanonicalUrl, limits: TrapLimits) -> str | None:
+    """Return why a URL is a trap by its own shape, or None."""
+    if len(address.key) > limits.url_chars:
+        return f"{TRAP}: longer than {limits.url_chars} characters"
+    if address.query.count("&") >= limits.query_parameters:
+        return f"{TRAP}: more than {limits.query_parameters} query parameters"
     slashes = address.path.count("/")
-    if slashes > bounds.path_segments:
-        return f"{TRAP}: more than {bounds.path_segments} path segments"
-    # Shorter paths have nothing three times.
+    if slashes > limits.path_segments:
+        return f"{TRAP}: more than {limits.path_segments} path segments"
+    # Shorter paths cannot contain anything three times.
     if slashes >= 3 and _repeats_itself(address.path):
         return f"{TRAP}: the path repeats itself"
     return None
 
 
-def find_full_template(template: Template, count: int, bounds: TrapLimits) -> str | None:
-    """Return why one more address of a template, which has `count`, is too many; or None."""
-    limit = bounds.limit_of(template.kind)
-    return f"{TRAP}: more than {limit} URLs like {template.shown}" if count >= limit else None
-
-
 class TrapCounter:
-    """Judges the addresses of a crawl as they are found, counting those taken by template."""
+    """Judges the URLs of a crawl as they are found, and counts the accepted ones by template."""
 
-    def __init__(self, bounds: TrapLimits, counts: Mapping[str, int] | None = None) -> None:
-        self._bounds = bounds
+    def __init__(self, limits: TrapLimits, counts: Mapping[str, int] | None = None) -> None:
+        self._limits = limits
         self.counts = dict(counts or {})
-        """How many addresses were taken of each template, by its key: what is to be kept."""
+        """The number of accepted URLs by template key."""
 
     def judge(self, address: CanonicalUrl) -> str | None:
-        """Return why a newly found address is a trap, or None: it is taken, and counted.
+        """Return why a new URL is a trap, or None: it is accepted and counted.
 
-        Ask once for each key, and after the scope: what is not taken must not be counted.
+        Call it once for each key, and after the scope: other URLs must not be counted.
         """
-        if reason := find_shape_trap(address, self._bounds):
+        if reason := find_shape_trap(address, self._limits):
             return reason
         template = template_of(address)
         if template is None:
             return None
         count = self.counts.get(template.key, 0)
-        if reason := find_full_template(template, count, self._bounds):
-            return reason
+        limit = self._limits.limit_of(template.kind)
+        if count >= limit:
+            return f"{TRAP}: more than {limit} URLs like {template.shown}"
         self.counts[template.key] = count + 1
         return None
 
@@ -237,5 +232,5 @@ def _repeats_itself(path: str) -> bool:
     loop = _LOOP.search(path)
     if loop is not None and _LETTER.search(loop[1]):
         return True
-    repeated = (each for each in set(segments) if segments.count(each) >= _SEGMENT_REPEATED)
-    return any(_LETTER.search(each) for each in repeated)
+    repeated = (part for part in set(segments) if segments.count(part) >= _SEGMENT_REPEATED)
+    return any(_LETTER.search(part) for part in repeated)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-# Names that only mean tracking, whatever the site. `ref`, `source` and the like are not here: they
-# may choose what a page shows.
+# Parameters that serve tracking on every site. `ref`, `source` and the like are not listed: they
+# may select what a page shows.
 _TRACKING_LISTED = (
     "gclid gclsrc dclid gbraid wbraid gad_source gad_campaignid fbclid msclkid yclid "
     "ysclid twclid ttclid li_fat_id igshid igsh epik srsltid irclickid irgwc rb_clickid "
@@ -19,7 +19,7 @@ _TRACKING = frozenset(_TRACKING_LISTED.split())
 _NOISE_PREFIXES = ("utm_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "aspsessionid")
 _SESSION_LISTED = "phpsessid jsessionid oscsid zenid cfid cftoken xtcsid"
 _SESSION = frozenset(_SESSION_LISTED.split())
-# Names that may also mean something else; the value tells.
+# Names with several meanings; the value decides.
 _MAYBE_SESSION_LISTED = "sid s sess session sessionid session_id session-id sessid"
 _MAYBE_SESSION = frozenset(_MAYBE_SESSION_LISTED.split())
 _TOKEN = re.compile(r"[0-9a-fA-F]{16,}|(?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{24,}")
@@ -29,7 +29,7 @@ _PATH_SEGMENT = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]{10,64}\))+\)(?=/)")
 
 
 def is_tracking_parameter(parameter: str) -> bool:
-    """Whether a query's parameter tracks a visitor or names a session."""
+    """Whether a query parameter tracks the visitor or identifies a session."""
     name, _, value = parameter.partition("=")
     name = name.lower()
     if name in _TRACKING or name in _SESSION or name.startswith(_NOISE_PREFIXES):
@@ -38,21 +38,21 @@ def is_tracking_parameter(parameter: str) -> bool:
 
 
 def without_session(path: str) -> str:
-    """Return a path without the session id that servers write into it."""
+    """Return a path without the session id that some servers add to it."""
     return _PATH_SEGMENT.sub("", _PATH_PARAMETER.sub("", path))
 
 
 FINGERPRINT_BYTES = 16
-# Most links of a page were on the page before it: navigation, footers, lists. Long ones are rare,
-# and many would fill the memory.
-_REMEMBERED = 16_384
-_LONGEST_REMEMBERED = 512
+# Most links of a page were on the page before it: navigation, footers, lists. Long URLs are rare,
+# and many of them would fill the memory.
+_CACHED_URLS = 16_384
+_LONGEST_CACHED = 512
 
-# A URL as the WHATWG rules spell it, without a user name: scheme, authority, path, query.
+# A URL normalized by the WHATWG rules, without a user name: scheme, authority, path, query.
 _WEB_URL = re.compile(
     r"(https?)://([^/?#@:\\][^/?#@\\]*)(/[^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL
 )
-# What may have to be respelled; the common path has none of it, and its key is itself.
+# What may need normalization; most paths have none of it and are their own key.
 _UNUSUAL_PATH = re.compile(r"[%;(]|/(?:index|default)\.[a-z]{2,5}$", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 _INDEX_FILE = re.compile(
@@ -64,38 +64,33 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 @dataclass(frozen=True, slots=True)
 class CanonicalUrl:
-    """A web address: how it is fetched, and the key that all its spellings share.
+    """A web URL as it is fetched, and the key that all its spellings share.
 
-    What is fetched is what was linked, less the fragment, tracking parameters and session ids: a
-    server may know `/index.html` and not `/`. What is compared is the key.
+    `url` is the link without fragment, tracking parameters and session ids: a server may serve
+    `/index.html` and not `/`. URLs are compared by `key`.
     """
 
     url: str
     key: str
     authority: str
-    """Host and, where it is not the scheme's own, port."""
+    """The host, and the port where it is not the scheme's default."""
     path: str
     """The path of the key."""
     query: str
-    """The query of the key, without the question mark; empty where there is none."""
+    """The query of the key, without the question mark; may be empty."""
     fingerprint: bytes
-    """The key in 16 bytes, the same on every machine."""
+    """A hash of the key in 16 bytes, the same on every machine."""
 
 
 def canonicalize_url(url: str) -> CanonicalUrl | None:
-    """Return the address that an absolute URL, spelled by the WHATWG rules, means.
+    """Return the canonical form of an absolute URL that is normalized by the WHATWG rules.
 
-    None is the answer to what is no address of the web, or has a user name in it.
+    Returns None for URLs that are not http(s), or have a user name.
     """
-    return _remember(url) if len(url) <= _LONGEST_REMEMBERED else _read(url)
+    return _canonicalize_cached(url) if len(url) <= _LONGEST_CACHED else _canonicalize(url)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _remember(url: str) -> CanonicalUrl | None:
-    return _read(url)
-
-
-def _read(url: str) -> CanonicalUrl | None:
+def _canonicalize(url: str) -> CanonicalUrl | None:
     found = _WEB_URL.fullmatch(url)
     if found is None or not url.isascii():
         return None
@@ -106,27 +101,21 @@ def _read(url: str) -> CanonicalUrl | None:
     if _UNUSUAL_PATH.search(path):
         fetched = without_session(path)
         key_path = _INDEX_FILE.sub("/", without_session(_respell(path)))
-    kept, key_query = _read_query(query) if query else ("", "")
+    kept = key_query = ""
+    if query:
+        pairs = [p for p in query.split("&") if p and not is_tracking_parameter(_respell(p))]
+        kept = "&".join(pairs)
+        # The sort is stable: the order of a repeated parameter may matter.
+        key_query = "&".join(sorted(map(_respell, pairs), key=lambda pair: pair.partition("=")[0]))
     url = f"{start}{fetched}?{kept}" if kept else f"{start}{fetched}"
     key = f"{start}{key_path}?{key_query}" if key_query else f"{start}{key_path}"
-    # One string is kept in memory where both are equal, as they mostly are.
+    # Both are mostly equal, and then share one string in memory.
     key = url if url == key else key
     fingerprint = blake2b(key.encode(), digest_size=FINGERPRINT_BYTES).digest()
     return CanonicalUrl(url, key, authority, key_path, key_query, fingerprint)
 
 
-def _read_query(query: str) -> tuple[str, str]:
-    """Return what is left of a query, as it is sent and as it is compared."""
-    parameters = [
-        each for each in query.split("&") if each and not is_tracking_parameter(_respell(each))
-    ]
-    # The sort is stable: what a repeated parameter says first may mean something.
-    respelled = sorted(map(_respell, parameters), key=_name_of)
-    return "&".join(parameters), "&".join(respelled)
-
-
-def _name_of(parameter: str) -> str:
-    return parameter.partition("=")[0]
+_canonicalize_cached = lru_cache(maxsize=_CACHED_URLS)(_canonicalize)
 
 
 def _respell(text: str) -> str:
@@ -136,7 +125,7 @@ def _respell(text: str) -> str:
 def _respell_escape(found: re.Match[str]) -> str:
     digits = found[1]
     if digits is None:
-        # Left as it is, it could become an escape with what a later one stands for.
+        # Unchanged, it could form an escape with the decoded characters after it.
         return "%25"
     code = int(digits, 16)
     return chr(code) if code in _UNRESERVED else f"%{digits.upper()}"

@@ -6,14 +6,14 @@ __all__ = ["JobEngine", "RunSlice", "engine_for"]
 
 
 def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> JobEngine:
-    """Return the engine that belongs to the database that keeps the jobs.
+    """Return the engine for the database that stores the jobs.
 
-    A process that is silent for `heartbeat_seconds` loses its jobs to others, where there are any.
+    A process without a heartbeat for `heartbeat_seconds` loses its jobs to other processes.
 
     Raises:
-        ValueError: the URL names no database that cinder knows; the message says which it does.
+        ValueError: the database is unknown; the message names those that are supported.
     """
-    # Each engine is imported only where it is used, as its database's driver is.
+    # Each engine is imported only where it is used, as the driver of its database is.
     scheme = store_url.partition(":")[0]
     if scheme == "sqlite":
         from cinder.jobs.embedded import EmbeddedEngine  # noqa: PLC0415

@@ -16,23 +16,23 @@ from cinder.store.postgres import COMMAND_SECONDS, translated
 if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
 
-# How long to let a database rest that cannot be reached.
+# The pause before reconnecting to a database that cannot be reached.
 RECONNECT_SECONDS = 1
 SENDERS = 2
-# To plan how the next message is found takes PostgreSQL six times as long as to find it.
+# Planning the query for the next message takes PostgreSQL six times as long as running it.
 _PLAN_ONCE = {"plan_cache_mode": "force_generic_plan"}
 
 log = structlog.get_logger()
 
 
 class PgqueuerEngine:
-    """Wakes workers of every process on a database. See `cinder.jobs.base.Engine`.
+    """Wakes workers of all processes on a database. See `cinder.jobs.base.JobEngine`.
 
-    It connects, and pgqueuer is imported, when it is first used: that takes a second.
+    It connects, and imports pgqueuer, on first use: that takes a second.
     """
 
     def __init__(self, url: str, *, heartbeat_seconds: float) -> None:
-        """Take the database's URL, and after how long a silent worker's jobs are others'."""
+        """Take the database's URL, and the heartbeat after which a silent worker loses its jobs."""
         self._url = url
         self._heartbeat_seconds = heartbeat_seconds
         self._pool: Pool | None = None
@@ -50,7 +50,7 @@ class PgqueuerEngine:
                 await pool.close()
 
     async def wake(self, *job_ids: str, times: int = 1, after_seconds: float = 0) -> None:
-        """Have up to `times` workers look after each job at once, as soon as `after_seconds`."""
+        """Have up to `times` workers run each job, in `after_seconds` at the earliest."""
         if not job_ids:
             return
         with translated():
@@ -63,36 +63,36 @@ class PgqueuerEngine:
                 )
 
     async def run(self, run_slice: RunSlice, *, slots: int) -> None:
-        """Look after jobs as they are woken, `slots` at once, until cancelled."""
+        """Run jobs as they are woken, `slots` at once, until cancelled."""
         while True:
             try:
                 with translated():
                     await self._open()
-                    await self._run_consumer(run_slice, slots)
-                log.warning("the connection to the queue of jobs was lost")
+                    await self._consume(run_slice, slots)
+                log.warning("the connection to the job queue was lost")
             except CacheFailed as exc:
-                log.warning("the queue of jobs cannot be reached", error=str(exc))
+                log.warning("the job queue cannot be reached", error=str(exc))
             self._is_broken = True
             await asyncio.sleep(RECONNECT_SECONDS)
 
     async def check(self) -> None:
-        """Return if workers can be woken, and those of this process are."""
+        """Return if workers can be woken, and those of this process are connected."""
         if self._is_broken:
             raise CacheFailed("The queue of jobs has lost PostgreSQL and is connecting again")
         with translated():
             pool = await self._open()
             await pool.execute("SELECT 1")
 
-    async def _run_consumer(self, run_slice: RunSlice, slots: int) -> None:
+    async def _consume(self, run_slice: RunSlice, slots: int) -> None:
         from cinder.jobs.pgqueuer_queue import QueueConsumer  # noqa: PLC0415 - imported by opening
 
         connection = await asyncpg.connect(
             self._url, command_timeout=COMMAND_SECONDS, server_settings=_PLAN_ONCE
         )
         try:
-            shift = QueueConsumer(connection, run_slice, slots=slots, worker_id=self._worker_id)
+            consumer = QueueConsumer(connection, run_slice, slots=slots, worker_id=self._worker_id)
             self._is_broken = False
-            await shift.run(self._heartbeat_seconds)
+            await consumer.run(self._heartbeat_seconds)
         finally:
             connection.terminate()
 
@@ -100,20 +100,16 @@ class PgqueuerEngine:
         async with self._opening:
             if self._pool is None:
                 await asyncio.to_thread(import_module, "cinder.jobs.pgqueuer_queue")
-                self._pool = await _connect(self._url)
+                from cinder.jobs.pgqueuer_queue import prepare_tables  # noqa: PLC0415 - just imported
+
+                pool = await asyncpg.create_pool(
+                    self._url, min_size=0, max_size=SENDERS, command_timeout=COMMAND_SECONDS
+                )
+                try:
+                    async with pool.acquire() as connection:
+                        await prepare_tables(connection)
+                except BaseException:
+                    pool.terminate()
+                    raise
+                self._pool = pool
             return self._pool
-
-
-async def _connect(url: str) -> "Pool":
-    from cinder.jobs.pgqueuer_queue import prepare_tables  # noqa: PLC0415 - imported by opening
-
-    pool = await asyncpg.create_pool(
-        url, min_size=0, max_size=SENDERS, command_timeout=COMMAND_SECONDS
-    )
-    try:
-        async with pool.acquire() as connection:
-            await prepare_tables(connection)
-    except BaseException:
-        pool.terminate()
-        raise
-    return pool

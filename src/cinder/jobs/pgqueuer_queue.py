@@ -25,15 +25,23 @@ from pgqueuer.domain.types import JOB_STATUS, Channel, QueueManagerId
 from cinder.jobs.base import RunSlice
 from cinder.store.postgres import DRIVER_ERRORS, MIGRATION_LOCK, MIGRATION_SECONDS
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     from cinder.store.postgres import Connection
 
+    QueueConnection: TypeAlias = asyncpg.Connection[asyncpg.Record]
 
+PURGE_SECONDS = 60
+# The time to return messages to the queue at shutdown; after it, other workers take them over.
+STOP_SECONDS = 10
+# The polling interval while all slots are taken; new messages notify workers.
+POLL_SECONDS = 0.5
 ENTRYPOINT = "attend"
 SCHEMA = "cinder_queue"
 CHANNEL = "cinder_queue"
 
-# Everything is named: what is not, pgqueuer takes from environment variables with short names.
+log = structlog.get_logger()
+
+# All names are set, since pgqueuer reads the others from environment variables with short names.
 SETTINGS = DBSettings(
     prefix="",
     db_schema=SCHEMA,
@@ -45,12 +53,12 @@ SETTINGS = DBSettings(
     queue_table_log="message_log",
     trigger="messages_changed",
     schedules_table="message_schedules",
-    # Messages that a crash of the database wipes out come back by sweeping, and need no log.
+    # No write-ahead log: sweeping restores messages that a crash of the database loses.
     durability=Durability.volatile,
     widen_id=True,
 )
 
-# A message that is at work remembers, by a moment after that of its taking, that it was woken.
+# A running message that is woken gets an `execute_after` later than the time it was taken.
 _RESCHEDULE = f"""
 WITH hastened AS (
     UPDATE {SCHEMA}.messages
@@ -62,7 +70,7 @@ WITH hastened AS (
 SELECT count(*) FILTER (WHERE status = 'queued') AS queued FROM hastened
 """  # noqa: S608 - names of ours
 
-# Fenced by who took it: a worker that was frozen finds the message another's, or gone.
+# Fenced by the worker: one that was suspended no longer owns the message.
 _REQUEUE = f"""
 UPDATE {SCHEMA}.messages SET status = 'queued', queue_manager_id = NULL, updated = now(),
        execute_after = LEAST(now() + $3::interval,
@@ -83,7 +91,7 @@ UPDATE {SCHEMA}.messages SET status = 'queued', queue_manager_id = NULL
 
 _PURGE_LOG = f"DELETE FROM {SCHEMA}.message_log"  # noqa: S608 - the same
 
-# An event as pgqueuer's own trigger sends it, which is silent where rows are updated.
+# The event of pgqueuer's own trigger, which does not fire on updates.
 _CHANGED = (
     f'{{"channel": "{CHANNEL}", "operation": "update", "sent_at": "2000-01-01T00:00:00Z", '
     f'"table": "messages", "type": "table_changed_event"}}'
@@ -91,11 +99,11 @@ _CHANGED = (
 
 
 class QueueMessages(Queries):
-    """pgqueuer's statements on our tables; what ends a message is fenced and keeps no log."""
+    """pgqueuer's statements on cinder's tables; those that end a message are fenced, not logged."""
 
     def __init__(self, connection: "Connection") -> None:
         super().__init__(
-            # A connection of a pool will do: nobody listens on it.
+            # A pooled connection is sufficient: it does not listen.
             AsyncpgDriver(connection),  # type: ignore[arg-type]
             qbe=QueryBuilderEnvironment(SETTINGS),
             qbq=QueryQueueBuilder(SETTINGS),
@@ -103,57 +111,59 @@ class QueueMessages(Queries):
         )
 
     async def send(self, job_ids: Collection[str], times: int, after: timedelta) -> None:
-        """Have a message for each seat at these jobs, due by then."""
-        seats = [(job_id, f"{job_id}#{n}") for job_id in sorted(job_ids) for n in range(times)]
+        """Ensure a message for each worker slot of these jobs, due after this time."""
+        slots = [(job_id, f"{job_id}#{n}") for job_id in sorted(job_ids) for n in range(times)]
         sent = await self.enqueue(
-            [ENTRYPOINT] * len(seats),
-            [job_id.encode() for job_id, _ in seats],
-            [0] * len(seats),
-            [after] * len(seats),
-            [key for _, key in seats],
+            [ENTRYPOINT] * len(slots),
+            [job_id.encode() for job_id, _ in slots],
+            [0] * len(slots),
+            [after] * len(slots),
+            [key for _, key in slots],
             on_conflict="skip",
         )
-        there = [key for (_, key), number in zip(seats, sent, strict=True) if number is None]
-        if there:
-            rows = await self.driver.fetch(_RESCHEDULE, there, after)
+        existing = [key for (_, key), number in zip(slots, sent, strict=True) if number is None]
+        if existing:
+            rows = await self.driver.fetch(_RESCHEDULE, existing, after)
             if rows[0]["queued"]:
-                await self.tell_workers()
+                await self.notify_workers()
 
     async def retry_job(
         self,
         job: Message,
         delay: timedelta,
-        traceback_record: TracebackRecord | None,  # noqa: ARG002 - pgqueuer's; nothing went wrong
+        traceback_record: TracebackRecord | None,  # noqa: ARG002 - pgqueuer's signature
     ) -> None:
-        """Put a message back for a later moment."""
+        """Return a message to the queue for a later time."""
         if await self.driver.fetch(_REQUEUE, job.id, job.queue_manager_id, delay):
-            await self.tell_workers()
+            await self.notify_workers()
 
     async def log_jobs(
         self, job_status: list[tuple[Message, JOB_STATUS, TracebackRecord | None]]
     ) -> None:
-        """Remove messages that are done with."""
+        """Delete messages that are done."""
         ended = [message for message, _, _ in job_status]
         await self.driver.execute(
-            _REMOVE, [each.id for each in ended], [each.queue_manager_id for each in ended]
+            _REMOVE,
+            [message.id for message in ended],
+            [message.queue_manager_id for message in ended],
         )
 
     async def put_all_back(self, taker: UUID) -> None:
-        """Give back the messages that a worker had taken when it lost the database."""
+        """Return the messages that a worker had taken when it lost the connection."""
         await self.driver.execute(_REQUEUE_ALL, taker)
 
-    async def tell_workers(self) -> None:
-        """Let every worker look at what is due."""
+    async def notify_workers(self) -> None:
+        """Have all workers check for messages that are due."""
         await self.driver.notify(CHANNEL, _CHANGED)
 
     async def purge_log(self) -> None:
-        """Delete what pgqueuer has noted of sending and taking messages."""
+        """Delete pgqueuer's log of messages."""
         await self.driver.execute(_PURGE_LOG)
 
 
 async def prepare_tables(connection: "Connection") -> None:
-    """Create the tables, or bring them up to date; others who do the same are waited for."""
-    # Held until the connection goes back to its pool.
+    """Create or upgrade the tables, under a lock that other processes wait for."""
+    # Held until the connection is returned to its pool.
     await connection.execute(
         "SELECT pg_advisory_lock($1)", MIGRATION_LOCK, timeout=MIGRATION_SECONDS
     )
@@ -164,20 +174,8 @@ async def prepare_tables(connection: "Connection") -> None:
         await messages.install()
 
 
-if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
-    QueueConnection: TypeAlias = asyncpg.Connection[asyncpg.Record]
-
-PURGE_SECONDS = 60
-# How long giving messages back may take at the end; who takes longer is taken over.
-STOP_SECONDS = 10
-# How soon to look again where all slots are taken; messages that come tell of themselves.
-POLL_SECONDS = 0.5
-
-log = structlog.get_logger()
-
-
 class QueueConsumer:
-    """Takes messages off the queue and looks after their jobs."""
+    """Takes messages from the queue and runs their jobs."""
 
     def __init__(
         self, connection: "QueueConnection", run_slice: RunSlice, *, slots: int, worker_id: UUID
@@ -186,7 +184,7 @@ class QueueConsumer:
         self._run_slice = run_slice
         self._slots = slots
         self._free = asyncio.Semaphore(slots)
-        self._at_work: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
         self._ending = asyncio.Event()
         self._messages = QueueMessages(connection)
         self._manager = QueueManager(self._messages, Channel(CHANNEL))
@@ -195,9 +193,9 @@ class QueueConsumer:
         self._manager.entrypoint(ENTRYPOINT, accepts_context=False)(self._handle)
 
     async def run(self, heartbeat_seconds: float) -> None:
-        """Work until cancelled, or until the connection breaks."""
+        """Run jobs until cancelled, or until the connection is lost."""
         self._connection.add_termination_listener(lambda _: self._manager.shutdown.set())
-        # What an earlier shift of this worker could not give back.
+        # Messages that an earlier connection of this worker could not return.
         await self._messages.put_all_back(self._manager.queue_manager_id)
         async with asyncio.TaskGroup() as group:
             purging = group.create_task(self._purge_forever())
@@ -205,7 +203,10 @@ class QueueConsumer:
             try:
                 await asyncio.shield(work)
             except asyncio.CancelledError:
-                self._stop()
+                self._ending.set()
+                self._manager.shutdown.set()
+                for task in self._running:
+                    task.cancel()
                 await asyncio.wait({work}, timeout=STOP_SECONDS)
                 raise
             finally:
@@ -215,40 +216,34 @@ class QueueConsumer:
         try:
             await self._manager.run(
                 batch_size=1,
-                # It wants twice the batch at least; the semaphore keeps to the real number.
+                # pgqueuer requires twice the batch size; the semaphore limits it to the slots.
                 max_concurrent_tasks=max(2, self._slots),
                 dequeue_timeout=timedelta(seconds=heartbeat_seconds / 2),
                 heartbeat_timeout=timedelta(seconds=heartbeat_seconds),
                 log_aggregation_interval=timedelta(0),
                 shutdown_on_listener_failure=True,
             )
-        # The outermost loop of a worker: whatever it was, another shift may go better.
+        # The outermost loop of a worker: the next connection may succeed.
         except Exception as exc:  # noqa: BLE001
-            log.warning("the queue of jobs broke off", error=str(exc) or type(exc).__name__)
-
-    def _stop(self) -> None:
-        self._ending.set()
-        self._manager.shutdown.set()
-        for task in self._at_work:
-            task.cancel()
+            log.warning("the job queue failed", error=str(exc) or type(exc).__name__)
 
     async def _handle(self, message: Message) -> None:
-        """Look after a message's job; the message is put back unless the job is over."""
+        """Run the job of a message; the message returns to the queue unless the job has ended."""
         task = asyncio.current_task()
         if self._ending.is_set() or task is None:
             raise RetryRequested
-        self._at_work.add(task)
+        self._running.add(task)
         try:
             async with self._free:
                 seconds = await self._run_slice((message.payload or b"").decode())
         except asyncio.CancelledError:
             if not self._ending.is_set():
                 raise
-            # Others get the message at once; pgqueuer would drop it.
+            # Other workers get the message at once; pgqueuer would drop it.
             task.uncancel()
             raise RetryRequested from None
         finally:
-            self._at_work.discard(task)
+            self._running.discard(task)
         if seconds is not None:
             raise RetryRequested(timedelta(seconds=seconds))
 
@@ -258,4 +253,4 @@ class QueueConsumer:
                 await self._messages.purge_log()
                 await asyncio.sleep(PURGE_SECONDS)
         except DRIVER_ERRORS as exc:
-            log.warning("the log of messages is not purged", error=str(exc))
+            log.warning("the message log was not purged", error=str(exc))

@@ -16,21 +16,21 @@ from cinder.models.document import Json
 from cinder.models.job import JobKind, Schedule
 from cinder.store.ledger_base import Ledger
 
-# Starts a job for an owner, of this kind and spec; the same key starts one only once.
+# Starts a job for an owner, of this kind and spec; the same key starts only one.
 StartJob: TypeAlias = Callable[[str, JobKind, dict[str, Json], str], Awaitable[object]]
 
-# How long starting may take before another process tries.
+# How long starting a job may take before another process tries.
 START_SECONDS = 60
 CRON_FIELDS = 5
 
-# croniter's own: moments left to chance, which differ each time they are asked for.
-_CHANCE = re.compile(r"\b[hr]\b", re.IGNORECASE)
+# Extensions of croniter: random times, which differ on every call.
+_RANDOM = re.compile(r"\b[hr]\b", re.IGNORECASE)
 
 log = structlog.get_logger()
 
 
 class Schedules:
-    """The schedules in a ledger. Times that passed while nobody was there are made up for once."""
+    """The schedules in a ledger. Several missed times start one job."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Schedules:
     async def add(
         self, owner: str, name: str, cron: str, kind: JobKind, spec: dict[str, Json]
     ) -> Schedule:
-        """Keep a schedule; one that this owner has under the name gives way.
+        """Store a schedule; it replaces the owner's schedule of the same name.
 
         Raises:
-            InvalidRequest: the times are not told as cron does, or the name is another's.
+            InvalidRequest: the cron expression is invalid, or another owner uses the name.
         """
         schedule = Schedule(
             name=name,
@@ -65,73 +65,69 @@ class Schedules:
         return schedule
 
     async def list(self, owner: str) -> list[Schedule]:
-        """Return somebody's schedules, by name."""
+        """Return an owner's schedules, by name."""
         return await self._ledger.list_schedules(owner)
 
     async def remove(self, owner: str, name: str) -> bool:
-        """Delete somebody's schedule; False if there is none."""
+        """Delete an owner's schedule; False if there is none."""
         return await self._ledger.remove_schedule(owner, name)
 
     async def start_due(self) -> int:
-        """Start what is due and nobody else has begun to start; return how many jobs."""
-        due = await self._ledger.list_due_schedules()
-        return sum([await self._try_to_start(schedule) for schedule in due])
-
-    async def _try_to_start(self, schedule: Schedule) -> bool:
-        now = self._clock()
-        after = next_time(schedule.cron, now)
-        # Whoever moves it may start it. Should that process end first, it is due again.
-        until = min(after, now + timedelta(seconds=START_SECONDS))
-        if not await self._ledger.move_schedule(schedule, until):
-            return False
-        try:
-            await self._start(schedule.owner, schedule.kind, schedule.spec, _key(schedule, now))
-        except Exception:
-            log.exception("a scheduled job could not be started", schedule=schedule.name)
-            return False
-        await self._ledger.move_schedule(replace(schedule, next_at=until), after)
-        return True
+        """Start the jobs that are due and that no other process starts; return their number."""
+        started = 0
+        for schedule in await self._ledger.list_due_schedules():
+            now = self._clock()
+            after = next_time(schedule.cron, now)
+            # The process that moves it may start it. If that process dies, it is due again.
+            until = min(after, now + timedelta(seconds=START_SECONDS))
+            if not await self._ledger.move_schedule(schedule, until):
+                continue
+            try:
+                # The latest time that was due identifies this start.
+                latest = _find_time(schedule.cron, now + timedelta(seconds=1), is_next=False)
+                key = f"schedule {schedule.name} {latest:%Y-%m-%dT%H:%MZ}"
+                await self._start(schedule.owner, schedule.kind, schedule.spec, key)
+            except Exception:
+                log.exception("a scheduled job could not be started", schedule=schedule.name)
+                continue
+            await self._ledger.move_schedule(replace(schedule, next_at=until), after)
+            started += 1
+        return started
 
 
 def next_time(cron: str, after: datetime) -> datetime:
-    """Return the first moment after another that a cron expression names.
+    """Return the first time of a cron expression after another time.
 
     Raises:
-        InvalidRequest: it is none, or names no moment.
+        InvalidRequest: the expression is invalid, or never matches.
     """
-    return _parse_timestamp(cron, after, is_next=True)
+    return _find_time(cron, after, is_next=True)
 
 
-def _key(schedule: Schedule, now: datetime) -> str:
-    """Return what tells this start from others: the latest moment that was to be one."""
-    moment = _parse_timestamp(schedule.cron, now + timedelta(seconds=1), is_next=False)
-    return f"schedule {schedule.name} {moment:%Y-%m-%dT%H:%MZ}"
-
-
-def _parse_timestamp(cron: str, origin: datetime, *, is_next: bool) -> datetime:
-    # Imported where it is used: it takes as long as the rest of a start.
+def _find_time(cron: str, origin: datetime, *, is_next: bool) -> datetime:
+    # Imported here since it takes as long as all other imports of a start.
     from croniter import croniter  # noqa: PLC0415
     from croniter.croniter import CroniterError  # noqa: PLC0415
 
     try:
-        # More fields would be seconds and years, and fewer are nicknames.
-        if len(cron.split()) != CRON_FIELDS or _CHANCE.search(cron):
+        # croniter also accepts seconds, years and aliases such as @daily.
+        if len(cron.split()) != CRON_FIELDS or _RANDOM.search(cron):
             raise CroniterError(f"it takes {CRON_FIELDS} fields of numbers and names")
         times = croniter(cron, origin)
-        moment: datetime = times.get_next(datetime) if is_next else times.get_prev(datetime)
+        time: datetime = times.get_next(datetime) if is_next else times.get_prev(datetime)
     except (CroniterError, ValueError) as exc:
         message = f"{cron!r} is not a cron expression: {exc}. Write one such as '0 6 * * 1'"
         raise InvalidRequest(problems=(FieldProblem("cron", message),)) from exc
-    return moment
+    return time
 
 
 SWEEP_SECONDS = 3
 
 
 class Sweeper:
-    """Wakes jobs: whose worker died, whose message was lost, or whose server was restarted.
+    """Wakes jobs whose worker died, whose message was lost, or whose server was restarted.
 
-    Any number may sweep at once: a job that is woken twice is looked after no more for that.
+    Any number of processes may sweep at once: waking a job twice has no further effect.
     """
 
     def __init__(
@@ -143,7 +139,7 @@ class Sweeper:
         seconds: float = SWEEP_SECONDS,
         schedules: Schedules | None = None,
     ) -> None:
-        """Take how many workers may look after a job at once, and how often to sweep."""
+        """Wake up to `seats` workers for a job, and sweep every `seconds`."""
         self._ledger = ledger
         self._engine = engine
         self._seats = seats
@@ -151,26 +147,26 @@ class Sweeper:
         self._schedules = schedules
 
     async def wake(self, job_id: str) -> None:
-        """Have workers look after a job now; should that fail, a sweep will."""
+        """Wake workers for a job; if that fails, the next sweep does."""
         try:
             await self._engine.wake(job_id, times=self._seats)
         except CacheFailed as exc:
             log.warning("a job waits for the next sweep", job=job_id, error=str(exc))
 
     async def sweep(self) -> None:
-        """Wake the jobs that nobody looks after, and start what is due."""
-        unattended = await self._ledger.list_unattended()
-        await self._engine.wake(*unattended, times=self._seats)
+        """Wake the jobs that no worker runs, and start scheduled jobs that are due."""
+        idle = await self._ledger.list_unattended()
+        await self._engine.wake(*idle, times=self._seats)
         if self._schedules is not None:
             await self._schedules.start_due()
 
     async def sweep_forever(self) -> None:
-        """Sweep at once and then again and again, until cancelled."""
+        """Sweep at once and then regularly, until cancelled."""
         while True:
             try:
                 await self.sweep()
-            # A worker's outermost loop: whatever it was, the next round may go better.
+            # The outermost loop of a worker: the next sweep may succeed.
             except Exception as exc:  # noqa: BLE001
                 log.warning("sweeping for jobs failed", error=str(exc) or type(exc).__name__)
-            # Not in step with the other processes.
-            await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+            # The jitter spreads the sweeps of several processes.
+            await asyncio.sleep(self._seconds * random.uniform(0.8, 1.2))  # noqa: S311 - not a secret

@@ -19,101 +19,96 @@ from cinder.models.request import OWNER
 from cinder.store.database import scrub
 from cinder.store.ledger_base import EventEmitter, Ledger
 
-# How long what is known of the callers holds.
+MAX_ERROR_LENGTH = 2000
+MAX_DOUBLINGS = 30
+# When a second slot of a job returns, which another process might take meanwhile.
+SECOND_SLOT_SECONDS = 1
+# How long the list of callers with open jobs is cached.
 _OWNERS_FRESH_SECONDS = 0.5
-_PUT_OFF_SECONDS = 4
+_WAIT_SECONDS = 4
+
+log = structlog.get_logger()
 
 
 def share_of_slots(slots: int, owners: Collection[str]) -> int:
-    """Return how many slots the jobs of one caller may have, given who has jobs under way.
+    """Return how many slots the jobs of one caller may have, by the callers with open jobs.
 
-    As long as that is the owner alone, all of them.
+    The owner alone may have all of them.
     """
     most = slots if set(owners) <= {OWNER} else slots_without_reserve(slots)
     return max(1, min(most, slots // max(1, len(owners))))
 
 
 class WorkerSlots:
-    """Tells whether a job may have a slot now, or has to wait for others of its caller's."""
+    """Limits how many slots of this process the jobs of one caller hold.
+
+    A job beyond its caller's share leaves its slot and returns later. It cannot wait in a
+    `FairQueue`: it would hold the slot that it waits for.
+    """
 
     def __init__(self, ledger: Ledger, slots: int) -> None:
         self._ledger = ledger
         self._slots = slots
-        self._at_work: Counter[str] = Counter()
-        # Whose the jobs are that were put off, which come back before they have their turn.
-        self._put_off: dict[str, str] = {}
+        self._running: Counter[str] = Counter()
+        # The owners of waiting jobs, which spare the database a query when the jobs return.
+        self._waiting: dict[str, str] = {}
         self._share = slots
-        self._known_until = 0.0
+        self._fresh_until = 0.0
 
-    async def is_put_off(self, job_id: str) -> bool:
-        """Whether a job that had to wait has to go on waiting."""
-        owner = self._put_off.get(job_id)
-        return owner is not None and not await self._has_room_for(owner)
+    async def wait_seconds(self, job_id: str, owner: str | None = None) -> float | None:
+        """Return in how many seconds a job must return; None where it may have a slot.
+
+        Without the owner, only a job that is already waiting is checked.
+        """
+        owner = owner or self._waiting.get(job_id)
+        if owner is None:
+            return None
+        if time.monotonic() >= self._fresh_until:
+            self._share = share_of_slots(self._slots, await self._ledger.list_open_owners())
+            self._fresh_until = time.monotonic() + _OWNERS_FRESH_SECONDS
+        if self._running[owner] < self._share:
+            return None
+        self._waiting[job_id] = owner
+        # The jitter keeps jobs that wait together from returning together.
+        return _WAIT_SECONDS * random.uniform(0.5, 1)  # noqa: S311 - not a secret
 
     @contextmanager
-    def work_on(self, job_id: str, owner: str) -> Iterator[None]:
-        """Have a job of somebody's at work until the exit."""
-        self._put_off.pop(job_id, None)
-        self._at_work[owner] += 1
+    def hold(self, job_id: str, owner: str) -> Iterator[None]:
+        """Count a slot for a job of a caller until the exit."""
+        self.forget(job_id)
+        self._running[owner] += 1
         try:
             yield
         finally:
-            self._at_work[owner] -= 1
-            self._at_work += Counter()  # drops those who have none
-
-    async def must_wait(self, job_id: str, owner: str) -> bool:
-        """Whether the caller has his share of slots already; then the job is to come back."""
-        if await self._has_room_for(owner):
-            return False
-        self._put_off[job_id] = owner
-        return True
-
-    def wait_seconds(self) -> float:
-        """Return in how many seconds a job that has to wait is to come back."""
-        # Those that were put off together are not to come back together.
-        return _PUT_OFF_SECONDS * random.uniform(0.5, 1)  # noqa: S311 - no secret
+            self._running[owner] -= 1
+            self._running += Counter()  # drops callers without a slot
 
     def forget(self, job_id: str) -> None:
-        """Note that a job is over."""
-        self._put_off.pop(job_id, None)
-
-    async def _has_room_for(self, owner: str) -> bool:
-        if time.monotonic() >= self._known_until:
-            owners = await self._ledger.list_open_owners()
-            self._share = share_of_slots(self._slots, owners)
-            self._known_until = time.monotonic() + _OWNERS_FRESH_SECONDS
-        return self._at_work[owner] < self._share
-
-
-MAX_ERROR_LENGTH = 2000
-MAX_DOUBLINGS = 30
-# How soon a seat at a job comes back that another process might take meanwhile.
-SECOND_SLOT_SECONDS = 1
-
-log = structlog.get_logger()
+        """Note that a job no longer waits."""
+        self._waiting.pop(job_id, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRetryPolicy:
-    """How often, and how soon, work on a job is tried again."""
+    """How often, and how soon, a failed slice of a job is retried."""
 
     max_failures: int = 8
     """In a row; then the job has failed."""
     first_wait_seconds: float = 1
     max_wait_seconds: float = 300
     slice_seconds: float = 600
-    """How long one look may take at most; one that hangs must not hold its seat for good."""
+    """The timeout of one slice, so that one that hangs does not hold its slot forever."""
 
     def wait_seconds(self, failures: int) -> float:
-        """Return how long to wait after so many failures: about twice as long each time."""
+        """Return the time to wait after a number of failures: it about doubles each time."""
         doublings = min(failures - 1, MAX_DOUBLINGS)
         wait = min(self.first_wait_seconds * (1 << doublings), self.max_wait_seconds)
-        # Jobs that failed together are not to come back together.
-        return wait * random.uniform(0.5, 1)  # noqa: S311 - no secret
+        # The jitter keeps jobs that failed together from returning together.
+        return wait * random.uniform(0.5, 1)  # noqa: S311 - not a secret
 
 
 class JobWorker:
-    """Those who look after jobs in this process."""
+    """Runs the jobs of this process."""
 
     def __init__(
         self,
@@ -122,84 +117,88 @@ class JobWorker:
         run_slice: RunSlice,
         *,
         sweeper: Sweeper,
-        patience: JobRetryPolicy | None = None,
+        retry_policy: JobRetryPolicy | None = None,
         emitter_of: Callable[[Job], EventEmitter | None] = lambda _: None,
     ) -> None:
         self._ledger = ledger
         self._engine = engine
         self._run_slice = run_slice
         self._sweeper = sweeper
-        self._retry_policy = patience or JobRetryPolicy()
+        self._retry_policy = retry_policy or JobRetryPolicy()
         self._emitter_of = emitter_of
-        self._shares = WorkerSlots(ledger, slots=1)
-        # Those that were worked on here and are not over.
+        self._slots = WorkerSlots(ledger, slots=1)
+        # Open jobs that this process has worked on.
         self._begun: set[str] = set()
-        self._at_work: set[str] = set()
+        self._running: set[str] = set()
 
     async def run(self, *, slots: int) -> None:
-        """Look after jobs, `slots` at once, and sweep, until cancelled."""
-        self._shares = WorkerSlots(self._ledger, slots)
+        """Run jobs, `slots` at once, and sweep, until cancelled."""
+        self._slots = WorkerSlots(self._ledger, slots)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._engine.run(self.run_job, slots=slots))
                 group.create_task(self._sweeper.sweep_forever())
         finally:
-            await self._leave()
+            try:
+                if self._begun:
+                    # Other processes continue them at once.
+                    await self._ledger.leave_jobs(self._begun)
+            except CacheFailed as exc:
+                log.warning("jobs continue only after their leases expire", error=str(exc))
 
     async def run_job(self, job_id: str) -> float | None:
-        """Work on a job for a while, if it is not over; return when to look again.
+        """Work on a job for a while; return the seconds to wait, or None when it has ended.
 
-        A job has one seat here: a second would take a slot from another job, and claim the pages
-        that the first could have.
+        A job has one slot here: a second one would take a slot from another job, and lease the
+        pages that the first could lease.
         """
-        if job_id in self._at_work:
+        if job_id in self._running:
             return SECOND_SLOT_SECONDS
-        self._at_work.add(job_id)
+        self._running.add(job_id)
         try:
-            return await self._look_after_alone(job_id)
-        finally:
-            self._at_work.discard(job_id)
-
-    async def _look_after_alone(self, job_id: str) -> float | None:
-        try:
-            if await self._shares.is_put_off(job_id):
-                return self._shares.wait_seconds()
-            job = await self._ledger.find_job(job_id)
-            if job is None or job.status.is_over:
-                self._shares.forget(job_id)
-                return None
-            if await self._shares.must_wait(job_id, job.owner):
-                return self._shares.wait_seconds()
-            self._begun.add(job_id)
-            with self._shares.work_on(job_id, job.owner):
-                seconds = await self._look_after(job)
-            if seconds is None:
-                self._begun.discard(job_id)
-            return seconds
-        # What is left is the ledger's: the job stays as it is until that can be had again.
+            return await self._run_alone(job_id)
+        # Other errors are handled: the job stays as it is until the ledger can be reached again.
         except CacheFailed as exc:
-            log.warning("a job cannot be looked after now", job=job_id, error=str(exc))
+            log.warning("a job cannot be run now", job=job_id, error=str(exc))
             return self._retry_policy.first_wait_seconds
+        finally:
+            self._running.discard(job_id)
 
-    async def _leave(self) -> None:
-        """Have whoever comes next go on at once."""
-        try:
-            if self._begun:
-                await self._ledger.leave_jobs(self._begun)
-        except CacheFailed as exc:
-            log.warning("jobs go on only once their leases have run out", error=str(exc))
+    async def _run_alone(self, job_id: str) -> float | None:
+        if (wait := await self._slots.wait_seconds(job_id)) is not None:
+            return wait
+        job = await self._ledger.find_job(job_id)
+        if job is None or job.status.is_over:
+            self._slots.forget(job_id)
+            return None
+        if (wait := await self._slots.wait_seconds(job_id, job.owner)) is not None:
+            return wait
+        self._begun.add(job_id)
+        with self._slots.hold(job_id, job.owner):
+            seconds = await self._try_slice(job)
+        if seconds is None:
+            self._begun.discard(job_id)
+        return seconds
 
-    async def _look_after(self, job: Job) -> float | None:
+    async def _try_slice(self, job: Job) -> float | None:
         limit = asyncio.timeout(self._retry_policy.slice_seconds)
         try:
             async with limit:
                 seconds = await self._run_slice(job.id)
         except (DatabaseAway, StorageFull):
-            raise  # no fault of the job's: it waits, however long that takes
-        # A worker's outermost loop: whatever it was, the job is to be told of it.
+            raise  # not the job's fault: it waits, however long that takes
+        # The outermost loop of a worker: the job records the error.
         except Exception as exc:
             log.warning("work on a job failed", job=job.id, exc_info=exc)
-            error = self._describe_hang() if limit.expired() else _describe(exc)
+            if limit.expired():
+                timeout = self._retry_policy.slice_seconds
+                error = f"Work on the job took longer than {timeout:g} seconds and was cancelled"
+            elif isinstance(exc, CinderError):
+                error = scrub(str(exc))[:MAX_ERROR_LENGTH]
+            else:
+                # The caller reads this, and a library's message may name the owner's servers.
+                name = type(exc).__name__
+                error = f"It failed unexpectedly ({name}); the server's log has the details"
             return await self._note_failure(job, error)
         if job.attempts:
             await self._ledger.forget_failures(job.id)
@@ -208,7 +207,7 @@ class JobWorker:
     async def _note_failure(self, job: Job, error: str) -> float | None:
         wait = self._retry_policy.wait_seconds(job.attempts + 1)
         failures = await self._ledger.note_failure(job.id, error, round(wait * 1000))
-        if failures == 0:  # it is over: cancelled, perhaps
+        if failures == 0:  # it has ended, perhaps by cancellation
             return None
         if failures < self._retry_policy.max_failures:
             return wait
@@ -216,14 +215,3 @@ class JobWorker:
         await self._ledger.finish_job(job.id, JobStatus.FAILED, error, emitter=emitter)
         log.error("a job has failed for good", job=job.id, failures=failures, error=error)
         return None
-
-    def _describe_hang(self) -> str:
-        seconds = self._retry_policy.slice_seconds
-        return f"A look at the job took longer than {seconds:g} seconds and was broken off"
-
-
-def _describe(exc: Exception) -> str:
-    if isinstance(exc, CinderError):
-        return scrub(str(exc))[:MAX_ERROR_LENGTH]
-    # The job's caller reads this, and what a library says may name the owner's servers.
-    return f"It failed unexpectedly ({type(exc).__name__}); the server's log has the details"

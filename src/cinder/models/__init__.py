@@ -1,1 +1,1 @@
-"""Frozen values that every part of cinder exchanges, without behaviour of their own."""
+"""Frozen values that all parts of cinder exchange."""

@@ -9,55 +9,55 @@ from cinder.models.request import OWNER
 
 
 class TokenScope(StrEnum):
-    """What a token opens."""
+    """What a token gives access to."""
 
     READ = "read"
-    """Saved pages, and how the caller's own jobs go."""
+    """Saved pages, and the status of the caller's own jobs."""
     SCRAPE = "scrape"
-    """Fetching pages, one at a time, and searching."""
+    """Scraping single pages, and searching."""
     CRAWL = "crawl"
     """Starting and stopping crawls and batches."""
     ADMIN = "admin"
-    """All of that, and what only those who run the server see."""
+    """All of these, and the administration of the server."""
 
 
 EVERYDAY_SCOPES = (TokenScope.READ, TokenScope.SCRAPE, TokenScope.CRAWL)
 
 OAUTH_ID_PREFIX = "oauth_"
-"""How the ids of callers begin whose tokens an authorization server made."""
+"""The prefix of the ids of callers whose tokens an authorization server issued."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerPolicy:
-    """How far a token goes."""
+    """The limits of a token."""
 
     domains: tuple[str, ...] = ()
-    """The only hosts, those beneath them included, that pages are fetched from, that kept pages are
-    read of, and that webhooks go to; empty for all."""
+    """The only domains, with their subdomains, that the caller may fetch, read saved pages of and
+    send webhooks to; empty for all."""
     pages_per_day: int | None = None
-    """Pages that are fetched from the web within one day (UTC); None for any number."""
+    """Pages that may be fetched from the web in one day (UTC); None for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody whose token was found to be right."""
+    """A client with a valid token."""
 
     id: str
     scopes: frozenset[TokenScope]
     policy: CallerPolicy = field(default_factory=CallerPolicy)
 
     def may(self, scope: TokenScope) -> bool:
-        """Whether his token opens that."""
+        """Whether the token grants a scope."""
         return scope in self.scopes or TokenScope.ADMIN in self.scopes
 
 
 OWNER_CALLER = Caller(id=OWNER, scopes=frozenset(TokenScope))
-"""Whoever runs cinder: the command line, MCP over stdio, and the token of the settings."""
+"""The person who runs cinder: the command line, MCP over stdio, and the token of the settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token as its owner sees it: everything but the secret, which nobody keeps."""
+    """A token as its owner sees it: everything but the secret, which is not stored."""
 
     id: str
     name: str
@@ -68,10 +68,10 @@ class Token:
 
     @property
     def caller(self) -> Caller:
-        """Who sends it."""
+        """The caller that the token identifies."""
         return Caller(id=self.id, scopes=self.scopes, policy=self.policy)
 
 
 def sorted_scopes(scopes: Collection[TokenScope]) -> list[TokenScope]:
-    """Return scopes in the order in which they are listed."""
+    """Return scopes in the order of `TokenScope`."""
     return [scope for scope in TokenScope if scope in scopes]

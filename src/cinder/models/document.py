@@ -6,40 +6,37 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from cinder.models.request import ActionType
-
-# How a browser found a part to be out of sight, in the words of the script that looks.
+# Why an element is hidden, in the words of the script that checks it in the browser.
 HIDING_WAYS: Final = frozenset(
     ("NOT_SHOWN", "LABEL", "SEE_THROUGH", "SHRUNK", "COLLAPSED", "BESIDE", "COLOURED", "OTHER")
 )
 
 
 class HiddenPart(NamedTuple):
-    """An element whose text no visitor sees."""
+    """An element whose text is hidden from visitors."""
 
     place: int
-    """The character of the page's HTML before which the element's start tag has room for another
-    attribute."""
+    """The offset in the page's HTML at which an attribute can be inserted into the start tag."""
     way: str
-    """How it is out of sight, one of `WAYS`."""
+    """How it is hidden, one of `HIDING_WAYS`."""
 
 
-# A value as JSON has it.
+# A JSON value.
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
-# The warning that tells of selectors without a match.
+# The warning about selectors that match nothing.
 NOTHING_INCLUDED = "No element of the page matches includeTags."
 
 
 class FetchSource(StrEnum):
-    """Which kind of engine fetched a page."""
+    """The kind of engine that fetched a page."""
 
     NATIVE = "native"
     BROWSER = "browser"
 
 
 class VerdictKind(StrEnum):
-    """What a fetch really got."""
+    """What kind of page a fetch returned."""
 
     OK = "ok"
     BLOCKED = "blocked"
@@ -55,7 +52,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The kind of thing a fetch got, and what shows it."""
+    """The kind of page a fetch returned, and the evidence for it."""
 
     kind: VerdictKind = VerdictKind.OK
     evidence: str = ""
@@ -63,34 +60,47 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """Bytes handed through as they came, with their MIME type."""
+    """Unchanged bytes with their MIME type."""
 
     mime: str
     data: bytes
 
 
+class ActionType(StrEnum):
+    """What a browser action does on a page."""
+
+    WAIT = "wait"
+    CLICK = "click"
+    WRITE = "write"
+    PRESS = "press"
+    SCROLL = "scroll"
+    SCREENSHOT = "screenshot"
+    SCRAPE = "scrape"
+    EXECUTE_JAVASCRIPT = "executeJavascript"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResult:
-    """What one browser action did."""
+    """The result of one browser action."""
 
     type: ActionType
     message: str
-    """What it did, in a sentence."""
+    """What it did, as a sentence."""
     elapsed_ms: int = 0
     name: str | None = None
-    """The name that the request gave a screenshot."""
+    """The name of a screenshot, from the request."""
     html: str | None = None
-    """What a `scrape` took, as the page had it at that moment."""
+    """The page's HTML at the time of a `scrape` action."""
     markdown: str | None = None
-    """The same, converted."""
+    """The same HTML, converted to markdown."""
     value: Json = None
-    """What a script returned."""
+    """The return value of a script."""
     screenshot: Media | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validators:
-    """What a server gave to ask later whether a page has changed."""
+    """The headers by which a later request can ask whether a page has changed."""
 
     etag: str | None = None
     last_modified: str | None = None
@@ -101,7 +111,7 @@ class Validators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPage:
-    """A server's final answer, after redirects. Header names are lower-case."""
+    """A server's response after redirects. Header names are lower-case."""
 
     url: str
     final_url: str
@@ -111,21 +121,21 @@ class FetchedPage:
     source: FetchSource
     strategy: str
     is_cut: bool = False
-    """Whether the connection, or what was packed in the body, broke off before its end."""
+    """Whether the connection, or the compressed body, ended early."""
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     style_samples: Mapping[str, Json] | None = None
-    """How the page looks, by the styles that a browser computed, where that was asked for."""
+    """The styles that a browser computed, where the branding format was requested."""
     warnings: tuple[str, ...] = ()
-    """What the reader should know about how the page was got."""
+    """What the reader should know about the fetch."""
     pages_taken: int = 1
-    """How many pages it took: in a browser, actions and scripts lead on to others."""
+    """How many pages were loaded: in a browser, actions and scripts may load further ones."""
     unseen: tuple[HiddenPart, ...] = ()
-    """The parts that a browser shows to nobody, in the order of the page."""
+    """The hidden parts of a page that a browser rendered, in document order."""
 
     @property
     def content_type(self) -> str:
-        """The MIME type without its parameters, lower-case; empty when the server named none."""
+        """The MIME type without parameters, lower-case; empty when the server sent none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
@@ -138,7 +148,7 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMetadata:
-    """What a page says about itself."""
+    """The metadata in a page."""
 
     title: str | None = None
     description: str | None = None
@@ -149,42 +159,42 @@ class PageMetadata:
     canonical: str | None = None
     site_name: str | None = None
     robots: str | None = None
-    """What it asks robots to do, such as `noindex, nofollow`."""
+    """The robots directives, such as `noindex, nofollow`."""
     keywords: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     open_graph: Mapping[str, str] = field(default_factory=dict)
     json_ld: tuple[Json, ...] = ()
     page_count: int | None = None
-    """How many pages a PDF has."""
+    """The number of pages of a PDF."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Extraction:
-    """The content made of a page: one field for each format, None where it was not asked for."""
+    """The content of a page: one field for each format, None where it was not requested."""
 
     text: str | None = None
-    """The page decoded to text, unchanged otherwise."""
+    """The page decoded to text, otherwise unchanged."""
     markdown: str | None = None
     html: str | None = None
     links: tuple[str, ...] | None = None
     images: tuple[str, ...] | None = None
     branding: Mapping[str, Json] | None = None
-    """How the page looks, each value with where it came from."""
+    """Colours, fonts and images, each with its source."""
     metadata: PageMetadata = field(default_factory=PageMetadata)
     word_count: int = 0
     token_count: int = 0
     empty_evidence: str = ""
-    """What shows that a document has no text to take out; empty where it has."""
+    """Why a document has no text to extract; empty where it has some."""
     is_partial: bool = False
-    """Whether a limit cost some of the content; the warnings say which."""
+    """Whether a limit cut the content; the warnings name it."""
     warnings: tuple[str, ...] = ()
     derived: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What readers compute from these texts and keep with them; it is never stored."""
+    """Values computed from these texts and cached with them; never stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A scraped page: where it came from, what it holds, how trustworthy it is."""
+    """A scraped page: its origin, its content and its verdict."""
 
     url: str
     final_url: str
@@ -196,19 +206,43 @@ class Document:
     load_time_ms: int
     content: Extraction = field(default_factory=Extraction)
     media: Media | None = None
-    """The file itself, where the URL led to one instead of a page."""
+    """The file, where the URL leads to one instead of a page."""
     original: Media | None = None
-    """The file that the content was made of, where that is not text itself."""
+    """The file that the content was extracted from, where that is not text."""
     screenshot: Media | None = None
     actions: tuple[ActionResult, ...] = ()
     verdict: Verdict = field(default_factory=Verdict)
     is_cut: bool = False
-    """Whether it broke off before all of it had come."""
+    """Whether the body ended early."""
     validators: Validators = field(default_factory=Validators)
     extracted: str | None = None
 
 
-# By role, the selectors by which its element is looked for, the best first.
+@dataclass(frozen=True, slots=True)
+class HtmlHeading:
+    """A heading of a page, h1 being level 1."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HtmlFacts:
+    """The content of an HTML string. Links and images are absolute where there is a base URL."""
+
+    title: str
+    headings: tuple[HtmlHeading, ...]
+    paragraph_count: int
+    link_count: int
+    image_count: int
+    word_count: int
+    content_hash: str
+    meta: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+
+
+# The selectors of the element of each role, the best first.
 BRAND_ROLES = {
     "html": ("html",),
     "body": ("body",),

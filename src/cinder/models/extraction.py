@@ -8,7 +8,7 @@ from cinder.models.document import Json, Verdict
 from cinder.models.request import CachePolicy, Mode
 
 FieldPath = tuple[str | int, ...]
-"""Where a value stands in the data: names of properties, and places in arrays."""
+"""The path of a value in the data: property names and array indexes."""
 
 
 class Method(StrEnum):
@@ -25,61 +25,61 @@ class Method(StrEnum):
     TYPED = "typed"
     MODEL = "model"
     CALLER = "caller"
-    """The caller says so."""
+    """The caller supplied the value."""
     RECIPE = "recipe"
 
 
 class Grounding(StrEnum):
-    """What looking a value's quote up in its page showed."""
+    """Whether a value's quote was found in its page."""
 
     VERIFIED = "verified"
-    """The quote stands there literally, and is the value."""
+    """The page contains the quote literally, and the quote is the value."""
     NORMALIZED = "normalized"
-    """The quote stands there literally, and the value follows from it by a stated rule."""
+    """The page contains the quote literally, and the value follows from it by a named rule."""
     UNVERIFIED = "unverified"
-    """The page does not hold the quote."""
+    """The page does not contain the quote."""
 
 
 class QuotedText(StrEnum):
-    """Which text of a saved page a quote's offsets count in."""
+    """The text of a saved page that a quote's offsets refer to."""
 
     MARKDOWN = "markdown"
     PAGE = "page"
-    """The page as it came, decoded (`rawHtml`): what only its markup says."""
+    """The decoded page (`rawHtml`), for values that appear only in its markup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What shows a value: the text at the offsets is the quote, character for character."""
+    """The evidence for a value: the text at the offsets is exactly the quote."""
 
     method: Method
     quote: str
     grounding: Grounding
     url: str = ""
     label: str = ""
-    """What the page calls the value."""
+    """The page's label for the value."""
     text: QuotedText | None = None
     start: int | None = None
     end: int | None = None
     normalization: str = ""
-    """The rule by which the value follows from the quote; empty where it is the quote."""
+    """The rule that derives the value from the quote; empty where they are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldValue:
-    """A value, where it stands in the data, and what shows it."""
+    """A value, its path in the data, and its evidence."""
 
     path: FieldPath
     value: Json
     evidence: tuple[Evidence, ...]
-    """The deciding one first; others say the same."""
+    """The deciding one first; the others confirm it."""
     score: float = 1.0
-    """How well what the page calls it fits the field, up to 1."""
+    """How well the page's label matches the field, up to 1."""
 
     @property
     def is_grounded(self) -> bool:
-        """Whether some page holds the value."""
-        return any(each.grounding is not Grounding.UNVERIFIED for each in self.evidence)
+        """Whether some page contains the value."""
+        return any(item.grounding is not Grounding.UNVERIFIED for item in self.evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,41 +93,41 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedData:
-    """The data of one page or several, and what is known about each value of it."""
+    """The data of one or several pages, with evidence for each value."""
 
     data: Json = None
     values: tuple[FieldValue, ...] = ()
     missing: tuple[str, ...] = ()
-    """The fields of the schema that nothing was found for: `address.city`, `offers[]`."""
+    """The fields of the schema without a value: `address.city`, `offers[]`."""
     conflicts: tuple[Conflict, ...] = ()
     warnings: tuple[str, ...] = field(default=())
 
 
 class ExtractionEngine(StrEnum):
-    """What found the values of an answer."""
+    """What found the values of a response."""
 
     RECIPE = "recipe"
-    """What was learned of the site's pages."""
+    """A recipe learned from the site's pages."""
     RULES = "rules"
     MODEL = "model"
     CALLER = "caller"
-    """The caller found them, and cinder looked them up."""
+    """The caller found them, and cinder verified them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedValue:
-    """A value that the caller says a page holds, with the words that show it."""
+    """A value that the caller found on a page, with a quote as evidence."""
 
     path: FieldPath
     value: Json
     quote: str
     url: str | None = None
-    """The page; None where any of them may hold it."""
+    """The page; None where it may be any of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractRequest:
-    """Pages, and what is wanted of them: by a prompt, a JSON Schema, or both."""
+    """Pages, and what to extract from them: a prompt, a JSON Schema, or both."""
 
     urls: tuple[str, ...]
     caller: str
@@ -135,32 +135,32 @@ class ExtractRequest:
     schema: Mapping[str, Json] | None = None
     mode: Mode = Mode.SMART
     strict_grounding: bool = False
-    """Whether values that no page proves are left out."""
+    """Whether values without evidence in a page are left out."""
     cache: CachePolicy = field(default_factory=CachePolicy)
     timeout_ms: int = 300_000
     claims: tuple[ClaimedValue, ...] = ()
-    """What the caller found himself, to be checked; no model is asked then."""
+    """Values that the caller found, to be verified; the model is not called then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSource:
-    """One of the pages: what was really got, and where it is kept."""
+    """One of the pages: its verdict, and the URIs of its saved texts."""
 
     url: str
     final_url: str | None = None
     title: str | None = None
     verdict: Verdict | None = None
     uri: str | None = None
-    """The saved markdown, in which `markdown` offsets count."""
+    """The saved markdown, which `markdown` offsets refer to."""
     page_uri: str | None = None
-    """The saved page as it came, in which `page` offsets count."""
+    """The saved page, which `page` offsets refer to."""
     error: str | None = None
-    """Why nothing was read of it, code first."""
+    """Why it could not be read, starting with the error code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedPassage:
-    """A passage that may hold what is missing."""
+    """A passage that may contain missing values."""
 
     id: str
     url: str
@@ -170,7 +170,7 @@ class OfferedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallbackPassages:
-    """What nothing here could find, for the caller to find."""
+    """The fields that cinder could not find, and passages in which the caller may find them."""
 
     fields: tuple[str, ...]
     passages: tuple[OfferedPassage, ...]
@@ -180,7 +180,7 @@ class FallbackPassages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """What was asked of the language model."""
+    """The calls to the language model."""
 
     model: str
     calls: int
@@ -189,20 +189,20 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractAnswer:
-    """The data, what proves it, and what is still open."""
+    """The data, its sources, and what is missing."""
 
     extracted: ExtractedData
     sources: tuple[PageSource, ...]
     engines: tuple[ExtractionEngine, ...]
     schema_problems: tuple[str, ...] = ()
-    """Where the data does not match the caller's schema."""
+    """The paths at which the data does not match the caller's schema."""
     usage: ModelUsage | None = None
-    """None where there is no model to ask."""
+    """None where no model is configured."""
     hand_off: FallbackPassages | None = None
 
 
 class ValueSign(StrEnum):
-    """What a text must have in it to say a value of some kind."""
+    """What a text must contain to hold a value of some kind."""
 
     FIGURE = "figure"
     AT = "@"
@@ -210,17 +210,17 @@ class ValueSign(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriedField:
-    """A field that a passage may hold the value of."""
+    """A field whose value a passage may contain."""
 
     name: str
-    """With what it belongs to in front: `address city`."""
+    """With its parents' names in front: `address city`."""
     description: str = ""
     sign: ValueSign | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageQuery:
-    """What is asked of a page: in words, by the names of fields, or both."""
+    """What passages are ranked by: a prompt, fields, or both."""
 
     prompt: str = ""
     fields: tuple[QueriedField, ...] = ()
@@ -228,16 +228,16 @@ class PassageQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedPassage:
-    """A part of a saved markdown text, exactly as it stands there."""
+    """An unchanged part of a saved markdown text."""
 
     id: str
-    """The same for the same text, whatever else changes on its page."""
+    """Derived from the text alone, so changes elsewhere on the page do not affect it."""
     heading: str
-    """The headings that it stands under, the outermost first."""
+    """The headings above it, the outermost first."""
     text: str
     start: int
     end: int
     score: float
-    """From 0, which is nothing that was asked for, to 1."""
+    """From 0, not relevant, to 1."""
     context: str = ""
-    """What it cannot be read without: the first rows of a table that it has later rows of."""
+    """The header rows of a table, where the passage contains later rows of it."""

@@ -11,24 +11,24 @@ from cinder.errors import FieldProblem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse:
-    """What a server sent back, whatever its status."""
+    """A server's response, whatever its status."""
 
     status: int
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """By lower-case name."""
     body: bytes
     is_cut: bool = False
-    """Whether the body is longer than the limit or broke off: it is what came before that."""
+    """Whether the body is longer than the limit or ended early; `body` is the part received."""
 
 
 def read_retry_after(value: str, now: datetime) -> float | None:
-    """Return the seconds that a Retry-After header asks to wait, given so or as a date."""
+    """Return the seconds to wait by a Retry-After header, which is a number or a date."""
     value = value.strip()
     if value.isdecimal():
         return float(value)
     try:
-        moment = parsedate_to_datetime(value)
-        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+        date = parsedate_to_datetime(value)
+        return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())
     except (ValueError, OverflowError):
         return None
 
@@ -39,71 +39,26 @@ MAX_HEADER_BYTES = 16_384
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
-_OF_CONNECTIONS = ("ntlm", "negotiate")
+_CONNECTION_AUTH = ("ntlm", "negotiate")
 
-# Headers that say how the message travels, or that would change what kind of answer comes back.
-_MANAGED = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "if-match",
-        "if-modified-since",
-        "if-none-match",
-        "if-range",
-        "if-unmodified-since",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "range",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+# Headers of the connection, and headers that would change the kind of the response.
+_MANAGED_LISTED = (
+    "accept-encoding connection content-length expect host if-match if-modified-since "
+    "if-none-match if-range if-unmodified-since keep-alive proxy-authenticate "
+    "proxy-authorization proxy-connection range te trailer transfer-encoding upgrade"
 )
-
-
-# What says how one would like to be served, and not who one is. All others may: keys are called
-# X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is ever whole.
-_HARMLESS = frozenset(
-    {
-        "accept",
-        "accept-charset",
-        "accept-language",
-        "cache-control",
-        "device-memory",
-        "dnt",
-        "downlink",
-        "dpr",
-        "ect",
-        "pragma",
-        "priority",
-        "rtt",
-        "save-data",
-        "sec-gpc",
-        "upgrade-insecure-requests",
-        "user-agent",
-        "viewport-width",
-        "width",
-        "x-requested-with",
-    }
-)
-_HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
+_MANAGED = frozenset(_MANAGED_LISTED.split())
 
 
 def check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
-    """Return what is wrong with custom headers; nothing when they may be sent as they are."""
+    """Return the problems of custom headers; empty when they may be sent."""
     if len(headers) > MAX_HEADERS:
         return [FieldProblem("headers", f"At most {MAX_HEADERS} headers can be sent")]
-    problems = []
-    for name, value in headers.items():
-        if message := _check_header(name, value):
-            problems.append(FieldProblem(f"headers.{name[:100]}", message))
-    return problems
+    return [
+        FieldProblem(f"headers.{name[:100]}", message)
+        for name, value in headers.items()
+        if (message := _check_header(name, value))
+    ]
 
 
 def _check_header(name: str, value: str) -> str | None:
@@ -111,7 +66,7 @@ def _check_header(name: str, value: str) -> str | None:
         return "Not a valid header name"
     if name.lower() in _MANAGED:
         return "This header is set by cinder and cannot be overridden"
-    if name.lower() == "authorization" and value.lower().startswith(_OF_CONNECTIONS):
+    if name.lower() == "authorization" and value.lower().startswith(_CONNECTION_AUTH):
         return "NTLM and Negotiate log a connection in, which other requests may then use"
     if not is_sendable(value):
         return "A header value must be ASCII text without line breaks or control characters"
@@ -123,9 +78,3 @@ def _check_header(name: str, value: str) -> str | None:
 def is_sendable(value: str) -> bool:
     """Whether a header may have this value."""
     return _VALUE.fullmatch(value) is not None
-
-
-def is_secret_header(name: str) -> bool:
-    """Whether a header of this name may identify or authorise someone."""
-    lowered = name.lower()
-    return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)

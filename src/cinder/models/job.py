@@ -8,14 +8,14 @@ from cinder.models.document import Json
 
 
 class JobKind(StrEnum):
-    """What a job works on: the URLs of a list, or what a site leads to."""
+    """What a job works on: a list of URLs, or the pages of a site."""
 
     BATCH = "batch"
     CRAWL = "crawl"
 
 
 class JobStatus(StrEnum):
-    """How far a job has come."""
+    """The status of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -25,12 +25,12 @@ class JobStatus(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be done."""
+        """Whether the job has ended."""
         return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 class PageStatus(StrEnum):
-    """What became of a URL; the ledger has one, and a reason, for every URL ever seen."""
+    """The outcome of a URL; the ledger keeps one, with a reason, for every URL seen."""
 
     FETCHED = "fetched"
     DISALLOWED = "disallowed by robots"
@@ -39,29 +39,29 @@ class PageStatus(StrEnum):
     TRAP = "trap"
     FAILED = "failed"
     LEFT = "left out"
-    """It was to be fetched, but the job ended first: cancelled, or at its number of pages."""
+    """The job ended before it was fetched: cancelled, or at its page limit."""
 
 
 ERROR_STATUSES = (PageStatus.FAILED, PageStatus.DISALLOWED)
-"""Those of URLs that could not be had."""
+"""The statuses of URLs that could not be fetched."""
 
 
 class EndedBy(StrEnum):
-    """Why a job is over; also, by which of its limits a URL was left out."""
+    """Why a job ended; also, the limit by which a URL was left out."""
 
     ALL_PAGES = "allPages"
-    """Every page that belongs to it has been dealt with."""
+    """Every page of the job is done."""
     MAX_PAGES = "maxPages"
     MAX_DEPTH = "maxDepth"
     TRAP = "trap"
-    """An endless space of addresses, of which only some were taken."""
+    """An endless URL space, of which only some URLs were fetched."""
     MAX_BYTES = "maxBytes"
     CANCELLED = "cancelled"
     FAILED = "failed"
 
 
 class PageState(StrEnum):
-    """Where a URL of the ledger stands."""
+    """The state of a URL in the ledger."""
 
     QUEUED = "queued"
     LEASED = "leased"
@@ -70,16 +70,16 @@ class PageState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job to be kept."""
+    """A job to be stored."""
 
     id: str
     kind: JobKind
     owner: str
-    """Who started it, and alone may see it."""
+    """The caller who started it; no other may see it."""
     spec: dict[str, Json] = field(repr=False)
-    """What is to be done, as the service that does it writes and reads it; it may hold secrets.
+    """What to do, as the service encodes it; it may contain secrets.
 
-    Those stand within objects and lists, which are forgotten when the job ends; plain values stay.
+    Secrets are in nested objects and lists, which are deleted when the job ends; plain values stay.
     """
     expires_at: datetime
     max_pages: int
@@ -88,7 +88,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A job as it is kept, and how far it has come."""
+    """A stored job and its progress."""
 
     id: str
     kind: JobKind
@@ -101,34 +101,34 @@ class Job:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     found: int = 0
-    """URLs in its ledger."""
+    """The number of URLs in its ledger."""
     fates: dict[PageStatus, int] = field(default_factory=dict)
-    """How many of them have which fate; the others are queued or leased."""
+    """The number of URLs by status; the others are queued or leased."""
     too_deep: int = 0
-    """How many of those outside its scope are deeper than it may go."""
+    """How many of the URLs outside its scope exceed its depth."""
     bytes_fetched: int = 0
-    """Of all its pages together, unpacked."""
+    """The decompressed size of all its pages."""
     attempts: int = 0
-    """How often in a row working on it has failed."""
+    """The number of failures in a row."""
     error: str | None = None
     is_expired: bool = False
-    """Whether its pages are gone, and only the fact that it was is left."""
+    """Whether its pages were deleted, and only this record is left."""
     is_seeded: bool = False
-    """Whether its first URLs are all in the ledger."""
+    """Whether all its first URLs are in the ledger."""
 
     @property
     def fetched(self) -> int:
-        """Pages that were got."""
+        """The number of pages fetched."""
         return self.fates.get(PageStatus.FETCHED, 0)
 
     @property
     def failed(self) -> int:
-        """Pages that could not be had, but for those that robots.txt disallows."""
+        """The number of pages that failed, without those that robots.txt disallows."""
         return self.fates.get(PageStatus.FAILED, 0)
 
     @property
     def ended_by(self) -> EndedBy | None:
-        """Why it is over: of the limits that it met, the one that ended it; None while it runs."""
+        """Why it ended: the limit that ended it, where it met several; None while it runs."""
         match self.status:
             case JobStatus.CANCELLED:
                 return EndedBy.CANCELLED
@@ -140,9 +140,9 @@ class Job:
 
     @property
     def left_out(self) -> dict[EndedBy, int]:
-        """How many URLs were left out for which reason, its end first; no reason that left none."""
+        """The number of URLs left out by reason, without zeros; the reason it ended comes first."""
         ends = {JobStatus.CANCELLED: EndedBy.CANCELLED, JobStatus.FAILED: EndedBy.FAILED}
-        # What ends a job well and has something to say is the limit of bytes.
+        # A completed job has an error message only where it met the limit of bytes.
         limit = EndedBy.MAX_BYTES if self.error else EndedBy.MAX_PAGES
         counts = {
             ends.get(self.status, limit): self.fates.get(PageStatus.LEFT, 0),
@@ -154,25 +154,25 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPage:
-    """A URL for the ledger: to be fetched, or with the fate it has at first sight."""
+    """A URL for the ledger: to be fetched, or with the status it has from the start."""
 
     url: str
     fingerprint: bytes
-    """Of its canonical form; a job has each only once."""
+    """The hash of its canonical form, unique within a job."""
     host: str
-    """Whose politeness it falls under: its origin."""
+    """Its origin, which the host throttle applies to."""
     depth: int = 1
     template: str = ""
-    """The shape of its address, by which endless spaces are told."""
+    """The pattern of its URL, by which endless URL spaces are detected."""
     fate: PageStatus | None = None
     reason: str = ""
     is_too_deep: bool = False
-    """Whether it is outside the scope for its depth alone: met closer to the start, it is not."""
+    """Whether only its depth puts it outside the scope; a shorter path may still lead to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLease:
-    """The right to fetch one URL and to say what became of it, until the lease runs out."""
+    """The right to fetch one URL and to record its outcome, until the lease expires."""
 
     page_id: int
     job_id: str
@@ -180,54 +180,54 @@ class PageLease:
     host: str
     depth: int
     fence: int
-    """Grows with every lease: whoever holds an older one has lost the right."""
+    """Increases with every lease: an older one is no longer valid."""
     tries: int
-    """How often it was claimed before."""
+    """How often it was leased before."""
     delay_ms: int = 0
-    """The time between two requests to its host, as all workers keep it."""
+    """The delay between two requests to its host that all workers observe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseBatch:
-    """What a worker may fetch now, or when to ask again."""
+    """The pages a worker may fetch now, or when to ask again."""
 
     claims: tuple[PageLease, ...] = ()
     wait_ms: int | None = None
-    """How long until there may be more; None when nothing is left to wait for."""
+    """How long until there may be more pages; None when there is nothing to wait for."""
     is_over: bool = False
-    """Whether no URL of the job is queued or leased any more."""
+    """Whether no URL of the job is queued or leased."""
     has_suspects: bool = False
-    """Whether only suspects are left, which a process fetches one by one and nothing beside."""
+    """Whether only suspects are left, each of which a process fetches alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseLimits:
-    """How much may be claimed at once, and for how long."""
+    """How many pages may be leased at once, and for how long."""
 
     count: int
     seconds: float
     host_concurrency: int
     least_delay_ms: int = 0
-    """The least time between two requests to one host, whatever that host wants."""
+    """The minimum delay between two requests to one host."""
     is_alone: bool = False
-    """Whether the process works on no other page of any job, so that it may claim a suspect."""
+    """Whether the process works on no other page of any job, so that it may lease a suspect."""
     crash_tries: int = 3
-    """A suspect whose process died, or hung, so often while it was alone has failed."""
+    """A suspect fails after its process died, or hung, this often while fetching it alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentFingerprint:
-    """What is kept of a page's text to find others that are the same, or nearly."""
+    """The hashes of a page's text by which duplicates and near-duplicates are found."""
 
     exact: bytes
     sketch: bytes = b""
     keys: tuple[int, ...] = ()
-    """Numbers of which pages that are nearly the same share at least one."""
+    """Near-duplicates share at least one of these numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageResult:
-    """What became of a claimed URL."""
+    """The outcome of a leased URL."""
 
     fate: PageStatus
     reason: str = ""
@@ -236,17 +236,17 @@ class PageResult:
     title: str | None = None
     content_length: int | None = None
     uris: tuple[str, ...] = ()
-    """Where the page is saved, the body a reader most likely wants first."""
+    """The URIs of the saved page, the primary body first."""
     body_bytes: int = 0
-    """The size of the answer, unpacked."""
+    """The decompressed size of the response."""
     content: ContentFingerprint | None = None
     landed_on: NewPage | None = None
-    """The URL that it redirects to, which is the page; the result is that URL's."""
+    """The URL that it redirects to, to which the result belongs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerPage:
-    """One row of a job's ledger as a reader sees it."""
+    """One row of a job's ledger, as callers see it."""
 
     id: int
     url: str
@@ -264,22 +264,22 @@ class LedgerPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostState:
-    """What is known of how a host wants to be treated, by all workers together."""
+    """The delay and the robots.txt of a host, shared by all workers."""
 
     host: str
     delay_ms: int = 0
     robots: bytes | None = None
-    """Its robots.txt, as it was read."""
+    """Its robots.txt."""
     robots_status: int | None = None
-    """The HTTP status that came with it; 0 where nothing came; None where nobody has asked."""
+    """The HTTP status of robots.txt; 0 without a response; None before the first request."""
     robots_at: datetime | None = None
     robots_failures: int = 0
-    """How often in a row it could not be had."""
+    """The number of failed requests for robots.txt in a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCounts:
-    """How many URLs of a job there are of each state and fate."""
+    """The number of URLs of a job by state and status."""
 
     queued: int = 0
     leased: int = 0
@@ -288,12 +288,12 @@ class JobCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """What is to be started, and when."""
+    """A job to start at regular times."""
 
     name: str
     owner: str
     kind: JobKind
     cron: str
-    """Five fields, in UTC: minute, hour, day of month, month, day of week."""
+    """Five fields in UTC: minute, hour, day of month, month, day of week."""
     spec: dict[str, Json]
     next_at: datetime

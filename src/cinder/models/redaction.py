@@ -1,20 +1,20 @@
 """Removes secrets from log lines, error messages and stored options.
 
-Addresses carry passwords and signatures, messages repeat addresses, and logs outlive both. What
-looks like a secret by its place or its name is replaced by an ellipsis; the rest stays readable.
+URLs contain passwords and signatures, and messages quote URLs. Values that look like secrets, by
+their position or their name, are replaced by an ellipsis; the rest stays readable.
 """
 
 import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from cinder.models.url import host_and_port
+import can_ada
 
 HIDDEN = "…"
 
-# A name never holds what begins the next one, so that each character is looked at once.
+# A name excludes the characters that begin the next one, so that matching is linear.
 _PARAMETER = re.compile(r"(^|[?&;#\s])([^?&;#=\s\"'<>]{1,100})=([^?&;#\s\"'<>]+)")
-# A question mark may be part of a value, or begin an address within it.
+# A question mark may be part of a value, or start the query of a URL within it.
 _REST_OF_HIDDEN = re.compile(rf"(={HIDDEN})\?[^&;#\s\"'<>]*")
 _USER = re.compile(r"//[^/?#\s@\"'<>]+@")
 _SCHEME = re.compile(r"\b(bearer|basic) +(?=\S*[0-9=])[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
@@ -26,62 +26,79 @@ _SECRET_PARAMETER = re.compile(
     r"^(?:key|sig|pwd|pass|jwt|sid|session|otp)$",
     re.IGNORECASE,
 )
-# Of what is no address: headers, and the members of whatever somebody had logged.
+# For names outside URLs: headers, and keys of logged objects.
 _SECRET_NAME = re.compile(r"auth|cookie|token|secret|session|api-?key|password", re.IGNORECASE)
-_SECRET_FACTS = frozenset(("authorization", "cookie", "cookies", "password", "secret", "api_token"))
+_SECRET_KEYS = frozenset(("authorization", "cookie", "cookies", "password", "secret", "api_token"))
 _CLOSING = ".,:;)]}`"
-_MAX_NESTED_ADDRESSES = 2
+_MAX_NESTED_URLS = 2
 _MAX_DEPTH = 12
-_USUAL_PORTS = (80, 443)
+_USUAL_PORTS = ("", "80", "443")
+
+# Headers that state preferences and do not identify the client. All others may be secret: keys are
+# named X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is complete.
+_HARMLESS_LISTED = (
+    "accept accept-charset accept-language cache-control device-memory dnt downlink dpr ect "
+    "pragma priority rtt save-data sec-gpc upgrade-insecure-requests user-agent "
+    "viewport-width width x-requested-with"
+)
+_HARMLESS = frozenset(_HARMLESS_LISTED.split())
+_HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
 
 
 def redact(text: str) -> str:
-    """Return a text, or an address, without the secrets in it."""
-    return _redact(text, _MAX_NESTED_ADDRESSES)
+    """Return a text, or a URL, without secrets."""
+    return _redact(text, _MAX_NESTED_URLS)
 
 
 def redact_line(line: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts of a log line without secrets, however they are nested.
+    """Return the fields of a log line without secrets, at any depth.
 
-    Its own facts are named by cinder, for which a token is the token's name; those within them may
-    be named by anybody.
+    Cinder chooses the top-level names, where `token` is a token's name; nested names may come from
+    anywhere.
     """
     return {
-        name: HIDDEN if name in _SECRET_FACTS else _redact_fact(fact, _MAX_DEPTH)
-        for name, fact in line.items()
+        name: HIDDEN if name in _SECRET_KEYS else _redact_value(value, _MAX_DEPTH)
+        for name, value in line.items()
     }
 
 
+def is_secret_header(name: str) -> bool:
+    """Whether a header of this name may identify or authorise the client."""
+    lowered = name.lower()
+    return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)
+
+
 def hide_address(text: str, url: str) -> str:
-    """Return what a server said of itself without the host and the port of its URL."""
-    host, port = host_and_port(url)
+    """Return a server's message about itself without the host and port of its URL."""
+    parsed = can_ada.parse(url)
+    host, port = parsed.hostname.strip("[]"), parsed.port
     text = re.sub(re.escape(host), HIDDEN, text, flags=re.IGNORECASE)
-    # The usual ports tell nothing, and as numbers stand anywhere.
+    # The usual ports reveal nothing, and their digits may appear anywhere.
     return text if port in _USUAL_PORTS else re.sub(rf"(?<!\d){port}(?!\d)", HIDDEN, text)
 
 
-def _redact_fact(facts: object, depth: int) -> object:
-    if isinstance(facts, str):
-        return redact(facts)
-    if isinstance(facts, bytes):
-        return redact(facts.decode("utf-8", "replace"))
+def _redact_value(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, bytes):
+        return redact(value.decode("utf-8", "replace"))
     if depth == 0:
         return HIDDEN
-    if isinstance(facts, Mapping):
+    if isinstance(value, Mapping):
         return {
-            str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _redact_fact(fact, depth - 1)
-            for name, fact in facts.items()
+            str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _redact_value(item, depth - 1)
+            for name, item in value.items()
         }
-    if isinstance(facts, list | tuple):
-        return [_redact_fact(fact, depth - 1) for fact in facts]
-    return facts
+    if isinstance(value, list | tuple):
+        return [_redact_value(item, depth - 1) for item in value]
+    return value
 
 
 def _redact(text: str, nested: int) -> str:
     if "=" in text:
-        text = _PARAMETER.sub(lambda found: _without_value(found, nested), text)
+        text = _PARAMETER.sub(lambda found: _redact_parameter(found, nested), text)
         text = _REST_OF_HIDDEN.sub(r"\1", text)
-    # Most texts are plain addresses: what none of the patterns can match without is looked for.
+    # Most texts are plain URLs: a search for one character is faster than the pattern.
     if "@" in text:
         text = _USER.sub(f"//{HIDDEN}@", text)
     if " " in text:
@@ -89,18 +106,12 @@ def _redact(text: str, nested: int) -> str:
     return _OWN_SECRET.sub(rf"\1{HIDDEN}", text) if "_" in text else text
 
 
-def _without_value(found: re.Match[str], nested: int) -> str:
+def _redact_parameter(found: re.Match[str], nested: int) -> str:
     before, name, value = found.groups()
     kept = value.rstrip(_CLOSING)
-    closing = value[len(kept) :]
-    if _SECRET_PARAMETER.search(unquote(name)) or _hides_secret(kept, nested):
-        return f"{before}{name}={HIDDEN}{closing}"
-    return found[0]
-
-
-def _hides_secret(value: str, nested: int) -> bool:
-    """Whether a value is an address, written with percent signs, that has a secret in it."""
-    if nested == 0 or "%" not in value:
-        return False
-    plain = unquote(value)
-    return _redact(plain, nested - 1) != plain
+    is_secret = _SECRET_PARAMETER.search(unquote(name)) is not None
+    if not is_secret and nested and "%" in kept:
+        # The value may be a percent-encoded URL that contains a secret.
+        plain = unquote(kept)
+        is_secret = _redact(plain, nested - 1) != plain
+    return f"{before}{name}={HIDDEN}{value[len(kept) :]}" if is_secret else found[0]

@@ -1,22 +1,21 @@
 """A scrape request: its options, its actions, and the keys that actions press."""
 
 import difflib
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import ascii_lowercase
 
-from cinder.models.http import is_secret_header
-from cinder.models.redaction import redact
+from cinder.models.document import ActionType as ActionType
+from cinder.models.redaction import is_secret_header, redact
 
 DAY_MS = 86_400_000
 
-# Who asks, as long as there is one token and all callers are the owner.
+# The caller of the command line, of MCP over stdio, and of the token of the settings.
 OWNER = "owner"
 
 
 class Format(StrEnum):
-    """A form in which a page's content can be asked for."""
+    """A format in which a page's content can be requested."""
 
     MARKDOWN = "markdown"
     HTML = "html"
@@ -31,7 +30,7 @@ class Format(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which engine may fetch: without a browser, with one, or whichever the page needs."""
+    """Which engine may fetch: without a browser, with one, or as the page needs."""
 
     SMART = "smart"
     STATIC = "static"
@@ -39,7 +38,7 @@ class Mode(StrEnum):
 
 
 class ResultHandling(StrEnum):
-    """Whether a result is kept, handed back, or both."""
+    """Whether a result is saved, returned, or both."""
 
     SAVE_ONLY = "saveOnly"
     SAVE_AND_RETURN = "saveAndReturn"
@@ -47,7 +46,7 @@ class ResultHandling(StrEnum):
 
 
 class ProxyTier(StrEnum):
-    """How much effort goes into looking like an ordinary visitor."""
+    """How closely requests imitate an ordinary browser."""
 
     BASIC = "basic"
     STEALTH = "stealth"
@@ -55,26 +54,13 @@ class ProxyTier(StrEnum):
 
 
 class Profile(StrEnum):
-    """Whose browser profile renders: a fresh isolated one, or the one a person logged in with."""
+    """The browser profile: a fresh isolated one, or the one that a person logged in with."""
 
     DEFAULT = "default"
     MASTER = "master"
 
 
-class ActionType(StrEnum):
-    """A thing the browser can be told to do on a page."""
-
-    WAIT = "wait"
-    CLICK = "click"
-    WRITE = "write"
-    PRESS = "press"
-    SCROLL = "scroll"
-    SCREENSHOT = "screenshot"
-    SCRAPE = "scrape"
-    EXECUTE_JAVASCRIPT = "executeJavascript"
-
-
-# After all others, a page is still the one that the web shows to anybody.
+# All others leave the page as any visitor sees it.
 _CHANGING_ACTIONS = frozenset(
     (ActionType.CLICK, ActionType.WRITE, ActionType.PRESS, ActionType.EXECUTE_JAVASCRIPT)
 )
@@ -82,7 +68,7 @@ _CHANGING_ACTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One browser action; which of the fields it needs depends on its type."""
+    """One browser action; its type determines which fields it needs."""
 
     type: ActionType
     milliseconds: int | None = None
@@ -104,7 +90,7 @@ class PdfParser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePolicy:
-    """When a kept result may answer instead of the web."""
+    """When a saved result may be returned instead of a new fetch."""
 
     max_age_ms: int = 2 * DAY_MS
     force_rescrape: bool = False
@@ -112,7 +98,7 @@ class CachePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentOptions:
-    """What part of a page counts as its content, and whether it is cleaned to markdown."""
+    """Which part of a page is its content, and whether it is converted to markdown."""
 
     clean: bool = True
     only_main_content: bool = True
@@ -123,7 +109,7 @@ class ContentOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
-    """How a page is fetched and what a browser does on it."""
+    """How a page is fetched, and what a browser does on it."""
 
     mode: Mode = Mode.SMART
     wait_for_ms: int = 0
@@ -136,7 +122,7 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapeRequest:
-    """One URL to scrape, with every option that shapes the answer.
+    """One URL to scrape, with every option that shapes the response.
 
     `url` is canonical (see `cinder.models.url`), `headers` are validated and in the order given.
     """
@@ -152,26 +138,26 @@ class ScrapeRequest:
     extract: str | None = None
     caller: str = OWNER
     keep_http_errors: bool = False
-    """Whether a page that came with an HTTP error status is an answer rather than a failure."""
+    """Whether a page with an HTTP error status is a result rather than a failure."""
 
     @property
     def screenshot(self) -> Format | None:
-        """The kind of screenshot asked for; a request names at most one."""
+        """The requested kind of screenshot; a request has at most one."""
         kinds = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
-        return next((wanted for wanted in self.formats if wanted in kinds), None)
+        return next((kind for kind in self.formats if kind in kinds), None)
 
     @property
     def runs_script(self) -> bool:
-        """Whether a script of the caller's is to run in the page."""
+        """Whether a script of the caller runs in the page."""
         return any(action.type is ActionType.EXECUTE_JAVASCRIPT for action in self.render.actions)
 
     @property
     def is_customized(self) -> bool:
-        """Whether headers, selectors, actions or a prompt of the caller's shape the answer.
+        """Whether headers, selectors, actions or a prompt of the caller shape the response.
 
-        Any of them can put words of the caller's choice into it, or leave words out: a page may
-        echo its `User-Agent`. How it is fetched (`mode`, `waitFor`, `proxy`, `mobile`, `blockAds`)
-        and which of the formats are made cannot.
+        Any of them can add or remove words of the caller's choice: a page may echo its
+        `User-Agent`. The way it is fetched (`mode`, `waitFor`, `proxy`, `mobile`, `blockAds`) and
+        the choice of formats cannot.
         """
         content = self.content
         return bool(
@@ -184,10 +170,10 @@ class ScrapeRequest:
 
     @property
     def is_private(self) -> bool:
-        """Whether the answer may be meant for this caller alone, or made by him.
+        """Whether the response may be meant for this caller alone, or be shaped by them.
 
-        What his actions did to a page, be it a login or a script that rewrites it, is not what
-        the web says to others. A secret in the address opens it as a header does.
+        After actions such as a login or a script, a page is not what other visitors see. A secret
+        in the URL grants access as a header does.
         """
         return (
             self.render.profile is Profile.MASTER
@@ -197,35 +183,40 @@ class ScrapeRequest:
         )
 
 
-# As the Chrome DevTools Protocol numbers them in `Input.dispatchKeyEvent`.
+# The values of the Chrome DevTools Protocol for `Input.dispatchKeyEvent`.
 MODIFIER_BITS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPress:
-    """A key on a US keyboard, pressed while others are held."""
+    """A key on a US keyboard, pressed while modifiers are held."""
 
     key: str
     code: str
     virtual_key_code: int
     text: str = ""
-    """What it types; empty where it types nothing."""
+    """The text it types; may be empty."""
     held: tuple["KeyPress", ...] = ()
-    """The modifiers to hold down meanwhile, in the order given."""
+    """The modifiers to hold down, in the order of the request."""
 
     @property
     def modifiers(self) -> int:
-        """The modifiers held, as the protocol's bit field."""
+        """The held modifiers as the protocol's bit field."""
         return sum(MODIFIER_BITS[modifier.key] for modifier in self.held)
 
 
 def parse_key_combination(text: str) -> KeyPress:
-    """Return the key press that a name such as `Enter`, `a` or `Control+Shift+Tab` means.
+    """Return the key press of a name such as `Enter`, `a` or `Control+Shift+Tab`.
 
     Raises:
-        ValueError: it names no key; the message says the nearest that exists.
+        ValueError: the key is unknown; the message suggests the closest match.
     """
-    *modifiers, name = _split(text)
+    if text in ("+", " "):
+        modifiers, name = [], text
+    elif text.endswith("++"):  # the plus sign is a key as well
+        modifiers, name = [part.strip() for part in text[:-2].split("+")], "+"
+    else:
+        *modifiers, name = (part.strip() for part in text.split("+"))
     held = tuple(dict.fromkeys(_find_modifier(modifier) for modifier in modifiers))
     names = {modifier.key for modifier in held}
     is_letter_of_shortcut = names and "Shift" not in names and len(name) == 1
@@ -236,15 +227,6 @@ def parse_key_combination(text: str) -> KeyPress:
         # A shortcut types nothing.
         pressed = replace(pressed, text="")
     return replace(pressed, held=held)
-
-
-def _split(text: str) -> list[str]:
-    """Return the parts of a combination; the plus sign is a key as well."""
-    if text in ("+", " "):
-        return [text]
-    if text.endswith("++"):
-        return [*(part.strip() for part in text[:-2].split("+")), "+"]
-    return [part.strip() for part in text.split("+")]
 
 
 def _find_modifier(name: str) -> KeyPress:
@@ -308,8 +290,10 @@ _ALIASES = {
     "Spacebar": "Space",
 }
 
-# Each key's code and number, what it types, and what it types with Shift.
-_PUNCTUATION = (
+# The code, number, character and Shift character of each key that types one.
+_CHARACTER_KEYS = (
+    *((f"Key{c.upper()}", ord(c.upper()), c, c.upper()) for c in ascii_lowercase),
+    *((f"Digit{n}", ord(f"{n}"), f"{n}", shifted) for n, shifted in enumerate(")!@#$%^&*(")),
     ("Backquote", 192, "`", "~"),
     ("Minus", 189, "-", "_"),
     ("Equal", 187, "=", "+"),
@@ -324,15 +308,11 @@ _PUNCTUATION = (
 )
 
 
-def _typing_keys() -> Iterator[tuple[KeyPress, KeyPress]]:
-    """Yield each key that types a character, as it is and with Shift."""
-    letters = ((f"Key{c.upper()}", ord(c.upper()), c, c.upper()) for c in ascii_lowercase)
-    digits = ((f"Digit{n}", ord(f"{n}"), f"{n}", above) for n, above in enumerate(")!@#$%^&*("))
-    for code, number, plain, shifted in (*letters, *digits, *_PUNCTUATION):
-        yield KeyPress(plain, code, number, plain), KeyPress(shifted, code, number, shifted)
-
-
-_TYPING = tuple(_typing_keys())
+# Each key that types a character, without and with Shift.
+_TYPING = [
+    (KeyPress(plain, code, number, plain), KeyPress(shifted, code, number, shifted))
+    for code, number, plain, shifted in _CHARACTER_KEYS
+]
 _CHARACTERS = {" ": _SPACE} | {press.key: press for pair in _TYPING for press in pair}
 _SHIFTED = {plain.key: shifted for plain, shifted in _TYPING}
 
@@ -344,7 +324,7 @@ _SPELLINGS = {name.lower(): name for name in _BY_NAME}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractOptions:
-    """Which formats to produce, and what counts as the page's content."""
+    """Which formats to produce, and which part of the page is its content."""
 
     formats: tuple[Format, ...] = (Format.MARKDOWN,)
     content: ContentOptions = field(default_factory=ContentOptions)
@@ -353,6 +333,6 @@ class ExtractOptions:
 
     @property
     def wants_markdown(self) -> bool:
-        """Whether markdown is to be made: asked for or needed, and not switched off by `clean`."""
+        """Whether markdown is produced: requested or needed, and not disabled by `clean`."""
         needed_by = (Format.MARKDOWN, Format.CHANGE_TRACKING, Format.SUMMARY)
-        return self.content.clean and any(wanted in self.formats for wanted in needed_by)
+        return self.content.clean and any(kind in self.formats for kind in needed_by)

@@ -10,14 +10,14 @@ from cinder.models.document import Document
 
 SCHEME = "scrape://"
 OWN_KEY_PREFIX = "own-"
-"""How the cache keys begin of what a caller's own headers, selectors, actions or prompt shaped."""
+"""The prefix of the cache keys of documents that a caller's headers, actions or prompt shaped."""
 
 LATEST = "latest"
-"""Stands for the timestamp in the URI of a page's newest version, whichever that is."""
+"""Replaces the timestamp in the URI of a page's newest version."""
 
 
 class SavedKind(StrEnum):
-    """Which of a saved version's bodies a URI names."""
+    """The body of a saved version that a URI names."""
 
     RAW = "raw"
     CLEANED = "cleaned"
@@ -25,15 +25,15 @@ class SavedKind(StrEnum):
     SCREENSHOT = "screenshot"
 
 
-# The body a reader most likely wants comes first.
+# The most useful body comes first.
 PRIMARY_ORDER = (SavedKind.EXTRACTED, SavedKind.CLEANED, SavedKind.RAW, SavedKind.SCREENSHOT)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One saved state of one page: the page's address within `scrape://`, and when it was saved.
+    """One saved version of a page: its path within `scrape://`, and when it was saved.
 
-    No two saves share both: the store moves the later one on by a millisecond.
+    A version is unique: the store moves a later save of the same time on by a millisecond.
     """
 
     place: str
@@ -46,7 +46,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class SavedDocument:
-    """A document as the store keeps it, with the version it was saved under."""
+    """A stored document with its version."""
 
     document: Document
     version: Version
@@ -54,12 +54,12 @@ class SavedDocument:
 
     @property
     def uris(self) -> dict[SavedKind, str]:
-        """The URI of every body this version has."""
+        """The URIs of all bodies of this version."""
         return {kind: self.version.uri(kind) for kind in saved_kinds(self.document)}
 
     @property
     def primary_uri(self) -> str:
-        """The URI of the body a reader most likely wants."""
+        """The URI of the most useful body."""
         kinds = saved_kinds(self.document)
         kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), SavedKind.RAW)
         return self.version.uri(kind)
@@ -80,7 +80,7 @@ class SavedBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedListing:
-    """A saved version as a list shows it: its primary body, without the body itself."""
+    """A saved version in a list: the facts of its primary body."""
 
     id: int
     uri: str
@@ -92,7 +92,7 @@ class SavedListing:
 
 
 def saved_kinds(document: Document) -> list[SavedKind]:
-    """Return which bodies a document has to keep."""
+    """Return the kinds of body that a document has."""
     bodies = {
         SavedKind.RAW: document.content.text is not None
         or document.media is not None
@@ -105,9 +105,9 @@ def saved_kinds(document: Document) -> list[SavedKind]:
 
 
 def page_path(url: str) -> str:
-    """Return a page's address within `scrape://`: `host[:port]/path[?query]`.
+    """Return a page's path within `scrape://`: `host[:port]/path[?query]`.
 
-    A plain-http page keeps its port 80, so that it stays apart from its https namesake.
+    An http page keeps its port 80, which distinguishes it from the https page of the same path.
     """
     parsed = can_ada.parse(url)
     port = ":80" if parsed.protocol == "http:" and not parsed.port else ""
@@ -119,38 +119,38 @@ def parse_saved_uri(uri: str) -> tuple[Version, SavedKind]:
     """Return the version and the kind of body that a `scrape://` URI names.
 
     Raises:
-        ValueError: it is not such a URI; the message shows the right form.
+        ValueError: it is not such a URI; the message shows the correct form.
     """
-    place, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
+    path, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
     kind, _, timestamp = leaf.partition("_")
     try:
-        if not uri.startswith(SCHEME) or not place or not timestamp.endswith("Z"):
+        if not uri.startswith(SCHEME) or not path or not timestamp.endswith("Z"):
             raise ValueError(uri)
-        return Version(place, datetime.fromisoformat(timestamp)), SavedKind(kind)
+        return Version(path, datetime.fromisoformat(timestamp)), SavedKind(kind)
     except ValueError:
         form = f"{SCHEME}host/path/kind_timestamp"
         raise ValueError(f"Not a saved page's URI: {uri[:200]!r}. It looks like {form}") from None
 
 
 def parse_latest_uri(uri: str) -> tuple[str, SavedKind] | None:
-    """Return the place and the kind that the URI of a page's newest version names.
+    """Return the path and the kind that the URI of a page's newest version names.
 
     None where the URI is not of the form `scrape://host/path/kind_latest`.
     """
-    place, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
-    kind, _, moment = leaf.partition("_")
-    if not uri.startswith(SCHEME) or not place or moment != LATEST:
+    path, _, leaf = uri.removeprefix(SCHEME).rpartition("/")
+    kind, _, timestamp = leaf.partition("_")
+    if not uri.startswith(SCHEME) or not path or timestamp != LATEST:
         return None
-    return (place, SavedKind(kind)) if kind in list(SavedKind) else None
+    return (path, SavedKind(kind)) if kind in list(SavedKind) else None
 
 
-def format_timestamp(moment: datetime) -> str:
-    """Return a moment as cinder writes it everywhere: UTC, milliseconds, `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def format_timestamp(time: datetime) -> str:
+    """Return a time as cinder writes it everywhere: UTC, milliseconds, `Z`."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class ChangeStatus(StrEnum):
-    """What has become of a page since it was last saved."""
+    """How a page has changed since it was last saved."""
 
     NEW = "new"
     SAME = "same"
@@ -159,7 +159,7 @@ class ChangeStatus(StrEnum):
 
 
 class BlockChangeKind(StrEnum):
-    """What happened to one block of a text."""
+    """How one block of a text has changed."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -168,28 +168,28 @@ class BlockChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChange:
-    """One paragraph, heading, list item, table row or code block that is not as it was."""
+    """A changed paragraph, heading, list item, table row or code block."""
 
     kind: BlockChangeKind
     section: str
-    """The heading it stands under; empty before the first."""
+    """The heading above it; empty before the first."""
     before: str | None = None
     after: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextDiff:
-    """The difference of two texts, as a unified diff and block by block."""
+    """The difference between two texts, as a unified diff and by block."""
 
     unified: str
     blocks: tuple[BlockChange, ...]
     is_cut: bool = False
-    """Whether there is more to it than was written down."""
+    """Whether the diff is longer than the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What comparing two texts showed; white space does not count."""
+    """The result of comparing two texts; white space is ignored."""
 
     is_same: bool
     diff: TextDiff | None = None
@@ -197,11 +197,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChange:
-    """What has become of a page since the version it was compared with."""
+    """How a page has changed since an earlier version."""
 
     status: ChangeStatus
     previous_at: datetime | None = None
-    """When that version was got, or last confirmed; None where there was none."""
+    """When the earlier version was fetched or last confirmed; None where there is none."""
     previous_uri: str | None = None
     diff: TextDiff | None = None
     warning: str | None = None

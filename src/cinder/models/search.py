@@ -5,13 +5,13 @@ from datetime import datetime
 from enum import StrEnum
 
 LOCAL = "local"
-"""The provider that is always there: cinder's own memory."""
+"""The provider that always exists: the index of saved pages."""
 
 MAX_RESULTS = 100
 
 
 class SearchMode(StrEnum):
-    """How far a search goes."""
+    """How much effort a search makes."""
 
     FAST = "fast"
     BALANCED = "balanced"
@@ -20,19 +20,19 @@ class SearchMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilters:
-    """What every result must be like."""
+    """Conditions that every result must meet."""
 
     include_domains: tuple[str, ...] = ()
     """With their subdomains; empty for all."""
     exclude_domains: tuple[str, ...] = ()
     required_text: tuple[str, ...] = ()
-    """Phrases that must all be there."""
+    """Phrases that a result must all contain."""
     max_age_days: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A search as a caller asks for it."""
+    """A search request."""
 
     query: str
     caller: str
@@ -41,55 +41,55 @@ class SearchRequest:
     offset: int = 0
     filters: SearchFilters = field(default_factory=SearchFilters)
     providers: tuple[str, ...] = ()
-    """The names of those to ask; empty for the owner's choice. The local index alone: `local`."""
+    """The providers to query; empty for the configured ones, `local` for the local index alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A page that one provider found; the best comes first in its list."""
+    """A page that one provider found; lists of hits start with the best."""
 
     url: str
     title: str
     summary: str = ""
-    """The passage that matches, as plain text."""
+    """The matching passage as plain text."""
     published_at: datetime | None = None
     first_seen_at: datetime | None = None
-    """When cinder first saved it; only the local index knows."""
+    """When cinder first saved it; only the local index sets it."""
     score: float | None = None
-    """How well it matches, by the provider's own measure; None where it does not say."""
+    """The provider's own score; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderReport:
-    """How asking one provider went."""
+    """The outcome of the request to one provider."""
 
     name: str
     milliseconds: int
     results: int = 0
     error: str | None = None
-    """What went wrong and what to do about it; None where it answered."""
+    """What failed and what to do about it; None on success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """One result as it is answered."""
+    """One merged result."""
 
     id: str
-    """The same for the same page, in every answer."""
+    """The same for the same page in every response."""
     title: str
     url: str
     domain: str
     summary: str
     relevance: float
-    """0 to 1, comparable within one answer."""
+    """0 to 1, comparable within one response."""
     published_at: datetime | None = None
     providers: tuple[str, ...] = ()
-    """Who found it."""
+    """The providers that found it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """What a search found, from the request's offset on."""
+    """The results of a search, from the request's offset on."""
 
     query: str
     results: tuple[SearchResult, ...]

@@ -1,7 +1,7 @@
-"""URLs parsed by the WHATWG rules into one spelling, and the domains they belong to."""
+"""URLs parsed and normalized by the WHATWG rules, and the domains they belong to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import can_ada
 
@@ -9,25 +9,21 @@ MAX_URL_LENGTH = 8_192
 
 # Digits after the colon are a port: "example.com:8080" has no scheme.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")
-
-
-# To a browser the host ends at the backslash; to other parsers it stands behind the `@`.
+# Browsers end the host at the backslash; other parsers read the host after the `@`.
 _TWO_HOSTS = re.compile(r"[^?#\\]*\\[^?#]*@")
-
-
-# What URL parsers let through beyond it, no name server knows and no client asks for.
+# URL parsers accept more characters, but no name server and no client does.
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 class ForeignScheme(ValueError):
-    """The URL is not one of the web's."""
+    """The URL is not an http or https URL."""
 
 
 def parse_web_url(text: str) -> str:
-    """Return the canonical http(s) URL that `text` means; without a scheme it means https.
+    """Return the canonical http(s) URL of `text`; https is assumed where it has no scheme.
 
     Raises:
-        ValueError: `text` is no web URL; the message says why and is fit to show.
+        ValueError: `text` is not a web URL; the message says why and can be shown to the caller.
     """
     text = text.strip()
     if not text:
@@ -35,22 +31,44 @@ def parse_web_url(text: str) -> str:
     _check_length(text)
     if _TWO_HOSTS.match(text):
         raise ValueError("A URL must not have a backslash before an @: it could mean two hosts")
-    return _check_web_url(_parse_or_add_scheme(text)).href
+    # URL parsers drop tabs and line breaks anywhere, so the search for a scheme must as well.
+    text = re.sub(r"[\t\n\r]", "", text)
+    if not _SCHEME.match(text):
+        text = f"https://{text.removeprefix('//')}"
+    try:
+        parsed = can_ada.parse(text)
+    except (TypeError, ValueError):  # TypeError: the text contains a lone surrogate
+        raise ValueError(f"Not a valid URL: {text[:200]!r}") from None
+    return _check_web_url(parsed).href
 
 
 def join_web_url(base: str, reference: str) -> str:
-    """Return the http(s) URL that `reference` means on the page `base`.
+    """Return the http(s) URL of a reference on the page `base`.
 
     Raises:
-        ValueError: the result is no web URL; the message says why.
+        ValueError: the result is not a web URL; the message says why.
     """
     reference = reference.strip()
     _check_length(reference)
-    return _check_web_url(_join(base, reference)).href
+    try:
+        parsed = can_ada.parse(base) + reference
+    except TypeError:  # the reference contains a lone surrogate
+        raise ValueError(f"Not a valid URL: {reference[:200]!r}") from None
+    return _check_web_url(parsed).href
+
+
+def join_web_urls(base: str, references: Iterable[str]) -> Iterator[str]:
+    """Yield the http(s) URLs of references on the page `base`; others are skipped."""
+    for reference in references:
+        try:
+            url = join_web_url(base, reference)
+        except ValueError:
+            continue
+        yield url
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a canonical URL, as browsers compare them."""
+    """Return the origin of a canonical URL: scheme, host and port."""
     return can_ada.parse(url).origin
 
 
@@ -61,31 +79,9 @@ def host_and_port(url: str) -> tuple[str, int]:
     return parsed.hostname.strip("[]"), port
 
 
-def _parse_or_add_scheme(text: str) -> can_ada.URL:
-    # URL parsers drop tabs and line breaks anywhere; so must the look for a scheme.
-    text = re.sub(r"[\t\n\r]", "", text)
-    if not _SCHEME.match(text):
-        text = f"https://{text.removeprefix('//')}"
-    return _parse(text)
-
-
 def _check_length(text: str) -> None:
     if len(text) > MAX_URL_LENGTH:
         raise ValueError(f"Too long: a URL has at most {MAX_URL_LENGTH} characters")
-
-
-def _parse(text: str) -> can_ada.URL:
-    try:
-        return can_ada.parse(text)
-    except (TypeError, ValueError):  # what holds a lone surrogate is no text to the parser
-        raise ValueError(f"Not a valid URL: {text[:200]!r}") from None
-
-
-def _join(base: str, reference: str) -> can_ada.URL:
-    try:
-        return can_ada.parse(base) + reference
-    except TypeError:  # the same
-        raise ValueError(f"Not a valid URL: {reference[:200]!r}") from None
 
 
 def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:
@@ -104,10 +100,10 @@ def _check_web_url(parsed: can_ada.URL) -> can_ada.URL:
 
 
 def read_domain(text: str) -> str:
-    """Return the domain that is meant: by its name, as `*.name`, with `www.`, or as a URL.
+    """Return the domain of `example.com`, `*.example.com`, `www.example.com` or a URL.
 
     Raises:
-        ValueError: it names none; the message says so and is fit to show.
+        ValueError: it is not a domain; the message can be shown to the caller.
     """
     bare = text.strip().removeprefix("*.").lstrip(".")
     try:

@@ -9,37 +9,37 @@ from cinder.models.document import Json
 
 
 class EventKind(StrEnum):
-    """What a webhook can be told of a job."""
+    """The events of a job that a webhook can subscribe to."""
 
     STARTED = "started"
     PAGE = "page"
-    """A URL of it has its fate."""
+    """One of its URLs is done."""
     COMPLETED = "completed"
-    """It is over, to its end or because it was cancelled."""
+    """The job completed, or was cancelled."""
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTarget:
-    """Who is told of a job."""
+    """The receiver of a job's events."""
 
     url: str
     secret: str = field(repr=False)
-    """What events are signed with."""
+    """The key that events are signed with."""
     events: frozenset[EventKind] = frozenset(EventKind)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """What to send along, such as what a gateway before the receiver asks for."""
+    """Extra headers, such as those that a gateway in front of the receiver requires."""
     is_secret_generated: bool = False
-    """Whether the caller gave no secret, and has to be told the one that was made."""
+    """Whether cinder generated the secret, so that the response must include it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """One message to a webhook, whole and signed: sent again, it is the same to the byte."""
+    """One signed message to a webhook; every retry sends the same bytes."""
 
     id: str
     type: str
-    """What it tells, such as `crawl.page`."""
+    """The event type, such as `crawl.page`."""
     job_id: str
     owner: str
     url: str
@@ -49,21 +49,21 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class DueEvent:
-    """An event that is to be sent now, by whoever claimed it."""
+    """An event that is due, claimed by this process."""
 
     row_id: int
     tries: int
-    """How often it was claimed, this time included; whoever has an older number lost the claim."""
+    """How often it was claimed, including now; a smaller number is an outdated claim."""
     event: NewEvent
 
 
 class EventState(StrEnum):
-    """Where an event stands."""
+    """The state of an event's delivery."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
     DEAD = "dead"
-    """It is not tried any more; its owner can have it tried anew."""
+    """Delivery was given up; its owner can request another try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +78,14 @@ class EventListing:
     tries: int
     created_at: datetime
     next_at: datetime | None
-    """When it is tried next, at the soonest; None where it is not."""
+    """The earliest time of the next try; None where there is none."""
     finished_at: datetime | None
     error: str | None
     """Why the last try failed."""
 
 
 def write_target(target: WebhookTarget) -> dict[str, Json]:
-    """Return a target for a job's spec; it has the secret in it, and is not to be shown."""
+    """Return a target as JSON for a job's spec; it contains the secret."""
     return {
         "url": target.url,
         "secret": target.secret,
@@ -95,12 +95,12 @@ def write_target(target: WebhookTarget) -> dict[str, Json]:
     }
 
 
-def read_target(written: dict[str, Any]) -> WebhookTarget:  # Any: as it was written to JSON
-    """Return the target that `write_target` wrote."""
+def read_target(data: dict[str, Any]) -> WebhookTarget:  # Any: JSON of known shape
+    """Return the target that `write_target` encoded."""
     return WebhookTarget(
-        url=written["url"],
-        secret=written["secret"],
-        events=frozenset(EventKind(name) for name in written["events"]),
-        headers=tuple(written["headers"].items()),
-        is_secret_generated=written["isSecretGenerated"],
+        url=data["url"],
+        secret=data["secret"],
+        events=frozenset(EventKind(name) for name in data["events"]),
+        headers=tuple(data["headers"].items()),
+        is_secret_generated=data["isSecretGenerated"],
     )

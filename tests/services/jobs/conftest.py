@@ -1,4 +1,4 @@
-"""A store for the tests of jobs, with a clock that stands until it is told to move on."""
+"""A store for the tests of jobs, with a clock that only tests advance."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers of websites, claims and outcomes for the tests of jobs."""
+"""Websites, leases and outcomes for the tests of jobs."""
 
 import asyncio
 from collections import Counter
@@ -16,9 +16,9 @@ WORDS = "Cover the coals with a thick layer of ash before you go to bed tonight,
 
 
 class TableFetcher:
-    """Answers with the bodies of a table, and 404 to all else; a status may stand for a body.
+    """Responds with the bodies of a table, or a status without a body; 404 for other URLs.
 
-    None stands for a website that nobody can connect to; an error is raised.
+    None is a website that cannot be reached; an error is raised.
     """
 
     name = "table"
@@ -27,7 +27,7 @@ class TableFetcher:
         self.table = table
         self.asked: Counter[str] = Counter()
         self.held: asyncio.Event | None = None
-        """What sitemaps wait for, if they do."""
+        """The event that sitemaps wait for, if any."""
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
         self.asked[task.url] += 1
@@ -51,7 +51,7 @@ class TableFetcher:
         )
 
 
-def a_claim(path: str = "/", *, depth: int = 1, tries: int = 0) -> PageLease:
+def a_lease(path: str = "/", *, depth: int = 1, tries: int = 0) -> PageLease:
     return PageLease(
         page_id=1, job_id="job", url=HOST + path, host=HOST, depth=depth, fence=1, tries=tries
     )

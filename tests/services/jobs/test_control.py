@@ -1,4 +1,4 @@
-"""Starting, watching and stopping jobs: whose they are, how many, and what is wrong with a list."""
+"""Starting, listing and cancelling jobs: their owners, limits and invalid URLs."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ START = "https://site.test/"
 
 
 class Waker:
-    """Remembers which jobs it was told of."""
+    """Records the jobs that were woken."""
 
     def __init__(self) -> None:
         self.woken: list[str] = []
@@ -54,9 +54,9 @@ async def start_batch(control: JobControl, *urls: str, key: str | None = None) -
 async def test_a_crawl_begins_with_its_start_and_somebody_is_woken(
     control: JobControl, waker: Waker, store: Store, clock: Clock
 ) -> None:
-    job = await control.start_crawl(CrawlSpec(url=f"{START}#top", max_pages=9), "somebody")
+    job = await control.start_crawl(CrawlSpec(url=f"{START}#top", max_pages=9), "alice")
 
-    assert (job.kind, job.owner, job.max_pages, job.found) == (JobKind.CRAWL, "somebody", 9, 1)
+    assert (job.kind, job.owner, job.max_pages, job.found) == (JobKind.CRAWL, "alice", 9, 1)
     assert job.expires_at - job.created_at == timedelta(hours=1)
     assert not job.is_seeded
     assert waker.woken == [job.id]
@@ -156,7 +156,7 @@ async def test_a_job_is_only_its_owners_and_of_its_kind(control: JobControl) -> 
 
     assert await control.find(job.id, JobKind.BATCH, "owner") == job
     with pytest.raises(BatchNotFound):
-        await control.find(job.id, JobKind.BATCH, "somebody else")
+        await control.find(job.id, JobKind.BATCH, "bob")
     with pytest.raises(CrawlNotFound):
         await control.find(job.id, JobKind.CRAWL, "owner")
     with pytest.raises(BatchNotFound):
@@ -178,7 +178,7 @@ async def test_a_job_that_has_expired_is_told_from_one_that_never_was(
     with pytest.raises(CrawlExpired):
         await control.find(crawl.id, JobKind.CRAWL, "owner")
     with pytest.raises(CrawlNotFound):
-        await control.find(crawl.id, JobKind.CRAWL, "somebody else")
+        await control.find(crawl.id, JobKind.CRAWL, "bob")
 
 
 async def test_a_cancelled_job_stays_cancelled_and_one_that_is_over_stays_as_it_is(
@@ -199,7 +199,7 @@ async def test_jobs_are_listed_to_who_started_them(control: JobControl) -> None:
     job = await start_batch(control, START)
 
     assert [each.id for each in await control.list_jobs("owner")] == [job.id]
-    assert await control.list_jobs("somebody else") == []
+    assert await control.list_jobs("bob") == []
 
 
 async def test_a_report_tells_how_much_is_done(control: JobControl, store: Store) -> None:
@@ -229,13 +229,13 @@ async def test_what_does_not_belong_to_a_crawl_is_not_counted_among_its_pages(
 
 async def test_one_caller_has_only_so_many_jobs_at_once(store: Store, waker: Waker) -> None:
     control = JobControl(store.ledger, waker, JobLimits(max_open_per_caller=2))
-    first = await control.start_crawl(CrawlSpec(url=START), "somebody")
-    await control.start_crawl(CrawlSpec(url=START), "somebody")
+    first = await control.start_crawl(CrawlSpec(url=START), "alice")
+    await control.start_crawl(CrawlSpec(url=START), "alice")
 
     with pytest.raises(RateLimited, match=r"jobs\.max-open-per-caller"):
-        await control.start_crawl(CrawlSpec(url=START), "somebody")
+        await control.start_crawl(CrawlSpec(url=START), "alice")
     with pytest.raises(RateLimited):
-        await control.start_batch([START], ScrapeRequest(url="", caller="somebody"))
-    await control.start_crawl(CrawlSpec(url=START), "somebody else")
+        await control.start_batch([START], ScrapeRequest(url="", caller="alice"))
+    await control.start_crawl(CrawlSpec(url=START), "bob")
     await control.cancel(first)
-    await control.start_crawl(CrawlSpec(url=START), "somebody")
+    await control.start_crawl(CrawlSpec(url=START), "alice")

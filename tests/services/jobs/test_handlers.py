@@ -1,4 +1,4 @@
-"""What a crawl makes of its pages: which links it takes, and which pages are the same."""
+"""The handler of a crawl: which links it follows, and which pages are duplicates."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from cinder.services.jobs.site_files import RobotsCache, SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store import Store
-from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_claim, an_outcome
+from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_lease, an_outcome
 from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, settle, the_job
 
 SITEMAP = b"<urlset><loc>https://site.test/a</loc><loc>https://other.test/b</loc></urlset>"
@@ -47,8 +47,8 @@ def make(
     return CrawlHandler(job, store.ledger, sitemaps, templates or {}, timeout_ms=5_000)
 
 
-def found(reading: PageOutcome) -> dict[str, PageStatus | None]:
-    return {page.url.removeprefix(HOST): page.fate for page in reading.found}
+def found(page_outcome: PageOutcome) -> dict[str, PageStatus | None]:
+    return {page.url.removeprefix(HOST): page.fate for page in page_outcome.found}
 
 
 def with_document(outcome: ScrapeOutcome, **changes: object) -> ScrapeOutcome:
@@ -56,59 +56,59 @@ def with_document(outcome: ScrapeOutcome, **changes: object) -> ScrapeOutcome:
     return replace(outcome, document=document)
 
 
-def said_by(robots: str) -> PageMetadata:
+def robots_meta(robots: str) -> PageMetadata:
     return PageMetadata(robots=robots)
 
 
 def test_links_are_taken_with_their_fates_at_first_sight(store: Store) -> None:
-    work = make(store, a_spec(exclude=("/private",)))
+    handler = make(store, a_spec(exclude=("/private",)))
     links = ("/a", "/a#part", "https://other.test/x", "/private/x", "/film.mp4", "/")
-    reading = work.read(a_claim(), an_outcome(links=links))
+    page_outcome = handler.read(a_lease(), an_outcome(links=links))
 
-    assert found(reading) == {
+    assert found(page_outcome) == {
         "/a": None,
         "https://other.test/x": PageStatus.OUTSIDE,
         "/private/x": PageStatus.OUTSIDE,
         "/film.mp4": PageStatus.OUTSIDE,
     }
-    assert {page.depth for page in reading.found} == {2}
-    assert all(page.reason for page in reading.found if page.fate)
+    assert {page.depth for page in page_outcome.found} == {2}
+    assert all(page.reason for page in page_outcome.found if page.fate)
 
 
 def test_what_stands_in_the_ledger_is_not_brought_again(store: Store) -> None:
-    work = make(store)
-    reading = work.read(a_claim(), an_outcome(links=("/a", "/b")))
-    work.settled(reading)
+    handler = make(store)
+    page_outcome = handler.read(a_lease(), an_outcome(links=("/a", "/b")))
+    handler.committed(page_outcome)
 
-    again = work.read(a_claim("/a", depth=2), an_outcome("/a", links=("/a", "/b", "/c")))
+    again = handler.read(a_lease("/a", depth=2), an_outcome("/a", links=("/a", "/b", "/c")))
     assert found(again) == {"/c": None}
 
 
 def test_links_of_a_page_whose_fate_was_not_written_down_are_brought_again(store: Store) -> None:
-    work = make(store)
+    handler = make(store)
     page = an_outcome(links=("/a?page=1", "/b"))
-    first = work.read(a_claim(), page)
+    first = handler.read(a_lease(), page)
 
-    assert work.read(a_claim(), page).found == first.found
+    assert handler.read(a_lease(), page).found == first.found
 
 
 def test_a_link_is_counted_once_however_often_it_is_met_before_it_is_written(
     store: Store,
 ) -> None:
-    work = make(store)
+    handler = make(store)
     calendar = tuple(f"/calendar?date=2025-01-{day:02}" for day in range(1, 29))
     for _ in range(5):
-        reading = work.read(a_claim(), an_outcome(links=calendar))
+        page_outcome = handler.read(a_lease(), an_outcome(links=calendar))
 
-    assert set(found(reading).values()) == {None}
+    assert set(found(page_outcome).values()) == {None}
 
 
 def test_what_is_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
-    work = make(store)
-    deep = work.read(a_claim("/x", depth=3), an_outcome("/x", links=("/a",)))
-    work.settled(deep)
-    as_deep = work.read(a_claim("/y", depth=3), an_outcome("/y", links=("/a",)))
-    nearer = work.read(a_claim("/z", depth=2), an_outcome("/z", links=("/a",)))
+    handler = make(store)
+    deep = handler.read(a_lease("/x", depth=3), an_outcome("/x", links=("/a",)))
+    handler.committed(deep)
+    as_deep = handler.read(a_lease("/y", depth=3), an_outcome("/y", links=("/a",)))
+    nearer = handler.read(a_lease("/z", depth=2), an_outcome("/z", links=("/a",)))
 
     assert found(deep) == {"/a": PageStatus.OUTSIDE}
     assert found(as_deep) == {}
@@ -118,13 +118,13 @@ def test_what_is_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
 def test_spaces_without_end_are_bounded_also_by_what_others_took(store: Store) -> None:
     links = tuple(f"/calendar?date=2025-01-{day:02}" for day in range(1, 29))
     (template,) = {
-        page.template for page in make(store).read(a_claim(), an_outcome(links=links)).found
+        page.template for page in make(store).read(a_lease(), an_outcome(links=links)).found
     }
-    reading = make(store, templates={template: 40}).read(a_claim(), an_outcome(links=links))
+    page_outcome = make(store, templates={template: 40}).read(a_lease(), an_outcome(links=links))
 
-    fates = list(found(reading).values())
+    fates = list(found(page_outcome).values())
     assert (fates.count(None), fates.count(PageStatus.TRAP)) == (10, 18)
-    trapped = next(page for page in reading.found if page.fate is PageStatus.TRAP)
+    trapped = next(page for page in page_outcome.found if page.fate is PageStatus.TRAP)
     assert trapped.reason.startswith("more than 50 URLs like ")
 
 
@@ -135,27 +135,30 @@ def test_spaces_without_end_are_bounded_also_by_what_others_took(store: Store) -
 def test_links_are_not_followed_where_the_page_asks_for_that(
     store: Store, robots: str, is_followed: bool
 ) -> None:
-    outcome = an_outcome(links=("/a",), metadata=said_by(robots))
+    outcome = an_outcome(links=("/a",), metadata=robots_meta(robots))
 
-    assert bool(make(store).read(a_claim(), outcome).found) is is_followed
+    assert bool(make(store).read(a_lease(), outcome).found) is is_followed
 
 
 def test_a_page_that_names_another_as_its_own_address_is_its_duplicate(store: Store) -> None:
     metadata = PageMetadata(canonical=f"{HOST}/a")
     page = an_outcome("/a?ref=x1", links=("/b",), metadata=metadata)
-    reading = make(store).read(a_claim("/a?ref=x1", depth=2), page)
+    page_outcome = make(store).read(a_lease("/a?ref=x1", depth=2), page)
 
-    assert (reading.result.fate, reading.result.reason) == (PageStatus.DUPLICATE, f"{HOST}/a")
-    assert found(reading) == {"/a": None, "/b": None}
-    assert [page.depth for page in reading.found] == [2, 3]
+    assert (page_outcome.result.fate, page_outcome.result.reason) == (
+        PageStatus.DUPLICATE,
+        f"{HOST}/a",
+    )
+    assert found(page_outcome) == {"/a": None, "/b": None}
+    assert [page.depth for page in page_outcome.found] == [2, 3]
 
 
 def test_a_deepest_page_that_links_to_its_own_address_has_it_taken_once(store: Store) -> None:
     metadata = PageMetadata(canonical=f"{HOST}/a")
     page = an_outcome("/a?ref=x1", links=("/a",), metadata=metadata)
-    reading = make(store).read(a_claim("/a?ref=x1", depth=3), page)
+    page_outcome = make(store).read(a_lease("/a?ref=x1", depth=3), page)
 
-    assert [(page.depth, page.fate) for page in reading.found] == [
+    assert [(page.depth, page.fate) for page in page_outcome.found] == [
         (3, None),
         (4, PageStatus.OUTSIDE),
     ]
@@ -167,12 +170,12 @@ def test_an_address_that_cannot_be_the_pages_own_is_not_believed(
 ) -> None:
     page = an_outcome("/b", metadata=PageMetadata(canonical=canonical))
 
-    assert make(store).read(a_claim("/b"), page).result.fate is PageStatus.FETCHED
+    assert make(store).read(a_lease("/b"), page).result.fate is PageStatus.FETCHED
 
 
 def test_a_file_is_no_page_of_the_crawl(store: Store) -> None:
     outcome = with_document(an_outcome("/a"), media=Media("application/zip", b"PK"))
-    result = make(store).read(a_claim("/a"), outcome).result
+    result = make(store).read(a_lease("/a"), outcome).result
 
     assert (result.fate, result.reason) == (
         PageStatus.OUTSIDE,
@@ -183,7 +186,7 @@ def test_a_file_is_no_page_of_the_crawl(store: Store) -> None:
 @pytest.mark.parametrize("kind", [VerdictKind.SOFT_404, VerdictKind.HTTP_ERROR])
 def test_a_page_that_is_none_has_failed_and_says_why(store: Store, kind: VerdictKind) -> None:
     outcome = with_document(an_outcome("/a"), verdict=Verdict(kind, "Page not found"))
-    result = make(store).read(a_claim("/a"), outcome).result
+    result = make(store).read(a_lease("/a"), outcome).result
 
     assert (result.fate, result.reason, result.verdict) == (
         PageStatus.FAILED,
@@ -194,43 +197,45 @@ def test_a_page_that_is_none_has_failed_and_says_why(store: Store, kind: Verdict
 
 def test_a_redirect_gives_the_page_its_last_address(store: Store) -> None:
     outcome = with_document(an_outcome("/old", links=("/new", "/b")), final_url=f"{HOST}/new")
-    reading = make(store).read(a_claim("/old", depth=2), outcome)
+    page_outcome = make(store).read(a_lease("/old", depth=2), outcome)
 
-    assert reading.result.landed_on is not None
-    assert reading.result.landed_on.url == f"{HOST}/new"
-    assert reading.result.landed_on.depth == 2
-    assert found(reading) == {"/b": None}
+    assert page_outcome.result.landed_on is not None
+    assert page_outcome.result.landed_on.url == f"{HOST}/new"
+    assert page_outcome.result.landed_on.depth == 2
+    assert found(page_outcome) == {"/b": None}
 
 
 def test_an_address_that_only_looks_different_is_no_redirect(store: Store) -> None:
     outcome = with_document(an_outcome("/a"), final_url=f"{HOST}:443/a?utm_source=x#top")
 
-    assert make(store).read(a_claim("/a"), outcome).result.landed_on is None
+    assert make(store).read(a_lease("/a"), outcome).result.landed_on is None
 
 
 def test_redirects_out_of_the_scope_are_refused(store: Store) -> None:
-    work = make(store, a_spec(exclude=("/private",)))
+    handler = make(store, a_spec(exclude=("/private",)))
 
-    assert work.refuse_landing(a_claim("/a"), f"{HOST}/b") is None
-    assert work.refuse_landing(a_claim("/a"), "https://other.test/") is not None
-    assert work.refuse_landing(a_claim("/a"), f"{HOST}/private") == "excluded by pattern '/private'"
-    assert work.refuse_landing(a_claim("/a"), "mailto:someone") == "no web address"
-
-
-def nearness(work: CrawlHandler, path: str) -> Callable[[bytes, bytes], bool]:
-    reading = work.read(a_claim(path), an_outcome(path))
-    assert reading.is_near is not None
-    return reading.is_near
+    assert handler.refuse_landing(a_lease("/a"), f"{HOST}/b") is None
+    assert handler.refuse_landing(a_lease("/a"), "https://other.test/") is not None
+    assert (
+        handler.refuse_landing(a_lease("/a"), f"{HOST}/private") == "excluded by pattern '/private'"
+    )
+    assert handler.refuse_landing(a_lease("/a"), "mailto:someone") == "no web address"
 
 
-def print_of(work: CrawlHandler, markdown: str, path: str = "/a") -> PageResult:
-    return work.read(a_claim(path), an_outcome(path, markdown=markdown)).result
+def nearness(handler: CrawlHandler, path: str) -> Callable[[bytes, bytes], bool]:
+    page_outcome = handler.read(a_lease(path), an_outcome(path))
+    assert page_outcome.is_near is not None
+    return page_outcome.is_near
+
+
+def print_of(handler: CrawlHandler, markdown: str, path: str = "/a") -> PageResult:
+    return handler.read(a_lease(path), an_outcome(path, markdown=markdown)).result
 
 
 def test_pages_whose_links_alone_differ_have_the_same_content(store: Store) -> None:
-    work = make(store)
-    one = print_of(work, f"{WORDS} [next](/calendar?date=2025-01-01)")
-    other = print_of(work, f"{WORDS} [next](/calendar?date=2025-01-02)")
+    handler = make(store)
+    one = print_of(handler, f"{WORDS} [next](/calendar?date=2025-01-01)")
+    other = print_of(handler, f"{WORDS} [next](/calendar?date=2025-01-02)")
 
     assert one.content is not None
     assert one.content == other.content
@@ -241,23 +246,23 @@ def test_short_texts_tell_nothing_of_a_page(store: Store) -> None:
 
 
 def test_pages_of_endless_lists_are_the_same_sooner_than_others(store: Store) -> None:
-    work = make(store)
+    handler = make(store)
     words = [f"word{number}" for number in range(300)]
     changed = [*words[:40], *(f"other{number}" for number in range(8)), *words[48:]]
-    one, other = (print_of(work, " ".join(text)).content for text in (words, changed))
+    one, other = (print_of(handler, " ".join(text)).content for text in (words, changed))
     assert one is not None
     assert other is not None
 
-    assert nearness(work, "/calendar?date=2025-01-01")(one.sketch, other.sketch)
-    assert not nearness(work, "/essay")(one.sketch, other.sketch)
+    assert nearness(handler, "/calendar?date=2025-01-01")(one.sketch, other.sketch)
+    assert not nearness(handler, "/essay")(one.sketch, other.sketch)
 
 
 async def test_the_pages_of_the_sitemaps_are_as_deep_as_what_the_start_links_to(
     store: Store,
 ) -> None:
     await store.ledger.add_job(a_job(), [a_page("/")], is_seeded=False)
-    work = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
-    await work.seed()
+    handler = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
+    await handler.seed()
 
     pages = await ledger_of(store)
     assert (pages["/a"].depth, pages["/a"].fate) == (2, None)
@@ -266,11 +271,11 @@ async def test_the_pages_of_the_sitemaps_are_as_deep_as_what_the_start_links_to(
 
 
 async def test_seeds_that_could_not_be_written_are_not_lost(store: Store) -> None:
-    work = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
+    handler = make(store, fetcher=TableFetcher({f"{HOST}/sitemap.xml": SITEMAP}))
     with pytest.raises(CacheFailed):
-        await work.seed()  # there is no such job yet
+        await handler.seed()  # there is no such job yet
     await store.ledger.add_job(a_job(), [a_page("/")], is_seeded=False)
-    await work.seed()
+    await handler.seed()
 
     assert "/a" in await ledger_of(store)
 
@@ -315,7 +320,7 @@ def test_a_crawl_asks_for_the_time_between_requests_that_it_was_told(store: Stor
 
 def test_pages_are_new_to_the_ledger_under_their_canonical_addresses(store: Store) -> None:
     links = ("/a?b=2&a=1&utm_source=x", "/a?a=1&b=2")
-    (page,) = make(store).read(a_claim(), an_outcome(links=links)).found
+    (page,) = make(store).read(a_lease(), an_outcome(links=links)).found
 
     assert isinstance(page, NewPage)
     assert (page.host, len(page.fingerprint)) == (HOST, 16)

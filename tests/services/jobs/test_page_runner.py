@@ -1,4 +1,4 @@
-"""Isolation: a job that is alone, those beside it, and who waits for whom."""
+"""The page runner: outcomes, leases, failures, and the isolation of crashing pages."""
 
 import asyncio
 import sqlite3
@@ -57,7 +57,7 @@ class Operations:
 
 
 class Bench:
-    """A page runner on a real store and scraper, with what tests ask of it."""
+    """A page runner on a real store and scraper."""
 
     def __init__(self, app: App, store: Store, site: Site, robots: TableFetcher) -> None:
         self.store, self.site = store, site
@@ -71,7 +71,7 @@ class Bench:
         self.control = JobControl(store.ledger, self._wake, JobLimits())
 
     async def _wake(self, job_id: str) -> None:
-        """Leave it to the test when somebody looks after a job."""
+        """Do nothing: the test runs the job."""
 
     def runner(self, has_room: Callable[[], bool] = lambda: True, **changes: float) -> PageRunner:
         bounds = replace(RunLimits(look_seconds=0.05), **changes)  # type: ignore[arg-type]  # by tests
@@ -116,17 +116,17 @@ async def bench(
 
 
 async def run_to_the_end(runner: PageRunner, job: Job, clock: Clock) -> None:
-    """Attend a job until it is over; where it is to wait, the clock moves on instead."""
+    """Run a job until it ends; the clock advances where it waits."""
     for _ in range(ROUNDS):
         seconds = await runner.run_slice(job.id)
         if seconds is None:
             return
         clock.move_on(timedelta(seconds=seconds + 0.001))
-    raise AssertionError(f"{job.id} is not over after {ROUNDS} looks")
+    raise AssertionError(f"{job.id} is not over after {ROUNDS} slices")
 
 
-async def look(runner: PageRunner, job: Job) -> float | CacheFailed | None:
-    """Attend a job once; return what came of it, a database that failed included."""
+async def run_once(runner: PageRunner, job: Job) -> float | CacheFailed | None:
+    """Run one slice; return its result, or the error of the database."""
     try:
         async with asyncio.timeout(60):
             return await runner.run_slice(job.id)
@@ -135,17 +135,17 @@ async def look(runner: PageRunner, job: Job) -> float | CacheFailed | None:
 
 
 @asynccontextmanager
-async def attending(
+async def running(
     runner: PageRunner, job: Job
 ) -> AsyncIterator[asyncio.Task[float | CacheFailed | None]]:
-    """Attend a job beside the block, and until it is done after it."""
+    """Run one slice during the block, and wait for its end."""
     async with asyncio.TaskGroup() as group:
-        yield group.create_task(look(runner, job))
+        yield group.create_task(run_once(runner, job))
 
 
 @contextmanager
 def out_of_reach(settings: Settings) -> Iterator[None]:
-    """Have the ledger's table gone for a while."""
+    """Hide the ledger's table during the block."""
     path = settings.store_url.removeprefix("sqlite:///")
     with sqlite3.connect(path, timeout=10) as connection:
         connection.execute("ALTER TABLE frontier RENAME TO hidden")
@@ -241,7 +241,7 @@ async def test_a_host_that_never_has_time_has_failed_in_the_end(
 
 async def test_a_cancelled_job_stops_what_is_under_way(bench: Bench) -> None:
     job = await bench.start_batch("/silent")
-    async with attending(bench.runner(), job) as attended:
+    async with running(bench.runner(), job) as attended:
         await bench.site.asked("/silent")
         await bench.control.cancel(job)
 
@@ -254,8 +254,8 @@ async def test_leases_are_renewed_while_a_page_takes_long(
     bench: Bench, clock: Clock, operations: Operations
 ) -> None:
     job = await bench.start_batch("/silent")
-    # A third of it is waited for in earnest, by the clock that nobody can move.
-    async with attending(bench.runner(lease_seconds=6), job):
+    # A third of it is real time, which the test cannot advance.
+    async with running(bench.runner(lease_seconds=6), job):
         await bench.site.asked("/silent")
         clock.move_on(timedelta(seconds=4))
         await operations.wait_for("renew")
@@ -272,7 +272,7 @@ async def test_pages_that_take_long_keep_no_other_place_empty(bench: Bench) -> N
     slow = [f"/silent?page={number}" for number in range(3)]
     job = await bench.start_batch(*slow, "/article", "/guide")
     # Three of four places are taken to the end: the other pages go through the fourth.
-    async with attending(bench.runner(concurrency=4), job):
+    async with running(bench.runner(concurrency=4), job):
         await bench.site.asked("/guide")
         bench.site.release()
 
@@ -311,7 +311,7 @@ async def test_who_is_stopped_while_he_claims_pages_gives_them_back(
 
 async def test_a_page_whose_lease_was_lost_is_left_to_the_other(bench: Bench, clock: Clock) -> None:
     job = await bench.start_batch("/silent")
-    async with attending(bench.runner(concurrency=1, look_seconds=60), job):
+    async with running(bench.runner(concurrency=1, look_seconds=60), job):
         await bench.site.asked("/silent")
         clock.move_on(timedelta(seconds=31))
         (other,) = (await bench.store.ledger.lease(job.id, limits(is_alone=True))).claims
@@ -325,7 +325,7 @@ async def test_suspects_are_fetched_after_the_others(bench: Bench, clock: Clock)
     job = await bench.start_batch("/article", "/guide", "/silent")
     await bench.store.ledger.lease(job.id, limits(count=2))
     clock.move_on(timedelta(seconds=31))
-    async with attending(bench.runner(look_seconds=60), job) as attended:
+    async with running(bench.runner(look_seconds=60), job) as attended:
         await bench.site.asked("/silent")
         before = (bench.site.hits("/article"), bench.site.hits("/guide"))
         bench.site.release()
@@ -341,10 +341,10 @@ async def test_suspect_is_fetched_while_no_other_job_has_a_page_in_the_process(
     await bench.store.ledger.lease(suspected.id, limits())
     clock.move_on(timedelta(seconds=31))
     runner = bench.runner(look_seconds=60)
-    async with attending(runner, other) as attended:
+    async with running(runner, other) as attended:
         await bench.site.asked("/silent")
-        async with attending(runner, suspected) as isolated:
-            # Whoever waits to be alone lets nobody begin.
+        async with running(runner, suspected) as isolated:
+            # A job that waits to run alone lets no other start.
             third = await bench.start_batch("/guide")
             while await runner.run_slice(third.id) is None:
                 third = await bench.start_batch("/guide")
@@ -362,7 +362,7 @@ async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(
 ) -> None:
     job = await bench.start_crawl("/silent")
     runner = bench.runner(concurrency=1, look_seconds=60)
-    async with attending(runner, job) as attended:
+    async with running(runner, job) as attended:
         await bench.site.asked("/silent")
         with out_of_reach(settings):
             bench.site.release()
@@ -380,12 +380,12 @@ async def test_a_database_that_is_away_ends_the_look_and_nothing_is_lost(
 
 
 class Stumbling(BatchHandler):
-    """A batch one of whose pages has what nobody foresaw."""
+    """A batch whose handler raises an unexpected error for one page."""
 
-    def read(self, claim: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
-        if claim.url.endswith("/guide"):
+    def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
+        if lease.url.endswith("/guide"):
             raise RecursionError
-        return super().read(claim, outcome)
+        return super().read(lease, outcome)
 
 
 class StumblingBench(Bench):
@@ -393,7 +393,7 @@ class StumblingBench(Bench):
         return Stumbling(job, self.store.ledger)
 
 
-async def test_a_page_that_nobody_foresaw_fails_alone(
+async def test_a_page_with_an_unexpected_error_fails_alone(
     app: App, bench: Bench, site: Site, clock: Clock
 ) -> None:
     stumbling = StumblingBench(app, bench.store, site, bench.robots)
@@ -412,7 +412,7 @@ async def test_seeds_that_come_late_are_not_left_out(bench: Bench, clock: Clock)
     bench.robots.held = asyncio.Event()
     job = await bench.start_crawl("/latin")
     runner = bench.runner(slice_seconds=0.5)
-    async with attending(runner, job):
+    async with running(runner, job):
         # Long enough for the look's time to be over before the sitemap is there.
         asyncio.get_running_loop().call_later(1.5, bench.robots.held.set)
     await run_to_the_end(runner, job, clock)

@@ -1,4 +1,4 @@
-"""The pages that a site's sitemaps name."""
+"""The robots.txt and the sitemaps of sites."""
 
 import asyncio
 import gzip
@@ -32,10 +32,10 @@ async def test_many_who_ask_at_once_cost_a_site_one_request(store: Store, clock:
 
 async def test_what_one_process_asked_another_knows(store: Store, clock: Clock) -> None:
     await RobotsCache(store.ledger, TableFetcher({ROBOTS: RULES}), clock).rules(HOST)
-    nobody = TableFetcher({})
-    rules = await RobotsCache(store.ledger, nobody, clock).rules(HOST)
+    unused = TableFetcher({})
+    rules = await RobotsCache(store.ledger, unused, clock).rules(HOST)
 
-    assert not nobody.asked
+    assert not unused.asked
     assert rules.judge(f"{HOST}/private/x") is not None
 
 
@@ -87,7 +87,7 @@ async def test_a_host_that_cannot_be_reached_at_all_is_not_waited_for(
         await keeper.rules(HOST)
 
 
-async def test_a_robots_txt_that_leads_where_nobody_may_go_is_waited_for(
+async def test_a_robots_txt_that_leads_where_unused_may_go_is_waited_for(
     store: Store, clock: Clock
 ) -> None:
     elsewhere = EgressBlocked("It is not public", url="http://127.0.0.1:1/robots.txt")

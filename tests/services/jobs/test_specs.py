@@ -1,17 +1,23 @@
-"""What a job is to do, written down and read again."""
+"""The stored specifications of jobs."""
 
 import json
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.crawl.scope import ScopeKind, ScopeRules
 from cinder.models.request import (
     Action,
+    ActionType,
     CachePolicy,
     ContentOptions,
     Format,
+    Mode,
     PdfParser,
+    Profile,
+    ProxyTier,
     RenderOptions,
     ResultHandling,
     ScrapeRequest,
@@ -65,6 +71,74 @@ SPEC = st.builds(
 )
 
 
+# As the version before msgspec wrote them.
+GOLDEN = Path(__file__).parent / "golden"
+BATCH = ScrapeRequest(
+    url="",
+    formats=(Format.MARKDOWN, Format.RAW_HTML, Format.SCREENSHOT),
+    result_handling=ResultHandling.SAVE_ONLY,
+    timeout_ms=5000,
+    headers=(("Cookie", "a=1"), ("X-A", "ü")),
+    cache=CachePolicy(max_age_ms=0, force_rescrape=True),
+    content=ContentOptions(
+        clean=False,
+        only_main_content=False,
+        include_tags=("main",),
+        exclude_tags=("nav", ".ad"),
+        pdf_parser=PdfParser(max_pages=3),
+    ),
+    render=RenderOptions(
+        mode=Mode.DYNAMIC,
+        wait_for_ms=10,
+        actions=(
+            Action(type=ActionType.CLICK, selector="#more"),
+            Action(type=ActionType.WAIT, milliseconds=20),
+        ),
+        block_ads=False,
+        mobile=True,
+        proxy=ProxyTier.STEALTH,
+        profile=Profile.MASTER,
+    ),
+    extract="prices",
+    caller="token_1",
+    keep_http_errors=True,
+)
+CRAWL = CrawlSpec(
+    url="https://site.test/",
+    scope=ScopeRules(kind=ScopeKind.SUBDOMAINS, include=("/a",), exclude=("/b", "/c"), max_depth=4),
+    max_pages=7,
+    render=True,
+    only_main_content=False,
+    sitemaps=False,
+    delay_ms=250,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [("batch", BATCH), ("batch_defaults", batch_request(ScrapeRequest(url="")))],
+)
+def test_a_stored_batch_stays_readable_and_is_written_the_same(
+    name: str, request_: ScrapeRequest
+) -> None:
+    stored = json.loads((GOLDEN / f"{name}.json").read_text())["request"]
+
+    assert request_from_json(stored, "") == request_
+    assert json.dumps(request_to_json(request_)) == json.dumps(stored)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [("crawl", CRAWL), ("crawl_defaults", CrawlSpec(url="https://site.test/"))],
+)
+def test_a_stored_crawl_stays_readable_and_is_written_the_same(name: str, spec: CrawlSpec) -> None:
+    stored = json.loads((GOLDEN / f"{name}.json").read_text())
+
+    assert CrawlSpec.from_json(stored) == spec
+    stored.pop(SPEC_KEY, None)
+    assert json.dumps(spec.to_json()) == json.dumps(stored)
+
+
 @given(REQUEST)
 def test_a_request_is_read_as_it_was_written(request: ScrapeRequest) -> None:
     written = json.loads(json.dumps(request_to_json(request)))
@@ -96,11 +170,11 @@ def test_a_batch_keeps_the_number_of_pages_that_its_documents_are_read_to() -> N
 
 def test_a_page_of_a_crawl_is_asked_for_as_it_is_now_with_its_links() -> None:
     spec = CrawlSpec(url="https://site.test/", only_main_content=False)
-    request = crawl_request(spec, "https://site.test/a", "somebody", 5_000)
+    request = crawl_request(spec, "https://site.test/a", "alice", 5_000)
 
     assert (request.url, request.caller, request.timeout_ms) == (
         "https://site.test/a",
-        "somebody",
+        "alice",
         5_000,
     )
     assert Format.LINKS in request.formats

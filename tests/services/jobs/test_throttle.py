@@ -1,4 +1,4 @@
-"""How fast hosts are asked: slower where they labour, faster again when they do well."""
+"""The host throttle: longer delays for busy hosts, shorter ones after good responses."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from cinder.models.job import PageLease
 from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.jobs.throttle import HostDelay, HostThrottle, RetryLater
 from cinder.store import Store
-from tests.services.jobs.samples import HOST, TableFetcher, a_claim, an_outcome
+from tests.services.jobs.samples import HOST, TableFetcher, a_lease, an_outcome
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 
@@ -37,8 +37,8 @@ async def delay_of(store: Store) -> int:
 async def test_a_page_is_judged_by_the_rules_of_its_site(store: Store, clock: Clock) -> None:
     throttle = make(store, clock, b"User-agent: cinder\nDisallow: /private")
 
-    assert await throttle.judge(a_claim("/public")) is None
-    assert await throttle.judge(a_claim("/private")) == "disallowed by robots.txt"
+    assert await throttle.judge(a_lease("/public")) is None
+    assert await throttle.judge(a_lease("/private")) == "disallowed by robots.txt"
     assert throttle.refuse_landing(f"{HOST}/private/x") == "disallowed by robots.txt"
     assert throttle.refuse_landing(f"{HOST}/x") is None
     assert throttle.refuse_landing("https://unknown.test/private") is None
@@ -51,12 +51,12 @@ async def test_while_a_site_cannot_say_its_pages_wait_longer_and_longer(
     pauses = []
     for tries in range(4):
         with pytest.raises(RetryLater) as again:
-            await throttle.judge(a_claim(tries=tries))
+            await throttle.judge(a_lease(tries=tries))
         pauses.append(again.value.pause_ms)
 
     assert pauses == [30_000, 60_000, 120_000, 240_000]
-    said = await throttle.judge(a_claim(tries=4))
-    assert said == "disallowed by robots.txt for now: it answered 503"
+    reason = await throttle.judge(a_lease(tries=4))
+    assert reason == "disallowed by robots.txt for now: it answered 503"
 
 
 async def test_the_longest_of_the_times_asked_for_is_kept_by_all(
@@ -95,9 +95,9 @@ async def test_a_host_that_says_not_now_is_asked_later_and_the_page_is_not_lost(
 
 async def test_a_host_that_always_says_not_now_has_said_so(store: Store, clock: Clock) -> None:
     throttle = make(store, clock)
-    throttle.check(a_claim(tries=4), an_outcome(status_code=503))
+    throttle.check(a_lease(tries=4), an_outcome(status_code=503))
     with pytest.raises(RetryLater):
-        throttle.check(a_claim(tries=3), an_outcome(status_code=503))
+        throttle.check(a_lease(tries=3), an_outcome(status_code=503))
 
 
 async def test_a_slow_host_is_given_time_by_all(store: Store, clock: Clock) -> None:
@@ -140,10 +140,10 @@ def test_each_refusal_doubles_the_time_up_to_a_bound() -> None:
 def test_a_host_that_does_well_again_is_asked_faster_step_by_step() -> None:
     pace = HostDelay()
     pace.note(503, 50)
-    said = [pace.note(200, 50) for _ in range(40)]
+    delays = [pace.note(200, 50) for _ in range(40)]
 
-    assert [delay for delay in said if delay is not None] == [500, 250, 0]
-    assert said[9] == 500
+    assert [delay for delay in delays if delay is not None] == [500, 250, 0]
+    assert delays[9] == 500
 
 
 def test_a_slow_host_is_given_half_the_time_it_takes() -> None:
@@ -156,9 +156,9 @@ def test_a_slow_host_is_given_half_the_time_it_takes() -> None:
 def test_what_the_site_asks_for_is_the_least_time() -> None:
     pace = HostDelay(least_delay_ms=700, delay_ms=700)
     pace.note(429, 50)
-    said = [pace.note(200, 50) for _ in range(50)]
+    delays = [pace.note(200, 50) for _ in range(50)]
 
-    assert [delay for delay in said if delay is not None] == [700]
+    assert [delay for delay in delays if delay is not None] == [700]
 
 
 @given(

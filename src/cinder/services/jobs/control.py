@@ -56,26 +56,26 @@ _EXPIRED: dict[JobKind, type[CinderError]] = {
 }
 
 
-# Refuses a webhook that a caller may not have, or to which nothing could be delivered.
+# Refuses a webhook that the caller may not use, or that cannot be reached.
 CheckWebhook: TypeAlias = Callable[[WebhookTarget, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLimits:
-    """How much work may be taken on, and for how long it is kept."""
+    """How many jobs and pages are accepted, and how long jobs are kept."""
 
     retention: timedelta = timedelta(hours=24)
     max_open: int = 1_000
-    """Jobs that are not over; further ones are refused."""
+    """Open jobs; further ones are refused."""
     max_open_per_caller: int = 200
-    """Of those, the ones of one caller."""
+    """Open jobs of one caller."""
     max_batch_urls: int = 10_000
     max_pages: int = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStart:
-    """A batch that was started, and what of its list was not as it should be."""
+    """A started batch, and the problems of its list of URLs."""
 
     job: Job
     duplicates: int = 0
@@ -84,47 +84,45 @@ class BatchStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobReport:
-    """How far a job has come."""
+    """The progress of a job."""
 
     job: Job
     counts: JobCounts
 
     @property
     def found(self) -> int:
-        """The pages that belong to the job: all URLs but those outside its scope."""
-        fates = self.counts.fates
-        others = sum(
-            fates.get(fate, 0)
-            for fate in (PageStatus.OUTSIDE, PageStatus.TRAP, PageStatus.DUPLICATE)
-        )
-        return self.counts.queued + self.counts.leased + sum(fates.values()) - others
+        """The number of pages of the job: all URLs without those outside its scope."""
+        counts = self.counts
+        others = (PageStatus.OUTSIDE, PageStatus.TRAP, PageStatus.DUPLICATE)
+        done = sum(number for fate, number in counts.fates.items() if fate not in others)
+        return counts.queued + counts.leased + done
 
     @property
     def finished(self) -> int:
-        """The pages that have been dealt with, failures included."""
+        """The number of pages that are done, including failures."""
         return self.fetched + self.errors
 
     @property
     def fetched(self) -> int:
-        """The pages that were got."""
+        """The number of pages fetched."""
         return self.counts.fates.get(PageStatus.FETCHED, 0)
 
     @property
     def errors(self) -> int:
-        """The pages that could not be had."""
+        """The number of pages that could not be fetched."""
         return sum(self.counts.fates.get(fate, 0) for fate in ERROR_FILTER)
 
     @property
     def progress(self) -> float:
-        """How much of the job is done, in percent; what is yet to be found is not known."""
+        """The percentage of the known pages that is done."""
         if self.job.status is JobStatus.COMPLETED:
             return 100.0
-        whole = min(self.found, self.job.max_pages + self.counts.fates.get(PageStatus.FAILED, 0))
-        return min(100.0, round(100 * self.finished / whole, 1)) if whole else 0.0
+        total = min(self.found, self.job.max_pages + self.counts.fates.get(PageStatus.FAILED, 0))
+        return min(100.0, round(100 * self.finished / total, 1)) if total else 0.0
 
 
 class JobControl:
-    """What a caller can do with batches and crawls."""
+    """Starts, lists and cancels the jobs of callers."""
 
     def __init__(
         self,
@@ -148,28 +146,27 @@ class JobControl:
         idempotency_key: str | None = None,
         webhook: WebhookTarget | None = None,
     ) -> Job:
-        """Start to explore a site.
+        """Start a crawl.
 
         Raises:
-            InvalidRequest: its patterns are not such, or it would have too many pages.
-            Overloaded: too many jobs are under way.
-            RateLimited: too many of them are the caller's.
-            Forbidden: the caller's token does not go as far as the webhook.
-            EgressBlocked: the webhook is at an address that may not be connected to.
+            InvalidRequest: a pattern is invalid, or the page limit is too high.
+            Overloaded: too many jobs are open.
+            RateLimited: too many jobs of the caller are open.
+            Forbidden: the caller's token does not allow the webhook.
+            EgressBlocked: the egress policy refuses the webhook's address.
         """
         await self._require_room(caller)
         await self._require_reachable(webhook, caller)
         start = canonicalize_url(spec.url)
         if start is None:
             raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
-        # It says what is wrong with the patterns. The first takes a while: it reads a long list.
+        # This validates the patterns. The first call loads the public suffixes, which takes long.
         await asyncio.to_thread(CrawlScope, start, spec.scope)
         if spec.max_pages > self._limits.max_pages:
             message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
-            problem = FieldProblem("maxPages", message)
-            raise InvalidRequest(problems=(problem,))
-        written = _with_webhook(spec.to_json(), webhook)
-        job = self._new_job(JobKind.CRAWL, written, caller, idempotency_key, spec.max_pages)
+            raise InvalidRequest(problems=(FieldProblem("maxPages", message),))
+        data = _with_webhook(spec.to_json(), webhook)
+        job = self._new_job(JobKind.CRAWL, data, caller, idempotency_key, spec.max_pages)
         return await self._start(job, [new_page(start)], is_seeded=False)
 
     async def start_batch(
@@ -179,15 +176,15 @@ class JobControl:
         idempotency_key: str | None = None,
         webhook: WebhookTarget | None = None,
     ) -> BatchStart:
-        """Start to scrape many URLs by the options of one request.
+        """Start a batch: scrape many URLs with the options of one request.
 
         Raises:
-            InvalidRequest: none of them is a URL, there are too many, or nothing would be kept.
-            Unsupported: none of them could be scraped by these options.
-            Overloaded: too many jobs are under way.
-            RateLimited: too many of them are the caller's.
-            Forbidden: the caller's token does not go as far as the webhook.
-            EgressBlocked: the webhook is at an address that may not be connected to.
+            InvalidRequest: no URL is valid, there are too many, or nothing would be saved.
+            Unsupported: these options are not supported.
+            Overloaded: too many jobs are open.
+            RateLimited: too many jobs of the caller are open.
+            Forbidden: the caller's token does not allow the webhook.
+            EgressBlocked: the egress policy refuses the webhook's address.
         """
         self._check_batch(urls, request)
         require_supported(request)
@@ -196,21 +193,20 @@ class JobControl:
         pages, invalid = await run_in_thread(sum(map(len, urls)), _read_urls, urls)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
-        written: dict[str, Json] = {"request": request_to_json(batch_request(request))}
-        spec = _with_webhook(written, webhook)
+        spec = _with_webhook({"request": request_to_json(batch_request(request))}, webhook)
         job = self._new_job(JobKind.BATCH, spec, request.caller, idempotency_key, len(pages))
         started = await self._start(job, list(pages.values()), is_seeded=True)
         return BatchStart(job=started, duplicates=len(urls) - len(pages), invalid=tuple(invalid))
 
     async def find(self, job_id: str, kind: JobKind, caller: str) -> Job:
-        """Return a job of the caller's.
+        """Return a job of the caller.
 
         Raises:
-            CinderError: there is none, or it has expired: the code of its kind says which.
+            CinderError: it does not exist or has expired; the code depends on the kind.
         """
-        # What no id looks like is not asked for: databases refuse some characters.
-        is_one = job_id.startswith(kind) and job_id.isascii() and job_id.isprintable()
-        job = await self._ledger.find_job(job_id) if is_one else None
+        # Databases refuse some characters, so only possible ids are looked up.
+        is_possible = job_id.startswith(kind) and job_id.isascii() and job_id.isprintable()
+        job = await self._ledger.find_job(job_id) if is_possible else None
         if job is None or job.kind is not kind or job.owner != caller:
             raise _NOT_FOUND[kind](f"There is no {kind} {job_id[:100]!r}")
         if job.is_expired or job.expires_at <= self._clock():
@@ -221,50 +217,48 @@ class JobControl:
         return job
 
     async def report(self, job: Job) -> JobReport:
-        """Return how far a job has come."""
+        """Return the progress of a job."""
         return JobReport(job=job, counts=await self._ledger.count_pages(job.id))
 
     async def list_pages(
         self, job: Job, fates: Collection[PageStatus] | None, *, offset: int, limit: int
     ) -> list[LedgerPage]:
-        """Return URLs of a job with these fates, in the order they got them; None for all."""
+        """Return the URLs of a job with these statuses, oldest first; None for all URLs."""
         return await self._ledger.list_pages(job.id, fates, offset=offset, limit=limit)
 
     async def list_jobs(
         self, caller: str, kind: JobKind | None = None, *, limit: int = 100
     ) -> list[Job]:
-        """Return the caller's jobs that have not expired, newest first; of one kind, or of all."""
+        """Return the caller's jobs that have not expired, newest first, of one kind or of all."""
         jobs = await self._ledger.list_jobs(caller, kind, limit=limit)
         now = self._clock()
         return [job for job in jobs if not job.is_expired and job.expires_at > now]
 
     async def take_up(self, job: Job) -> None:
-        """Have a job looked after at once, rather than when its last worker is given up."""
+        """Resume a job at once, instead of after the leases of its last worker expire."""
         if not job.status.is_over:
             await self._wake(job.id)
 
     async def cancel(self, job: Job) -> Job:
-        """Stop a job; one that is over stays as it is."""
+        """Cancel a job; one that has ended does not change."""
         emitter = JobEvents.of(job)
         await self._ledger.finish_job(job.id, JobStatus.CANCELLED, emitter=emitter)
         return await self._ledger.find_job(job.id) or job
 
     def _check_batch(self, urls: Sequence[str], request: ScrapeRequest) -> None:
-        problem = None
+        field, message = "urls", ""
         if not urls:
-            problem = FieldProblem("urls", "At least one URL is needed")
+            message = "At least one URL is needed"
         elif len(urls) > self._limits.max_batch_urls:
             message = f"At most {self._limits.max_batch_urls} URLs (setting jobs.max-batch-urls)"
-            problem = FieldProblem("urls", message)
         elif request.result_handling is ResultHandling.RETURN_ONLY:
-            problem = FieldProblem(
-                "resultHandling", "A batch keeps what it scrapes: use saveOnly or saveAndReturn"
-            )
-        if problem is not None:
-            raise InvalidRequest(problems=(problem,))
+            field = "resultHandling"
+            message = "A batch keeps what it scrapes: use saveOnly or saveAndReturn"
+        if message:
+            raise InvalidRequest(problems=(FieldProblem(field, message),))
 
     async def _require_room(self, caller: str) -> None:
-        """Return if another job may be started; asked before any work is done for it."""
+        """Return if another job may be started."""
         if await self._ledger.count_open() >= self._limits.max_open:
             raise Overloaded(
                 f"{self._limits.max_open} jobs are under way, as many as this server takes on "
@@ -310,7 +304,7 @@ def _with_webhook(spec: dict[str, Json], webhook: WebhookTarget | None) -> dict[
 
 
 def _read_urls(urls: Sequence[str]) -> tuple[dict[bytes, NewPage], list[FieldProblem]]:
-    """Return the pages of a batch, each once, and what is wrong with those that are none."""
+    """Return the pages of a batch, each once, and the problems of invalid URLs."""
     pages: dict[bytes, NewPage] = {}
     invalid: list[FieldProblem] = []
     for number, text in enumerate(urls):

@@ -2,15 +2,14 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from cinder.crawl.near_duplicates import (
     FAR_SHARE,
     LOOSE_FAR_SHARE,
-    TextFingerprint,
     fingerprint_text,
     is_near_duplicate,
 )
@@ -39,55 +38,68 @@ from cinder.services.webhooks import JobEvents
 from cinder.store.ledger_base import IsNearDuplicate, Ledger
 
 _MAX_TITLE_CHARS = 500
+# Shorter texts, such as "Please log in", appear on many different pages.
+_MIN_WORDS = 10
+_MAX_SEEN = 1_000_000
+_LINK_TARGET = re.compile(r"\]\([^)\s]{0,2000}\)")
+# URL spaces that a site can extend without end; there, pages that differ little are duplicates.
+_ENDLESS = frozenset(
+    (
+        *(TemplateKind.CALENDAR, TemplateKind.DATED_PATH, TemplateKind.FACETS),
+        *(TemplateKind.PAGE_NUMBERS, TemplateKind.COMBINATIONS),
+    )
+)
+_REFUSALS = (PageStatus.FAILED, PageStatus.DISALLOWED, PageStatus.OUTSIDE)
+_MAX_CACHED_HANDLERS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOutcome:
-    """What a page's answer means for the ledger."""
+    """What the ledger records of a scraped page."""
 
     result: PageResult
     found: Sequence[NewPage] = ()
     is_near: IsNearDuplicate | None = None
-    """Tells pages that are nearly the same; None where no two are."""
+    """Detects near-duplicates of the page; None where none are looked for."""
 
 
 class JobHandler(Protocol):
-    """A job's kind, as those who work on its pages see it."""
+    """The part of a job that depends on its kind."""
 
     @property
     def least_delay_ms(self) -> int:
-        """The least time between two requests to one host that the job was started with."""
+        """The minimum delay between two requests to one host, from the job's request."""
         ...
 
-    def request(self, claim: PageLease) -> ScrapeRequest:
-        """Return how a page is to be scraped."""
+    def request(self, lease: PageLease) -> ScrapeRequest:
+        """Return the scrape request for a page."""
         ...
 
-    def read(self, claim: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
-        """Return what became of a page."""
+    def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
+        """Return what the ledger records of a page."""
         ...
 
-    def settled(self, reading: PageOutcome) -> None:
-        """Note that what was read stands in the ledger."""
+    def committed(self, page: PageOutcome) -> None:
+        """Note that the outcome of a page is in the ledger."""
         ...
 
-    def refuse_landing(self, claim: PageLease, url: str) -> str | None:
-        """Return why a page must not be redirected to, or None where it may."""
+    def refuse_landing(self, lease: PageLease, url: str) -> str | None:
+        """Return why a page may not redirect to a URL, or None where it may."""
         ...
 
-    def seed(self) -> Coroutine[None, None, None]:
-        """Put all URLs that the job begins with into its ledger."""
+    async def seed(self) -> None:
+        """Add the URLs that the job starts with to the ledger."""
         ...
 
     async def end(self) -> None:
-        """Note that nothing is left to be done."""
+        """End the job, all of whose pages are done."""
         ...
 
 
 def new_page(
     address: CanonicalUrl, *, depth: int = 1, fate: PageStatus | None = None, reason: str = ""
 ) -> NewPage:
-    """Return an address as the ledger takes it."""
+    """Return a URL as a page for the ledger."""
     return NewPage(
         url=address.url,
         fingerprint=address.fingerprint,
@@ -99,23 +111,22 @@ def new_page(
 
 
 def fetched_page(outcome: ScrapeOutcome, content: ContentFingerprint | None = None) -> PageResult:
-    """Return what the ledger keeps of a page that was got."""
+    """Return the ledger's record of a fetched page."""
     document = outcome.document
-    length = len(document.content.markdown or document.content.text or "")
     title = document.content.metadata.title
     return PageResult(
         fate=PageStatus.FETCHED,
         status_code=document.status_code,
         verdict=document.verdict.kind,
         title=None if title is None else title[:_MAX_TITLE_CHARS],
-        content_length=length,
+        content_length=len(document.content.markdown or document.content.text or ""),
         body_bytes=_body_bytes(document),
         content=content,
     )
 
 
 def failure_of(outcome: ScrapeOutcome) -> PageResult | None:
-    """Return what the ledger keeps of an answer that is none; None where it is one."""
+    """Return the ledger's record of an error page; None for other pages."""
     document = outcome.document
     if document.verdict.kind not in (VerdictKind.HTTP_ERROR, VerdictKind.SOFT_404):
         return None
@@ -134,7 +145,7 @@ def _body_bytes(document: Document) -> int:
 
 
 def uris_of(saved: SavedDocument | None) -> tuple[str, ...]:
-    """Return where a page is saved, the body a reader most likely wants first."""
+    """Return the URIs of a saved page, the primary body first."""
     if saved is None:
         return ()
     primary = saved.primary_uri
@@ -142,58 +153,40 @@ def uris_of(saved: SavedDocument | None) -> tuple[str, ...]:
 
 
 class BatchHandler:
-    """One batch."""
+    """The handler of a batch."""
+
+    least_delay_ms = 0
 
     def __init__(self, job: Job, ledger: Ledger) -> None:
         self._job = job
         self._ledger = ledger
-        self._request: Any = job.spec["request"]  # what `request_to_json` made
 
-    @property
-    def least_delay_ms(self) -> int:
-        """Return none: a batch has no delay of its own."""
-        return 0
+    def request(self, lease: PageLease) -> ScrapeRequest:
+        """Return the scrape request for a page."""
+        return request_from_json(self._job.spec["request"], lease.url)
 
-    def request(self, claim: PageLease) -> ScrapeRequest:
-        """Return how a page is to be scraped."""
-        return request_from_json(self._request, claim.url)
-
-    def read(self, claim: PageLease, outcome: ScrapeOutcome) -> PageOutcome:  # noqa: ARG002 - as all work
-        """Return what became of a page."""
+    def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:  # noqa: ARG002 - the protocol's
+        """Return what the ledger records of a page."""
         return PageOutcome(result=failure_of(outcome) or fetched_page(outcome))
 
-    def settled(self, reading: PageOutcome) -> None:
-        """Do nothing: no page of a batch leads to another."""
+    def committed(self, page: PageOutcome) -> None:
+        """Do nothing: a batch follows no links."""
 
-    def refuse_landing(self, claim: PageLease, url: str) -> str | None:  # noqa: ARG002 - the same
-        """Return None: wherever a URL leads, that is its page."""
+    def refuse_landing(self, lease: PageLease, url: str) -> str | None:  # noqa: ARG002 - the same
+        """Return None: a batch follows all redirects."""
         return None
 
     async def seed(self) -> None:
         """Do nothing: a batch has all its URLs from the start."""
 
     async def end(self) -> None:
-        """Note that every URL has been tried; those that failed do not fail the batch."""
+        """Complete the batch, whether or not some of its URLs failed."""
         emitter = JobEvents.of(self._job)
         await self._ledger.finish_job(self._job.id, JobStatus.COMPLETED, emitter=emitter)
 
 
-# Shorter texts say nothing about whether two pages are one: "Please log in" stands on many.
-_MIN_WORDS = 10
-_MAX_SEEN = 1_000_000
-_LINK_TARGET = re.compile(r"\]\([^)\s]{0,2000}\)")
-# What a site can make without end by one rule; there, pages that hardly differ are the same.
-_ENDLESS = frozenset(
-    (
-        *(TemplateKind.CALENDAR, TemplateKind.DATED_PATH, TemplateKind.FACETS),
-        *(TemplateKind.PAGE_NUMBERS, TemplateKind.COMBINATIONS),
-    )
-)
-_REFUSALS = (PageStatus.FAILED, PageStatus.DISALLOWED, PageStatus.OUTSIDE)
-
-
 class CrawlHandler:
-    """One crawl in one process; what it knows is only there to spare the database questions."""
+    """The handler of a crawl in one process; what it remembers only saves database queries."""
 
     def __init__(
         self,
@@ -215,116 +208,109 @@ class CrawlHandler:
         self._start = start
         self._scope = CrawlScope(start, self._spec.scope)
         self._traps = TrapCounter(TrapLimits(), templates)
-        # At what depth an address in the ledger was too deep; 0 for one that is judged for good.
+        # The depth at which a URL in the ledger was too deep; 0 for a final decision.
         self._seen = {start.fingerprint: 0}
-        # What was judged but may not be in the ledger yet: who meets it next brings it as well,
-        # lest it is lost with a page whose fate could not be written down.
+        # URLs that were judged but may not be in the ledger yet. Other pages that link to them
+        # bring them as well, in case the first page could not be committed.
         self._pending: dict[bytes, NewPage] = {}
 
     @property
     def least_delay_ms(self) -> int:
-        """The least time between two requests to one host."""
+        """The minimum delay between two requests to one host."""
         return self._spec.delay_ms or 0
 
-    def request(self, claim: PageLease) -> ScrapeRequest:
-        """Return how a page is to be scraped."""
-        return crawl_request(self._spec, claim.url, self._job.owner, self._timeout_ms)
+    def request(self, lease: PageLease) -> ScrapeRequest:
+        """Return the scrape request for a page."""
+        return crawl_request(self._spec, lease.url, self._job.owner, self._timeout_ms)
 
-    def read(self, claim: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
-        """Return what became of a page, and the URLs found on it."""
-        page = canonicalize_url(claim.url) or self._start
+    def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
+        """Return what the ledger records of a page, and the URLs found on it."""
+        content = outcome.document.content
+        page = canonicalize_url(lease.url) or self._start
         landing = canonicalize_url(outcome.document.final_url) or page
-        landed_on = new_page(landing, depth=claim.depth) if landing.key != page.key else None
         result = failure_of(outcome) or self._judge(outcome, landing)
-        found = self._find(outcome.document, landing, claim.depth)
+        found: tuple[NewPage, ...] = ()
+        if content.links and read_directives(content.metadata.robots, None).may_follow:
+            found = tuple(self._take(choose_links(content.links, landing), lease.depth + 1))
         if result.fate is PageStatus.DUPLICATE:
-            found = (*self._take(_addresses([result.reason]), claim.depth), *found)
+            found = (*self._take(_canonicalize([result.reason]), lease.depth), *found)
             return PageOutcome(result=result, found=found)
+        template = template_of(landing)
+        is_endless = template is not None and template.kind in _ENDLESS
+        landed_on = new_page(landing, depth=lease.depth) if landing.key != page.key else None
         return PageOutcome(
-            result=replace(result, landed_on=landed_on), found=found, is_near=_nearness(landing)
+            result=replace(result, landed_on=landed_on),
+            found=found,
+            is_near=partial(
+                is_near_duplicate, far_share=LOOSE_FAR_SHARE if is_endless else FAR_SHARE
+            ),
         )
 
-    def settled(self, reading: PageOutcome) -> None:
-        """Note that the URLs that were found stand in the ledger."""
-        self._note_kept(reading.found)
+    def committed(self, page: PageOutcome) -> None:
+        """Note that the URLs found on a page are in the ledger."""
+        self._note_stored(page.found)
 
-    def refuse_landing(self, claim: PageLease, url: str) -> str | None:
-        """Return why a page must not be redirected to, or None where it may."""
+    def refuse_landing(self, lease: PageLease, url: str) -> str | None:
+        """Return why a page may not redirect to a URL, or None where it may."""
         address = canonicalize_url(url)
         if address is None:
             return "no web address"
-        reason = self._scope.judge(address, claim.depth)
-        return None if reason is None else _bare(reason)
+        reason = self._scope.judge(address, lease.depth)
+        return None if reason is None else _without_status(reason)
 
     async def seed(self) -> None:
-        """Add the pages that the site's sitemaps name."""
+        """Add the pages of the site's sitemaps."""
         pages: tuple[NewPage, ...] = ()
         if self._spec.sitemaps and self._spec.scope.max_depth > 1:
             urls = await self._sitemaps.read(self._start)
-            # As deep as what the start links to: a sitemap is a list of such links.
-            pages = tuple(self._take(_addresses(urls), 2))
+            # They have the depth of links on the start page.
+            pages = tuple(self._take(_canonicalize(urls), 2))
         await self._ledger.add_pages(self._job.id, pages, is_last=True)
-        self._note_kept(pages)
+        self._note_stored(pages)
 
     async def end(self) -> None:
-        """Note that nothing is left; a crawl that got no page at all has failed, and says why."""
+        """Complete the crawl; one that fetched no page has failed, with the reason."""
         emitter = JobEvents.of(self._job)
         job = await self._ledger.find_job(self._job.id)
         if job is not None and job.fetched == 0:
             tried = await self._ledger.list_pages(job.id, _REFUSALS, offset=0, limit=1)
             if tried:
-                said = f"{tried[0].url} could not be fetched: {tried[0].reason}"
-                await self._ledger.finish_job(job.id, JobStatus.FAILED, said, emitter=emitter)
+                error = f"{tried[0].url} could not be fetched: {tried[0].reason}"
+                await self._ledger.finish_job(job.id, JobStatus.FAILED, error, emitter=emitter)
                 return
         await self._ledger.finish_job(self._job.id, JobStatus.COMPLETED, emitter=emitter)
 
     def _judge(self, outcome: ScrapeOutcome, page: CanonicalUrl) -> PageResult:
         document = outcome.document
+        status_code = document.status_code
         if document.media is not None:
-            kind = document.media.mime
-            reason = f"a file, not a page ({kind})"
+            reason = f"a file, not a page ({document.media.mime})"
+            return PageResult(fate=PageStatus.OUTSIDE, reason=reason, status_code=status_code)
+        canonical = canonicalize_url(document.content.metadata.canonical or "")
+        # Misconfigured sites name their front page as the canonical one of all their pages.
+        is_other = canonical is not None and canonical.key != page.key and canonical.path != "/"
+        if canonical is not None and is_other and self._scope.judge(canonical, 1) is None:
             return PageResult(
-                fate=PageStatus.OUTSIDE, reason=reason, status_code=document.status_code
+                fate=PageStatus.DUPLICATE, reason=canonical.url, status_code=status_code
             )
-        canonical = self._canonical_of(document, page)
-        if canonical is not None:
-            return PageResult(
-                fate=PageStatus.DUPLICATE, reason=canonical.url, status_code=document.status_code
-            )
-        return fetched_page(outcome, _print_of(document.content.markdown or ""))
-
-    def _canonical_of(self, document: Document, page: CanonicalUrl) -> CanonicalUrl | None:
-        """Return the address that a page says is its own, if it is another of the crawl's.
-
-        A site's front page is never the other one of an inner page: it is what misconfigured sites
-        name on all of theirs.
-        """
-        said = document.content.metadata.canonical
-        address = canonicalize_url(said) if said else None
-        if address is None or address.key == page.key or address.path == "/":
-            return None
-        return None if self._scope.judge(address, 1) else address
-
-    def _find(self, document: Document, page: CanonicalUrl, depth: int) -> tuple[NewPage, ...]:
-        directives = read_directives(document.content.metadata.robots, None)
-        links = document.content.links or ()
-        if not directives.may_follow or not links:
-            return ()
-        return tuple(self._take(choose_links(links, page), depth + 1))
+        # Link targets do not count: they are all that differs between the pages of a calendar.
+        text = _LINK_TARGET.sub("]", document.content.markdown or "")
+        has_text = len(text.split(None, _MIN_WORDS)) > _MIN_WORDS
+        return fetched_page(outcome, fingerprint_text(text) if has_text else None)
 
     def _take(self, addresses: Iterable[CanonicalUrl], depth: int) -> Iterable[NewPage]:
-        """Yield those that are not known to be in the ledger, with their fates at first sight."""
+        """Yield the URLs that may not be in the ledger yet, with their initial status."""
         for address in addresses:
             if self._seen.get(address.fingerprint, depth + 1) <= depth:
                 continue
             page = self._pending.get(address.fingerprint)
             if page is None or (page.fate is PageStatus.OUTSIDE and depth < page.depth):
-                page = self._judged(address, depth)
+                page = self._judge_link(address, depth)
                 if len(self._pending) < _MAX_SEEN:
                     self._pending[address.fingerprint] = page
             yield page
 
-    def _note_kept(self, pages: Iterable[NewPage]) -> None:
+    def _note_stored(self, pages: Iterable[NewPage]) -> None:
         for page in pages:
             self._pending.pop(page.fingerprint, None)
             if len(self._seen) < _MAX_SEEN:
@@ -333,72 +319,49 @@ class CrawlHandler:
                 )
                 self._seen[page.fingerprint] = page.depth if is_too_deep else 0
 
-    def _judged(self, address: CanonicalUrl, depth: int) -> NewPage:
+    def _judge_link(self, address: CanonicalUrl, depth: int) -> NewPage:
         if reason := self._scope.judge(address, depth):
-            page = new_page(address, depth=depth, fate=PageStatus.OUTSIDE, reason=_bare(reason))
+            why = _without_status(reason)
+            page = new_page(address, depth=depth, fate=PageStatus.OUTSIDE, reason=why)
             return replace(page, is_too_deep=reason == TOO_DEEP)
         if reason := self._traps.judge(address):
-            return new_page(address, depth=depth, fate=PageStatus.TRAP, reason=_bare(reason))
+            why = _without_status(reason)
+            return new_page(address, depth=depth, fate=PageStatus.TRAP, reason=why)
         template = template_of(address)
         page = new_page(address, depth=depth)
         return page if template is None else replace(page, template=template.key)
 
 
-def _nearness(address: CanonicalUrl) -> IsNearDuplicate:
-    template = template_of(address)
-    is_endless = template is not None and template.kind in _ENDLESS
-    return partial(_near_sketches, LOOSE_FAR_SHARE if is_endless else FAR_SHARE)
-
-
-def _near_sketches(far_share: float, one: bytes, other: bytes) -> bool:
-    # The exact prints were compared before.
-    return is_near_duplicate(
-        TextFingerprint(b"1", one), TextFingerprint(b"2", other), far_share=far_share
-    )
-
-
-def _print_of(markdown: str) -> ContentFingerprint | None:
-    # Where links lead is not what a page says: on the pages of a calendar, only that differs.
-    text = _LINK_TARGET.sub("]", markdown)
-    if len(text.split(None, _MIN_WORDS)) <= _MIN_WORDS:
-        return None
-    found = fingerprint_text(text)
-    return ContentFingerprint(found.exact, found.sketch, found.keys)
-
-
-def _addresses(urls: Iterable[str]) -> Iterable[CanonicalUrl]:
+def _canonicalize(urls: Iterable[str]) -> Iterable[CanonicalUrl]:
     return (address for url in urls if (address := canonicalize_url(url)) is not None)
 
 
-def _bare(reason: str) -> str:
-    """Return a reason without the fate that it begins with."""
+def _without_status(reason: str) -> str:
+    """Return a reason without the status that it begins with."""
     return reason.partition(": ")[2] or reason
 
 
-_MAX_KEPT = 50
-
-
 class JobHandlers:
-    """Finds the work of a job: what a crawl has met spares the database many questions."""
+    """Creates the handlers of jobs, and caches them for what a crawl's handler remembers."""
 
     def __init__(self, ledger: Ledger, sitemaps: SitemapReader, *, page_timeout_ms: int) -> None:
         self._ledger = ledger
         self._sitemaps = sitemaps
         self._page_timeout_ms = page_timeout_ms
-        self._kept: OrderedDict[str, JobHandler] = OrderedDict()
+        self._cached: OrderedDict[str, JobHandler] = OrderedDict()
 
     async def of(self, job: Job) -> JobHandler:
-        """Return the work of a job."""
-        work = self._kept.pop(job.id, None) or await self._make(job)
-        self._kept[job.id] = work
-        if len(self._kept) > _MAX_KEPT:
-            self._kept.popitem(last=False)
-        return work
-
-    async def _make(self, job: Job) -> JobHandler:
-        if job.kind is JobKind.BATCH:
-            return BatchHandler(job, self._ledger)
-        templates = await self._ledger.count_templates(job.id)
-        return CrawlHandler(
-            job, self._ledger, self._sitemaps, templates, timeout_ms=self._page_timeout_ms
-        )
+        """Return the handler of a job."""
+        handler = self._cached.pop(job.id, None)
+        if handler is None and job.kind is JobKind.BATCH:
+            handler = BatchHandler(job, self._ledger)
+        elif handler is None:
+            templates = await self._ledger.count_templates(job.id)
+            timeout_ms = self._page_timeout_ms
+            handler = CrawlHandler(
+                job, self._ledger, self._sitemaps, templates, timeout_ms=timeout_ms
+            )
+        self._cached[job.id] = handler
+        if len(self._cached) > _MAX_CACHED_HANDLERS:
+            self._cached.popitem(last=False)
+        return handler

@@ -4,8 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import structlog
@@ -27,50 +26,65 @@ from cinder.services.jobs.throttle import HostThrottle, RetryLater
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhooks import JobEvents
-from cinder.store.ledger_base import EventEmitter, LeaseLost, Ledger, PageCommit
+from cinder.store.ledger_base import LeaseLost, Ledger, PageCommit
+
+_MAX_WAIT_SECONDS = 5.0
+_NO_ROOM_SECONDS = 1.0
+# How long other jobs have to start after a job with suspects has kept them waiting.
+_OTHERS_FIRST_SECONDS = 2.0
+# A free slot waits at most this long for others, so that several pages are leased at once.
+_FILL_SECONDS = 0.25
+_MAX_REASON_CHARS = 1_000
+
+# Not a time to wait: only suspects are left, which are fetched alone.
+_SUSPECTS_LEFT = -1.0
+
+log = structlog.get_logger()
+
+FindHandler: TypeAlias = Callable[[Job], Awaitable[JobHandler]]
 
 
 class CrashIsolation:
-    """Tells the jobs of one process whether they may fetch pages beside each other now.
+    """Decides whether the jobs of one process may fetch pages at the same time.
 
-    Where a process dies, only a page that was alone in it is known to be the cause.
+    When a process dies, a page is known to be the cause only if it was the only one.
     """
 
     def __init__(self) -> None:
-        self._beside = 0
+        self._running = 0
         self._left = asyncio.Event()
         self._is_taken = False
         self._is_waited_for = False
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a job is alone, or waits to be: no other may claim further pages."""
+        """Whether a job runs alone, or waits to: no other may lease further pages."""
         return self._is_taken
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether another job would have worked while one was alone, or waited to be."""
+        """Whether another job was refused while one ran alone, or waited to."""
         return self._is_waited_for
 
     @contextmanager
     def beside_others(self) -> Iterator[bool]:
-        """Have a job work beside others until the exit; False where one is alone."""
+        """Run a job together with others until the exit; False where one runs alone."""
         if self._is_taken:
             self._is_waited_for = True
             yield False
             return
-        self._beside += 1
+        self._running += 1
         try:
             yield True
         finally:
-            self._beside -= 1
+            self._running -= 1
             self._left.set()
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[bool]:
-        """Wait until no job works, and have none begin until the exit; False where one is alone.
+        """Wait until no job runs, and refuse others until the exit; False where one runs alone.
 
-        The wait is as long as the pages under way take.
+        The wait lasts until the running pages are done.
         """
         if self._is_taken:
             self._is_waited_for = True
@@ -78,7 +92,7 @@ class CrashIsolation:
             return
         self._is_taken, self._is_waited_for = True, False
         try:
-            while self._beside:
+            while self._running:
                 self._left.clear()
                 await self._left.wait()
             yield True
@@ -86,125 +100,109 @@ class CrashIsolation:
             self._is_taken = False
 
 
-_MAX_WAIT_SECONDS = 5.0
-_NO_ROOM_SECONDS = 1.0
-# How long other jobs have to begin when one that has suspects has kept them waiting.
-_OTHERS_FIRST_SECONDS = 2.0
-# A place is not kept empty for longer than this while others are waited for.
-_FILL_SECONDS = 0.25
-_MAX_REASON_CHARS = 1_000
-
-# No time to wait, but that what is left is to be worked on alone.
-_SUSPECTS_LEFT = -1.0
-
-_STALE = "work on a job stood still for longer than its leases last: its pages are left to others"
-
-log = structlog.get_logger()
-
-FindHandler: TypeAlias = Callable[[Job], Awaitable[JobHandler]]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """How much one process does at once, and for how long before it looks up."""
+    """How many pages one process fetches at once, and how long a slice lasts."""
 
     concurrency: int = 8
     """Pages of one job at once."""
     host_concurrency: int = 4
-    """Pages of one host at once, by all processes together."""
+    """Pages of one host at once, in all processes together."""
     lease_seconds: float = 30
     crash_tries: int = 3
-    """How often a page that a process died with is fetched alone before it has failed."""
+    """How often a page that crashed a process is fetched alone before it fails."""
     slice_seconds: float = 10
     look_seconds: float = 1
-    """How often a job is looked at for having been cancelled, or having had enough."""
+    """How often a job is checked for cancellation and for its limits."""
     max_bytes: int = 10 * 1024**3
-    """What the pages of one job may have together; it ends with the page that is beyond it."""
+    """The total size of a job's pages; the job ends with the page that exceeds it."""
 
 
 class PageRunner:
-    """Looks after jobs, a slice of time each."""
+    """Runs jobs in slices: leases pages, scrapes them, and commits their outcomes."""
 
     def __init__(
         self,
         ledger: Ledger,
         scraper: ScrapeService,
         throttle: HostThrottle,
-        work_of: FindHandler,
+        find_handler: FindHandler,
         limits: RunLimits,
         *,
         has_room: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take what works, and what tells whether there is room to keep what is fetched."""
+        """Fetch pages only while `has_room` says that they can be stored."""
         self._ledger = ledger
         self._has_room = has_room
         self._scraper = scraper
         self._throttle = throttle
-        self._work_of = work_of
+        self._find_handler = find_handler
         self._limits = limits
         self._isolation = CrashIsolation()
 
     async def run_slice(self, job_id: str) -> float | None:
-        """Work on a job for a while; return in how many seconds to go on, None when it is over."""
+        """Work on a job for a while; return the seconds to wait, or None when it has ended."""
         job = await self._ledger.find_job(job_id)
         if job is None or job.status.is_over or await self._has_enough(job):
             return None
         if not self._has_room():
-            return _NO_ROOM_SECONDS  # sites are not asked for what nobody could keep
-        work = await self._work_of(job)
-        with self._isolation.beside_others() as may_work:
-            again = await self._work_on(job, work) if may_work else _NO_ROOM_SECONDS
-        return again if again != _SUSPECTS_LEFT else await self._work_on_suspects(job, work)
-
-    async def _work_on_suspects(self, job: Job, work: JobHandler) -> float | None:
-        """Work on pages that processes died with, one by one, while no job has others here."""
+            return _NO_ROOM_SECONDS
+        handler = await self._find_handler(job)
+        with self._isolation.beside_others() as may_run:
+            again = await self._work_on(job, handler) if may_run else _NO_ROOM_SECONDS
+        if again != _SUSPECTS_LEFT:
+            return again
+        # Pages that crashed a process are fetched one by one, while no other job runs here.
         async with self._isolation.alone() as is_alone:
             if not is_alone:
                 return _NO_ROOM_SECONDS
-            again = await self._work_on(job, work, is_alone=True)
+            again = await self._work_on(job, handler, is_alone=True)
             if again is not None and self._isolation.is_waited_for:
                 return max(again, _OTHERS_FIRST_SECONDS)
             return again
 
-    async def _work_on(self, job: Job, work: JobHandler, *, is_alone: bool = False) -> float | None:
+    async def _work_on(
+        self, job: Job, handler: JobHandler, *, is_alone: bool = False
+    ) -> float | None:
         limits = replace(self._limits, concurrency=1) if is_alone else self._limits
         async with BackgroundTasks() as tasks:
-            session = _Session(job, work, limits, tasks, is_alone=is_alone)
+            session = _Session(job, handler, limits, tasks, is_alone=is_alone)
             try:
                 return await self._run(session)
             finally:
-                # Others need not wait for the leases of a worker that ends in good order.
+                # Other workers need not wait for leases of a worker that stops normally.
                 await self._ledger.release(await session.stop())
 
     async def _run(self, session: "_Session") -> float | None:
-        lease = LeaseBatch()
+        batch = LeaseBatch()
         while True:
-            # A page that is to be alone waits for those under way, and no others join them.
+            # A page that must be alone waits for the running ones, and no others join them.
             if session.wants_more and (session.is_alone or not self._isolation.is_wanted):
-                lease = await self._lease(session)
-                for claim in lease.claims:
-                    session.start(claim, self._scrape(claim, session))
-                session.leased((lease.wait_ms or 0) / 1000)
-            if lease.is_over and not session.is_busy:
-                await session.work.end()
+                batch = await self._lease(session)
+                for lease in batch.claims:
+                    session.start(lease, self._process(lease, session))
+                session.leased((batch.wait_ms or 0) / 1000)
+            if batch.is_over and not session.running:
+                await session.handler.end()
                 return None
-            if lease.has_suspects and not session.is_busy:
-                return _SUSPECTS_LEFT
-            if not session.is_busy:
-                return min((lease.wait_ms or 0) / 1000, _MAX_WAIT_SECONDS)
+            if not session.running:
+                wait_seconds = min((batch.wait_ms or 0) / 1000, _MAX_WAIT_SECONDS)
+                return _SUSPECTS_LEFT if batch.has_suspects else wait_seconds
             await session.wait()
             if session.is_stale:
-                log.warning(_STALE, job=session.job.id)
+                log.warning(
+                    "work on a job paused for longer than its leases last: others take its pages",
+                    job=session.job.id,
+                )
                 return 0
-            lease = LeaseBatch()  # what was claimed, or found, since may have changed what it said
-            if session.is_time_to_look and not await self._look_after(session):
+            batch = LeaseBatch()  # pages leased or found since may have changed the state
+            if time.monotonic() >= session.next_check and not await self._check_job(session):
                 return None
 
     async def _lease(self, session: "_Session") -> LeaseBatch:
-        """Claim pages; who is told to stop meanwhile gives back what he would not know of."""
-        limits = session.lease_limits
-        leasing = asyncio.ensure_future(  # noqa: TID251 - it is waited for, whatever happens
-            self._ledger.lease(session.job.id, limits, emitter=session.emitter)
+        """Lease pages; on cancellation, the pages of a lease under way are released."""
+        leasing = asyncio.ensure_future(  # noqa: TID251 - it is awaited in every case
+            self._ledger.lease(session.job.id, session.lease_limits, emitter=session.emitter)
         )
         try:
             return await asyncio.shield(leasing)
@@ -213,257 +211,218 @@ class PageRunner:
                 await self._ledger.release((await leasing).claims)
             raise
 
-    async def _look_after(self, session: "_Session") -> bool:
-        """Keep the leases, and tell whether the job still is to be worked on."""
+    async def _check_job(self, session: "_Session") -> bool:
+        """Renew the leases, and return whether the job is still to be worked on."""
         started = time.monotonic()
-        if session.is_time_to_renew:
-            await self._ledger.renew(session.claims, self._limits.lease_seconds)
-            session.renewed(started)
-        session.looked()
+        # Two more tries fit into the rest of the leases' time.
+        if started - session.renewed_at >= self._limits.lease_seconds / 3:
+            await self._ledger.renew(list(session.running.values()), self._limits.lease_seconds)
+            session.renewed_at = started
+        session.next_check = time.monotonic() + self._limits.look_seconds
         job = await self._ledger.find_job(session.job.id)
         return job is not None and not job.status.is_over and not await self._has_enough(job)
 
     async def _has_enough(self, job: Job) -> bool:
-        """End a job whose pages had as many bytes as they may; tell whether it was one."""
+        """End a job whose pages have reached the limit of bytes; return whether they have."""
         if job.bytes_fetched < self._limits.max_bytes:
             return False
-        said = f"the job has had {self._limits.max_bytes} bytes, as many as one may"
-        said += " (setting jobs.max-bytes)"
-        await self._ledger.finish_job(job.id, JobStatus.COMPLETED, said, emitter=JobEvents.of(job))
+        error = f"the job has fetched {self._limits.max_bytes} bytes, as many as one may"
+        error += " (setting jobs.max-bytes)"
+        await self._ledger.finish_job(job.id, JobStatus.COMPLETED, error, emitter=JobEvents.of(job))
         return True
 
-    async def _scrape(self, claim: PageLease, session: "_Session") -> None:
-        """Scrape one page and write down what became of it."""
-        work, page = session.work, _Page(claim)
+    async def _process(self, lease: PageLease, session: "_Session") -> None:
+        """Scrape one page, and record its outcome or its failure."""
         try:
-            reason = await self._throttle.judge(claim)
-            await session.seed(claim)
-            if reason:
-                result = PageResult(fate=PageStatus.DISALLOWED, reason=reason)
-                await self._settle(claim, result, session)
-                return
-            await self._throttle.begin(claim)
-            session.require_lease(claim)
-            outcome = await self._scraper.scrape_for_job(
-                work.request(claim),
-                partial(self._page_commit, page, session),
-                may_land=lambda url: self._refuse_landing(claim, work, url) is None,
-            )
-            if page.reading is not None:
-                work.settled(page.reading)
-            await self._throttle.note(claim, outcome)
+            await self._scrape(lease, session)
         except RedirectRefused as refused:
-            where = self._refuse_landing(claim, work, refused.target)
-            await self._settle(claim, where or PageResult(fate=PageStatus.OUTSIDE), session)
-        except RetryLater as again:
-            await self._throttle.requeue(claim, again)
+            result = self._refuse_landing(lease, session.handler, refused.target)
+            await self._commit(lease, result or PageResult(fate=PageStatus.OUTSIDE), session)
+        except RetryLater as retry:
+            await self._throttle.requeue(lease, retry)
         except Overloaded:
-            await self._ledger.release([claim])
+            await self._ledger.release([lease])
         except LeaseLost as lost:
-            log.info("a page's lease was lost", job=claim.job_id, url=claim.url, error=str(lost))
+            log.info("a page's lease was lost", job=lease.job_id, url=lease.url, error=str(lost))
         except CacheFailed:
-            raise  # nothing can be written down: the whole slice ends, and is tried again
+            raise  # nothing can be recorded: the slice ends, and is tried again
         except CinderError as error:
             reason = error.message[:_MAX_REASON_CHARS]
             result = PageResult(fate=PageStatus.FAILED, reason=reason, verdict=error.verdict)
-            await self._settle(claim, result, session)
-        # A worker's loop: whatever it was, it came of this page, and the others go on.
+            await self._commit(lease, result, session)
+        # The outermost loop of a worker: the error concerns this page, and the others go on.
         except Exception as error:
-            log.exception("work on a page failed", job=claim.job_id, url=claim.url)
+            log.exception("work on a page failed", job=lease.job_id, url=lease.url)
             reason = f"an error of cinder's, which its log explains ({type(error).__name__})"
-            await self._settle(claim, PageResult(fate=PageStatus.FAILED, reason=reason), session)
+            await self._commit(lease, PageResult(fate=PageStatus.FAILED, reason=reason), session)
 
-    def _page_commit(
-        self, page: "_Page", session: "_Session", outcome: ScrapeOutcome
-    ) -> PageCommit:
-        claim, work = page.claim, session.work
-        self._throttle.check(claim, outcome)
-        refused = self._refuse_landing(claim, work, outcome.document.final_url)
-        reading = PageOutcome(result=refused) if refused else work.read(claim, outcome)
-        page.reading = reading
-        return self._ledger.page_commit(
-            claim,
-            lambda saved: replace(reading.result, uris=uris_of(saved)),
-            reading.found,
-            is_near=reading.is_near,
-            emitter=session.emitter,
+    async def _scrape(self, lease: PageLease, session: "_Session") -> None:
+        """Scrape one page; its outcome is committed together with the saved page."""
+        handler = session.handler
+        reason = await self._throttle.judge(lease)
+        await session.seed(lease)
+        if reason:
+            result = PageResult(fate=PageStatus.DISALLOWED, reason=reason)
+            await self._commit(lease, result, session)
+            return
+        await self._throttle.begin(lease)
+        if session.is_stale:
+            raise LeaseLost(url=lease.url)
+        pages: list[PageOutcome] = []
+
+        def build_commit(outcome: ScrapeOutcome) -> PageCommit:
+            self._throttle.check(lease, outcome)
+            refused = self._refuse_landing(lease, handler, outcome.document.final_url)
+            page = PageOutcome(result=refused) if refused else handler.read(lease, outcome)
+            pages.append(page)
+            return self._ledger.page_commit(
+                lease,
+                lambda saved: replace(page.result, uris=uris_of(saved)),
+                page.found,
+                is_near=page.is_near,
+                emitter=session.emitter,
+            )
+
+        outcome = await self._scraper.scrape_for_job(
+            handler.request(lease),
+            build_commit,
+            may_land=lambda url: self._refuse_landing(lease, handler, url) is None,
         )
+        if pages:
+            handler.committed(pages[-1])
+        await self._throttle.note(lease, outcome)
 
-    def _refuse_landing(self, claim: PageLease, work: JobHandler, url: str) -> PageResult | None:
-        """Return the fate of a page that redirects to where the job may not go; else None."""
-        if url == claim.url:
+    def _refuse_landing(self, lease: PageLease, handler: JobHandler, url: str) -> PageResult | None:
+        """Return the result of a page that redirects to where the job may not go; else None."""
+        if url == lease.url:
             return None
-        if reason := work.refuse_landing(claim, url):
+        if reason := handler.refuse_landing(lease, url):
             return PageResult(fate=PageStatus.OUTSIDE, reason=f"it redirects to {url}: {reason}")
         if reason := self._throttle.refuse_landing(url):
             return PageResult(fate=PageStatus.DISALLOWED, reason=f"it redirects to {url}: {reason}")
         return None
 
-    async def _settle(self, claim: PageLease, result: PageResult, session: "_Session") -> None:
-        page_commit = self._ledger.page_commit(claim, lambda _: result, emitter=session.emitter)
+    async def _commit(self, lease: PageLease, result: PageResult, session: "_Session") -> None:
+        page_commit = self._ledger.page_commit(lease, lambda _: result, emitter=session.emitter)
         with suppress(LeaseLost):
             await self._ledger.settle(page_commit)
 
 
-@dataclass(slots=True)
-class _Page:
-    """A claimed page, and what was read on it once it was there."""
-
-    claim: PageLease
-    reading: PageOutcome | None = None
-
-
-@dataclass(slots=True)
 class _Session:
-    """What of one job is under way in this process."""
+    """The running pages of one job in this process, and when to lease more."""
 
-    job: Job
-    work: JobHandler
-    limits: RunLimits
-    tasks: BackgroundTasks
-    is_alone: bool = False
-    """Whether it has suspects, one at a time, and no other job has pages in this process."""
-    emitter: EventEmitter | None = None
-    """Who tells the job's webhook."""
-    _running: dict[asyncio.Task[None], PageLease] = field(default_factory=dict)
-    _failure: Exception | None = None
-    _until: float = 0
-    _next_lease: float = 0
-    _fill_at: float = 0
-    _next_look: float = 0
-    _renewed_at: float = 0
-    _is_seeded: bool = False
-
-    def __post_init__(self) -> None:
-        self._is_seeded = self.job.is_seeded
-        self._until = time.monotonic() + self.limits.slice_seconds
-        self.emitter = JobEvents.of(self.job)
-        self.renewed(time.monotonic())
-        self.looked()
+    def __init__(
+        self,
+        job: Job,
+        handler: JobHandler,
+        limits: RunLimits,
+        tasks: BackgroundTasks,
+        *,
+        is_alone: bool,
+    ) -> None:
+        now = time.monotonic()
+        self.job = job
+        self.handler = handler
+        self.is_alone = is_alone
+        """Whether it fetches suspects, one at a time, while no other job runs in this process."""
+        self.emitter = JobEvents.of(job)
+        self.running: dict[asyncio.Task[None], PageLease] = {}
+        self.renewed_at = now
+        self.next_check = now + limits.look_seconds
+        self._limits = limits
+        self._tasks = tasks
+        self._until = now + limits.slice_seconds
+        self._next_lease = 0.0
+        self._fill_at = 0.0
+        self._is_seeded = job.is_seeded
+        self._failure: Exception | None = None
 
     @property
     def is_stale(self) -> bool:
-        """Whether the leases may have run out, as after a process was frozen: others ask now."""
-        return time.monotonic() - self._renewed_at >= self.limits.lease_seconds
-
-    @property
-    def is_time_to_renew(self) -> bool:
-        """Whether so much of the leases' time is over that two more tries fit into the rest."""
-        return time.monotonic() - self._renewed_at >= self.limits.lease_seconds / 3
-
-    def require_lease(self, claim: PageLease) -> None:
-        """Return if a page may still be asked for.
-
-        Raises:
-            LeaseLost: its lease may have run out.
-        """
-        if self.is_stale:
-            raise LeaseLost(url=claim.url)
-
-    @property
-    def claims(self) -> list[PageLease]:
-        """The pages under way."""
-        return list(self._running.values())
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether anything is under way."""
-        return bool(self._running)
+        """Whether the leases may have expired, as after a process was suspended."""
+        return time.monotonic() - self.renewed_at >= self._limits.lease_seconds
 
     @property
     def wants_more(self) -> bool:
-        """Whether it is time to claim pages."""
-        now = time.monotonic()
-        return self._has_room and self._claim_at <= now < self._until
-
-    @property
-    def is_time_to_look(self) -> bool:
-        """Whether the job is to be looked at again."""
-        return time.monotonic() >= self._next_look
+        """Whether it is time to lease pages."""
+        return self._has_room and self._lease_at <= time.monotonic() < self._until
 
     @property
     def lease_limits(self) -> LeaseLimits:
-        """What may be claimed now."""
+        """How many pages may be leased now."""
         return LeaseLimits(
-            count=self.limits.concurrency - len(self._running),
-            seconds=self.limits.lease_seconds,
-            host_concurrency=self.limits.host_concurrency,
-            least_delay_ms=self.work.least_delay_ms,
+            count=self._limits.concurrency - len(self.running),
+            seconds=self._limits.lease_seconds,
+            host_concurrency=self._limits.host_concurrency,
+            least_delay_ms=self.handler.least_delay_ms,
             is_alone=self.is_alone,
-            crash_tries=self.limits.crash_tries,
+            crash_tries=self._limits.crash_tries,
         )
 
-    def start(self, claim: PageLease, work: Coroutine[None, None, None]) -> None:
-        """Work on a page beside the others."""
-        self._running[self.tasks.start(self._guarded(work))] = claim
+    def start(self, lease: PageLease, work: Coroutine[None, None, None]) -> None:
+        """Process a page in the background; `wait` raises its error."""
 
-    async def seed(self, claim: PageLease) -> None:
-        """Look for the URLs that the job begins with, where the claim is its start's, and once.
+        async def guard() -> None:
+            try:
+                await work
+            except Exception as error:  # noqa: BLE001 - raised by `wait`
+                self._failure = error
 
-        Whoever holds the start page does it: until that has its fate there is nothing else to
-        claim, so that one worker seeds, and the site's limits hold for its sitemaps as well.
+        self.running[self._tasks.start(guard())] = lease
+
+    async def seed(self, lease: PageLease) -> None:
+        """Add the URLs that the job starts with, once, where the lease is of its start page.
+
+        No other page can be leased until the start page is done, so a single worker seeds, and the
+        host's limits apply to its sitemaps as well.
         """
-        if claim.depth == 1 and not self._is_seeded:
-            await self.work.seed()
+        if lease.depth == 1 and not self._is_seeded:
+            await self.handler.seed()
             self._is_seeded = True
 
     def leased(self, pause_seconds: float) -> None:
-        """Note that pages were claimed; claim none for some time, or until a page is done.
+        """Note that pages were leased; lease none for some time, or until a page is done.
 
-        Who found none and has some under way need not look as often as who has nothing to do.
+        A session that found no page leases less often while it has running ones.
         """
         now = time.monotonic()
         self._fill_at = now + _FILL_SECONDS
-        is_waiting = pause_seconds > 0 and bool(self._running)
+        is_waiting = pause_seconds > 0 and bool(self.running)
         self._next_lease = max(now + pause_seconds, self._fill_at if is_waiting else 0)
 
-    def renewed(self, at: float) -> None:
-        """Note when the leases were renewed."""
-        self._renewed_at = at
-
-    def looked(self) -> None:
-        """Note that the job was looked at."""
-        self._next_look = time.monotonic() + self.limits.look_seconds
-
     async def wait(self) -> None:
-        """Return when something is done, or it is time to look or to claim.
+        """Return when a page is done, or when it is time to check the job or to lease.
 
         Raises:
-            Exception: what a page's task could not handle.
+            Exception: the error of a page's task.
         """
         now = time.monotonic()
-        may_claim = self._has_room and self._claim_at < self._until
-        wake = min(self._next_look, self._claim_at) if may_claim else self._next_look
+        may_lease = self._has_room and self._lease_at < self._until
+        wake = min(self.next_check, self._lease_at) if may_lease else self.next_check
         done, _ = await asyncio.wait(
-            self._running, timeout=max(wake - now, 0.01), return_when=asyncio.FIRST_COMPLETED
+            self.running, timeout=max(wake - now, 0.01), return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
-            self._running.pop(task, None)
+            self.running.pop(task, None)
             self._next_lease = 0
         if self._failure is not None:
             raise self._failure
 
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
-        try:
-            await work
-        except Exception as error:  # noqa: BLE001 - whoever waits for the session raises it
-            self._failure = error
-
     @property
     def _has_room(self) -> bool:
-        return len(self._running) < self.limits.concurrency
+        return len(self.running) < self._limits.concurrency
 
     @property
-    def _claim_at(self) -> float:
-        """When to claim pages: not one by one, which would cost a claim for each."""
-        is_half_done = len(self._running) <= self.limits.concurrency // 2
+    def _lease_at(self) -> float:
+        """When to lease pages: several at once, since each lease is a transaction."""
+        is_half_done = len(self.running) <= self._limits.concurrency // 2
         return self._next_lease if is_half_done else max(self._next_lease, self._fill_at)
 
     async def stop(self) -> list[PageLease]:
-        """End what is under way; return the pages that were."""
-        claims, tasks = self.claims, [*self._running]
+        """Cancel the running pages; return their leases."""
+        leases, tasks = list(self.running.values()), [*self.running]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._running.clear()
-        return claims
+        self.running.clear()
+        return leases

@@ -11,26 +11,29 @@ from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.ledger_base import Ledger
 
-_TOO_MANY, _UNAVAILABLE = 429, 503
+_BUSY_STATUSES = frozenset((429, 503))
 _FIRST_DELAY_MS = 1_000
 _LONGEST_DELAY_MS = 60_000
-# A host that takes longer than this is given time to breathe between two requests.
+# Slower responses increase the delay.
 _SLOW_MS = 2_000
 _GOOD_ANSWERS_TO_SPEED_UP = 10
+# How often a page is tried again while its host is busy.
+_MAX_TRIES = 4
+_MAX_CACHED_HOSTS = 10_000
 
 
 @dataclass(slots=True)
 class HostDelay:
-    """How one host has answered lately, as far as this process knows."""
+    """The delay between requests to one host, adapted to its responses to this process."""
 
     least_delay_ms: int = 0
-    """What the site or the owner asks for."""
+    """The delay that robots.txt or the settings ask for."""
     delay_ms: int = 0
     good_answers: int = 0
 
     def note(self, status_code: int, spent_ms: int) -> int | None:
-        """Take in an answer; return the time between requests that it asks for, if it changed."""
-        if status_code in (_TOO_MANY, _UNAVAILABLE):
+        """Adapt the delay to a response; return it if it changed."""
+        if status_code in _BUSY_STATUSES:
             return self.slow_down()
         if spent_ms > _SLOW_MS:
             return self._set(max(self.delay_ms, min(spent_ms // 2, _LONGEST_DELAY_MS)))
@@ -40,7 +43,7 @@ class HostDelay:
         return self._set(self.delay_ms // 2 if self.delay_ms > _FIRST_DELAY_MS // 4 else 0)
 
     def slow_down(self) -> int | None:
-        """Double the time between requests; return it, if it changed."""
+        """Double the delay; return it if it changed."""
         return self._set(min(max(self.delay_ms * 2, _FIRST_DELAY_MS), _LONGEST_DELAY_MS))
 
     def _set(self, delay_ms: int) -> int | None:
@@ -52,116 +55,105 @@ class HostDelay:
         return delay_ms
 
 
-# How often a host may say "not now" of one page before that counts as its answer.
-_MAX_TRIES = 4
-_BUSY_STATUSES = frozenset((429, 503))
-_MAX_REMEMBERED = 10_000
-
-
 class RetryLater(Exception):
-    """The host wants to be asked later."""
+    """The host is busy, and the page is tried again later."""
 
     def __init__(self, pause_ms: int = 0, *, is_try: bool = True) -> None:
-        """Take how long to wait, and whether the host was asked at all."""
+        """Take the time to wait, and whether a request was sent to the host."""
         super().__init__("later")
         self.pause_ms = pause_ms
         self.is_try = is_try
 
 
 class HostThrottle:
-    """What all workers of this process know of hosts, and what they tell the others."""
+    """Applies the robots rules and the delays of hosts, and shares delays through the ledger."""
 
     def __init__(self, ledger: Ledger, robots: RobotsCache, *, delay_ms: int = 0) -> None:
         self._ledger = ledger
         self._robots = robots
         self._delay_ms = delay_ms
-        self._paces: defaultdict[str, HostDelay] = defaultdict(HostDelay)
+        self._delays: defaultdict[str, HostDelay] = defaultdict(HostDelay)
         self._known: dict[str, RobotsRules] = {}
 
-    async def judge(self, claim: PageLease) -> str | None:
-        """Return why a page may not be asked for, or None.
+    async def judge(self, lease: PageLease) -> str | None:
+        """Return why a page may not be fetched, or None.
 
         Raises:
-            TryAgain: the site cannot say so for now.
-            CinderError: the host cannot be reached, and will not be.
+            RetryLater: the robots.txt of the site cannot be fetched now.
+            CinderError: the host can never be reached.
         """
-        rules = await self._robots.rules(claim.host)
-        if rules.must_wait and claim.tries < _MAX_TRIES:
-            raise RetryLater(round(retry_delay(claim.tries + 1).total_seconds() * 1000))
-        if self._known.get(claim.host) is not rules:
-            await self._learn(claim.host, rules)
-        asked_for = round((rules.crawl_delay_seconds or 0) * 1000)
-        wanted_ms = max(asked_for, self._delay_ms)
-        await self._obey(claim.host, wanted_ms)
-        if claim.delay_ms < wanted_ms:
-            # It was claimed, perhaps with others, before anyone knew.
-            raise RetryLater(wanted_ms, is_try=False)
-        return rules.judge(claim.url)
+        rules = await self._robots.rules(lease.host)
+        if rules.must_wait and lease.tries < _MAX_TRIES:
+            raise RetryLater(round(retry_delay(lease.tries + 1).total_seconds() * 1000))
+        if self._known.get(lease.host) is not rules:
+            await self._load_delay(lease.host, rules)
+        least_ms = max(round((rules.crawl_delay_seconds or 0) * 1000), self._delay_ms)
+        delay = self._delays[lease.host]
+        delay.least_delay_ms = least_ms
+        if least_ms > delay.delay_ms:
+            delay.delay_ms = least_ms
+            await self._ledger.slow_down(lease.host, delay_ms=least_ms, pause_ms=least_ms)
+        if lease.delay_ms < least_ms:
+            # It was leased, perhaps with others, before the delay was known.
+            raise RetryLater(least_ms, is_try=False)
+        return rules.judge(lease.url)
 
-    async def begin(self, claim: PageLease) -> None:
-        """Book a host that wants time between requests from now on: the claim may be older."""
-        if claim.delay_ms:
+    async def begin(self, lease: PageLease) -> None:
+        """Start a host's delay again right before a request, since the lease may be older."""
+        if lease.delay_ms:
             await self._ledger.slow_down(
-                claim.host, delay_ms=claim.delay_ms, pause_ms=claim.delay_ms
+                lease.host, delay_ms=lease.delay_ms, pause_ms=lease.delay_ms
             )
 
     async def rest(self, host: str) -> None:
-        """Wait as long as a host wants it between the requests that one claim stands for."""
-        delay_ms = self._paces[host].least_delay_ms
+        """Wait for a host's delay between several requests under one lease."""
+        delay_ms = self._delays[host].least_delay_ms
         if delay_ms:
             await asyncio.sleep(delay_ms / 1000)
             await self._ledger.slow_down(host, delay_ms=delay_ms, pause_ms=delay_ms)
 
     def refuse_landing(self, url: str) -> str | None:
-        """Return why a page may not be redirected to, as far as is known without asking."""
+        """Return why a page may not redirect to a URL, by the robots rules in the cache."""
         rules = self._known.get(origin_of(url))
         return None if rules is None or rules.must_wait else rules.judge(url)
 
-    def check(self, claim: PageLease, outcome: ScrapeOutcome) -> None:
-        """Return if an answer is one that counts.
+    def check(self, lease: PageLease, outcome: ScrapeOutcome) -> None:
+        """Return if a response is final.
 
         Raises:
-            TryAgain: the host has too much to do, and may be asked again.
+            RetryLater: the host is busy, and the page may be tried again.
         """
-        if outcome.document.status_code in _BUSY_STATUSES and claim.tries < _MAX_TRIES:
+        if outcome.document.status_code in _BUSY_STATUSES and lease.tries < _MAX_TRIES:
             raise RetryLater
 
-    async def note(self, claim: PageLease, outcome: ScrapeOutcome) -> None:
-        """Take in how a host answered, and tell all workers if it wants another pace."""
+    async def note(self, lease: PageLease, outcome: ScrapeOutcome) -> None:
+        """Adapt a host's delay to a response, and share it with all workers."""
         spent = sum(outcome.diagnostics.timing.values())
-        delay_ms = self._pace(claim).note(outcome.document.status_code, spent)
+        delay_ms = self._delay_of(lease).note(outcome.document.status_code, spent)
         if delay_ms is not None:
-            await self._ledger.slow_down(claim.host, delay_ms=delay_ms)
+            await self._ledger.slow_down(lease.host, delay_ms=delay_ms)
 
-    async def requeue(self, claim: PageLease, again: RetryLater) -> None:
-        """Give a page back, and its host some time."""
-        pace = self._pace(claim)
-        if not again.pause_ms:
-            pace.slow_down()
+    async def requeue(self, lease: PageLease, retry: RetryLater) -> None:
+        """Release a page, and pause its host."""
+        delay = self._delay_of(lease)
+        if not retry.pause_ms:
+            delay.slow_down()
         await self._ledger.slow_down(
-            claim.host, delay_ms=pace.delay_ms, pause_ms=again.pause_ms or pace.delay_ms
+            lease.host, delay_ms=delay.delay_ms, pause_ms=retry.pause_ms or delay.delay_ms
         )
-        await self._ledger.release([claim], is_try=again.is_try)
+        await self._ledger.release([lease], is_try=retry.is_try)
 
-    def _pace(self, claim: PageLease) -> HostDelay:
-        """Return a host's pace, no faster than the claim says: who slowed it down may have died."""
-        pace = self._paces[claim.host]
-        pace.delay_ms = max(pace.delay_ms, claim.delay_ms)
-        return pace
+    def _delay_of(self, lease: PageLease) -> HostDelay:
+        """Return a host's delay, at least that of the lease, which another worker may have set."""
+        delay = self._delays[lease.host]
+        delay.delay_ms = max(delay.delay_ms, lease.delay_ms)
+        return delay
 
-    async def _learn(self, host: str, rules: RobotsRules) -> None:
-        """Begin at the pace that all workers keep: who has set it may be gone, or forgotten."""
+    async def _load_delay(self, host: str, rules: RobotsRules) -> None:
+        """Start with the delay in the ledger, which other workers may have set."""
         delay_ms = (await self._ledger.find_host(host)).delay_ms
-        if len(self._known) >= _MAX_REMEMBERED:
+        if len(self._known) >= _MAX_CACHED_HOSTS:
             self._known.clear()
-            self._paces.clear()
-        self._paces[host].delay_ms = delay_ms
+            self._delays.clear()
+        self._delays[host].delay_ms = delay_ms
         self._known[host] = rules
-
-    async def _obey(self, host: str, wanted_ms: int) -> None:
-        """Take the time between requests that a site or the owner asks for."""
-        pace = self._paces[host]
-        pace.least_delay_ms = wanted_ms
-        if wanted_ms > pace.delay_ms:
-            pace.delay_ms = wanted_ms
-            await self._ledger.slow_down(host, delay_ms=wanted_ms, pause_ms=wanted_ms)

@@ -1,4 +1,4 @@
-"""Attending that a test can watch, and running work beside a test."""
+"""Slices of jobs that a test records, and background work for tests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 DEADLINE_SECONDS = 60
 
 
-class Looks:
-    """Notes each look at a job; what it answers, and how long it takes, is the test's choice."""
+class SliceRecorder:
+    """Records each slice of a job; the test chooses its result and duration."""
 
     def __init__(self, answer: Callable[[str], Awaitable[float | None]] | None = None) -> None:
         self.seen: list[str] = []
@@ -28,20 +28,20 @@ class Looks:
             self.at_once -= 1
             self._changed.set()
 
-    async def until(self, is_so: Callable[["Looks"], bool]) -> None:
-        """Wait until what was seen is as it should be."""
+    async def until(self, is_so: Callable[["SliceRecorder"], bool]) -> None:
+        """Wait until the recorded slices meet a condition."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not is_so(self):
                 self._changed.clear()
                 await self._changed.wait()
 
     async def count(self, count: int) -> None:
-        """Wait for so many looks."""
-        await self.until(lambda looks: len(looks.seen) >= count)
+        """Wait for so many slices."""
+        await self.until(lambda slices: len(slices.seen) >= count)
 
 
 def answers(*seconds: float | None) -> Callable[[str], Awaitable[float | None]]:
-    """Return what answers one after another, and None when there are no more."""
+    """Return a slice with these results, one after another, and then None."""
     left = list(seconds)
 
     async def answer(_job_id: str) -> float | None:
@@ -51,8 +51,8 @@ def answers(*seconds: float | None) -> Callable[[str], Awaitable[float | None]]:
 
 
 @asynccontextmanager
-async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run work while the block runs, then cancel it and wait for its end."""
+async def in_background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run work during the block, then cancel it and wait for its end."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         try:
@@ -62,7 +62,7 @@ async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
 
 
 async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a question about the outside world is answered with yes."""
+    """Wait until a condition outside this process holds."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not await is_so():  # noqa: ASYNC110 - it happens in a database
             await asyncio.sleep(0.02)
