@@ -72,18 +72,21 @@ def find_login_signs(evidence: PageEvidence) -> str | None:
         return None
     has_form = _has_login_form(evidence.outline.markup)
     plea = _PLEA.search(evidence.text)
-    short = (name for name in evidence.names if len(name.split()) <= _MAX_WORDS_OF_TITLE)
-    title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
-    if (has_form or title or plea) and _leads_to_login(evidence):
+    is_redirect = _leads_to_login(evidence)
+    title: str | None = None
+    if has_form or is_redirect:
+        short = (name for name in evidence.names if len(name.split()) <= _MAX_WORDS_OF_TITLE)
+        title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
+    if is_redirect and (has_form or title or plea):
         return f"the address leads to a login page ({evidence.path[:100]})"
-    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
     if has_form and plea:
         return f"the page says '{plea[0][:100]}' and has a form to log in"
+    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
     if has_form and is_bare and title:
         return f"the page is called '{title}' and has a form to log in"
     if has_form and is_bare and _MIN_WORDS_OF_FORM <= evidence.words <= _MAX_WORDS_AROUND_BUTTONS:
         return f"the page has a form to log in and about {evidence.words} words"
-    return _login_sign_without_form(evidence)
+    return _login_sign_without_form(evidence, plea or _PLEA.search(evidence.title))
 
 
 def _has_login_form(markup: bytes) -> bool:
@@ -97,6 +100,8 @@ def _has_login_form(markup: bytes) -> bool:
 
 def _leads_to_login(evidence: PageEvidence) -> bool:
     """Whether a redirect led to the address of a login page from another address."""
+    if not evidence.was_redirected_elsewhere:
+        return False
     requested, final = (
         bool(_LOGIN_PATH.search(path.lower()) or _LOGIN_HOST.search(host))
         for host, path in (
@@ -104,20 +109,20 @@ def _leads_to_login(evidence: PageEvidence) -> bool:
             (evidence.host, evidence.path),
         )
     )
-    return evidence.was_redirected_elsewhere and final and not requested
+    return final and not requested
 
 
-def _login_sign_without_form(evidence: PageEvidence) -> str | None:
-    pleas = [sentence for sentence in evidence.sentences if _PLEA.search(sentence)]
-    plea = _PLEA.search(evidence.text) or _PLEA.search(evidence.title)
-    other_bytes = evidence.sentence_bytes - sum(len(sentence.encode()) for sentence in pleas)
-    if plea and other_bytes <= _MAX_OTHER_SENTENCE_BYTES:
-        return f"the page says '{plea[0][:100]}', and there are about {evidence.words} words"
-    offers = set(_ACCOUNT_OFFER.findall(evidence.text))
+def _login_sign_without_form(evidence: PageEvidence, plea: re.Match[str] | None) -> str | None:
+    if plea:
+        pleas = (sentence for sentence in evidence.sentences if _PLEA.search(sentence))
+        other_bytes = evidence.sentence_bytes - sum(len(sentence.encode()) for sentence in pleas)
+        if other_bytes <= _MAX_OTHER_SENTENCE_BYTES:
+            return f"the page says '{plea[0][:100]}', and there are about {evidence.words} words"
     is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
-    if len(offers) > 1 and is_bare and evidence.words <= _MAX_WORDS_AROUND_BUTTONS:
-        return f"the page only offers accounts ('{min(offers)}')"
-    return None
+    if not is_bare or evidence.words > _MAX_WORDS_AROUND_BUTTONS:
+        return None
+    offers = set(_ACCOUNT_OFFER.findall(evidence.text))
+    return f"the page only offers accounts ('{min(offers)}')" if len(offers) > 1 else None
 
 
 _MAX_ITEMS = 50
@@ -145,7 +150,6 @@ def find_paywall_signs(evidence: PageEvidence) -> str | None:
     """
     if not evidence.is_html:
         return None
-    words = evidence.words
     if evidence.is_long:
         # Newspapers surround a teaser with much other text.
         is_teaser = 0 < evidence.word_count <= _MAX_WORDS_OF_TEASER and _is_sold(evidence)
@@ -153,14 +157,15 @@ def find_paywall_signs(evidence: PageEvidence) -> str | None:
         if found is None:
             return None
         return f"the page says '{found[0][:100]}', and its content has {evidence.word_count} words"
+    words = evidence.words
     is_short = evidence.sentence_bytes <= _MAX_TEASER_BYTES
     found = _PAYWALL_PHRASES.find_last(evidence.text)
     if found and (is_short or _bytes_after(evidence, found.end()) <= _MAX_BYTES_AFTER_PHRASE):
         return f"the page says '{found[0][:100]}', and there are about {words} words"
     if not is_short:
         return None
-    name = _PAYWALL_NAME.search(evidence.outline.markup)
-    if name and _PAYWALL_OFFER.search(evidence.text):
+    is_offered = _PAYWALL_OFFER.search(evidence.text) is not None
+    if is_offered and (name := _PAYWALL_NAME.search(evidence.outline.markup)):
         return f"the page has a '{name[1].decode()}' and about {words} words"
     if _is_sold(evidence) and not _has_paid_part(evidence):
         return f"the page says that it is not free to read and has about {words} words"
