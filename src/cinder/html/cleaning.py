@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.html.links import is_data_image
-from cinder.html.tree import Elements, detach, element_walk
+from cinder.html.tree import HIDDEN_MARK, Elements, clear_marks, detach, element_walk
 from cinder.html.visibility.contrast import sets_colour
 from cinder.html.visibility.hidden_text import (
     HiddenText,
@@ -16,7 +16,6 @@ from cinder.html.visibility.hidden_text import (
     is_hidden,
 )
 from cinder.html.visibility.hiding_rules import HidingRules
-from cinder.html.visibility.tricks import UNSEEN, clear_marks
 
 _INVISIBLE_TAGS = frozenset(
     (
@@ -95,7 +94,7 @@ def remove_invisible(
             hidden.append(node)
         elif sets_colour(tag, attributes):
             coloured.append(node)
-        elif UNSEEN in attributes:
+        elif HIDDEN_MARK in attributes:
             marked.append(node)
     detach(elements.nodes(dead))
     hidden += find_blending(coloured, rules)

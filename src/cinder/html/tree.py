@@ -187,6 +187,27 @@ def _element_template(tag: str) -> LexborNode:
     return create_tag(tag)
 
 
+# With a space: no parser reads such an attribute from a page.
+HIDDEN_MARK = "cinder unseen"
+BACKGROUND_MARK = "cinder background"
+COLOUR_MARK = "cinder colour"
+MARKS = (HIDDEN_MARK, BACKGROUND_MARK, COLOUR_MARK)
+
+
+def set_mark(node: LexborNode, name: str, value: str) -> None:
+    """Set a mark on an element: an attribute that pages cannot have."""
+    # A function, because the library's type of `attrs` leaves out what it accepts.
+    node.attrs[name] = value
+
+
+def clear_marks(node: LexborNode) -> None:
+    """Remove all marks from an element."""
+    attributes = node.attributes
+    for name in MARKS:
+        if name in attributes:
+            del node.attrs[name]
+
+
 def child_nodes(node: LexborNode) -> list[LexborNode]:
     """Return the texts and elements directly in a node."""
     return list(node.iter(include_text=True))
