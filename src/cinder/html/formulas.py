@@ -25,7 +25,8 @@ _SYMBOLS = {
     "\u00d7": "\\times ", "·": "\\cdot ", "⋅": "\\cdot ", "\u2212": "-", "±": "\\pm ",
     "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "≈": "\\approx ", "∞": "\\infty ", "∑": "\\sum ",
     "∏": "\\prod ", "∫": "\\int ", "∂": "\\partial ", "√": "\\surd ", "→": "\\to ", "∈": "\\in ",
-    "∀": "\\forall ", "∃": "\\exists ", "…": "\\ldots ", "{": "\\{", "}": "\\}", "%": "\\%", "#": "\\#",
+    "∀": "\\forall ", "∃": "\\exists ", "…": "\\ldots ", "{": "\\{", "}": "\\}", "%": "\\%",
+    "#": "\\#",
     # Function application, and invisible times, separator and plus.
     "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "",
 }  # fmt: skip
@@ -94,7 +95,7 @@ _MAX_TEX = 10_000
 
 
 def normalise_formulas(root: LexborNode) -> bool:
-    """Replace every formula below `root` by a span with its TeX; return whether there may be any."""
+    """Replace formulas below `root` by spans with their TeX; return whether there may be any."""
     if root.css_first(_ANY) is None:
         return False
     for script in root.css(_TEX_SCRIPT):
