@@ -21,7 +21,7 @@ from cinder.html.css.selectors import CssElement
 from cinder.html.css.values import Colour, find_colour
 from cinder.html.links import resolve_http_url
 from cinder.html.metadata.declared import read_declared, read_json_ld
-from cinder.html.tree import Elements, collapse, document_base, parse_html
+from cinder.html.tree import Elements, ancestors, collapse, document_base, parse_html
 from cinder.html.vocabulary import load_vocabulary
 from cinder.models.document import BUTTON, Json
 from cinder.text.content_type import Shape, content_kind, decode_body
@@ -103,6 +103,7 @@ _HEAD_OF_PAGE = "header, [role=banner], nav, #header, .header, .navbar"
 _ICON_SIZE = re.compile(r"(\d{1,4})x\d{1,4}")
 _GENERIC_FAMILIES = frozenset(_VOCABULARY["generic_fonts"])
 _MAX_FAMILIES = 10
+_WEIGHT = re.compile(r"normal|bold|\d{1,4}")
 
 
 def find_stylesheets(body: bytes, *, content_type: str, url: str) -> tuple[str, ...]:
@@ -192,7 +193,13 @@ def _colour_candidates(
     """Yield possible brand colours, the likeliest first; greys only if a theme names them."""
     for name, value in styles.custom_properties.items():
         if _NAME_PATTERNS[use].fullmatch(name) and not _NOT_FILLS.search(name):
-            yield SourcedValue(_complete_colour(value), f"css:{name}")
+            # Some themes store only the parts of a colour, such as `255 85 0`.
+            parts = value.replace(",", " ").split()
+            if len(parts) == 3 and all(part.isdigit() for part in parts):
+                value = f"rgb({' '.join(parts)})"  # noqa: PLW2901 - completed
+            elif len(parts) == 3 and parts[1].endswith("%") and parts[2].endswith("%"):
+                value = f"hsl({' '.join(parts)})"  # noqa: PLW2901 - completed
+            yield SourcedValue(value, f"css:{name}")
     used = [button.styles.get("background-color") for button in styles.all_of(BUTTON)]
     for name in ("theme-color", "msapplication-tilecolor"):
         used += [SourcedValue(meta[name], f"meta:{name}")] if name in meta else []
@@ -204,15 +211,6 @@ def _colour_candidates(
             counts[colour] += count
     for colour, count in counts.most_common(5):
         yield SourcedValue(colour.hex, styles.say(f"used {count} times"))
-
-
-def _complete_colour(value: str) -> str:
-    """Return a colour of which a theme stores only the parts, such as `255 85 0`, as a colour."""
-    parts = value.replace(",", " ").split()
-    if len(parts) == 3 and all(part.isdigit() for part in parts):
-        return f"rgb({' '.join(parts)})"
-    is_hsl = len(parts) == 3 and parts[1].endswith("%") and parts[2].endswith("%")
-    return f"hsl({' '.join(parts)})" if is_hsl else value
 
 
 def _vivid_colour(value: str) -> Colour | None:
@@ -268,14 +266,13 @@ def _first_logo(place: LexborNode, base: can_ada.URL | None) -> SourcedValue | N
 def _is_called_logo(node: LexborNode) -> bool:
     """Whether the attributes of an element, or of a close ancestor, name it as a logo."""
     names = ("class", "id", "alt", "src", "aria-label")
-    holder: LexborNode | None = node
-    for _ in range(_MAX_CLIMB + 1):
-        values = (holder.attributes.get(name) or "" for name in names)
+    for element in (node, *ancestors(node, _MAX_CLIMB)):
+        if element is not node and element.tag in ("body", "header"):
+            break
+        values = (element.attributes.get(name) or "" for name in names)
         if any(_LOGO.search(value[:500]) for value in values if not value.startswith("data:")):
             return True
-        holder, names = holder.parent, ("class", "id", "aria-label", "title")
-        if holder is None or holder.tag in ("body", "header"):
-            break
+        names = ("class", "id", "aria-label", "title")
     return False
 
 
@@ -353,7 +350,7 @@ def _put_sizes(profile: BrandProfile, styles: BrandStyles) -> None:
         size = _first_style(styles, roles, "font-size", _is_length)
         profile.put(f"typography.fontSizes.{place}", _in_pixels(size) if size else None)
     for place, roles in {"heading": headings, "body": body}.items():
-        weight = _first_style(styles, roles, "font-weight", _is_weight)
+        weight = _first_style(styles, roles, "font-weight", _WEIGHT.fullmatch)
         profile.put(f"typography.fontWeights.{place}", weight)
         height = _first_style(styles, roles, "line-height", _is_length)
         profile.put(f"typography.lineHeights.{place}", height)
@@ -363,7 +360,7 @@ def _first_style(
     styles: BrandStyles,
     roles: Iterable[str],
     name: str,
-    is_valid: Callable[[str], bool] = bool,
+    is_valid: Callable[[str], object] = bool,
 ) -> SourcedValue | None:
     found = (styles.of(role, name) for role in roles)
     return next((styled for styled in found if styled and is_valid(styled.value)), None)
@@ -371,10 +368,6 @@ def _first_style(
 
 def _is_length(value: str) -> bool:
     return value[:1].isdigit() and len(value) <= 20
-
-
-def _is_weight(value: str) -> bool:
-    return value in ("normal", "bold") or (value.isdigit() and len(value) <= 4)
 
 
 def _in_pixels(styled: SourcedValue) -> SourcedValue:

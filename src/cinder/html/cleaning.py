@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.html.links import is_data_image
-from cinder.html.tree import HIDDEN_MARK, Elements, clear_marks, detach, element_walk
+from cinder.html.tree import HIDDEN_MARK, Elements, ancestors, clear_marks, detach, element_walk
 from cinder.html.visibility.contrast import sets_colour
 from cinder.html.visibility.hidden_text import (
     HiddenText,
@@ -139,13 +139,10 @@ def _is_chrome(node: LexborNode, root: LexborNode) -> bool:
         return len(node.text(separator=" ", strip=True)) <= _FORM_MAX_TEXT
     if tag not in ("header", "footer"):
         return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES
-    above = node.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            return True
+    # The header or footer of an article is content.
+    for above in ancestors(node, _MAX_ANCESTORS):
         if above.tag in _CONTENT_TAGS:
             return False
         if above.mem_id == root.mem_id:
-            return True
-        above = above.parent
+            break
     return True

@@ -8,7 +8,7 @@ import unicodedata
 
 from selectolax.lexbor import LexborNode
 
-from cinder.html.tree import Elements, detach, insert_element_before
+from cinder.html.tree import Elements, ancestors, detach, insert_element_before
 
 _MAX_DEPTH = 60
 _TEMPLATES = {
@@ -92,6 +92,7 @@ _MATH_IMAGES = "img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-
 # Finds whatever one of the selectors above finds, in one query.
 _ANY = 'math, mjx-container, script[type^="math/"], [class*=math i], [class*=katex i], img.tex'
 _MAX_TEX = 10_000
+_CONTAINERS = ("p", "body", "div", "li", "td", "main", "section", "article", "html")
 
 
 def normalise_formulas(root: LexborNode) -> bool:
@@ -163,11 +164,5 @@ def _replace(node: LexborNode, tex: str, *, display: bool) -> None:
 
 def _is_attached(node: LexborNode) -> bool:
     # The outer part of a rendering is replaced first, together with the inner ones.
-    current: LexborNode | None = node
-    for _ in range(12):
-        if current is None:
-            return False
-        if current.tag in ("p", "body", "div", "li", "td", "main", "section", "article", "html"):
-            return True
-        current = current.parent
-    return current is not None
+    around = list(ancestors(node, 12))
+    return len(around) == 12 or any(one.tag in _CONTAINERS for one in (node, *around))

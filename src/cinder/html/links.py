@@ -1,16 +1,25 @@
 """The links and images of a page: collected, made absolute, with `srcset` and lazy images."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import can_ada
 from selectolax.lexbor import LexborAttributes, LexborNode
 
-from cinder.html.tree import WEB_SCHEMES, Elements, detach, join_url, rename_element
+from cinder.html.tree import (
+    WEB_SCHEMES,
+    Elements,
+    ancestors,
+    detach,
+    join_url,
+    previous_element,
+    rename_element,
+)
 from cinder.html.vocabulary import load_vocabulary
 
 _VOCABULARY = load_vocabulary()["images"]
 _MAX_SRCSET_CHARS = 65_536
+_MAX_ANCESTORS = 5_000
 _KEPT_LINK_SCHEMES = (*WEB_SCHEMES, "mailto:", "tel:", "ftp:", "sms:", "magnet:", "geo:")
 _URL_ATTRIBUTES = ("href", "src", "poster", "cite", "action", "formaction")
 _SVG_URL_ATTRIBUTE = "xlink:href"
@@ -192,25 +201,18 @@ def collect_images(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tup
 
     An image that comes in several sizes is returned as in `src` and in the largest size.
     """
-    references = (
-        reference
-        for root in roots
-        for node in root.css(_IMAGE_ELEMENTS)
-        for reference in _image_references(node)
-    )
+    references: dict[str, None] = {}
+    for node in (node for root in roots for node in root.css(_IMAGE_ELEMENTS)):
+        attributes = node.attributes
+        # The `src` of other elements, such as the sources of audio and video, is no image.
+        for name in _IMAGE_ATTRIBUTES.get(node.tag or "", ()):
+            references[attributes.get(name) or ""] = None
+        for name in _SRCSET_ATTRIBUTES:
+            references[widest(parse_srcset(attributes.get(name) or "")) or ""] = None
+        for address in _STYLE_URL.findall((attributes.get("style") or "")[:_MAX_STYLE_CHARS]):
+            references[address.strip().strip("\"'")] = None
     found = (resolve_http_url(base, reference) for reference in references if reference.strip())
     return tuple(dict.fromkeys(filter(None, found)))
-
-
-def _image_references(node: LexborNode) -> Iterator[str]:
-    """Yield the images that an element names; the sources of audio and video are none."""
-    attributes = node.attributes
-    for name in _IMAGE_ATTRIBUTES.get(node.tag or "", ()):
-        yield attributes.get(name) or ""
-    for name in _SRCSET_ATTRIBUTES:
-        yield widest(parse_srcset(attributes.get(name) or "")) or ""
-    for address in _STYLE_URL.findall((attributes.get("style") or "")[:_MAX_STYLE_CHARS]):
-        yield address.strip().strip("\"'")
 
 
 def restore_images(root: LexborNode) -> bool:
@@ -262,15 +264,11 @@ def _has_source(image: LexborNode) -> bool:
 
 def _take_out_of_noscript(image: LexborNode) -> None:
     """Move an image for visitors without scripts before its `noscript`, unless one is there."""
-    holder = image.parent
-    while holder is not None and holder.tag != "noscript":
-        holder = holder.parent
+    around = ancestors(image, _MAX_ANCESTORS)
+    holder = next((above for above in around if above.tag == "noscript"), None)
     if holder is None or _is_pixel(image) or len(holder.css("img")) > 1 or holder.text().strip():
         return
-    before = holder.prev
-    while before is not None and not before.is_element_node:
-        before = before.prev
-    waiting = before
+    waiting = before = previous_element(holder)
     if before is not None and before.tag != "img":
         waiting = before.css_first("img")
     if waiting is None:

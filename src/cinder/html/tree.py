@@ -70,6 +70,24 @@ def element_walk(root: LexborNode) -> Iterator[LexborNode]:
     return (node for node in root.traverse() if node.is_element_node)
 
 
+def ancestors(node: LexborNode, limit: int) -> Iterator[LexborNode]:
+    """Yield the elements around a node, the nearest first, up to a number of levels."""
+    above = node.parent
+    for _ in range(limit):
+        if above is None:
+            return
+        yield above
+        above = above.parent
+
+
+def previous_element(node: LexborNode) -> LexborNode | None:
+    """Return the sibling element before a node, if there is one."""
+    before = node.prev
+    while before is not None and not before.is_element_node:
+        before = before.prev
+    return before
+
+
 def detach(nodes: Iterable[LexborNode]) -> None:
     """Remove elements, with everything in them, from the tree; the root element stays."""
     for node in nodes:

@@ -70,8 +70,17 @@ def read_declarations(style: str, variables: Mapping[str, str] | None = None) ->
             first part of a very long style is read.
         variables: the custom properties that apply to the whole page.
     """
-    declared = _read(style[:_MAX_STYLE])
-    if "var(" not in style.lower():
+    lowered = style[:_MAX_STYLE].lower()
+    declared: dict[str, str] = {}
+    if _NEEDS_CARE.search(lowered) is not None:
+        declared = _read_with_care(style[:_MAX_STYLE])
+    else:
+        for piece in lowered.split(";", _MAX_DECLARATIONS):
+            name, _, value = piece.partition(":")
+            name, value = name.strip(), value.strip()
+            if value and len(value) <= _MAX_VALUE and _is_valid(name, value):
+                declared[name] = value
+    if "var(" not in lowered:
         return declared
     own = {name: value for name, value in declared.items() if name[:2] == "--"}
     known = {**(variables or {}), **own}
@@ -137,19 +146,7 @@ def _unescape_character(found: re.Match[str]) -> str:
     return chr(number) if 0 < number < 0x110000 else "\ufffd"
 
 
-def _read(style: str) -> Declarations:
-    if _NEEDS_CARE.search(style) is not None:
-        return _read_with_care(style)
-    declared: dict[str, str] = {}
-    for piece in style.lower().split(";", _MAX_DECLARATIONS):
-        name, _, value = piece.partition(":")
-        name, value = name.strip(), value.strip()
-        if value and len(value) <= _MAX_VALUE and _is_valid(name, value):
-            declared[name] = value
-    return declared
-
-
-def _read_with_care(style: str) -> Declarations:
+def _read_with_care(style: str) -> dict[str, str]:
     normal: dict[str, str] = {}
     important: dict[str, str] = {}
     for piece in islice(_pieces(without_comments(style)), _MAX_DECLARATIONS):

@@ -144,20 +144,16 @@ def _open_block(name: str, around: _OpenBlock) -> _OpenBlock:
     if around.frames:
         return _OpenBlock(name, holds_for_all=False, frames=around.frames)
     if not name.startswith("@"):
-        selectors = _nested_selectors(around.selectors, name) if around.selectors else name
-        return _OpenBlock(selectors, holds_for_all=around.holds_for_all)
+        if around.selectors:
+            outer = around.selectors.strip()
+            outer = f":is({outer})" if "," in outer else outer
+            pieces = (piece.strip() for piece in name[:_MAX_NESTED_SELECTOR_CHARS].split(","))
+            nested = (p.replace("&", outer) if "&" in p else f"{outer} {p}" for p in pieces)
+            name = ", ".join(nested)[:_MAX_NESTED_SELECTOR_CHARS]
+        return _OpenBlock(name, holds_for_all=around.holds_for_all)
     if found := _KEYFRAMES.match(name):
         return _OpenBlock("", holds_for_all=False, frames=found[1])
     if name.lower().startswith(_NAMED_BLOCKS):
         return _IGNORED
     is_for_all = around.holds_for_all and _FOR_ALL.fullmatch(name) is not None
     return _OpenBlock(around.selectors, holds_for_all=is_for_all)
-
-
-def _nested_selectors(outer: str, inner: str) -> str:
-    """Return the selectors of a rule that is nested in another."""
-    around = f":is({outer.strip()})" if "," in outer else outer.strip()
-    pieces = (piece.strip() for piece in inner[:_MAX_NESTED_SELECTOR_CHARS].split(","))
-    return ", ".join(
-        piece.replace("&", around) if "&" in piece else f"{around} {piece}" for piece in pieces
-    )[:_MAX_NESTED_SELECTOR_CHARS]

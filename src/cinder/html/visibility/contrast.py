@@ -203,7 +203,10 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
             if own.background is None:
                 return False
             background = own.background
-        if background is None and 0 < level <= _PICTURE_LEVELS and _has_picture(above, node):
+        # A picture in an ancestor may be the background.
+        may_be_behind = background is None and 0 < level <= _PICTURE_LEVELS
+        has_picture = may_be_behind and above.tag not in _FRAMES and above.css_first(_PICTURES)
+        if has_picture and node.css_first(_PICTURES) is None:
             return False
         above, level = above.parent, level + 1
     if not is_closed and (text is None or background is None):
@@ -238,13 +241,6 @@ def _is_readable(inner: LexborNode, outer: LexborNode, variables: Mapping[str, s
     text = own.text or around.text
     background = own.background if own.has_background else around.background
     return not own.is_plain or not are_indistinguishable(text or _BLACK, background or WHITE)
-
-
-def _has_picture(above: LexborNode, node: LexborNode) -> bool:
-    """Whether an ancestor contains a picture that the element does not."""
-    if above.tag in _FRAMES or above.css_first(_PICTURES) is None:
-        return False
-    return node.css_first(_PICTURES) is None
 
 
 def _own_colours(node: LexborNode, variables: Mapping[str, str]) -> _OwnColours:

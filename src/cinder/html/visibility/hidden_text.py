@@ -8,7 +8,7 @@ programs read to give them instructions.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -21,8 +21,10 @@ from cinder.html.tree import (
     MARKS,
     Attributes,
     Elements,
+    ancestors,
     collapse,
     parse_html,
+    previous_element,
     set_mark,
 )
 from cinder.html.visibility.contrast import blends_in, is_mostly_recoloured
@@ -80,7 +82,7 @@ _DOUBTFUL_TAGS = ("dialog", "font")
 _DOUBTFUL_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
 _SAMPLE_CHARS = 100
 _MAX_ANCESTORS = 100
-_SLIDER_LEVELS = 3
+_SLIDER_LEVELS = 2
 _MAX_COUNTED = 5_000
 _MAX_LINKS = 200
 _MAX_CHECKED = 200
@@ -174,7 +176,11 @@ def find_hidden(
     """
     found = {node.mem_id: node for node in nodes if not _is_shown_anyway(node, rules)}
     found.pop(root.mem_id, None)
-    outermost = [node for node in found.values() if not _is_within(node, found)]
+    outermost = [
+        node
+        for node in found.values()
+        if not any(above.mem_id in found for above in ancestors(node, _MAX_ANCESTORS))
+    ]
     frames = {node.mem_id for node in outermost if _may_frame_a_page(node, rules)}
     limit = len(root.text()) / 2 if frames else 0
     return [node for node in outermost if node.mem_id not in frames or len(node.text()) <= limit]
@@ -257,8 +263,10 @@ def _is_shown_anyway(node: LexborNode, rules: HidingRules) -> bool:
         is_coloured = Trick.COLOURED in (by_style, by_rule)
         if is_coloured and is_mostly_recoloured(node, rules.variables, is_closed=True):
             return True
-    if (by_style or by_rule) is Trick.BESIDE and _is_in_a_slider(node):
-        return True
+    if (by_style or by_rule) is Trick.BESIDE:
+        around = (node, *ancestors(node, _SLIDER_LEVELS))
+        if any(_SLIDER_CLASS.search(above.attributes.get("class") or "") for above in around):
+            return True
     if _is_tricked(node, rules):
         return False
     if attributes.get("role") == "tabpanel" or _REACHABLE_CLASS.search(
@@ -278,37 +286,13 @@ def _has_own_parts(node: LexborNode) -> bool:
     )
 
 
-def _is_in_a_slider(node: LexborNode) -> bool:
-    above: LexborNode | None = node
-    for _ in range(_SLIDER_LEVELS):
-        if above is None:
-            return False
-        if _SLIDER_CLASS.search(above.attributes.get("class") or ""):
-            return True
-        above = above.parent
-    return False
-
-
 def _is_opened_by_a_switch(node: LexborNode) -> bool:
     """Whether the element before this one opens something, and this one is prose."""
-    before = node.prev
-    while before is not None and not before.is_element_node:
-        before = before.prev
+    before = previous_element(node)
     if before is None or before.tag in _ORDINARY_TAGS:
         return False
     switch = before if "aria-expanded" in before.attributes else before.css_first("[aria-expanded]")
     return switch is not None and _is_prose(node)
-
-
-def _is_within(node: LexborNode, found: Mapping[int, LexborNode]) -> bool:
-    above = node.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            return False
-        if above.mem_id in found:
-            return True
-        above = above.parent
-    return False
 
 
 def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
