@@ -93,7 +93,7 @@ def test_the_widest_candidate_is_found() -> None:
     assert widest([]) is None
 
 
-BASE = parse_http_url("https://example.com/dir/page")
+BASE_URL = parse_http_url("https://example.com/dir/page")
 
 
 def test_links_are_absolute_and_unique_in_document_order() -> None:
@@ -101,7 +101,7 @@ def test_links_are_absolute_and_unique_in_document_order() -> None:
         "<a href=b>1</a><a href=/a>2</a><map><area href=/c></map><a href=./b>3</a>"
         "<a href=https://other.org>4</a>"
     )
-    assert collect_links([Elements.of_page(tree)], BASE) == (
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == (
         "https://example.com/dir/b",
         "https://example.com/a",
         "https://example.com/c",
@@ -114,22 +114,19 @@ def test_links_that_lead_nowhere_else_are_left_out() -> None:
         "<a href=#x>1</a><a href=''>2</a><a href=mailto:a@b.c>3</a><a href=javascript:x>4</a>"
         "<a href=https://example.com/dir/page#y>5</a><a href=/a#z>6</a><a href='http://['>7</a>"
     )
-    assert collect_links([Elements.of_page(tree)], BASE) == ("https://example.com/a#z",)
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == ("https://example.com/a#z",)
 
 
 def test_a_drawing_links_as_well() -> None:
     tree = parse_html("<svg><a xlink:href='/drawn'><text>1</text></a></svg>")
-    assert collect_links([Elements.of_page(tree)], BASE) == ("https://example.com/drawn",)
-
-
-BASE = parse_http_url("https://example.com/dir/page")
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == ("https://example.com/drawn",)
 
 
 def images_of(html: str) -> tuple[str, ...]:
     body = content_root(parse_html(html))
     assert body is not None
     resolve_lazy_images(body)
-    return collect_images([body], BASE)
+    return collect_images([body], BASE_URL)
 
 
 def test_images_are_web_addresses_each_once_in_order() -> None:

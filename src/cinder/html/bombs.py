@@ -60,7 +60,7 @@ def find_bomb(html: str) -> str | None:
     pieces = list(filter(None, html.split("<"))) if is_long else []
     if len(pieces) > MAX_ELEMENTS and _has_more(_ELEMENT, html, MAX_ELEMENTS):
         return "it has too many elements"
-    # Tags inside scripts do not count; scripts are only told apart where it matters.
+    # Tags inside scripts do not count; they are only left out where it matters.
     if _compare_too_many(_long_pieces(html)) and _compare_too_many(_outside_scripts(html)):
         return "its elements have too many attributes"
     # Few pages may be that deep or take that long, and only those are scanned.

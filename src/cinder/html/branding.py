@@ -265,7 +265,7 @@ def _first_logo(place: LexborNode, base: can_ada.URL | None) -> SourcedValue | N
 
 def _is_called_logo(node: LexborNode) -> bool:
     """Whether the attributes of an element, or of a close ancestor, name it as a logo."""
-    names = ("class", "id", "alt", "src", "aria-label")
+    names: tuple[str, ...] = ("class", "id", "alt", "src", "aria-label")
     for element in (node, *ancestors(node, _MAX_CLIMB)):
         if element is not node and element.tag in ("body", "header"):
             break

@@ -178,7 +178,10 @@ def styles_from_css(tree: LexborHTMLParser, sheets: Iterable[str]) -> BrandStyle
     rules = _read_rules((*sheets, *own))
     targets = list(_find_targets(tree))
     _apply(rules, targets)
-    properties = _global_properties(rules)
+    properties: dict[str, str] = {}
+    for selectors, declared in rules:
+        if not _GLOBAL_SELECTORS.isdisjoint(selectors) and len(properties) <= _MAX_PROPERTIES:
+            properties |= {d.name: d.value for d in declared if d.name.startswith("--")}
     declarations = [declaration for _, declared in rules for declaration in declared]
     return BrandStyles(
         is_computed=False,
@@ -274,16 +277,6 @@ def _styled(
             if (value := _resolve(styled.value, properties))
         },
     )
-
-
-def _global_properties(rules: Iterable[_Rule]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for selectors, declared in rules:
-        if not _GLOBAL_SELECTORS.isdisjoint(selectors):
-            found |= {d.name: d.value for d in declared if d.name.startswith("--")}
-            if len(found) > _MAX_PROPERTIES:
-                break
-    return found
 
 
 def _count_values(

@@ -29,7 +29,25 @@ def visible_text(root: LexborNode) -> str:
     """Return the text of `root`, one line for each block, white space collapsed."""
     lines: list[list[str]] = [[]]
     current = -1
-    for text, block in _texts_by_block(root):
+    # The number of the block that each element's text belongs to; -1 for elements without text.
+    blocks: dict[int, int] = {}
+    for node in root.traverse(include_text=True):
+        parent = node.parent
+        block = blocks.get(parent.mem_id, 0) if parent is not None else 0
+        if node.is_text_node:
+            text = node.text_content or ""
+        else:
+            tag = node.tag
+            if block < 0 or tag in _NOT_TEXT:
+                block = -1
+            elif tag not in INLINE_TAGS:
+                block = node.mem_id
+            blocks[node.mem_id] = block
+            if tag != "br":
+                continue
+            text, block = "\n", len(blocks)
+        if block < 0:
+            continue
         if block != current:
             lines.append([])
             current = block
@@ -48,25 +66,3 @@ def count_words(text: str) -> int:
     # Nearly all runs begin with a letter or digit; only the others are searched.
     doubtful = compress(runs, map(not_, map(str.isalnum, map(_FIRST, runs))))
     return len(runs) - sum(_LETTER_OR_DIGIT.search(run) is None for run in doubtful)
-
-
-def _texts_by_block(root: LexborNode) -> list[tuple[str, int]]:
-    """Pair each text with the number of its block."""
-    texts: list[tuple[str, int]] = []
-    blocks: dict[int, int] = {}
-    for node in root.traverse(include_text=True):
-        parent = node.parent
-        block = blocks.get(parent.mem_id, 0) if parent is not None else 0
-        if node.is_text_node:
-            if block >= 0:
-                texts.append((node.text_content or "", block))
-        else:
-            tag = node.tag
-            if block < 0 or tag in _NOT_TEXT:
-                block = -1
-            elif tag not in INLINE_TAGS:
-                block = node.mem_id
-            blocks[node.mem_id] = block
-            if tag == "br":
-                texts.append(("\n", len(blocks)))
-    return texts

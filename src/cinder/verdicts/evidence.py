@@ -143,14 +143,24 @@ def read_outline(body: bytes) -> Outline:
     for name, start, end in _pieces(body):
         parts.setdefault(name, []).append(body[start:end])
     markup = b" ".join(parts.get(b"", ()))
-    scripts = [_split_script(script) for script in parts.get(b"script", ())]
+    addresses: list[str] = []
+    codes: list[bytes] = []
+    for script in parts.get(b"script", ()):
+        tag = _OPENING_TAG.match(script)
+        opening = tag[0] if tag else b""
+        if _DATA_TYPE.search(opening):
+            continue
+        if source := _SOURCE.search(opening):
+            addresses.append(source[1].decode("utf-8", "replace"))
+        else:
+            codes.append(script[len(opening) : script.rfind(b"</")])
     return Outline(
         title=read_text(b"".join(parts.get(b"title", ())[:1])[:_MAX_TITLE_BYTES]),
         text="\n".join(map(_decode, _TEXT.findall(markup))),
         markup=markup,
         noscript=b" ".join(parts.get(b"noscript", ()))[:_MAX_SHOWN_BYTES],
-        inline_scripts=tuple(code for _, code in scripts if code.strip()),
-        script_addresses=tuple(address for address, _ in scripts if address),
+        inline_scripts=tuple(code for code in codes if code.strip()),
+        script_addresses=tuple(addresses),
     )
 
 
@@ -194,17 +204,6 @@ def _pieces_from(
     end = min(len(body), start + budget)
     yield b"", start, end
     return end
-
-
-def _split_script(script: bytes) -> tuple[str, bytes]:
-    """Return the address or the code of a script; a data block has neither."""
-    tag = _OPENING_TAG.match(script)
-    opening = tag[0] if tag else b""
-    if _DATA_TYPE.search(opening):
-        return "", b""
-    if source := _SOURCE.search(opening):
-        return source[1].decode("utf-8", "replace"), b""
-    return "", script[len(opening) : script.rfind(b"</")]
 
 
 def _decode(text: bytes) -> str:

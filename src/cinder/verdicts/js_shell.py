@@ -88,28 +88,24 @@ def find_shell_signs(evidence: PageEvidence) -> str | None:
     amount = evidence.text_amount if evidence.is_html else None
     if amount is None or amount.exceeds(_MAX_SENTENCE_BYTES, _MAX_TEXT_BYTES):
         return None
-    outline = _without_services(read_outline(evidence.page.body))
+    outline = read_outline(evidence.page.body)
+    # A page without scripts other than those of services is static.
+    codes, addresses = outline.inline_scripts, outline.script_addresses
+    outline = replace(
+        outline,
+        inline_scripts=tuple(
+            code
+            for code in codes
+            if len(code) > _MAX_SNIPPET_BYTES or not _is_service(_decode(code))
+        ),
+        script_addresses=tuple(address for address in addresses if not _is_service(address)),
+    )
     words = outline.word_count
     has_scripts = outline.inline_scripts or outline.script_addresses
     if not has_scripts or words > _MAX_WORDS_AROUND_ROOT:
         return None
     sign = _find_sign(outline, words)
     return f"{sign}, and there are about {words} words" if sign else None
-
-
-def _without_services(outline: Outline) -> Outline:
-    """Leave out the scripts that load no content; a page with no others is static."""
-    return replace(
-        outline,
-        inline_scripts=tuple(
-            code
-            for code in outline.inline_scripts
-            if len(code) > _MAX_SNIPPET_BYTES or not _is_service(_decode(code))
-        ),
-        script_addresses=tuple(
-            address for address in outline.script_addresses if not _is_service(address)
-        ),
-    )
 
 
 def _is_service(script: str) -> bool:
@@ -125,7 +121,8 @@ def _find_sign(outline: Outline, words: int) -> str | None:
     if words > _MAX_THIN_WORDS:
         return None
     # The code of a page is short; long scripts are data.
-    code = b"\n".join(sorted(outline.inline_scripts, key=len))[:_MAX_SEARCHED_BYTES]
+    codes = sorted(outline.inline_scripts, key=len)
+    code = b"\n".join(codes)[:_MAX_SEARCHED_BYTES]
     if sign := _sign_on_thin_page(outline, code):
         return sign
     is_bare = words <= _MAX_SPARSE_WORDS and outline.sentence_bytes <= _MAX_SENTENCE_BYTES_OF_FRAME

@@ -22,7 +22,7 @@ _SEARCH = re.compile(r"[?&](?:q|s|query|search|keyword)=|/search")
 
 
 def find_soft_404_signs(evidence: PageEvidence) -> str | None:
-    """Return what shows that a page stands for a missing one; None if nothing does."""
+    """Return what shows that a page replaces a missing one; None if nothing does."""
     if not evidence.is_html:
         return None
     return _sign_in_address(evidence) or _sign_in_words(evidence)

@@ -15,6 +15,7 @@ NOT_MODIFIED = 304
 
 # Walls and shells have no more words than this, menus included; longer pages are not searched.
 _MAX_DOUBTFUL_WORDS = 700
+_SHORT_KINDS = (VerdictKind.BLOCKED, VerdictKind.JS_SHELL)
 # A rendered page is complete, unless it shows next to nothing.
 _MAX_WORDS_OF_RENDERED_SHELL = 3
 _MIN_WORDS_WITHOUT_SCRIPTS = 100
@@ -47,7 +48,8 @@ def judge(page: FetchedPage, content: Extraction | None) -> Verdict:
             return Verdict(VerdictKind.PARTIAL, broken_off)
         return Verdict() if page.body else Verdict(VerdictKind.EMPTY, "the file has no bytes")
     for kind, find_signs in _SIGNS:
-        if sign := find_signs(evidence):
+        is_too_long = kind in _SHORT_KINDS and content.word_count > _MAX_DOUBTFUL_WORDS
+        if not is_too_long and (sign := find_signs(evidence)):
             return Verdict(kind, sign)
     if content.word_count:
         return Verdict()
@@ -75,7 +77,13 @@ def find_truncation_signs(evidence: PageEvidence) -> str | None:
     if page.source is not FetchSource.NATIVE:
         return None
     if not evidence.is_html:
-        return _sign_of_cut_data(page.body.strip(), page.content_type)
+        data = page.body.strip()
+        first, last = data[:1], data[-1:]
+        if page.content_type in _JSON_TYPES:
+            is_cut = first in (b"{", b"[") and last not in (b"}", b"]")
+        else:
+            is_cut = page.content_type.endswith(_XML_ENDINGS) and first == b"<" and last != b">"
+        return f"the data ends with '{data[-20:].decode('utf-8', 'replace')}'" if is_cut else None
     if sign := _sign_of_cut_html(page.body):
         return sign
     if evidence.is_long:
@@ -102,23 +110,10 @@ def _sign_of_cut_html(body: bytes) -> str | None:
     return None
 
 
-def _sign_of_cut_data(data: bytes, content_type: str) -> str | None:
-    if content_type in _JSON_TYPES:
-        is_cut = data[:1] in (b"{", b"[") and data[-1:] not in (b"}", b"]")
-    else:
-        is_cut = content_type.endswith(_XML_ENDINGS) and data[:1] == b"<" and data[-1:] != b">"
-    end = data[-20:].decode("utf-8", "replace")
-    return f"the data ends with '{end}'" if is_cut else None
-
-
-def _find_wall_signs(evidence: PageEvidence) -> str | None:
-    return None if evidence.word_count > _MAX_DOUBTFUL_WORDS else find_block_signs(evidence)
-
-
 def _find_shell_signs(evidence: PageEvidence) -> str | None:
     words = evidence.word_count
     is_rendered = evidence.page.source is not FetchSource.NATIVE
-    if words > (_MAX_WORDS_OF_RENDERED_SHELL if is_rendered else _MAX_DOUBTFUL_WORDS):
+    if is_rendered and words > _MAX_WORDS_OF_RENDERED_SHELL:
         return None
     sign = find_shell_signs(evidence)
     # Some shells have their whole content in <noscript>, and then it was extracted.
@@ -128,7 +123,7 @@ def _find_shell_signs(evidence: PageEvidence) -> str | None:
 
 # In the order in which a visitor meets them: consent is asked for before a login.
 _SIGNS: tuple[tuple[VerdictKind, Callable[[PageEvidence], str | None]], ...] = (
-    (VerdictKind.BLOCKED, _find_wall_signs),
+    (VerdictKind.BLOCKED, find_block_signs),
     (VerdictKind.CONSENT_ONLY, find_consent_signs),
     (VerdictKind.LOGIN_WALL, find_login_signs),
     (VerdictKind.PARTIAL, find_truncation_signs),

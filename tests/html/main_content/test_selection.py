@@ -129,36 +129,36 @@ def test_a_small_page_is_read_whole_but_for_its_chrome() -> None:
     assert complete_selection(tree, {1}) == {1, 2}
 
 
-LONG = "word " * 160
+LONGER = "word " * 160
 
 
 def test_likely_blocks_are_chosen_and_unlikely_ones_are_not() -> None:
-    tree = block_tree(f"<p>{LONG}</p><div>{LONG}</div><h2>{LONG}</h2>")
+    tree = block_tree(f"<p>{LONGER}</p><div>{LONGER}</div><h2>{LONGER}</h2>")
 
     assert choose_blocks(tree, [0.9, 0.1, 0.8], is_article=True) == {0, 2}
 
 
 def test_a_doubtful_block_is_chosen_where_there_is_nothing_better() -> None:
-    tree = block_tree(f"<p>{LONG}</p><p>{LONG}</p>")
+    tree = block_tree(f"<p>{LONGER}</p><p>{LONGER}</p>")
 
     assert choose_blocks(tree, [0.3, 0.01], is_article=True) == {0}
 
 
 def test_a_table_is_chosen_whole_or_not_at_all() -> None:
-    cells = f"<tr><td>{LONG}<td>{LONG}"
+    cells = f"<tr><td>{LONGER}<td>{LONGER}"
     tree = block_tree(f"<table>{cells}</table><table class=other>{cells}</table>")
 
     assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1], is_article=True) == {0, 1}
 
 
 def test_a_listing_goes_with_the_text_around_it() -> None:
-    tree = block_tree(f"<main><p>{LONG}</p><pre>{LONG}</pre></main><p>{LONG}</p>")
+    tree = block_tree(f"<main><p>{LONGER}</p><pre>{LONGER}</pre></main><p>{LONGER}</p>")
 
     assert choose_blocks(tree, [0.9, 0.1, 0.1], is_article=True) == {0, 1}
 
 
 def test_the_heading_belongs_to_any_page_but_an_article() -> None:
-    tree = block_tree(f"<h1>Name</h1><p>{LONG}</p>")
+    tree = block_tree(f"<h1>Name</h1><p>{LONGER}</p>")
 
     assert choose_blocks(tree, [0.01, 0.9], is_article=False) == {0, 1}
     assert choose_blocks(tree, [0.01, 0.9], is_article=True) == {1}

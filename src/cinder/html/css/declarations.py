@@ -109,9 +109,8 @@ def resolve_variables(
         found = _VARIABLE.search(value)
         if found is None:
             return value.strip() if unknown is not None or "var(" not in value else None
-        replacement = variables.get(found[1], found[2])
-        if replacement is None:
-            replacement = unknown
+        fallback = unknown if found[2] is None else found[2]
+        replacement = variables.get(found[1], fallback)
         if replacement is None or len(replacement) > max_chars:
             return None
         value = (value[: found.start()] + replacement.strip() + value[found.end() :])[:max_chars]

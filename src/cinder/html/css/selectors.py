@@ -224,24 +224,22 @@ def parse_selector(text: str) -> CssSelector | None:
         found = _COMPOUND.fullmatch(piece or "")
         if not piece or found is None:
             return None
-        compounds.append(_to_compound(found))
+        marks: dict[str, list[str]] = {"#": [], ".": [], ":": []}
+        attributes: list[tuple[str, str | None]] = []
+        for mark, name, attribute, value, state in _COMPOUND_PART.findall(found[2] or ""):
+            if attribute:
+                attributes.append((attribute.lower(), value or None))
+            else:
+                marks[mark or ":"].append(name or state)
+        compounds.append(
+            _Compound(
+                tag="" if found[1] in (None, "*") else found[1].lower(),
+                ids=tuple(marks["#"]),
+                classes=tuple(marks["."]),
+                attributes=tuple(attributes),
+                is_root="root" in marks[":"],
+                is_link="link" in marks[":"] or "any-link" in marks[":"],
+            )
+        )
     children = tuple(mark == ">" for mark in pieces[1::2])
     return CssSelector(text, tuple(compounds), children, specificity(text))
-
-
-def _to_compound(found: re.Match[str]) -> _Compound:
-    marks: dict[str, list[str]] = {"#": [], ".": [], ":": []}
-    attributes: list[tuple[str, str | None]] = []
-    for mark, name, attribute, value, state in _COMPOUND_PART.findall(found[2] or ""):
-        if attribute:
-            attributes.append((attribute.lower(), value or None))
-        else:
-            marks[mark or ":"].append(name or state)
-    return _Compound(
-        tag="" if found[1] in (None, "*") else found[1].lower(),
-        ids=tuple(marks["#"]),
-        classes=tuple(marks["."]),
-        attributes=tuple(attributes),
-        is_root="root" in marks[":"],
-        is_link="link" in marks[":"] or "any-link" in marks[":"],
-    )

@@ -89,10 +89,8 @@ def find_trick(declared: Declarations) -> TrickMatch | None:
         return Trick.SEE_THROUGH, by
     if by := _collapsing_properties(declared):
         return Trick.COLLAPSED, by
-    if declared.get("position") in ("absolute", "fixed"):
-        aside = [side for side in ("left", "right", "bottom") if _is_aside(declared.get(side))]
-        if aside:
-            return Trick.BESIDE, frozenset(("position", *aside))
+    if by := _aside_properties(declared):
+        return Trick.BESIDE, by
     return None
 
 
@@ -251,7 +249,13 @@ def _is_very_far(value: str) -> bool:
     return amount is not None and abs(amount) >= _FAR_MOVED
 
 
-def _is_aside(value: str | None) -> bool:
+def _aside_properties(declared: Declarations) -> frozenset[str]:
+    if declared.get("position") not in ("absolute", "fixed"):
+        return frozenset()
     # Two widths of the box, one of the window, or more pixels than any screen has.
-    amount = measure_length(value, share_of=_FAR_ASIDE / 2, window=_FAR_ASIDE)
-    return amount is not None and amount >= _FAR_ASIDE
+    sizes = {
+        side: measure_length(declared.get(side), share_of=_FAR_ASIDE / 2, window=_FAR_ASIDE)
+        for side in ("left", "right", "bottom")
+    }
+    aside = [side for side, size in sizes.items() if size is not None and size >= _FAR_ASIDE]
+    return frozenset(("position", *aside) if aside else ())
