@@ -256,7 +256,11 @@ def _first_logo(place: LexborNode, base: can_ada.URL | None) -> SourcedValue | N
     for node in place.css("img, svg")[:_MAX_LOGO_CANDIDATES]:
         if not _is_called_logo(node):
             continue
-        if node.tag == "svg" and (drawing := _svg_data_url(node)):
+        svg = node.html or "" if node.tag == "svg" else ""
+        if svg and len(svg) <= MAX_SVG_CHARS and not _UNSAFE_SVG.search(svg):
+            if "xmlns=" not in svg:
+                svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+            drawing = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
             return SourcedValue(drawing, f"svg:{CssElement.of(node).name}")
         if node.tag == "img" and (address := _image_url(node, base)):
             return SourcedValue(address, f"img:{CssElement.of(node.parent or node).name}")
@@ -282,16 +286,6 @@ def _image_url(node: LexborNode, base: can_ada.URL | None) -> str | None:
         if reference and (address := resolve_http_url(base, reference)):
             return address
     return None
-
-
-def _svg_data_url(node: LexborNode) -> str | None:
-    """Return a drawing as a `data:` URL; None if it is too long or unsafe."""
-    text = node.html or ""
-    if len(text) > MAX_SVG_CHARS or _UNSAFE_SVG.search(text):
-        return None
-    if "xmlns=" not in text:
-        text = text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    return f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode()}"
 
 
 def _declared_logo(

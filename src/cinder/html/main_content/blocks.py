@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,7 +27,22 @@ def read_cues(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]
     get = attributes.get
     names = f"{(get('class') or '')[:_MAX_CHARS]} {(get('id') or '')[:_MAX_CHARS]}"
     cues = _cues_by_name(tag, names)
-    return cues if _FURTHER.isdisjoint(attributes) else (*cues, *_further_cues(attributes))
+    if _FURTHER.isdisjoint(attributes):
+        return cues
+    further: list[str] = []
+    if role := get("role"):
+        further.append(f"role={role.lower()[:_MAX_VALUE_CHARS]}")
+    if name := get("itemprop"):
+        further.append(f"itemprop={name.lower()[:_MAX_VALUE_CHARS]}")
+    if kind := get("itemtype"):
+        kind = kind.rstrip("/").rpartition("/")[2].lower()
+        further.append(f"itemtype={kind[:_MAX_VALUE_CHARS]}")
+    if get("aria-hidden") == "true":
+        further.append("aria-hidden")
+    for name in _LABELS:
+        words = _split((get(name) or "")[:_MAX_CHARS])[:_MAX_LABEL_WORDS]
+        further += (f"{name}={word}" for word in words)
+    return (*cues, *further)
 
 
 class CueWeights:
@@ -45,21 +60,6 @@ class CueWeights:
 @lru_cache(maxsize=20_000)
 def _cues_by_name(tag: str, names: str) -> tuple[str, ...]:
     return (f"<{tag}>", *_split(names))
-
-
-def _further_cues(attributes: Mapping[str, str | None]) -> Iterator[str]:
-    get = attributes.get
-    if role := get("role"):
-        yield f"role={role.lower()[:_MAX_VALUE_CHARS]}"
-    if name := get("itemprop"):
-        yield f"itemprop={name.lower()[:_MAX_VALUE_CHARS]}"
-    if kind := get("itemtype"):
-        yield f"itemtype={kind.rstrip('/').rpartition('/')[2].lower()[:_MAX_VALUE_CHARS]}"
-    if get("aria-hidden") == "true":
-        yield "aria-hidden"
-    for name in _LABELS:
-        if label := get(name):
-            yield from (f"{name}={word}" for word in _split(label[:_MAX_CHARS])[:_MAX_LABEL_WORDS])
 
 
 def _split(names: str) -> tuple[str, ...]:
@@ -320,7 +320,7 @@ PathCues = tuple[float, float, float, float, float]
 def read_paths(
     tree: BlockTree, weights: CueWeights
 ) -> tuple[list[tuple[int, ...]], list[PathCues]]:
-    """Return, for each element, the depths of what is around it and the weights of its cues."""
+    """Return, for each element, the depths of its `AROUND` ancestors and its cue weights."""
     around: list[tuple[int, ...]] = []
     cues: list[PathCues] = []
     known: dict[tuple[str, ...], tuple[float, float, list[int]]] = {}

@@ -170,7 +170,7 @@ def prune(tree: BlockTree, chosen: AbstractSet[int]) -> LexborNode:
         parent = tree.elements[index].parent
         kept[parent] += kept[index]
         pictures[parent] += pictures[index]
-    detach([*_find_dropped(tree, kept), *_find_dropped_runs(tree, chosen, kept)])
+    detach([*_find_dropped(tree, chosen, kept)])
     # The last of the wrappers that contain every word and every picture.
     found = 0
     for index, element in enumerate(tree.elements[1:], 1):
@@ -180,8 +180,10 @@ def prune(tree: BlockTree, chosen: AbstractSet[int]) -> LexborNode:
     return tree.elements[found].node
 
 
-def _find_dropped(tree: BlockTree, kept: Sequence[int]) -> Iterator[LexborNode]:
-    """Yield the elements without kept words, and the pictures that are dropped with them.
+def _find_dropped(
+    tree: BlockTree, chosen: AbstractSet[int], kept: Sequence[int]
+) -> Iterator[LexborNode]:
+    """Yield the elements without kept words, dropped pictures, and dropped runs of text.
 
     A picture stays if at least half of the words around it do. The words of a figure, its caption,
     do not count: if the caption was not chosen, only the caption is dropped.
@@ -204,13 +206,7 @@ def _find_dropped(tree: BlockTree, kept: Sequence[int]) -> Iterator[LexborNode]:
             around = elements[around].parent
         if kept[around] * 2 < elements[around].words:
             yield node
-
-
-def _find_dropped_runs(
-    tree: BlockTree, chosen: AbstractSet[int], kept: Sequence[int]
-) -> Iterator[LexborNode]:
-    """Yield the nodes of dropped blocks in elements that stay."""
-    # A link may contain a line of text and block-level elements.
+    # A link may contain a line of text and block-level elements, of which some stay.
     wrapping = {
         element.wrapper.mem_id
         for element, words in zip(tree.elements, kept, strict=True)

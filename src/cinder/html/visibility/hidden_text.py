@@ -151,7 +151,7 @@ def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: Hid
         return not (rules.fades_in or _is_animated(others, attributes))
     if found[0] is Trick.COLLAPSED and _is_animated(declared, attributes):
         return False
-    # What is done to the text of an image while it loads does not hide the image.
+    # Pages hide the alternative text of an image while it loads, not the image.
     return tag not in _PICTURES
 
 

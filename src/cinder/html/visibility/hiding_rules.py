@@ -93,7 +93,7 @@ _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([^;!{}]{1,60})")
 
 
 class HidingPrefilter:
-    """Tells quickly which declarations of one style sheet may hide text."""
+    """A quick check whether declarations of one style sheet may hide text."""
 
     def __init__(self, sheet: str, *, with_animations: bool) -> None:
         lowered = sheet.lower()
