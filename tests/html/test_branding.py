@@ -207,7 +207,7 @@ def test_the_icon_is_a_drawing_or_the_largest() -> None:
 
 def chosen(styles: BrandStyles, **meta: str) -> dict[str, tuple[Json, Json]]:
     sheet = BrandProfile()
-    choose_colours(sheet, styles, {name.replace("_", "-"): said for name, said in meta.items()})
+    choose_colours(sheet, styles, {name.replace("_", "-"): value for name, value in meta.items()})
     whole = sheet.as_json()
     colours, sources = whole.get("colors", {}), whole.get("sources", {})
     assert isinstance(colours, dict)
@@ -264,7 +264,7 @@ def test_the_first_value_of_a_place_stays_and_places_are_nested() -> None:
     sheet.put("colors.primary", SourcedValue("#ff5500", "css:a"))
     sheet.put("colors.primary", SourcedValue("#000000", "css:b"))
     sheet.put("logo", None)
-    sheet.put_list("typography.fontStacks.primary", ["A", "serif"], "css:body")
+    sheet.put_value("typography.fontStacks.primary", ["A", "serif"], "css:body")
     sheet.put_value("spacing.baseUnit", 8)
     sheet.note_source("spacing.baseUnit", "css:counted")
     assert sheet.get("colors.primary") == SourcedValue("#ff5500", "css:a")

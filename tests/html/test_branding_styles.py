@@ -6,7 +6,6 @@ from cinder.html.branding_styles import (
     BrandStyles,
     SourcedValue,
     StyledElement,
-    resolve_variables,
     styles_from_browser,
     styles_from_css,
 )
@@ -51,14 +50,6 @@ def test_a_background_is_not_inherited_and_a_font_is() -> None:
     styles = styled("<h1>x</h1>", "body { background: red; font-family: A }")
     assert styles.of("h1", "background-color") is None
     assert styles.of("h1", "font-family") == SourcedValue("A", "css:body")
-
-
-def test_custom_properties_are_followed_but_not_round_in_circles() -> None:
-    properties = {"--a": "var(--b)", "--b": "red", "--x": "var(--y)", "--y": "var(--x)"}
-    assert resolve_variables("1px var( --a )", properties) == "1px red"
-    assert resolve_variables("var(--none, blue)", properties) == "blue"
-    assert resolve_variables("var(--none)", properties) == ""
-    assert "var(" in resolve_variables("var(--x)", properties)
 
 
 def test_colours_and_spaces_are_counted() -> None:

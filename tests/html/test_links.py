@@ -2,8 +2,15 @@
 
 import pytest
 
-from cinder.html.links import parse_srcset, resolve_lazy_images, resolve_urls, widest
-from cinder.html.tree import Elements, parse_html, parse_http_url
+from cinder.html.links import (
+    collect_images,
+    collect_links,
+    parse_srcset,
+    resolve_lazy_images,
+    resolve_urls,
+    widest,
+)
+from cinder.html.tree import Elements, content_root, parse_html, parse_http_url
 
 BASE = "https://example.com/dir/page"
 
@@ -84,3 +91,77 @@ def test_candidates_are_told_apart(value: str, candidates: list[tuple[str, str]]
 def test_the_widest_candidate_is_found() -> None:
     assert widest([("a", "300w"), ("b", "1200w"), ("c", "600w")]) == "b"
     assert widest([]) is None
+
+
+BASE_URL = parse_http_url("https://example.com/dir/page")
+
+
+def test_links_are_absolute_and_unique_in_document_order() -> None:
+    tree = parse_html(
+        "<a href=b>1</a><a href=/a>2</a><map><area href=/c></map><a href=./b>3</a>"
+        "<a href=https://other.org>4</a>"
+    )
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == (
+        "https://example.com/dir/b",
+        "https://example.com/a",
+        "https://example.com/c",
+        "https://other.org/",
+    )
+
+
+def test_links_that_lead_nowhere_else_are_left_out() -> None:
+    tree = parse_html(
+        "<a href=#x>1</a><a href=''>2</a><a href=mailto:a@b.c>3</a><a href=javascript:x>4</a>"
+        "<a href=https://example.com/dir/page#y>5</a><a href=/a#z>6</a><a href='http://['>7</a>"
+    )
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == ("https://example.com/a#z",)
+
+
+def test_a_drawing_links_as_well() -> None:
+    tree = parse_html("<svg><a xlink:href='/drawn'><text>1</text></a></svg>")
+    assert collect_links([Elements.of_page(tree)], BASE_URL) == ("https://example.com/drawn",)
+
+
+def images_of(html: str) -> tuple[str, ...]:
+    body = content_root(parse_html(html))
+    assert body is not None
+    resolve_lazy_images(body)
+    return collect_images([body], BASE_URL)
+
+
+def test_images_are_web_addresses_each_once_in_order() -> None:
+    html = "<img src=b.png><img src='data:image/png;base64,AA'><img><img src=/a.png><img src=b.png>"
+    assert images_of(html) == ("https://example.com/dir/b.png", "https://example.com/a.png")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<img data-src=/i.png>",
+        "<picture><source srcset='/s.png 1x, /i.png 2x'></picture>",
+        "<picture><source data-srcset='/i.png 900w, /s.png 100w'></picture>",
+        "<amp-img src=/i.png></amp-img>",
+        "<video src=/film.mp4 poster=/i.png><source src=/film.webm></video>",
+        "<input type=IMAGE src=/i.png>",
+        "<svg><image href=/i.png /></svg>",
+        "<svg><image xlink:href=/i.png /></svg>",
+        "<div style=\"color: red; background: URL( '/i.png' ) no-repeat\">x</div>",
+        "<noscript><img src=/i.png></noscript>",
+    ],
+)
+def test_every_way_to_show_an_image_counts(html: str) -> None:
+    assert images_of(html) == ("https://example.com/i.png",)
+
+
+def test_an_image_of_several_sizes_is_its_source_and_its_largest() -> None:
+    html = "<img src=/m.png srcset='/s.png 100w, /l.png 900w, /m.png 500w'>"
+    assert images_of(html) == ("https://example.com/m.png", "https://example.com/l.png")
+
+
+def test_a_link_with_a_background_is_no_image() -> None:
+    html = "<a href=/page style='background: url(/i.png)'>x</a>"
+    assert images_of(html) == ("https://example.com/i.png",)
+
+
+def test_a_sound_is_no_image() -> None:
+    assert images_of("<audio src=/a.mp3><source src=/b.mp3></audio><iframe src=/c></iframe>") == ()

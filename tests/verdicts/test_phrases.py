@@ -1,8 +1,10 @@
 """tests.verdicts.test_phrases"""
 
-from cinder.verdicts.phrases import Phrases
+import re
 
-PHRASES = Phrases(("read", "les"), r"to read on", r"um weiterzulesen", r"unread stemless")
+from cinder.verdicts.phrases import Phrases, any_phrase, load_phrases
+
+PHRASES = Phrases(("read", "les"), re.compile("to read on|um weiterzulesen|unread stemless"))
 
 
 def test_the_last_phrase_is_found() -> None:
@@ -18,3 +20,11 @@ def test_nothing_is_found_where_no_phrase_is_near_a_stem() -> None:
 
 def test_a_text_full_of_stems_is_searched_in_part() -> None:
     assert PHRASES.find_last("read " * 100_000) is None
+
+
+def test_every_list_of_phrases_is_a_pattern_without_open_fragments() -> None:
+    for section, lists in load_phrases().items():
+        names = [name for name, phrases in lists.items() if isinstance(phrases, list)]
+        for name in names if section != "js_shell" else ():
+            assert "{thing}" not in any_phrase(section, name).pattern
+            assert all(phrase == phrase.lower() for phrase in lists[name] if "\\" not in phrase)

@@ -29,9 +29,8 @@ from cinder.html.markdown.conversion import html_of, tree_to_markdown
 from cinder.html.metadata.declared import truncation_warnings
 from cinder.html.metadata.page_metadata import read_metadata
 from cinder.html.tree import Elements, content_root, resolve_base
-from cinder.html.visibility.hidden_text import HiddenText
+from cinder.html.visibility.hidden_text import HiddenText, parse_rendered_page
 from cinder.html.visibility.hiding_rules import HidingRules, read_hiding_rules
-from cinder.html.visibility.tricks import parse_rendered_page
 from cinder.html.visible_text import count_words, visible_text
 from cinder.models.document import NOTHING_INCLUDED, Extraction, HiddenPart, PageMetadata
 from cinder.models.request import ExtractOptions, Format

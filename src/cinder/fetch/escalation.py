@@ -25,10 +25,10 @@ from cinder.models.document import FetchedPage
 from cinder.models.http import read_retry_after
 from cinder.models.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
 from cinder.verdicts.blocked import find_block_signs
-from cinder.verdicts.consent import find_consent_signs
 from cinder.verdicts.evidence import PageEvidence
 from cinder.verdicts.js_shell import find_shell_signs
 from cinder.verdicts.verdict import describe_status
+from cinder.verdicts.walls import find_consent_signs
 
 
 class EngineStep(StrEnum):

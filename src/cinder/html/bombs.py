@@ -1,6 +1,6 @@
-"""Detects pages built to exhaust a parser, and extracts their text without parsing.
+"""Detects pages that are built to exhaust a parser, and extracts their text without parsing.
 
-What evades the look ends at the sandbox's limits; it only takes longer to be given up.
+Pages that evade detection run into the sandbox's limits, which takes longer.
 """
 
 import re
@@ -15,20 +15,20 @@ from cinder.text.invisible_characters import character_warnings
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
-# The markdown of these grows with the square of their depth.
+# The size of their markdown is quadratic in the depth.
 MAX_INDENTED_DEPTH = 100
 MAX_ATTRIBUTES = 10_000
-# A page with more takes seconds and most of a child's memory, however flat it is.
+# A page with more takes seconds and most of a worker's memory, however flat it is.
 MAX_ELEMENTS = 400_000
-# What the parser goes through along its stacks and lists; about three nanoseconds each.
+# Steps of the parser along its stacks and lists, about three nanoseconds each.
 MAX_STEPS = 200_000_000
 _STEPS_PER_SIBLING = 6
-# Up to these numbers no page takes more steps than that, however it is built.
+# A page with fewer tags than this cannot take that many steps.
 _MAX_HARMLESS_TAGS = MAX_STEPS // MAX_DEPTH
 _MAX_HARMLESS_COMPARED = 5_000
 _STRETCH = 500
 
-# Elements that hold nothing, or that the next of their kind closes: they do not nest by themselves.
+# Elements that are empty, or that the next of their kind closes: they do not nest.
 _FLAT = frozenset(
     (
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -38,9 +38,9 @@ _FLAT = frozenset(
 )
 _INDENTED = frozenset(("blockquote", "ul", "ol", "dl", "menu"))
 _FOREIGN = frozenset(("svg", "math"))
-# With each one the parser goes through all that came before it: in its list, or on its element.
+# For each of these the parser goes through all earlier ones: in its list, or on its element.
 _COMPARED = frozenset(("option", "optgroup", "html", "body"))
-# So all of those begin and few others, which is sooner told than their whole names.
+# The first characters of those names and of few others; cheaper than whole names.
 _INDENTED_START = re.compile(r"<[uodbmUODBM](?:[lL]|[eE][nN])")
 _COMPARED_START = re.compile(rf"<(?:{'|'.join(sorted(_COMPARED))})", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
@@ -54,37 +54,31 @@ _ATTRIBUTE_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+
 
 
 def find_bomb(html: str) -> str | None:
-    """Return what makes a page too costly to parse; None for a page that is not."""
-    # A `<` with another right after it begins nothing, and a page may be made of those alone.
+    """Return what makes a page too expensive to parse; None for ordinary pages."""
+    # A `<` directly before another begins nothing, and a page may consist of those.
     is_long = html.count("<") >= MAX_DEPTH
     pieces = list(filter(None, html.split("<"))) if is_long else []
     if len(pieces) > MAX_ELEMENTS and _has_more(_ELEMENT, html, MAX_ELEMENTS):
         return "it has too many elements"
-    if _have_too_many_attributes(html):
+    # Tags inside scripts do not count; they are only left out where it matters.
+    if _compare_too_many(_long_pieces(html)) and _compare_too_many(_outside_scripts(html)):
         return "its elements have too many attributes"
-    # Few pages may be that deep or that long, and only those are looked through.
-    if _may_be_deep(pieces) or _may_take_long(html, is_long=is_long):
-        return _find_depth(html)
-    return None
+    # Few pages may be that deep or take that long, and only those are scanned.
+    may_take_long = _has_more(_INDENTED_START, html, MAX_INDENTED_DEPTH) or (
+        is_long and _has_more(_COMPARED_START, html, _MAX_HARMLESS_COMPARED)
+    )
+    return _find_depth(html) if may_take_long or _may_be_deep(pieces) else None
 
 
 def _has_more(pattern: re.Pattern[str], html: str, times: int) -> bool:
     return any(islice(pattern.finditer(html), times, None))
 
 
-def _have_too_many_attributes(html: str) -> bool:
-    """Whether the parser would compare too many: each of an element's with all before it."""
-    # What looks like a tag in a script is none, and is told only where it matters.
-    return _compare_too_many(_long_pieces(html)) and _compare_too_many(
-        _outside_scripts(html.split("<"))
-    )
-
-
 def _long_pieces(html: str) -> Iterator[str]:
-    """Yield what stands between one `<` and the next wherever that is long."""
+    """Yield the text between one `<` and the next where it is long."""
     start = 0
     while start + _LONG_TAG_CHARS < len(html):
-        # The last one within reach: of those before it none is far from the next.
+        # The last one within reach: none before it is far from the next.
         last = html.rfind("<", start, start + _LONG_TAG_CHARS + 1)
         if last < 0:
             last = html.find("<", start + _LONG_TAG_CHARS)
@@ -93,6 +87,7 @@ def _long_pieces(html: str) -> Iterator[str]:
 
 
 def _compare_too_many(pieces: Iterable[str]) -> bool:
+    """Whether the parser would compare too many attributes: each with all before it."""
     compared = 0
     for piece in pieces:
         if len(piece) > _LONG_TAG_CHARS and (tag := _OPENING_TAG.match(piece)):
@@ -102,9 +97,9 @@ def _compare_too_many(pieces: Iterable[str]) -> bool:
     return False
 
 
-def _outside_scripts(pieces: list[str]) -> Iterator[str]:
+def _outside_scripts(html: str) -> Iterator[str]:
     closing = ""
-    for piece in pieces:
+    for piece in html.split("<"):
         if closing:
             closing = "" if piece[: len(closing)].lower() == closing else closing
             continue
@@ -114,7 +109,7 @@ def _outside_scripts(pieces: list[str]) -> Iterator[str]:
 
 
 def _may_be_deep(pieces: list[str]) -> bool:
-    """Whether elements may be nested that deeply if none closes but by a tag of its own."""
+    """Whether elements may be nested too deeply if only closing tags close them."""
     if len(pieces) <= MAX_DEPTH:
         return False
     if len(pieces) > _MAX_HARMLESS_TAGS:
@@ -129,13 +124,6 @@ def _may_be_deep(pieces: list[str]) -> bool:
     return False
 
 
-def _may_take_long(html: str, *, is_long: bool) -> bool:
-    """Whether so many elements may be lists or quotations, or compared with those before them."""
-    if _has_more(_INDENTED_START, html, MAX_INDENTED_DEPTH):
-        return True
-    return is_long and _has_more(_COMPARED_START, html, _MAX_HARMLESS_COMPARED)
-
-
 def _find_depth(html: str) -> str | None:
     depth = indented = foreign = compared = steps = 0
     for tag in _TAG.finditer(html):
@@ -145,7 +133,7 @@ def _find_depth(html: str) -> str | None:
         if name in _COMPARED or name == "select":
             compared = 0 if name == "select" else compared + (not closing)
             steps += compared * _STEPS_PER_SIBLING
-        # Only drawings and formulas have elements that end in their own tag.
+        # Only SVG and MathML have self-closing elements.
         if name in _FLAT or (foreign and attributes.endswith("/")):
             continue
         change = -1 if closing else 1
@@ -161,10 +149,10 @@ def _find_depth(html: str) -> str | None:
     return None if steps <= MAX_STEPS else "its elements take too long to put in order"
 
 
-# A `<` that begins no tag; NUL stands in for it meanwhile, which no decoded page has.
+# A `<` that begins no tag; replaced by NUL meanwhile, which no decoded page contains.
 _STRAY_CHARACTERS = re.compile(r"<(?!/?[a-zA-Z]|[!?])")
 _ATTRIBUTES = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+>?"
-# What browsers show no text of. One that is never closed takes all the rest, as it does there.
+# Elements without visible text. One that is never closed extends to the end, as in browsers.
 _UNSEEN_ELEMENTS = re.compile(
     rf"<!--.*?(?:-->|\Z)|<(script|style|title)(?=[\s/>]){_ATTRIBUTES}.*?(?:</\1(?=[\s/>])[^>]*+>?|\Z)",
     re.IGNORECASE | re.DOTALL,
@@ -188,9 +176,9 @@ _TITLE_CHARS = 5_000
 
 
 def strip_tags(html: str) -> str:
-    """Return the text of a page, its blocks apart; what only styles hide is part of it."""
+    """Return the text of a page with its blocks separated, including text that styles hide."""
     text = _UNSEEN_ELEMENTS.sub(" ", _STRAY_CHARACTERS.sub("\0", html))
-    # What the source breaks into lines is one line to a reader.
+    # Line breaks in the source are spaces to a reader.
     text = text.replace("\r", " ").replace("\n", " ")
     for tag, instead in (
         (_LINE_TAG, "\n"),
@@ -214,27 +202,30 @@ def bare_title(html: str) -> str | None:
 
 
 _CHARS_PER_TOKEN = 4
+_UNPARSED = (
+    "The page was fetched, but its content could not be cleaned: {}. "
+    "Its bare text stands here instead, with what the page may hide; other formats are missing."
+)
 
 
 def extract_unparsed(
     body: bytes, *, content_type: str, wants_markdown: bool, reason: str
 ) -> Extraction:
-    """Return the text of a page that is beyond the limits; what is no text has no `text`."""
+    """Return the text of a page that exceeds the limits; binary data has no `text`."""
     text = decode_body(body, content_type)
     shape = content_kind(content_type, text).shape
     if shape is Shape.BINARY:
-        return Extraction(is_partial=True, warnings=(_unparsed_warning(reason),))
-    if shape is Shape.HTML:
-        return extract_unparsed_html(text, wants_markdown=wants_markdown, reason=reason)
-    return _bare_extraction(text, text.strip(), wants_markdown, reason)
+        return Extraction(is_partial=True, warnings=(_UNPARSED.format(reason.rstrip(".")),))
+    bare = strip_tags(text) if shape is Shape.HTML else text.strip()
+    return _with_bare_text(text, bare, wants_markdown=wants_markdown, reason=reason)
 
 
 def extract_unparsed_html(html: str, *, wants_markdown: bool, reason: str) -> Extraction:
-    """Return the bare text of a page, flagged with the reason why there is no more."""
-    return _bare_extraction(html, strip_tags(html), wants_markdown, reason)
+    """Return the bare text of a page, with a warning that gives the reason."""
+    return _with_bare_text(html, strip_tags(html), wants_markdown=wants_markdown, reason=reason)
 
 
-def _bare_extraction(source: str, text: str, wants_markdown: bool, reason: str) -> Extraction:  # noqa: FBT001 - private
+def _with_bare_text(source: str, text: str, *, wants_markdown: bool, reason: str) -> Extraction:
     return Extraction(
         text=source,
         markdown=text if wants_markdown else None,
@@ -242,12 +233,5 @@ def _bare_extraction(source: str, text: str, wants_markdown: bool, reason: str) 
         word_count=count_words(text),
         token_count=-(-len(text) // _CHARS_PER_TOKEN),
         is_partial=True,
-        warnings=(_unparsed_warning(reason), *character_warnings(text)),
-    )
-
-
-def _unparsed_warning(reason: str) -> str:
-    return (
-        f"The page was fetched, but its content could not be cleaned: {reason.rstrip('.')}. "
-        "Its bare text stands here instead, with what the page may hide; other formats are missing."
+        warnings=(_UNPARSED.format(reason.rstrip(".")), *character_warnings(text)),
     )

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import can_ada
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -21,45 +21,50 @@ from cinder.html.css.selectors import CssElement
 from cinder.html.css.values import Colour, find_colour
 from cinder.html.links import resolve_http_url
 from cinder.html.metadata.declared import read_declared, read_json_ld
-from cinder.html.tree import Elements, collapse, document_base, parse_html
+from cinder.html.tree import Elements, ancestors, collapse, document_base, parse_html
+from cinder.html.vocabulary import load_vocabulary
 from cinder.models.document import BUTTON, Json
 from cinder.text.content_type import Shape, content_kind, decode_body
 
+_VOCABULARY = load_vocabulary()["branding"]
+
 
 class BrandProfile:
-    """Takes the first value for each place, such as `colors.primary`; later ones are ignored."""
+    """The branding of a page by path, such as `colors.primary`; the first value of a path stays."""
 
     def __init__(self) -> None:
         self._values: dict[str, Json] = {}
         self._sources: dict[str, Json] = {}
 
     def put(self, path: str, styled: SourcedValue | None) -> None:
-        """Put a value where none stands yet, if there is one."""
-        if styled is not None and styled.value and path not in self._values:
-            self._values[path] = styled.value
-            self._sources[path] = styled.source
+        """Set a value and its source, if there is a value."""
+        if styled is not None and styled.value:
+            self.put_value(path, styled.value, styled.source)
 
-    def put_list(self, path: str, values: Sequence[str], source: str) -> None:
-        """Put a list of texts where none stands yet."""
+    def put_colour(self, path: str, styled: SourcedValue | None) -> None:
+        """Set a colour as `#rrggbb`, if the value contains one."""
+        colour = find_colour(styled.value) if styled else None
+        if styled and colour:
+            self.put_value(path, colour.hex, styled.source)
+
+    def put_value(self, path: str, value: Json, source: str | None = None) -> None:
+        """Set a value of any type; sources of its parts are noted separately."""
         if path not in self._values:
-            self._values[path] = list(values)
-            self._sources[path] = source
-
-    def put_value(self, path: str, value: Json) -> None:
-        """Put any value; its source is noted apart."""
-        self._values.setdefault(path, value)
+            self._values[path] = value
+            if source is not None:
+                self._sources[path] = source
 
     def note_source(self, path: str, source: str) -> None:
-        """Note where a value, or a part of it, came from."""
+        """Set the source of a value, or of a part of it."""
         self._sources.setdefault(path, source)
 
     def get(self, path: str) -> SourcedValue | None:
-        """Return what was put at a place."""
+        """Return the text at a path, with its source."""
         value, source = self._values.get(path), self._sources.get(path)
-        return SourcedValue(str(value), str(source)) if isinstance(value, str) else None
+        return SourcedValue(value, str(source)) if isinstance(value, str) else None
 
     def as_json(self) -> dict[str, Json]:
-        """Return all of it, places nested as their names say, with `sources` by place."""
+        """Return all values, nested by path, with `sources` by path."""
         whole: dict[str, Json] = {}
         for path, value in self._values.items():
             *groups, leaf = path.split(".")
@@ -73,222 +78,32 @@ class BrandProfile:
         return whole | {"sources": dict(self._sources)} if whole else {}
 
 
-# What themes call their colours, whatever prefix they give them; shades of it come later.
-_PROPERTY_NAMES = {
-    "primary": r"(?:[a-z]+-)*(?:primary|brand|main)(?:-(?:color|colour|500|600|default|base))?",
-    "secondary": r"(?:[a-z]+-)*secondary(?:-(?:color|colour|500|600|default|base))?",
-    "accent": r"(?:[a-z]+-)*(?:accent|highlight)(?:-(?:color|colour|500|600|default|base))?",
-}
+# Names of colours in themes, with any prefix; shades of them rank lower.
+_SHADE = "(?:-(?:color|colour|500|600|default|base))?"
 _NAME_PATTERNS = {
-    use: re.compile(f"--{name}", re.IGNORECASE) for use, name in _PROPERTY_NAMES.items()
+    use: re.compile(f"--(?:[a-z]+-)*(?:{names}){_SHADE}", re.IGNORECASE)
+    for use, names in {
+        "primary": "primary|brand|main",
+        "secondary": "secondary",
+        "accent": "accent|highlight",
+    }.items()
 }
-# A custom property of these names is about text or borders, not about the brand.
+# Custom properties with these words are about text or borders, not about the brand.
 _NOT_FILLS = re.compile(r"text|font|foreground|border|shadow|hover|contrast|on-", re.IGNORECASE)
-
-# What a browser gives links of its own accord.
-_BROWSERS_OWN = ("#0000ee", "#551a8b")
-
-
-def choose_colours(sheet: BrandProfile, styles: BrandStyles, meta: Mapping[str, str]) -> None:
-    """Put the colours of the page and of the brand on the sheet."""
-    for place, roles, name in (
-        ("background", ("body", "html"), "background-color"),
-        ("textPrimary", ("text", "body", "html"), "color"),
-        ("link", ("link",), "color"),
-    ):
-        for role in roles:
-            _put_colour(sheet, place, styles.of(role, name))
-    for use in ("primary", "secondary", "accent"):
-        taken = {_hex_of(sheet, other) for other in ("primary", "secondary")}
-        for candidate in _colour_candidates(use, sheet, styles, meta):
-            colour = find_colour(candidate.value)
-            if colour is not None and colour.hex not in taken:
-                _put_colour(sheet, use, candidate)
-                break
-
-
-def _put_colour(sheet: BrandProfile, place: str, styled: SourcedValue | None) -> None:
-    colour = find_colour(styled.value) if styled else None
-    if styled and colour:
-        sheet.put(f"colors.{place}", SourcedValue(colour.hex, styled.source))
-
-
-def _hex_of(sheet: BrandProfile, place: str) -> str | None:
-    found = sheet.get(f"colors.{place}")
-    return found.value if found else None
-
-
-def _colour_candidates(
-    use: str, sheet: BrandProfile, styles: BrandStyles, meta: Mapping[str, str]
-) -> Iterator[SourcedValue]:
-    """Yield what may be a brand's colour, the likeliest first; greys only where so named."""
-    yield from _named_colours(use, styles)
-    for styled in (*_used_colours(sheet, styles, meta), *_frequent_colours(styles)):
-        if _is_vivid(styled.value):
-            yield styled
-
-
-def _named_colours(use: str, styles: BrandStyles) -> Iterator[SourcedValue]:
-    for name, value in styles.custom_properties.items():
-        if _NAME_PATTERNS[use].fullmatch(name) and not _NOT_FILLS.search(name):
-            yield SourcedValue(_spelled_out(value), f"css:{name}")
-
-
-def _spelled_out(value: str) -> str:
-    """Return a colour of which a theme keeps the parts alone, such as `255 85 0`, as a colour."""
-    parts = value.replace(",", " ").split()
-    is_parts = len(parts) == 3 and all(part.isdigit() for part in parts)
-    if is_parts:
-        return f"rgb({' '.join(parts)})"
-    is_hsl = len(parts) == 3 and parts[1].endswith("%") and parts[2].endswith("%")
-    return f"hsl({' '.join(parts)})" if is_hsl else value
-
-
-def _used_colours(
-    sheet: BrandProfile, styles: BrandStyles, meta: Mapping[str, str]
-) -> Iterator[SourcedValue]:
-    for button in styles.all_of(BUTTON):
-        if background := button.styles.get("background-color"):
-            yield background
-    for name in ("theme-color", "msapplication-tilecolor"):
-        if name in meta:
-            yield SourcedValue(meta[name], f"meta:{name}")
-    if background := styles.of("header", "background-color"):
-        yield background
-    if link := sheet.get("colors.link"):
-        yield link
-
-
-def _frequent_colours(styles: BrandStyles) -> Iterator[SourcedValue]:
-    counts: Counter[Colour] = Counter()
-    for value, count in styles.colours.items():
-        colour = find_colour(value)
-        if colour is not None and _is_vivid(value):
-            counts[colour] += count
-    for colour, count in counts.most_common(5):
-        yield SourcedValue(colour.hex, styles.say(f"used {count} times"))
-
-
-def _is_vivid(value: str) -> bool:
-    colour = find_colour(value)
-    return colour is not None and not colour.is_grey and colour.hex not in _BROWSERS_OWN
-
+# The default link colours of browsers.
+_BROWSER_COLOURS = ("#0000ee", "#551a8b")
 
 MAX_SVG_CHARS = 5_000
 _MAX_LOGO_CANDIDATES = 200
 _MAX_CLIMB = 4
-
-_LOGO = re.compile(r"logo|brand|wordmark", re.IGNORECASE)
-# What might run, or ask for something, in whatever shows a drawing.
-_UNSAFE_SVG = re.compile(r"<script|<foreignobject|\son\w+=|javascript:", re.IGNORECASE)
+_LOGO = re.compile("|".join(_VOCABULARY["logo_words"]), re.IGNORECASE)
+# Parts of a drawing that could run code or send requests.
+_UNSAFE_SVG = re.compile(r"<script|<foreignobject|\son\w+=|javascript:|<use", re.IGNORECASE)
 _HEAD_OF_PAGE = "header, [role=banner], nav, #header, .header, .navbar"
 _ICON_SIZE = re.compile(r"(\d{1,4})x\d{1,4}")
-_MAKERS = ("organization", "corporation", "newsmediaorganization", "website", "brand", "store")
-
-
-def find_logo(
-    tree: LexborHTMLParser, base: can_ada.URL | None, json_ld: Iterable[Mapping[str, Json]]
-) -> SourcedValue | None:
-    """Return the address of a page's logo, a drawing as a `data:` URI, and where it was found."""
-    for place in tree.css(_HEAD_OF_PAGE)[:10]:
-        if found := _first_logo(place, base):
-            return found
-    if found := _declared_logo(json_ld, base):
-        return found
-    marked = tree.css_first("[itemprop=logo][src], [itemprop=logo] img")
-    if marked is not None and (address := _image_url(marked, base)):
-        return SourcedValue(address, "itemprop:logo")
-    return _first_logo(tree.body, base) if tree.body is not None else None
-
-
-def find_icon(tree: LexborHTMLParser, base: can_ada.URL | None) -> SourcedValue | None:
-    """Return the address of the icon that a page names: a drawing, or the largest."""
-    icons = tree.css("link[rel~=icon i][href], link[rel=apple-touch-icon i][href]")[:50]
-    for link in sorted(icons, key=_icon_size, reverse=True):
-        if address := resolve_http_url(base, link.attributes.get("href") or ""):
-            return SourcedValue(address, f"link:{(link.attributes.get('rel') or '').lower()[:40]}")
-    return None
-
-
-def _first_logo(place: LexborNode, base: can_ada.URL | None) -> SourcedValue | None:
-    for node in place.css("img, svg")[:_MAX_LOGO_CANDIDATES]:
-        if not _is_called_logo(node):
-            continue
-        if node.tag == "svg" and (drawing := _svg_data_url(node)):
-            return SourcedValue(drawing, f"svg:{CssElement.of(node).name}")
-        if node.tag == "img" and (address := _image_url(node, base)):
-            return SourcedValue(address, f"img:{CssElement.of(node.parent or node).name}")
-    return None
-
-
-def _is_called_logo(node: LexborNode) -> bool:
-    """Whether the element, or what holds it closely, is named as a logo."""
-    if any(_LOGO.search(word) for word in _naming_attributes(node, "alt", "src", "aria-label")):
-        return True
-    holder, climbed = node.parent, 0
-    while holder is not None and climbed < _MAX_CLIMB and holder.tag not in ("body", "header"):
-        if any(_LOGO.search(word) for word in _naming_attributes(holder, "aria-label", "title")):
-            return True
-        holder, climbed = holder.parent, climbed + 1
-    return False
-
-
-def _naming_attributes(node: LexborNode, *further: str) -> Iterator[str]:
-    attributes = node.attributes
-    for name in ("class", "id", *further):
-        value = attributes.get(name) or ""
-        if not value.startswith("data:"):
-            yield value[:500]
-
-
-def _image_url(node: LexborNode, base: can_ada.URL | None) -> str | None:
-    attributes = node.attributes
-    said = (attributes.get(name) or "" for name in ("src", "data-src", "data-lazy-src"))
-    return next(
-        filter(None, (resolve_http_url(base, address) for address in said if address)), None
-    )
-
-
-def _svg_data_url(node: LexborNode) -> str | None:
-    """Return a drawing as an address that holds it; None where it is too long or might do more."""
-    text = node.html or ""
-    if len(text) > MAX_SVG_CHARS or _UNSAFE_SVG.search(text) or "<use" in text:
-        return None
-    if "xmlns=" not in text:
-        text = text.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    return f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode()}"
-
-
-def _declared_logo(
-    json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
-) -> SourcedValue | None:
-    for thing in json_ld:
-        kind = thing.get("@type")
-        holders = [thing] if str(kind).lower() in _MAKERS else [thing.get("publisher")]
-        for holder in holders:
-            logo = holder.get("logo") if isinstance(holder, dict) else None
-            said = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
-            if isinstance(said, str) and (address := resolve_http_url(base, said)):
-                return SourcedValue(address, "json-ld:logo")
-    return None
-
-
-def _icon_size(link: LexborNode) -> int:
-    attributes = link.attributes
-    if "svg" in (attributes.get("type") or "") or (attributes.get("href") or "").endswith(".svg"):
-        return 10_000
-    found = _ICON_SIZE.search((attributes.get("sizes") or "")[:100])
-    return int(found[1]) if found else 0
-
-
-_GENERIC_FAMILIES = frozenset(
-    (
-        *("serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "inherit"),
-        *("ui-sans-serif", "ui-serif", "ui-monospace", "ui-rounded", "initial", "unset"),
-        *("-apple-system", "blinkmacsystemfont", "emoji", "math"),
-    )
-)
+_GENERIC_FAMILIES = frozenset(_VOCABULARY["generic_fonts"])
 _MAX_FAMILIES = 10
+_WEIGHT = re.compile(r"normal|bold|\d{1,4}")
 
 
 def find_stylesheets(body: bytes, *, content_type: str, url: str) -> tuple[str, ...]:
@@ -311,14 +126,14 @@ def read_branding(
     sheets: Iterable[str] = (),
     samples: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
-    """Return a page's branding, from what a browser sampled or else from CSS.
+    """Return a page's branding, from a browser's samples or else from CSS.
 
     Args:
-        body: the page as it came.
+        body: the page as received.
         content_type: the whole Content-Type header.
-        url: where the page finally came from.
+        url: the final URL of the page.
         sheets: the style sheets that it links to, in order.
-        samples: the styles as a browser computed them; None where none rendered the page.
+        samples: the styles that a browser computed; None if no browser rendered the page.
     """
     text = decode_body(body, content_type)
     if content_kind(content_type, text).shape is not Shape.HTML or find_bomb(text):
@@ -328,49 +143,176 @@ def read_branding(
     declared = read_declared(Elements.of_page(tree))
     meta, json_ld = declared.meta, read_json_ld(declared.scripts)
     styles = styles_from_css(tree, sheets) if samples is None else styles_from_browser(samples)
-    sheet = BrandProfile()
-    _put_name(sheet, meta, json_ld)
-    logo = find_logo(tree, base, json_ld)
-    sheet.put("logo", logo)
-    choose_colours(sheet, styles, meta)
-    _put_scheme(sheet, meta)
-    _put_fonts(sheet, styles)
-    _put_sizes(sheet, styles)
-    _put_spacing(sheet, styles)
-    _put_components(sheet, styles)
-    if logo is not None and not logo.value.startswith("data:"):
-        sheet.put("images.logo", logo)
-    sheet.put("images.favicon", find_icon(tree, base))
-    if preview := resolve_http_url(base, meta.get("og:image", "")) if "og:image" in meta else None:
-        sheet.put("images.ogImage", SourcedValue(preview, "meta:og:image"))
-    return sheet.as_json()
-
-
-def _put_name(
-    sheet: BrandProfile, meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Json]]
-) -> None:
+    profile = BrandProfile()
     for name in ("og:site_name", "application-name", "apple-mobile-web-app-title"):
         if name in meta:
-            sheet.put("brandName", SourcedValue(meta[name][:200], f"meta:{name}"))
-    for thing in json_ld:
-        said = thing.get("name")
-        is_maker = str(thing.get("@type")).lower() in ("organization", "corporation", "brand")
-        if is_maker and isinstance(said, str):
-            sheet.put("brandName", SourcedValue(said.strip()[:200], "json-ld:name"))
+            profile.put("brandName", SourcedValue(meta[name][:200], f"meta:{name}"))
+    for item in json_ld:
+        title = item.get("name")
+        is_maker = str(item.get("@type")).lower() in ("organization", "corporation", "brand")
+        if is_maker and isinstance(title, str):
+            profile.put("brandName", SourcedValue(title.strip()[:200], "json-ld:name"))
+    logo = find_logo(tree, base, json_ld)
+    profile.put("logo", logo)
+    choose_colours(profile, styles, meta)
+    _put_scheme(profile, meta)
+    _put_fonts(profile, styles)
+    _put_sizes(profile, styles)
+    _put_spacing(profile, styles)
+    _put_components(profile, styles)
+    if logo is not None and not logo.value.startswith("data:"):
+        profile.put("images.logo", logo)
+    profile.put("images.favicon", find_icon(tree, base))
+    if preview := resolve_http_url(base, meta.get("og:image", "")) if "og:image" in meta else None:
+        profile.put("images.ogImage", SourcedValue(preview, "meta:og:image"))
+    return profile.as_json()
 
 
-def _put_scheme(sheet: BrandProfile, meta: Mapping[str, str]) -> None:
-    background = sheet.get("colors.background")
+def choose_colours(profile: BrandProfile, styles: BrandStyles, meta: Mapping[str, str]) -> None:
+    """Add the colours of the page and of the brand."""
+    for place, roles, name in (
+        ("background", ("body", "html"), "background-color"),
+        ("textPrimary", ("text", "body", "html"), "color"),
+        ("link", ("link",), "color"),
+    ):
+        for role in roles:
+            profile.put_colour(f"colors.{place}", styles.of(role, name))
+    for use in ("primary", "secondary", "accent"):
+        others = (profile.get(f"colors.{other}") for other in ("primary", "secondary"))
+        taken = {other.value for other in others if other}
+        for candidate in _colour_candidates(use, profile, styles, meta):
+            colour = find_colour(candidate.value)
+            if colour is not None and colour.hex not in taken:
+                profile.put_colour(f"colors.{use}", candidate)
+                break
+
+
+def _colour_candidates(
+    use: str, profile: BrandProfile, styles: BrandStyles, meta: Mapping[str, str]
+) -> Iterator[SourcedValue]:
+    """Yield possible brand colours, the likeliest first; greys only if a theme names them."""
+    for name, value in styles.custom_properties.items():
+        if _NAME_PATTERNS[use].fullmatch(name) and not _NOT_FILLS.search(name):
+            # Some themes store only the parts of a colour, such as `255 85 0`.
+            parts = value.replace(",", " ").split()
+            if len(parts) == 3 and all(part.isdigit() for part in parts):
+                value = f"rgb({' '.join(parts)})"  # noqa: PLW2901 - completed
+            elif len(parts) == 3 and parts[1].endswith("%") and parts[2].endswith("%"):
+                value = f"hsl({' '.join(parts)})"  # noqa: PLW2901 - completed
+            yield SourcedValue(value, f"css:{name}")
+    used = [button.styles.get("background-color") for button in styles.all_of(BUTTON)]
+    for name in ("theme-color", "msapplication-tilecolor"):
+        used += [SourcedValue(meta[name], f"meta:{name}")] if name in meta else []
+    used += [styles.of("header", "background-color"), profile.get("colors.link")]
+    yield from (styled for styled in used if styled and _vivid_colour(styled.value))
+    counts: Counter[Colour] = Counter()
+    for value, count in styles.colours.items():
+        if colour := _vivid_colour(value):
+            counts[colour] += count
+    for colour, count in counts.most_common(5):
+        yield SourcedValue(colour.hex, styles.say(f"used {count} times"))
+
+
+def _vivid_colour(value: str) -> Colour | None:
+    colour = find_colour(value)
+    is_vivid = colour and not colour.is_grey and colour.hex not in _BROWSER_COLOURS
+    return colour if is_vivid else None
+
+
+def find_logo(
+    tree: LexborHTMLParser, base: can_ada.URL | None, json_ld: Iterable[Mapping[str, Json]]
+) -> SourcedValue | None:
+    """Return the address of a page's logo, a drawing as a `data:` URI, with its source."""
+    for place in tree.css(_HEAD_OF_PAGE)[:10]:
+        if found := _first_logo(place, base):
+            return found
+    if found := _declared_logo(json_ld, base):
+        return found
+    marked = tree.css_first("[itemprop=logo][src], [itemprop=logo] img")
+    if marked is not None and (address := _image_url(marked, base)):
+        return SourcedValue(address, "itemprop:logo")
+    return _first_logo(tree.body, base) if tree.body is not None else None
+
+
+def find_icon(tree: LexborHTMLParser, base: can_ada.URL | None) -> SourcedValue | None:
+    """Return the address of a page's icon: a drawing, or the largest."""
+
+    def size(link: LexborNode) -> int:
+        attributes = link.attributes
+        href = attributes.get("href") or ""
+        if "svg" in (attributes.get("type") or "") or href.endswith(".svg"):
+            return 10_000
+        found = _ICON_SIZE.search((attributes.get("sizes") or "")[:100])
+        return int(found[1]) if found else 0
+
+    icons = tree.css("link[rel~=icon i][href], link[rel=apple-touch-icon i][href]")[:50]
+    for link in sorted(icons, key=size, reverse=True):
+        if address := resolve_http_url(base, link.attributes.get("href") or ""):
+            return SourcedValue(address, f"link:{(link.attributes.get('rel') or '').lower()[:40]}")
+    return None
+
+
+def _first_logo(place: LexborNode, base: can_ada.URL | None) -> SourcedValue | None:
+    for node in place.css("img, svg")[:_MAX_LOGO_CANDIDATES]:
+        if not _is_called_logo(node):
+            continue
+        svg = node.html or "" if node.tag == "svg" else ""
+        if svg and len(svg) <= MAX_SVG_CHARS and not _UNSAFE_SVG.search(svg):
+            if "xmlns=" not in svg:
+                svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+            drawing = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+            return SourcedValue(drawing, f"svg:{CssElement.of(node).name}")
+        if node.tag == "img" and (address := _image_url(node, base)):
+            return SourcedValue(address, f"img:{CssElement.of(node.parent or node).name}")
+    return None
+
+
+def _is_called_logo(node: LexborNode) -> bool:
+    """Whether the attributes of an element, or of a close ancestor, name it as a logo."""
+    names: tuple[str, ...] = ("class", "id", "alt", "src", "aria-label")
+    for element in (node, *ancestors(node, _MAX_CLIMB)):
+        if element is not node and element.tag in ("body", "header"):
+            break
+        values = (element.attributes.get(name) or "" for name in names)
+        if any(_LOGO.search(value[:500]) for value in values if not value.startswith("data:")):
+            return True
+        names = ("class", "id", "aria-label", "title")
+    return False
+
+
+def _image_url(node: LexborNode, base: can_ada.URL | None) -> str | None:
+    for name in ("src", "data-src", "data-lazy-src"):
+        reference = node.attributes.get(name)
+        if reference and (address := resolve_http_url(base, reference)):
+            return address
+    return None
+
+
+def _declared_logo(
+    json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
+) -> SourcedValue | None:
+    for item in json_ld:
+        is_maker = str(item.get("@type")).lower() in _VOCABULARY["organization_types"]
+        holder = item if is_maker else item.get("publisher")
+        logo = holder.get("logo") if isinstance(holder, dict) else None
+        reference = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
+        if isinstance(reference, str) and (address := resolve_http_url(base, reference)):
+            return SourcedValue(address, "json-ld:logo")
+    return None
+
+
+def _put_scheme(profile: BrandProfile, meta: Mapping[str, str]) -> None:
+    background = profile.get("colors.background")
     if background is not None:
         colour = find_colour(background.value)
         scheme = "dark" if colour and colour.is_dark else "light"
-        sheet.put("colorScheme", SourcedValue(scheme, background.source))
+        profile.put("colorScheme", SourcedValue(scheme, background.source))
     declared = meta.get("color-scheme", "").split()
     if declared and declared[0] in ("dark", "light"):
-        sheet.put("colorScheme", SourcedValue(declared[0], "meta:color-scheme"))
+        profile.put("colorScheme", SourcedValue(declared[0], "meta:color-scheme"))
 
 
-def _put_fonts(sheet: BrandProfile, styles: BrandStyles) -> None:
+def _put_fonts(profile: BrandProfile, styles: BrandStyles) -> None:
     fonts: dict[str, Json] = {}
     for use, roles in {
         "primary": ("body", "text", "html"),
@@ -378,54 +320,48 @@ def _put_fonts(sheet: BrandProfile, styles: BrandStyles) -> None:
         "code": ("code",),
     }.items():
         stack = _first_style(styles, roles, "font-family")
-        families = _families(stack.value) if stack else []
-        named = [name for name in families if name.lower() not in _GENERIC_FAMILIES]
-        if stack is None or not families:
+        if stack is None:
             continue
-        sheet.put(
-            f"typography.fontFamilies.{use}", SourcedValue((named or families)[0], stack.source)
-        )
-        sheet.put_list(f"typography.fontStacks.{use}", families, stack.source)
+        parts = stack.value[:1_000].split(",")
+        names = (collapse(part.strip().strip("\"'"))[:80] for part in parts)
+        families = [name for name in names if name and not name.startswith("var(")][:_MAX_FAMILIES]
+        named = [name for name in families if name.lower() not in _GENERIC_FAMILIES]
+        if not families:
+            continue
+        first = (named or families)[0]
+        profile.put_value(f"typography.fontFamilies.{use}", first, stack.source)
+        profile.put_value(f"typography.fontStacks.{use}", list(families), stack.source)
         if named and named[0] not in fonts:
             fonts[named[0]] = {"family": named[0], "role": "body" if use == "primary" else use}
-            sheet.note_source(f"fonts.{len(fonts) - 1}", stack.source)
+            profile.note_source(f"fonts.{len(fonts) - 1}", stack.source)
     if fonts:
-        sheet.put_value("fonts", list(fonts.values()))
+        profile.put_value("fonts", list(fonts.values()))
 
 
-def _families(stack: str) -> list[str]:
-    names = (collapse(name.strip().strip("\"'"))[:80] for name in stack[:1_000].split(","))
-    return [name for name in names if name and not name.startswith("var(")][:_MAX_FAMILIES]
-
-
-def _put_sizes(sheet: BrandProfile, styles: BrandStyles) -> None:
-    body = ("text", "body", "html")
+def _put_sizes(profile: BrandProfile, styles: BrandStyles) -> None:
+    body, headings = ("text", "body", "html"), ("h1", "h2", "h3")
     for place, roles in {"h1": ("h1",), "h2": ("h2",), "h3": ("h3",), "body": body}.items():
-        if (size := _first_style(styles, roles, "font-size", _is_length)) is not None:
-            sheet.put(f"typography.fontSizes.{place}", _in_pixels(size))
-    for place, roles in {"heading": ("h1", "h2", "h3"), "body": body}.items():
-        if (weight := _first_style(styles, roles, "font-weight", _is_weight)) is not None:
-            sheet.put(f"typography.fontWeights.{place}", weight)
-        if (height := _first_style(styles, roles, "line-height", _is_length)) is not None:
-            sheet.put(f"typography.lineHeights.{place}", height)
+        size = _first_style(styles, roles, "font-size", _is_length)
+        profile.put(f"typography.fontSizes.{place}", _in_pixels(size) if size else None)
+    for place, roles in {"heading": headings, "body": body}.items():
+        weight = _first_style(styles, roles, "font-weight", _WEIGHT.fullmatch)
+        profile.put(f"typography.fontWeights.{place}", weight)
+        height = _first_style(styles, roles, "line-height", _is_length)
+        profile.put(f"typography.lineHeights.{place}", height)
 
 
 def _first_style(
     styles: BrandStyles,
     roles: Iterable[str],
     name: str,
-    is_fit: Callable[[str], bool] = bool,
+    is_valid: Callable[[str], object] = bool,
 ) -> SourcedValue | None:
     found = (styles.of(role, name) for role in roles)
-    return next((styled for styled in found if styled and is_fit(styled.value)), None)
+    return next((styled for styled in found if styled and is_valid(styled.value)), None)
 
 
 def _is_length(value: str) -> bool:
     return value[:1].isdigit() and len(value) <= 20
-
-
-def _is_weight(value: str) -> bool:
-    return value in ("normal", "bold") or (value.isdigit() and len(value) <= 4)
 
 
 def _in_pixels(styled: SourcedValue) -> SourcedValue:
@@ -433,60 +369,39 @@ def _in_pixels(styled: SourcedValue) -> SourcedValue:
     return styled if pixels is None else SourcedValue(f"{pixels:g}px", styled.source)
 
 
-def _put_spacing(sheet: BrandProfile, styles: BrandStyles) -> None:
+def _put_spacing(profile: BrandProfile, styles: BrandStyles) -> None:
     total = sum(styles.spaces.values())
     for unit in (8, 4, 10, 5, 6):
         fitting = sum(count for pixels, count in styles.spaces.items() if pixels % unit == 0)
         if total and fitting / total >= 0.6:
             source = styles.say(f"padding and margin, {fitting} of {total} values")
-            sheet.put_value("spacing.baseUnit", unit)
-            sheet.note_source("spacing.baseUnit", source)
+            profile.put_value("spacing.baseUnit", unit, source)
             break
     for element in (*styles.all_of(BUTTON), *styles.all_of("input")):
         radius = element.styles.get("border-radius")
         if radius and (to_pixels(radius.value) or 0) > 0:
-            sheet.put("spacing.borderRadius", _in_pixels(radius))
+            profile.put("spacing.borderRadius", _in_pixels(radius))
 
 
-def _put_components(sheet: BrandProfile, styles: BrandStyles) -> None:
-    buttons = [element for element in styles.all_of(BUTTON) if _colour_of(element)]
-    ranked = sorted(buttons, key=_button_rank)
-    seen: list[str] = []
-    for button in ranked:
-        background = _colour_of(button)
-        if background and background not in seen and len(seen) < 2:
-            seen.append(background)
-            name = "buttonPrimary" if len(seen) == 1 else "buttonSecondary"
-            _put_component(sheet, f"components.{name}", button)
-    for field in styles.all_of("input")[:1]:
-        _put_component(sheet, "components.input", field)
-
-
-def _button_rank(button: StyledElement) -> int:
-    """Return the place of a button: the lower, the more it is the brand's."""
-    name = button.name.lower()
-    colour = find_colour(button.styles["background-color"].value)
-    is_plain = colour is None or colour.is_grey
-    is_named = any(word in name for word in ("primary", "cta", "brand"))
-    return (0 if is_named else 1) + (2 if is_plain else 0)
-
-
-def _colour_of(element: StyledElement) -> str | None:
-    background = element.styles.get("background-color")
-    colour = find_colour(background.value) if background else None
-    return colour.hex if colour else None
-
-
-def _put_component(sheet: BrandProfile, path: str, element: StyledElement) -> None:
-    for key, name in {
-        "background": "background-color",
-        "textColor": "color",
-        "borderColor": "border-color",
-    }.items():
-        styled = element.styles.get(name)
-        colour = find_colour(styled.value) if styled else None
-        if styled and colour:
-            sheet.put(f"{path}.{key}", SourcedValue(colour.hex, styled.source))
-    radius = element.styles.get("border-radius")
-    if radius and _is_length(radius.value):
-        sheet.put(f"{path}.borderRadius", _in_pixels(radius))
+def _put_components(profile: BrandProfile, styles: BrandStyles) -> None:
+    ranked: list[tuple[int, str, StyledElement]] = []
+    for button in styles.all_of(BUTTON):
+        background = button.styles.get("background-color")
+        if colour := find_colour(background.value) if background else None:
+            is_named = any(word in button.name.lower() for word in ("primary", "cta", "brand"))
+            ranked.append((2 * colour.is_grey - is_named, colour.hex, button))
+    ranked.sort(key=lambda entry: entry[0])
+    buttons: dict[str, StyledElement] = {}
+    for _, background_colour, button in ranked:
+        buttons.setdefault(background_colour, button)
+    components = dict(zip(("buttonPrimary", "buttonSecondary"), buttons.values(), strict=False))
+    if fields := styles.all_of("input"):
+        components["input"] = fields[0]
+    for name, element in components.items():
+        path = f"components.{name}"
+        profile.put_colour(f"{path}.background", element.styles.get("background-color"))
+        profile.put_colour(f"{path}.textColor", element.styles.get("color"))
+        profile.put_colour(f"{path}.borderColor", element.styles.get("border-color"))
+        radius = element.styles.get("border-radius")
+        if radius and _is_length(radius.value):
+            profile.put(f"{path}.borderRadius", _in_pixels(radius))

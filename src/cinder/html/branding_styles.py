@@ -1,19 +1,23 @@
-"""Styles that branding is read from: computed by a browser, or by the cascade of style sheets.
-
-They come from a browser, which has computed them, or from the page's style sheets, of which the
-rules are matched here. Either way the result has one shape.
-"""
+"""Styles that branding is read from: computed by a browser, or by the cascade of style sheets."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from cinder.html.css.selectors import CssElement, CssSelector, Specificity, parse_selector
-from cinder.html.css.sheet import CssRule, Declaration, parse_declarations, parse_stylesheet
+from cinder.html.css.declarations import (
+    Declaration,
+    parse_declarations,
+    resolve_variables,
+    without_comments,
+)
+from cinder.html.css.selectors import CssElement, Specificity, parse_selector, split_selectors
+from cinder.html.css.sheet import StyleElement, read_style_sheets
+from cinder.html.css.values import measure_length
 from cinder.models.document import (
     BRAND_ROLES,
     BRAND_STYLES,
@@ -24,9 +28,34 @@ from cinder.models.document import (
     Json,
 )
 
+_MAX_SAMPLED_ELEMENTS = 50
+_MAX_SAMPLED_ITEMS = 1_000
+_MAX_SAMPLED_CHARS = 500
+
+_MAX_STYLE_ELEMENTS = 50
+_MAX_TOTAL_SHEET_CHARS = 4_000_000
+# Of one rule, and of all.
+_MAX_SELECTORS = 50
+_MAX_SELECTORS_TRIED = 200_000
+_MAX_SELECTOR_CHARS = 2_000
+_MAX_COUNTED = 1_000
+_MAX_PROPERTIES = 1_000
+_MAX_RESOLVED_CHARS = 2_000
+
+_FONT = re.compile(r"(?:^|\s)([\d.]+(?:px|rem|em|pt|%))(?:/([\d.]+[a-z%]*))?\s+(\S.*)")
+_FONT_WEIGHT = re.compile(r"(?:^|\s)([1-9]00|bold|normal)\s")
+_SPACE_NAMES = re.compile(r"(?:padding|margin)(?:-[a-z]+)*|(?:row-|column-)?gap")
+_COLOUR_NAMES = re.compile(r"color|background(?:-color)?|border(?:-[a-z]+)?-color|fill|stroke")
+# Themes define here what the whole page uses.
+_GLOBAL_SELECTORS = frozenset((":root", "html", "body", ":host", "*"))
+_INLINE: Specificity = (1_000, 0, 0)
+
+_Rank = tuple[bool, Specificity, int]
+_Rule = tuple[tuple[str, ...], list[Declaration]]
+
 
 class SourcedValue(NamedTuple):
-    """A property's value, and where it came from."""
+    """The value of a property, and its source."""
 
     value: str
     source: str
@@ -34,7 +63,7 @@ class SourcedValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StyledElement:
-    """An element with those of its styles that a brand shows in."""
+    """An element with its styles that show a brand."""
 
     role: str
     name: str
@@ -43,13 +72,13 @@ class StyledElement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrandStyles:
-    """All that is known of how a page looks."""
+    """All that is known about how a page looks."""
 
     is_computed: bool
     elements: tuple[StyledElement, ...] = ()
     custom_properties: Mapping[str, str] = field(default_factory=dict)
     colours: Mapping[str, int] = field(default_factory=dict)
-    """How often each colour is used, as CSS writes it."""
+    """How often each colour is used, in CSS notation."""
     spaces: Mapping[int, int] = field(default_factory=dict)
     """How often each distance is used, in pixels."""
 
@@ -63,12 +92,18 @@ class BrandStyles:
         return [element for element in self.elements if element.role == role]
 
     def say(self, kind: str) -> str:
-        """Return the source of what was counted over the whole page."""
+        """Return the source of a count over the whole page."""
         return f"{'computed' if self.is_computed else 'css'}:{kind}"
 
 
-def count_spaces(values: Mapping[str, int]) -> dict[int, int]:
-    """Return how often each whole number of pixels stands in the values of paddings and margins."""
+def to_pixels(value: str) -> float | None:
+    """Return a length in pixels, with 16 per `rem`; None for relative lengths."""
+    pixels = measure_length(value) if value.endswith(("px", "rem", "pt")) else None
+    return None if pixels is None else round(pixels, 2)
+
+
+def _count_spaces(values: Mapping[str, int]) -> dict[int, int]:
+    """Return how often each whole number of pixels occurs in the values of paddings and margins."""
     counts: Counter[int] = Counter()
     for value, count in values.items():
         for word in value.split()[:4]:
@@ -78,35 +113,16 @@ def count_spaces(values: Mapping[str, int]) -> dict[int, int]:
     return dict(counts)
 
 
-def to_pixels(value: str) -> float | None:
-    """Return a length in pixels, a `rem` being 16; None for what depends on more."""
-    for unit, size in (("px", 1), ("rem", 16), ("pt", 4 / 3)):
-        if value.endswith(unit):
-            try:
-                return round(float(value.removesuffix(unit)) * size, 2)
-            except ValueError:
-                return None
-    return None
-
-
-_MAX_SAMPLED_ELEMENTS = 50
-_MAX_SAMPLED_ITEMS = 1_000
-_MAX_SAMPLED_CHARS = 500
-
-
 def styles_from_browser(samples: Mapping[str, Json]) -> BrandStyles:
-    """Return how a page looks; what of the samples has another shape than theirs is left out."""
+    """Return how a page looks from a browser's samples; malformed samples are ignored."""
     elements = samples.get("elements")
+    sampled = map(_sampled_element, elements if isinstance(elements, list) else [])
     return BrandStyles(
         is_computed=True,
-        elements=tuple(
-            element
-            for item in (elements if isinstance(elements, list) else [])[:_MAX_SAMPLED_ELEMENTS]
-            if (element := _sampled_element(item)) is not None
-        ),
+        elements=tuple(filter(None, islice(sampled, _MAX_SAMPLED_ELEMENTS))),
         custom_properties=_texts(samples.get("properties")),
         colours=_counts(samples.get("colours")),
-        spaces=count_spaces(_counts(samples.get("spaces"))),
+        spaces=_count_spaces(_counts(samples.get("spaces"))),
     )
 
 
@@ -121,56 +137,29 @@ def _sampled_element(item: Json) -> StyledElement | None:
     known = {
         key: SourcedValue(value, source) for key, value in styles.items() if key in BRAND_STYLES
     }
-    canvas = styles.get("canvas")
-    if canvas:
-        # The element itself is transparent: what is seen is what lies under it.
+    if canvas := styles.get("canvas"):
+        # The element itself is transparent: the background is that of an ancestor.
         known["background-color"] = SourcedValue(canvas, "computed:canvas")
     return StyledElement(role=str(role), name=name[:80], styles=known)
 
 
 def _texts(value: Json) -> dict[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    pairs = list(value.items())[:_MAX_SAMPLED_ITEMS]
+    pairs = islice(value.items(), _MAX_SAMPLED_ITEMS) if isinstance(value, dict) else ()
     return {
         k[:_MAX_SAMPLED_CHARS]: v[:_MAX_SAMPLED_CHARS] for k, v in pairs if isinstance(v, str) and v
     }
 
 
 def _counts(value: Json) -> dict[str, int]:
-    if not isinstance(value, dict):
-        return {}
-    pairs = list(value.items())[:_MAX_SAMPLED_ITEMS]
+    pairs = islice(value.items(), _MAX_SAMPLED_ITEMS) if isinstance(value, dict) else ()
     return {
         k[:_MAX_SAMPLED_CHARS]: int(v) for k, v in pairs if isinstance(v, int) and 0 < v < 10**9
     }
 
 
-_MAX_STYLE_ELEMENTS = 50
-_MAX_TOTAL_SHEET_CHARS = 4_000_000
-# Of one rule, and of all.
-_MAX_SELECTORS = 50
-_MAX_SELECTORS_TRIED = 200_000
-_MAX_COUNTED = 1_000
-_MAX_PROPERTIES = 1_000
-_MAX_RESOLVED_CHARS = 2_000
-_MAX_VARIABLES = 20
-
-_VARIABLE = re.compile(r"var\(\s*(--[\w-]{1,100})\s*(?:,([^()]{0,200}))?\)")
-_FONT = re.compile(r"(?:^|\s)([\d.]+(?:px|rem|em|pt|%))(?:/([\d.]+[a-z%]*))?\s+(\S.*)")
-_FONT_WEIGHT = re.compile(r"(?:^|\s)([1-9]00|bold|normal)\s")
-_SPACE_NAMES = re.compile(r"(?:padding|margin)(?:-[a-z]+)*|(?:row-|column-)?gap")
-_COLOUR_NAMES = re.compile(r"color|background(?:-color)?|border(?:-[a-z]+)?-color|fill|stroke")
-# Where themes put what the whole page uses.
-_GLOBAL_SELECTORS = (":root", "html", "body", ":host", "*")
-
-_Rank = tuple[bool, Specificity, int]
-_INLINE: Specificity = (1_000, 0, 0)
-
-
 @dataclass(slots=True)
 class _Target:
-    """An element that is being styled."""
+    """An element, and the strongest declaration of each of its properties so far."""
 
     role: str
     element: CssElement
@@ -184,86 +173,77 @@ class _Target:
 
 
 def styles_from_css(tree: LexborHTMLParser, sheets: Iterable[str]) -> BrandStyles:
-    """Return how a page looks by its own style sheets and `sheets`, which it links to."""
+    """Return how a page looks by its own style sheets and by `sheets`, which it links to."""
     own = (node.text() or "" for node in tree.css("style")[:_MAX_STYLE_ELEMENTS])
-    rules = _rules((*sheets, *own))
+    rules = _read_rules((*sheets, *own))
     targets = list(_find_targets(tree))
     _apply(rules, targets)
-    properties = _global_properties(rules)
-    declarations = [declaration for rule in rules for declaration in rule.declarations]
+    properties: dict[str, str] = {}
+    for selectors, declared in rules:
+        if not _GLOBAL_SELECTORS.isdisjoint(selectors) and len(properties) <= _MAX_PROPERTIES:
+            properties |= {d.name: d.value for d in declared if d.name.startswith("--")}
+    declarations = [declaration for _, declared in rules for declaration in declared]
     return BrandStyles(
         is_computed=False,
         elements=tuple(_styled(target, targets, properties) for target in targets),
-        custom_properties={
-            name: resolve_variables(value, properties) for name, value in properties.items()
-        },
+        custom_properties={name: _resolve(value, properties) for name, value in properties.items()},
         colours=_count_values(declarations, _COLOUR_NAMES, properties),
-        spaces=count_spaces(_count_values(declarations, _SPACE_NAMES, properties)),
+        spaces=_count_spaces(_count_values(declarations, _SPACE_NAMES, properties)),
     )
 
 
-def _rules(sheets: Iterable[str]) -> list[CssRule]:
-    rules: list[CssRule] = []
+def _read_rules(sheets: Iterable[str]) -> list[_Rule]:
+    """Return the rules that apply for every visitor."""
+    texts: list[StyleElement] = []
     room = _MAX_TOTAL_SHEET_CHARS
     for sheet in sheets:
-        rules += parse_stylesheet(sheet[:room])
+        texts.append(StyleElement(sheet[:room], holds_for_all=True))
         room = max(0, room - len(sheet))
-    return rules
+    return [
+        (tuple(split_selectors(selectors[:_MAX_SELECTOR_CHARS])), parse_declarations(style))
+        for selectors, style, holds_for_all in read_style_sheets(texts).rules
+        if holds_for_all
+    ]
 
 
-def resolve_variables(value: str, properties: Mapping[str, str]) -> str:
-    """Return a value with its `var()`s replaced, as far as they are known."""
-    for _ in range(_MAX_VARIABLES):
-        found = _VARIABLE.search(value)
-        if found is None or len(value) > _MAX_RESOLVED_CHARS:
-            break
-        put = properties.get(found[1], found[2] or "").strip()
-        value = value[: found.start()] + put + value[found.end() :]
-    return value.strip()
+def _resolve(value: str, properties: Mapping[str, str]) -> str:
+    resolved = resolve_variables(value, properties, unknown="", max_chars=_MAX_RESOLVED_CHARS)
+    return resolved or ""
 
 
 def _find_targets(tree: LexborHTMLParser) -> Iterator[_Target]:
+    nodes: list[tuple[str, LexborNode]] = []
     for role, selectors in BRAND_ROLES.items():
         found = (tree.css_first(selector) for selector in selectors)
-        if (node := next(filter(None, found), None)) is not None:
-            yield _target(role, node)
-    for node in tree.css(BUTTONS)[:MAX_BUTTONS]:
-        yield _target(BUTTON, node)
+        nodes += [(role, node) for node in islice(filter(None, found), 1)]
+    for role, node in (*nodes, *((BUTTON, node) for node in tree.css(BUTTONS)[:MAX_BUTTONS])):
+        target = _Target(role, CssElement.of(node))
+        style = without_comments((node.attributes.get("style") or "")[:_MAX_SELECTOR_CHARS])
+        for declaration in parse_declarations(style):
+            rank = (declaration.is_important, _INLINE, 0)
+            target.take(declaration, f"style:{target.element.name}", rank)
+        yield target
 
 
-def _target(role: str, node: LexborNode) -> _Target:
-    target = _Target(role, CssElement.of(node))
-    for declaration in parse_declarations(node.attributes.get("style") or ""):
-        rank = (declaration.is_important, _INLINE, 0)
-        target.take(declaration, f"style:{target.element.name}", rank)
-    return target
-
-
-def _apply(rules: Sequence[CssRule], targets: Sequence[_Target]) -> None:
+def _apply(rules: Sequence[_Rule], targets: Sequence[_Target]) -> None:
     tried = 0
-    for order, rule in enumerate(rules):
-        wanted = [d for d in rule.declarations if any(n in BRAND_STYLES for n, _ in _expand(d))]
-        if not wanted or tried > _MAX_SELECTORS_TRIED:
+    for order, (selectors, declared) in enumerate(rules):
+        relevant = [d for d in declared if any(n in BRAND_STYLES for n, _ in _expand(d))]
+        if not relevant or tried > _MAX_SELECTORS_TRIED:
             continue
-        tried += len(rule.selectors)
-        for text in rule.selectors[:_MAX_SELECTORS]:
-            if (selector := parse_selector(text)) is not None:
-                _style(selector, wanted, order, targets)
-
-
-def _style(
-    selector: CssSelector, declarations: list[Declaration], order: int, targets: Sequence[_Target]
-) -> None:
-    for target in targets:
-        if selector.matches(target.element):
-            for declaration in declarations:
-                rank = (declaration.is_important, selector.specificity, order)
-                target.take(declaration, f"css:{selector.text}", rank)
+        tried += len(selectors)
+        parsed = filter(None, map(parse_selector, selectors[:_MAX_SELECTORS]))
+        for selector in parsed:
+            for target in targets:
+                if selector.matches(target.element):
+                    for declaration in relevant:
+                        rank = (declaration.is_important, selector.specificity, order)
+                        target.take(declaration, f"css:{selector.text}", rank)
 
 
 def _expand(declaration: Declaration) -> Iterator[tuple[str, str]]:
     """Yield the properties that a declaration sets; a shorthand sets several."""
-    name, value = declaration.name, declaration.value
+    name, value, _ = declaration
     if name == "background":
         yield "background-color", value
     elif name == "border":
@@ -282,7 +262,7 @@ def _expand(declaration: Declaration) -> Iterator[tuple[str, str]]:
 def _styled(
     target: _Target, targets: Sequence[_Target], properties: Mapping[str, str]
 ) -> StyledElement:
-    """Return an element with its styles, and with those that it inherits from the page."""
+    """Return an element with its own styles and with those that it inherits from the page."""
     merged: dict[str, SourcedValue] = {}
     for other in targets:
         if other.role in ("html", "body"):
@@ -294,27 +274,17 @@ def _styled(
         styles={
             name: SourcedValue(value, styled.source)
             for name, styled in merged.items()
-            if (value := resolve_variables(styled.value, properties))
+            if (value := _resolve(styled.value, properties))
         },
     )
-
-
-def _global_properties(rules: Iterable[CssRule]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for rule in rules:
-        if any(selector in _GLOBAL_SELECTORS for selector in rule.selectors):
-            found |= {d.name: d.value for d in rule.declarations if d.name.startswith("--")}
-            if len(found) > _MAX_PROPERTIES:
-                break
-    return found
 
 
 def _count_values(
     declarations: Iterable[Declaration], names: re.Pattern[str], properties: Mapping[str, str]
 ) -> dict[str, int]:
-    """Return how often each value is given to the properties of these names."""
+    """Return how often each value is assigned to the properties of these names."""
     written = Counter(d.value for d in declarations if names.fullmatch(d.name))
     counts: Counter[str] = Counter()
     for value, count in written.most_common(_MAX_COUNTED):
-        counts[resolve_variables(value, properties)] += count
+        counts[_resolve(value, properties)] += count
     return dict(counts)

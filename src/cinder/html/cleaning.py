@@ -1,4 +1,4 @@
-"""Removes from a page what is not content: code, hidden parts, page chrome, excluded selectors."""
+"""Removes code, hidden parts, page chrome and excluded elements from a page."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.html.links import is_data_image
-from cinder.html.tree import Elements, detach, element_walk
+from cinder.html.tree import HIDDEN_MARK, Elements, ancestors, clear_marks, detach, element_walk
 from cinder.html.visibility.contrast import sets_colour
 from cinder.html.visibility.hidden_text import (
     HiddenText,
@@ -16,7 +16,7 @@ from cinder.html.visibility.hidden_text import (
     is_hidden,
 )
 from cinder.html.visibility.hiding_rules import HidingRules
-from cinder.html.visibility.tricks import UNSEEN, clear_marks
+from cinder.html.vocabulary import load_vocabulary
 
 _INVISIBLE_TAGS = frozenset(
     (
@@ -25,25 +25,20 @@ _INVISIBLE_TAGS = frozenset(
         *("svg", "template", "title"),
     )
 )
-# Comments go too, and the instructions to processors, which have no name.
+# Comments, and processing instructions, which have no tag.
 _NEVER_SHOWN = _INVISIBLE_TAGS | {"-comment", None}
-_CHROME_TAGS = frozenset(("nav", "aside", "menu", "search", "button", "select", "textarea"))
-_CHROME_ROLES = frozenset(
-    (
-        *("alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu"),
-        *("menubar", "navigation", "search", "toolbar", "tooltip"),
-    )
-)
+_CHROME_TAGS = frozenset(load_vocabulary()["chrome"]["tags"])
+_CHROME_ROLES = frozenset(load_vocabulary()["chrome"]["roles"])
 _CHROME_CANDIDATES = (*_CHROME_TAGS, "header", "footer", "form")
 _MAX_ANCESTORS = 500
 _CONTENT_TAGS = frozenset(("article", "main"))
-# A form with more text than this wraps a page rather than asks for something.
+# A form with more text than this contains the page, not only fields.
 _FORM_MAX_TEXT = 600
 _NO_RULES = HidingRules()
 
 
 def remove_matching(tree: LexborHTMLParser, selectors: Sequence[str]) -> None:
-    """Take out every element that one of the `excludeTags` matches.
+    """Remove every element that matches one of the `excludeTags`.
 
     Raises:
         InvalidRequest: a selector is not valid CSS.
@@ -53,13 +48,13 @@ def remove_matching(tree: LexborHTMLParser, selectors: Sequence[str]) -> None:
 
 
 def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[LexborNode]:
-    """Return the outermost elements that one of the `includeTags` matches, in document order.
+    """Return the outermost elements that match one of the `includeTags`, in document order.
 
     Raises:
         InvalidRequest: a selector is not valid CSS.
     """
-    wanted = {node.mem_id for s in selectors for node in _select(tree, s, "includeTags")}
-    if tree.root is None or not wanted:
+    matching = {node.mem_id for s in selectors for node in _select(tree, s, "includeTags")}
+    if tree.root is None or not matching:
         return []
     outermost: list[LexborNode] = []
     inside: set[int] = set()
@@ -67,7 +62,7 @@ def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[Lexb
         parent = node.parent
         if parent is not None and parent.mem_id in inside:
             inside.add(node.mem_id)
-        elif node.mem_id in wanted:
+        elif node.mem_id in matching:
             inside.add(node.mem_id)
             outermost.append(node)
     return outermost
@@ -76,9 +71,9 @@ def find_included(tree: LexborHTMLParser, selectors: Sequence[str]) -> list[Lexb
 def remove_invisible(
     elements: Elements, rules: HidingRules = _NO_RULES, report: HiddenText | None = None
 ) -> None:
-    """Take out scripts, styles, comments, embedded documents, hidden elements and dead images.
+    """Remove scripts, styles, comments, embedded documents, hidden elements and empty images.
 
-    The text that was hidden from visitors goes into the report.
+    The hidden text goes into the report.
     """
     dead = {
         place for place in elements.tagged("img") if not elements.attributes(place).get("src")
@@ -95,7 +90,7 @@ def remove_invisible(
             hidden.append(node)
         elif sets_colour(tag, attributes):
             coloured.append(node)
-        elif UNSEEN in attributes:
+        elif HIDDEN_MARK in attributes:
             marked.append(node)
     detach(elements.nodes(dead))
     hidden += find_blending(coloured, rules)
@@ -108,7 +103,7 @@ def remove_invisible(
 
 
 def remove_base64_images(elements: Elements) -> None:
-    """Take out images and sources whose bytes stand in the page itself."""
+    """Remove images and sources with `data:` addresses."""
     for place in elements.tagged("img", "source"):
         attributes = elements.attributes(place)
         if is_data_image(attributes.get("src") or attributes.get("srcset") or ""):
@@ -116,14 +111,14 @@ def remove_base64_images(elements: Elements) -> None:
 
 
 def remove_chrome(elements: Elements) -> None:
-    """Take out navigation, side bars, forms, and headers and footers that are the page's own."""
+    """Remove navigation, side bars, forms, and the headers and footers of the page itself."""
     places = {*elements.tagged(*_CHROME_CANDIDATES), *elements.having("role")}
     root = elements.root
     detach([node for node in elements.nodes(sorted(places)) if _is_chrome(node, root)])
 
 
 def strip_attributes(root: LexborNode) -> None:
-    """Take out event handlers and inline styles."""
+    """Remove event handlers and inline styles."""
     for node in element_walk(root):
         names = node.attributes.keys()
         for name in [name for name in names if name.startswith("on") or name == "style"]:
@@ -140,22 +135,14 @@ def _select(tree: LexborHTMLParser, selector: str, field: str) -> list[LexborNod
 
 def _is_chrome(node: LexborNode, root: LexborNode) -> bool:
     tag = node.tag
-    if tag in ("header", "footer"):
-        return not _is_in_content(node, root)
     if tag == "form":
         return len(node.text(separator=" ", strip=True)) <= _FORM_MAX_TEXT
-    return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES
-
-
-def _is_in_content(node: LexborNode, root: LexborNode) -> bool:
-    """Whether an element stands inside an article or the main element."""
-    above = node.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            return False
+    if tag not in ("header", "footer"):
+        return tag in _CHROME_TAGS or node.attributes.get("role") in _CHROME_ROLES
+    # The header or footer of an article is content.
+    for above in ancestors(node, _MAX_ANCESTORS):
         if above.tag in _CONTENT_TAGS:
-            return True
-        if above.mem_id == root.mem_id:
             return False
-        above = above.parent
-    return False
+        if above.mem_id == root.mem_id:
+            break
+    return True

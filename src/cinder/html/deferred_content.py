@@ -1,10 +1,8 @@
-"""Content that scripts place or draw: streamed parts, `noscript`, formulas and lazy images.
-
-Forum software sends whole threads that way, for search engines, and draws them by script for all
-others; on other pages the part asks to switch scripts on, and stays out of sight.
+"""Content that scripts insert: streamed parts, `noscript`, formulas and lazy images.
 
 React sends a fallback with a marked template first and the real part, hidden, at the end of the
-page; a visitor sees the part where the template stands.
+page; a browser shows the part in place of the template. Forum software sends whole threads in
+`noscript`, for search engines; on other pages `noscript` only asks the visitor to enable scripts.
 """
 
 from selectolax.lexbor import LexborNode
@@ -15,12 +13,12 @@ from cinder.html.tree import Elements, child_nodes, detach
 from cinder.html.visible_text import visible_text
 
 _MIN_NOSCRIPT_CHARS = 400
-# How many times as much text as the rest of the page such a part has to have.
+# How many times as much text as the rest of the page a `noscript` must have to be the content.
 _MIN_NOSCRIPT_RATIO = 1.5
 
 
 def unwrap_noscript(root: LexborNode) -> bool:
-    """Unwrap the largest `noscript` below `root` if the page is in it; return whether it is."""
+    """Unwrap the largest `noscript` below `root` if it has the content; return whether it has."""
     parts = [part for part in root.css("noscript") if len(part.text()) >= _MIN_NOSCRIPT_CHARS]
     sizes = [len(visible_text(part)) for part in parts]
     if max(sizes, default=0) < _MIN_NOSCRIPT_CHARS:
@@ -39,7 +37,7 @@ _MAX_FALLBACK_NODES = 1_000
 
 
 def place_streamed_parts(root: LexborNode) -> bool:
-    """Move every late part below `root` to its place; one without a place is shown where it is.
+    """Move every streamed part below `root` to its place, or show it where it is.
 
     Returns whether there are any.
     """
@@ -50,23 +48,20 @@ def place_streamed_parts(root: LexborNode) -> bool:
     for part in parts:
         number = (part.id or "").partition(":")[2]
         place = places.get(f"B:{number}") or places.get(f"P:{number}")
-        if place is None or _is_inside(place, part):
+        inside = {inner.mem_id for inner in part.css(_PLACEHOLDERS)}
+        if place is None or place.mem_id in inside:
             del part.attrs["hidden"]
-        else:
-            _move_part(part, place)
+            continue
+        if (place.id or "").startswith("B:"):
+            detach(_fallback_after(place))
+        for node in child_nodes(part):
+            place.insert_before(node, move=True)
+        detach([place, part])
     return True
 
 
-def _move_part(part: LexborNode, place: LexborNode) -> None:
-    if (place.id or "").startswith("B:"):
-        detach(_fallback_after(place))
-    for node in child_nodes(part):
-        place.insert_before(node, move=True)
-    detach([place, part])
-
-
 def _fallback_after(place: LexborNode) -> list[LexborNode]:
-    """Return what stands between a template and the comment that ends its boundary."""
+    """Return the nodes between a template and the comment that ends its boundary."""
     found: list[LexborNode] = []
     depth = 0
     node = place.next
@@ -80,17 +75,13 @@ def _fallback_after(place: LexborNode) -> list[LexborNode]:
             depth += 1
         found.append(node)
         node = node.next
-    # Without an end there is no telling what is fallback.
+    # Without an end, any of it may be content.
     return []
 
 
-def _is_inside(node: LexborNode, part: LexborNode) -> bool:
-    return any(inner.mem_id == node.mem_id for inner in part.css(_PLACEHOLDERS))
-
-
 def place_deferred_content(elements: Elements) -> bool:
-    """Put late parts, formulas and images in place; return whether that changed anything."""
-    # Each looks through the whole tree, and most pages have nothing for most of them.
+    """Put streamed parts, formulas and images in place; return whether that changed anything."""
+    # Each step searches the whole tree, and most pages need few of them.
     steps = (
         (elements.have_attribute("hidden"), place_streamed_parts),
         (elements.have_tag("noscript"), unwrap_noscript),

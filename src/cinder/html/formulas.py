@@ -1,6 +1,6 @@
-"""Finds formulas in a page and writes each as TeX, converting MathML where needed.
+"""Formulas of a page, rewritten as TeX; MathML is converted.
 
-The form is that of Pandoc: a span of the class `math inline` or `math display`.
+Each becomes what Pandoc writes: a span of the class `math inline` or `math display`.
 """
 
 import re
@@ -8,10 +8,10 @@ import unicodedata
 
 from selectolax.lexbor import LexborNode
 
-from cinder.html.tree import Elements, detach, insert_element_before
+from cinder.html.tree import Elements, ancestors, detach, insert_element_before
 
 _MAX_DEPTH = 60
-_WORDS = {
+_TEMPLATES = {
     "mfrac": "\\frac{%s}{%s}",
     "msup": "%s^{%s}",
     "msub": "%s_{%s}",
@@ -22,41 +22,19 @@ _WORDS = {
     "mroot": "\\sqrt[%s]{%s}",
 }
 _SYMBOLS = {
-    "\u00d7": "\\times ",
-    "·": "\\cdot ",
-    "⋅": "\\cdot ",
-    "\u2212": "-",
-    "±": "\\pm ",
-    "≤": "\\le ",
-    "≥": "\\ge ",
-    "≠": "\\ne ",
-    "≈": "\\approx ",
-    "∞": "\\infty ",
-    "∑": "\\sum ",
-    "∏": "\\prod ",
-    "∫": "\\int ",
-    "∂": "\\partial ",
-    "√": "\\surd ",
-    "→": "\\to ",
-    "∈": "\\in ",
-    "∀": "\\forall ",
-    "∃": "\\exists ",
-    "…": "\\ldots ",
-    "{": "\\{",
-    "}": "\\}",
-    "%": "\\%",
+    "\u00d7": "\\times ", "·": "\\cdot ", "⋅": "\\cdot ", "\u2212": "-", "±": "\\pm ",
+    "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "≈": "\\approx ", "∞": "\\infty ", "∑": "\\sum ",
+    "∏": "\\prod ", "∫": "\\int ", "∂": "\\partial ", "√": "\\surd ", "→": "\\to ", "∈": "\\in ",
+    "∀": "\\forall ", "∃": "\\exists ", "…": "\\ldots ", "{": "\\{", "}": "\\}", "%": "\\%",
     "#": "\\#",
     # Function application, and invisible times, separator and plus.
-    "\u2061": "",
-    "\u2062": "",
-    "\u2063": "",
-    "\u2064": "",
-}
+    "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "",
+}  # fmt: skip
 _FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "ln", "exp", "lim", "max", "min", "det", "gcd"))
 
 
 def mathml_to_tex(math: LexborNode) -> str:
-    """Return the TeX of a `math` element; its plain text where it is nested too deeply."""
+    """Return the TeX of a `math` element; its plain text if it is nested too deeply."""
     return " ".join(_tex(math, 0).split())
 
 
@@ -69,13 +47,9 @@ def _tex(node: LexborNode, depth: int) -> str:
     if tag in ("mi", "mn", "mo", "mtext", "ms"):
         return _token(tag, node.text(deep=True).strip())
     parts = [_tex(child, depth + 1) for child in node.iter()]
-    return _arranged(tag, parts)
-
-
-def _arranged(tag: str, parts: list[str]) -> str:
-    if tag in _WORDS and len(parts) == _WORDS[tag].count("%s"):
-        ordered = list(reversed(parts)) if tag == "mroot" else parts
-        return _WORDS[tag] % tuple(map(str.strip, ordered))
+    if tag in _TEMPLATES and len(parts) == _TEMPLATES[tag].count("%s"):
+        ordered = reversed(parts) if tag == "mroot" else parts
+        return _TEMPLATES[tag] % tuple(map(str.strip, ordered))
     if tag == "msqrt":
         return f"\\sqrt{{{''.join(parts).strip()}}}"
     if tag == "mtable":
@@ -96,57 +70,53 @@ def _token(tag: str, text: str) -> str:
 
 
 def _symbol(character: str) -> str:
-    if character in _SYMBOLS or not _is_greek(character):
+    is_greek = "\u0391" <= character <= "\u03c9" and character.isalpha()
+    if character in _SYMBOLS or not is_greek:
         return _SYMBOLS.get(character, character)
     *_, case, _, name = ("", *unicodedata.name(character, "").split())
     letter = name.lower().replace("lamda", "lambda")
     return f"\\{letter.capitalize() if case == 'CAPITAL' else letter} "
 
 
-def _is_greek(character: str) -> bool:
-    return "\u0391" <= character <= "\u03c9" and character.isalpha()
-
-
 _TEX_ANNOTATION = 'annotation[encoding="application/x-tex"], annotation[encoding="TeX"]'
 _TEX_SCRIPT = 'script[type^="math/tex"], script[type^="math/latex"]'
-# What draws a formula around its MathML, from the outside in.
+# Renderings of a formula around its MathML, from the outside in.
 _DRAWN = (
     ".katex-display, .katex, mjx-container, .mwe-math-element, .MathJax_Display,"
     "span.MathJax, .MathJax_SVG, .MathJax_CHTML"
 )
-# What MathJax 2 puts beside the script that holds the TeX.
+# Renderings that MathJax 2 inserts next to the script with the TeX.
 _DRAWN_BESIDE = ".MathJax_Preview, .MathJax_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML"
 _DISPLAY_STYLE = re.compile(r"\{\\(?:display|text)style\s?(.*)\}", re.DOTALL)
 _MATH_IMAGES = "img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img.tex"
-# What one of all these selectors finds, this one finds too, in one look.
+# Finds whatever one of the selectors above finds, in one query.
 _ANY = 'math, mjx-container, script[type^="math/"], [class*=math i], [class*=katex i], img.tex'
 _MAX_TEX = 10_000
+_CONTAINERS = ("p", "body", "div", "li", "td", "main", "section", "article", "html")
 
 
 def normalise_formulas(root: LexborNode) -> bool:
-    """Replace every formula below `root` by a span with its TeX, if there are any."""
+    """Replace formulas below `root` by spans with their TeX; return whether there may be any."""
     if root.css_first(_ANY) is None:
         return False
     for script in root.css(_TEX_SCRIPT):
-        _replace(script, script.text(deep=True), display="mode=display" in _type_of(script))
+        kind = (script.attributes.get("type") or "").replace(" ", "")
+        _replace(script, script.text(deep=True), display="mode=display" in kind)
     if root.css_first(_DRAWN_BESIDE) is not None and root.css_first("span.math") is not None:
         detach([node for node in root.css(_DRAWN_BESIDE) if node.css_first("math") is None])
-    for drawn in root.css(_DRAWN):
+    for drawn in filter(_is_attached, root.css(_DRAWN)):
         _replace_drawn(drawn)
-    for element in root.css("math"):
-        if _is_attached(element):
-            _replace(
-                element, _tex_of(element), display=element.attributes.get("display") == "block"
-            )
-    for image in root.css(_MATH_IMAGES):
-        if _is_attached(image):
-            display = "display" in (image.attributes.get("class") or "")
-            _replace(image, image.attributes.get("alt") or "", display=display)
+    for element in filter(_is_attached, root.css("math")):
+        is_block = element.attributes.get("display") == "block"
+        _replace(element, _tex_of(element), display=is_block)
+    for image in filter(_is_attached, root.css(_MATH_IMAGES)):
+        display = "display" in (image.attributes.get("class") or "")
+        _replace(image, image.attributes.get("alt") or "", display=display)
     return True
 
 
 def may_hold_formulas(elements: Elements) -> bool:
-    """Whether anything on a page looks like a formula, which is sooner told than found."""
+    """Whether anything on a page looks like a formula; cheaper than a search for one."""
     if elements.have_tag("math", "mjx-container"):
         return True
     names = " ".join(elements.classes).lower()
@@ -158,31 +128,20 @@ def may_hold_formulas(elements: Elements) -> bool:
     ) or any("tex" in (elements.attributes(place).get("class") or "") for place in images)
 
 
-def _type_of(script: LexborNode) -> str:
-    return (script.attributes.get("type") or "").replace(" ", "")
-
-
 def _replace_drawn(drawn: LexborNode) -> None:
+    names = (drawn.attributes.get("class") or "").lower()
+    is_display = "display" in names or drawn.attributes.get("display") == "true"
     element = drawn.css_first("math")
-    if not _is_attached(drawn):
-        return
     if element is not None:
         tex = _tex_of(element)
+        if element.attributes.get("display") == "block" and not is_display:
+            # Wikipedia marks inline formulas as blocks too; only its images differ.
+            is_display = drawn.css_first("img.mwe-math-fallback-image-inline") is None
     else:
         image = drawn.css_first("img[alt]")
         tex = (image.attributes.get("alt") or "") if image is not None else ""
     if tex:
-        _replace(drawn, tex, display=_is_display(drawn, element))
-
-
-def _is_display(drawn: LexborNode, element: LexborNode | None) -> bool:
-    names = (drawn.attributes.get("class") or "").lower()
-    if "display" in names or drawn.attributes.get("display") == "true":
-        return True
-    if element is not None and element.attributes.get("display") == "block":
-        # Wikipedia marks inline formulas as blocks too; its image tells them apart.
-        return drawn.css_first("img.mwe-math-fallback-image-inline") is None
-    return False
+        _replace(drawn, tex, display=is_display)
 
 
 def _tex_of(element: LexborNode) -> str:
@@ -204,12 +163,6 @@ def _replace(node: LexborNode, tex: str, *, display: bool) -> None:
 
 
 def _is_attached(node: LexborNode) -> bool:
-    # The outer part of a drawn formula goes first, and takes the inner ones with it.
-    current: LexborNode | None = node
-    for _ in range(12):
-        if current is None:
-            return False
-        if current.tag in ("p", "body", "div", "li", "td", "main", "section", "article", "html"):
-            return True
-        current = current.parent
-    return current is not None
+    # The outer part of a rendering is replaced first, together with the inner ones.
+    around = list(ancestors(node, 12))
+    return len(around) == 12 or any(one.tag in _CONTAINERS for one in (node, *around))

@@ -17,13 +17,13 @@ from cinder.models.url import MAX_URL_LENGTH
 
 WEB_SCHEMES = ("http:", "https:")
 
-# Escape sequences in a title would reach whatever terminal shows it.
+# Escape sequences in a title would reach the terminal that shows it.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def parse_html(text: str) -> LexborHTMLParser:
-    """Parse a page; whatever the text, there is a tree."""
-    # A lone surrogate has no UTF-8; it can only come from a caller's JSON, never from a decoder.
+    """Parse a page; every text has a tree."""
+    # A lone surrogate has no UTF-8; it comes from a caller's JSON, never from a decoder.
     return LexborHTMLParser(text.encode("utf-8", "replace"))
 
 
@@ -33,29 +33,29 @@ def content_root(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def document_base(tree: LexborHTMLParser, url: str) -> can_ada.URL | None:
-    """Return what relative addresses are relative to: `<base href>` if it is a web address.
+    """Return the base URL of a page: `<base href>` if it is a web address, or else `url`.
 
-    `url` is the page's own address; None comes back when that is no web address either.
+    `url` is the page's own address; None is returned if that is no web address either.
     """
     element = tree.css_first("base[href]")
     return resolve_base(element.attributes.get("href") if element else None, url)
 
 
 def resolve_base(href: str | None, url: str) -> can_ada.URL | None:
-    """Return what the addresses of a page are relative to whose first `<base>` has this href."""
+    """Return the base URL of a page whose first `<base>` has this href."""
     page = parse_http_url(url)
     base = join_url(page, href) if href else None
     return base if base is not None and base.protocol in WEB_SCHEMES else page
 
 
 def parse_http_url(text: str) -> can_ada.URL | None:
-    """Return the absolute http(s) URL that `text` is, or None."""
+    """Return an absolute http(s) URL, parsed, or None for other text."""
     parsed = join_url(None, text)
     return parsed if parsed is not None and parsed.protocol in WEB_SCHEMES else None
 
 
 def join_url(base: can_ada.URL | None, reference: str) -> can_ada.URL | None:
-    """Return the URL that `reference` means at `base`, of any scheme, or None."""
+    """Return `reference` resolved against `base`, of any scheme, or None."""
     reference = reference.strip()
     if len(reference) > MAX_URL_LENGTH:
         return None
@@ -66,22 +66,40 @@ def join_url(base: can_ada.URL | None, reference: str) -> can_ada.URL | None:
 
 
 def element_walk(root: LexborNode) -> Iterator[LexborNode]:
-    """Yield every element below `root`, and `root` itself, in document order."""
+    """Yield `root` and every element below it, in document order."""
     return (node for node in root.traverse() if node.is_element_node)
 
 
+def ancestors(node: LexborNode, limit: int) -> Iterator[LexborNode]:
+    """Yield the elements around a node, the nearest first, up to a number of levels."""
+    above = node.parent
+    for _ in range(limit):
+        if above is None:
+            return
+        yield above
+        above = above.parent
+
+
+def previous_element(node: LexborNode) -> LexborNode | None:
+    """Return the sibling element before a node, if there is one."""
+    before = node.prev
+    while before is not None and not before.is_element_node:
+        before = before.prev
+    return before
+
+
 def detach(nodes: Iterable[LexborNode]) -> None:
-    """Take elements, with all they hold, out of the tree; the root element stays."""
+    """Remove elements, with everything in them, from the tree; the root element stays."""
     for node in nodes:
         if node.parent is not None and node.tag != "html":
-            # Not recursive: that would free what other elements of the list may point into.
+            # Not recursive: that would free nodes that other elements of the list may refer to.
             node.decompose(recursive=False)
 
 
 def collapse(text: str | None) -> str:
-    """Return the text with every run of white space and control characters made one space."""
+    """Return the text with every run of white space and control characters as one space."""
     collapsed = " ".join((text or "").split())
-    # Nearly all texts are printable by now, and the look is cheaper than the substitution.
+    # Nearly all texts are printable by now, and the check is cheaper than the substitution.
     return collapsed if collapsed.isprintable() else " ".join(_CONTROLS.sub(" ", collapsed).split())
 
 
@@ -89,10 +107,10 @@ Attributes = Mapping[str, str | None]
 
 
 class Elements:
-    """An element and all below it, as they were when this was made.
+    """An index of an element and all elements below it, at the time of its creation.
 
-    Each has a place: the number by which it comes in document order. Comments and instructions to
-    processors are among them, as elements without attributes.
+    The place of an element is its number in document order. Comments and processing instructions
+    are included, as elements without attributes.
     """
 
     def __init__(self, root: LexborNode) -> None:
@@ -116,10 +134,10 @@ class Elements:
         return cls(tree.root)
 
     def within(self, root: LexborNode) -> Self:
-        """Return those from one of them on, below which stands all that comes after it.
+        """Return the elements from `root` on, which must contain all that come after it.
 
         Raises:
-            ValueError: it is none of them.
+            ValueError: `root` is none of the elements.
         """
         part = copy(self)
         alike = self.tagged(root.tag)
@@ -128,19 +146,19 @@ class Elements:
 
     @property
     def root(self) -> LexborNode:
-        """The one that holds all others."""
+        """The element that contains all others."""
         return self._nodes[self._first]
 
     @cached_property
     def attribute_names(self) -> frozenset[str]:
-        """The attributes that there are anywhere on the page."""
+        """The names of all attributes on the page."""
         return frozenset[str]().union(*self._attributes)
 
     @cached_property
     def classes(self) -> frozenset[str]:
-        """What stands in `class` anywhere on the page."""
-        said = {each["class"] for each in self._attributes if "class" in each}
-        return frozenset(filter(None, said))
+        """The values of all `class` attributes on the page."""
+        values = {one["class"] for one in self._attributes if "class" in one}
+        return frozenset(filter(None, values))
 
     def node(self, place: int) -> LexborNode:
         """Return the element at a place."""
@@ -155,11 +173,11 @@ class Elements:
         return self._attributes[place]
 
     def have_tag(self, *tags: str) -> bool:
-        """Whether there is an element of one of these tags anywhere on the page."""
+        """Whether the page has an element of one of these tags."""
         return not self._by_tag.keys().isdisjoint(tags)
 
     def have_attribute(self, *names: str) -> bool:
-        """Whether there is one of these attributes anywhere on the page."""
+        """Whether the page has one of these attributes."""
         return not self.attribute_names.isdisjoint(names)
 
     def tagged(self, *tags: str | None) -> list[int]:
@@ -171,9 +189,9 @@ class Elements:
 
     def having(self, *names: str) -> list[int]:
         """Return the places of the elements that have one of these attributes, in order."""
-        wanted = self.attribute_names.intersection(names)
-        places = range(self._first, len(self._nodes)) if wanted else ()
-        return [place for place in places if not wanted.isdisjoint(self._attributes[place])]
+        known = self.attribute_names.intersection(names)
+        places = range(self._first, len(self._nodes)) if known else ()
+        return [place for place in places if not known.isdisjoint(self._attributes[place])]
 
     def classed(self, classes: Collection[str | None]) -> list[int]:
         """Return the places of the elements with one of these as their whole `class`, in order."""
@@ -183,8 +201,29 @@ class Elements:
 
 @cache
 def _element_template(tag: str) -> LexborNode:
-    # Building an element costs a document of its own; a copy of one costs nothing.
+    # Creating an element creates a document; a copy of one costs nothing.
     return create_tag(tag)
+
+
+# With a space: no parser reads such an attribute from a page.
+HIDDEN_MARK = "cinder unseen"
+BACKGROUND_MARK = "cinder background"
+COLOUR_MARK = "cinder colour"
+MARKS = (HIDDEN_MARK, BACKGROUND_MARK, COLOUR_MARK)
+
+
+def set_mark(node: LexborNode, name: str, value: str) -> None:
+    """Set a mark on an element: an attribute that pages cannot have."""
+    # A function, because the library's type of `attrs` leaves out what it accepts.
+    node.attrs[name] = value
+
+
+def clear_marks(node: LexborNode) -> None:
+    """Remove all marks from an element."""
+    attributes = node.attributes
+    for name in MARKS:
+        if name in attributes:
+            del node.attrs[name]
 
 
 def child_nodes(node: LexborNode) -> list[LexborNode]:
@@ -193,7 +232,7 @@ def child_nodes(node: LexborNode) -> list[LexborNode]:
 
 
 def rename_element(node: LexborNode, tag: str) -> LexborNode:
-    """Put an element of another tag, without attributes, in a node's place; return it."""
+    """Replace a node by an element of another tag, without attributes; return it."""
     new = insert_element_before(node, tag)
     move_into(new, child_nodes(node))
     detach([node])
@@ -225,7 +264,7 @@ def move_into(parent: LexborNode, nodes: Iterable[LexborNode]) -> None:
 
 
 def wrap_children(node: LexborNode, tag: str) -> LexborNode:
-    """Put all that a node holds into one new child element and return that."""
+    """Move everything in a node into one new child element and return that."""
     inside = child_nodes(node)
     wrapper = append_element(node, tag)
     move_into(wrapper, inside)
@@ -233,13 +272,13 @@ def wrap_children(node: LexborNode, tag: str) -> LexborNode:
 
 
 def replace_with_html(node: LexborNode, html: str) -> None:
-    """Put an HTML fragment in a node's place; the node must be one that may hold it."""
+    """Replace a node by an HTML fragment; the node must be one that may contain it."""
     node.inner_html = html
     unwrap(node)
 
 
 def unwrap(node: LexborNode) -> None:
-    """Put what a node holds in its place; an empty one just goes."""
+    """Replace a node by its content; an empty one is removed."""
     if node.parent is not None:
         node.unwrap(delete_empty=True)
 
@@ -250,5 +289,5 @@ def escape_text(text: str) -> str:
 
 
 def raw_text(node: LexborNode) -> str:
-    """Return all the text in a node as it stands, white space included."""
+    """Return all text in a node, white space included."""
     return node.text(deep=True, separator="", strip=False)

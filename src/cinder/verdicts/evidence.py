@@ -1,7 +1,8 @@
 """Evidence for verdicts: the text, headings, scripts and URLs of a page, read from its bytes.
 
-No parser: one needs seconds for a page that is built to hurt it, and this looks at every page, in
-the server's own process. Each byte is looked at a bounded number of times, whatever it is.
+This scans bytes instead of using the lexbor tree that extraction uses: every page is judged in the
+server's own process, and lexbor takes more than ten seconds for a megabyte of hostile HTML. Each
+byte is scanned a bounded number of times.
 """
 
 import re
@@ -15,14 +16,14 @@ import can_ada
 
 from cinder.models.document import Extraction, FetchedPage, PageMetadata
 
-# Pages bring their text in far less; the worst bytes take about 50 ns each, several times over.
+# Pages have far less markup; the worst input takes about 50 ns per byte, several times over.
 _MAX_SHOWN_BYTES = 400_000
 _MAX_TAIL_BYTES = 100_000
 _MAX_PIECES = 5_000
 _MAX_TITLE_BYTES = 2_000
-# A run of text this long is a sentence; menus and buttons are shorter.
+# A run of text this long is a sentence; menu entries and buttons are shorter.
 _MIN_SENTENCE_BYTES = 60
-# With more than this a page has something to read, whatever is asked about it.
+# A page with more text than this has content, whatever else it contains.
 MUCH_IN_SENTENCES = 3_000
 MUCH_TEXT = 12_000
 
@@ -30,7 +31,7 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _UNNAMED_TYPES = ("", "application/octet-stream", "*/*")
 _START_OF_HTML = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body|!--)")
 
-# What a browser with scripts does not show as text, to be skipped as a whole.
+# Elements that a browser with scripts does not show as text; they are skipped as a whole.
 _UNSEEN = re.compile(
     rb"<(?=[sntSNT!])(?:(?i:(script|style|noscript|template|title))(?=[\s/>])|!--)"
 )
@@ -46,42 +47,52 @@ _SOURCE = re.compile(rb"(?i)\ssrc\s*=\s*[\"']?([^\s\"'>]{1,2000})")
 # `unescape` raises on a number of thousands of digits.
 _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
 
+_MAX_CONTENT_WORDS = 700
+_MAX_HEADINGS = 12
+_MAX_HEADING_BYTES = 1_000
+_MAX_TITLE_CHARS = 300
+_MAX_SENTENCES = 500
+_HEADING = re.compile(rb"(?i)<(h[1-3])(?=[\s>])[^<>]{0,500}>")
+# Sites put these between the title of a page and their own name.
+_SEPARATOR = re.compile(r"\s+[-\u2013\u2014|·•»\u203a:~]+\s+|[|\uff5c•·»]|: ")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。\uff01\uff1f])|\n")
+
 
 @dataclass(frozen=True, slots=True)
 class TextAmount:
-    """How much text a page shows, in bytes, where it is not much."""
+    """How much text a page shows, in bytes; counting stops once it is much."""
 
     sentence_bytes: int
     total_bytes: int
 
     def exceeds(self, sentence_bytes: int, total_bytes: int) -> bool:
-        """Whether there is more than so much in sentences, or in all."""
+        """Whether there is more text than this, in sentences or in total."""
         return self.sentence_bytes > sentence_bytes or self.total_bytes > total_bytes
 
     @property
     def is_much(self) -> bool:
-        """Whether there is so much to read that nothing can have been kept back."""
+        """Whether there is so much text that the page cannot be a wall or a shell."""
         return self.exceeds(MUCH_IN_SENTENCES, MUCH_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a page is made of."""
+    """The parts of a page."""
 
     title: str
     text: str
-    """The text that shows without running a script, a line for each run of it."""
+    """The text that shows without running a script, one line for each run of text."""
     markup: bytes
-    """The page without what is not shown: scripts, styles, templates, comments."""
+    """The page without scripts, styles, templates and comments."""
     noscript: bytes
-    """The markup for readers whose browser runs no scripts."""
+    """The markup for browsers that run no scripts."""
     inline_scripts: tuple[bytes, ...]
     script_addresses: tuple[str, ...]
 
     @property
     def word_count(self) -> int:
-        """About how many words show; where words have no spaces, judged by their length."""
-        return max(len(self.text.split()), len(self.text.encode()) // 12)
+        """About how many words show."""
+        return estimate_words(self.text)
 
     @property
     def sentence_bytes(self) -> int:
@@ -94,11 +105,9 @@ def is_sentence(line: str) -> bool:
     return len(line.encode()) >= _MIN_SENTENCE_BYTES
 
 
-def is_html(page: FetchedPage) -> bool:
-    """Whether an answer is an HTML page, by its type or, where that says nothing, its start."""
-    if page.content_type in _UNNAMED_TYPES:
-        return _START_OF_HTML.match(page.body[:1_000]) is not None
-    return page.content_type in _HTML_TYPES
+def estimate_words(text: str) -> int:
+    """Return about how many words a text has; without spaces, its length decides."""
+    return max(len(text.split()), len(text.encode()) // 12)
 
 
 def measure_text(body: bytes) -> TextAmount:
@@ -110,7 +119,9 @@ def measure_text(body: bytes) -> TextAmount:
         for found in _TEXT.finditer(body, start, end):
             size = found.end() - found.start(1)
             total += size
-            if size >= _MIN_SENTENCE_BYTES and not _is_data(found[1]):
+            # An attribute that holds JSON with a `>` in it looks like text.
+            is_data = size >= _MIN_SENTENCE_BYTES and (b'":' in found[1] or b"&quot;" in found[1])
+            if size >= _MIN_SENTENCE_BYTES and not is_data:
                 sentences += size
             if sentences > MUCH_IN_SENTENCES or total > MUCH_TEXT:
                 return TextAmount(sentences, total)
@@ -132,14 +143,24 @@ def read_outline(body: bytes) -> Outline:
     for name, start, end in _pieces(body):
         parts.setdefault(name, []).append(body[start:end])
     markup = b" ".join(parts.get(b"", ()))
-    scripts = [_split_script(script) for script in parts.get(b"script", ())]
+    addresses: list[str] = []
+    codes: list[bytes] = []
+    for script in parts.get(b"script", ()):
+        tag = _OPENING_TAG.match(script)
+        opening = tag[0] if tag else b""
+        if _DATA_TYPE.search(opening):
+            continue
+        if source := _SOURCE.search(opening):
+            addresses.append(source[1].decode("utf-8", "replace"))
+        else:
+            codes.append(script[len(opening) : script.rfind(b"</")])
     return Outline(
         title=read_text(b"".join(parts.get(b"title", ())[:1])[:_MAX_TITLE_BYTES]),
         text="\n".join(map(_decode, _TEXT.findall(markup))),
         markup=markup,
         noscript=b" ".join(parts.get(b"noscript", ()))[:_MAX_SHOWN_BYTES],
-        inline_scripts=tuple(code for _, code in scripts if code.strip()),
-        script_addresses=tuple(address for address, _ in scripts if address),
+        inline_scripts=tuple(code for code in codes if code.strip()),
+        script_addresses=tuple(addresses),
     )
 
 
@@ -149,19 +170,23 @@ def read_text(markup: bytes) -> str:
 
 
 def _pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Cut a page into what is shown (no name) and the elements that are not, by their name.
+    """Split a page into shown markup (without a name) and unseen elements, by their name.
 
-    Of a page with very much markup, its head and its tail are looked at.
+    Of a page with very much markup, only its head and its tail are read.
     """
     end = yield from _pieces_from(body, 0, _MAX_SHOWN_BYTES)
-    if end < len(body):
-        yield from _pieces_from(body, _start_of_tail(body, end), _MAX_TAIL_BYTES)
+    if end >= len(body):
+        return
+    start = max(end, len(body) - _MAX_TAIL_BYTES)
+    end_of_script, script = body.find(b"</script", start), body.find(b"<script", start)
+    is_inside_script = end_of_script >= 0 and not 0 <= script < end_of_script
+    yield from _pieces_from(body, end_of_script if is_inside_script else start, _MAX_TAIL_BYTES)
 
 
 def _pieces_from(
     body: bytes, start: int, budget: int
 ) -> Generator[tuple[bytes, int, int], None, int]:
-    """Do so from one place on, for so many bytes that are shown; return where that ended."""
+    """Split a page from `start` on, for `budget` bytes of shown markup; return where that ends."""
     for _ in range(_MAX_PIECES):
         unseen = _UNSEEN.search(body, start, start + budget)
         if unseen is None:
@@ -169,44 +194,16 @@ def _pieces_from(
         yield b"", start, unseen.start()
         budget -= unseen.start() - start
         name = unseen[1].lower() if unseen[1] else _COMMENT
-        start = _end_of(body, name, unseen.end())
+        ending = b"-->" if name == _COMMENT else b"</" + name
+        end = body.find(ending, unseen.end())
+        if end < 0:
+            end = body.find(ending.upper(), unseen.end())
+        # An element that is never closed extends to the end of the page.
+        start = body.find(b">", end) + 1 or len(body) if end >= 0 else len(body)
         yield name, unseen.start(), start
     end = min(len(body), start + budget)
     yield b"", start, end
     return end
-
-
-def _start_of_tail(body: bytes, start: int) -> int:
-    """Return where the tail of a page begins, not in the middle of a script."""
-    start = max(start, len(body) - _MAX_TAIL_BYTES)
-    end_of_script, script = body.find(b"</script", start), body.find(b"<script", start)
-    is_inside = end_of_script >= 0 and not 0 <= script < end_of_script
-    return end_of_script if is_inside else start
-
-
-def _end_of(body: bytes, name: bytes, start: int) -> int:
-    """Return where an element ends; one that is never closed takes all the rest."""
-    ending = b"-->" if name == _COMMENT else b"</" + name
-    end = body.find(ending, start)
-    if end < 0:
-        end = body.find(ending.upper(), start)
-    return body.find(b">", end) + 1 or len(body) if end >= 0 else len(body)
-
-
-def _is_data(text: bytes) -> bool:
-    """Whether what looks like text is a piece of an attribute that holds data with a `>` in it."""
-    return b'":' in text or b"&quot;" in text
-
-
-def _split_script(script: bytes) -> tuple[str, bytes]:
-    """Return a script's address or its code; a block of data has neither."""
-    tag = _OPENING_TAG.match(script)
-    opening = tag[0] if tag else b""
-    if _DATA_TYPE.search(opening):
-        return "", b""
-    if source := _SOURCE.search(opening):
-        return source[1].decode("utf-8", "replace"), b""
-    return "", script[len(opening) : script.rfind(b"</")]
 
 
 def _decode(text: bytes) -> str:
@@ -214,20 +211,8 @@ def _decode(text: bytes) -> str:
     return " ".join(unescape(decoded).split())
 
 
-_MAX_CONTENT_WORDS = 700
-_MAX_HEADINGS = 12
-_MAX_TITLE_CHARS = 300
-_MAX_SENTENCES = 500
-
-_HEADING = re.compile(rb"(?i)<(h[1-3])(?=[\s>])[^<>]{0,500}>")
-_MAX_HEADING_BYTES = 1_000
-# What sites put between a page's name and their own.
-_SEPARATOR = re.compile(r"\s+[-\u2013\u2014|·•»\u203a:~]+\s+|[|\uff5c•·»]|: ")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s|(?<=[。\uff01\uff1f])|\n")
-
-
 class PageEvidence:
-    """One page, read for signs; `content` is what was taken out of it, where that is known."""
+    """What one page shows; `content` is what was extracted from it, where that is known."""
 
     def __init__(self, page: FetchedPage, content: Extraction | None = None) -> None:
         self.page = page
@@ -235,27 +220,29 @@ class PageEvidence:
 
     @property
     def is_content_cut(self) -> bool:
-        """Whether a limit cost some of the content."""
+        """Whether a limit removed some of the content."""
         return self._content is not None and self._content.is_partial
 
     @property
     def metadata(self) -> PageMetadata:
-        """What the page says about itself."""
+        """The metadata of the page."""
         return self._content.metadata if self._content else PageMetadata()
 
     @property
     def word_count(self) -> int:
-        """How many words the content has."""
+        """How many words the extracted content has."""
         return self._content.word_count if self._content else 0
 
     @cached_property
     def is_html(self) -> bool:
-        """Whether it is a page at all."""
-        return is_html(self.page)
+        """Whether the response is HTML, by its type or, if that is unspecific, its first bytes."""
+        if self.page.content_type in _UNNAMED_TYPES:
+            return _START_OF_HTML.match(self.page.body[:1_000]) is not None
+        return self.page.content_type in _HTML_TYPES
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether there is so much to read that nothing can have been kept back."""
+        """Whether there is so much text that the page cannot be a wall or a shell."""
         return self.word_count > _MAX_CONTENT_WORDS or self.text_amount.is_much
 
     @cached_property
@@ -265,7 +252,7 @@ class PageEvidence:
 
     @cached_property
     def outline(self) -> Outline:
-        """What the page is made of, in UTF-8 whatever it came in."""
+        """The parts of the page, in UTF-8."""
         if self._content is not None and self._content.text is not None:
             return read_outline(self._content.text.encode("utf-8", "replace"))
         return read_outline(self.page.body)
@@ -292,15 +279,16 @@ class PageEvidence:
         return " ".join(title.lower().split())
 
     @cached_property
-    def headings(self) -> tuple[str, ...]:
-        """The first headings of the upper three levels, in lower case."""
-        return tuple(heading.lower() for heading in _headings(self.outline.markup))
-
-    @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the page calls itself: its title, the title's parts, its headings."""
+        """The page's title, the parts of the title, and its first headings, in lower case."""
         parts = (part.strip() for part in _SEPARATOR.split(self.title))
-        return (self.title, *(part for part in parts if part), *self.headings)
+        names = [self.title, *filter(None, parts)]
+        markup = self.outline.markup
+        for opening in islice(_HEADING.finditer(markup), _MAX_HEADINGS):
+            rest = markup[opening.end() : opening.end() + _MAX_HEADING_BYTES]
+            end = rest.lower().find(b"</" + opening[1].lower())
+            names.append(read_text(rest[: end if end >= 0 else len(rest)]).strip().lower())
+        return (names[0], *filter(None, names[1:]))
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -310,38 +298,30 @@ class PageEvidence:
 
     @cached_property
     def requested_path(self) -> str:
-        """The path that was asked for."""
+        """The path of the requested URL."""
         return can_ada.parse(self.page.url).pathname
 
     @cached_property
     def path(self) -> str:
-        """The path that it led to."""
+        """The path of the final URL."""
         return can_ada.parse(self.page.final_url).pathname
+
+    @cached_property
+    def requested_host(self) -> str:
+        """The host of the requested URL, without `www.`."""
+        return can_ada.parse(self.page.url).hostname.removeprefix("www.")
+
+    @cached_property
+    def host(self) -> str:
+        """The host of the final URL, without `www.`."""
+        return can_ada.parse(self.page.final_url).hostname.removeprefix("www.")
 
     @property
     def was_redirected_elsewhere(self) -> bool:
-        """Whether a redirect led to another page than was asked for."""
+        """Whether a redirect led to another page than the requested one."""
         if self.page.url == self.page.final_url:
             return False
         return (
             self.requested_path.rstrip("/") != self.path.rstrip("/")
             or self.host != self.requested_host
         )
-
-    @cached_property
-    def requested_host(self) -> str:
-        """The host that was asked, without `www.`."""
-        return can_ada.parse(self.page.url).hostname.removeprefix("www.")
-
-    @cached_property
-    def host(self) -> str:
-        """The host that answered, without `www.`."""
-        return can_ada.parse(self.page.final_url).hostname.removeprefix("www.")
-
-
-def _headings(markup: bytes) -> Iterator[str]:
-    for opening in islice(_HEADING.finditer(markup), _MAX_HEADINGS):
-        rest = markup[opening.end() : opening.end() + _MAX_HEADING_BYTES]
-        end = rest.lower().find(b"</" + opening[1].lower())
-        if heading := read_text(rest[: end if end >= 0 else len(rest)]).strip():
-            yield heading

@@ -1,35 +1,39 @@
-"""Style sheets as rules."""
+"""tests.html.css.test_sheet"""
 
 import pytest
 
-from cinder.html.css.sheet import CssRule, Declaration, parse_declarations, parse_stylesheet
+from cinder.html.css.declarations import parse_declarations
+from cinder.html.css.sheet import StyleElement, StyleRule, read_style_sheets
+
+
+def read(sheet: str) -> list[StyleRule]:
+    rules = read_style_sheets([StyleElement(sheet, holds_for_all=True)]).rules
+    return [
+        StyleRule(" ".join(rule.selectors.split()), rule.style.strip(), rule.holds_for_all)
+        for rule in rules
+    ]
 
 
 def test_rules_come_in_order_with_their_selectors_and_declarations() -> None:
     sheet = """
     /* { comment } */ :root { --Brand: #f50; --pic: url(data:a;b) }
-    h1, .a > b { COLOR: red !important; background: url("x;}y") ; }
+    h1, .a > b { COLOR: red !important; background: url("x;}y") }
     """
-    assert parse_stylesheet(sheet) == [
-        CssRule(
-            (":root",), (Declaration("--Brand", "#f50"), Declaration("--pic", "url(data:a;b)"))
-        ),
-        CssRule(
-            ("h1", ".a > b"),
-            (
-                Declaration("color", "red", is_important=True),
-                Declaration("background", 'url("x;}y")'),
-            ),
-        ),
+    assert read(sheet) == [
+        StyleRule(":root", "--Brand: #f50; --pic: url(data:a;b)", holds_for_all=True),
+        StyleRule("h1, .a > b", 'COLOR: red !important; background: url("")', holds_for_all=True),
     ]
 
 
 @pytest.mark.parametrize(
     "around",
-    ["%s", "@media screen { %s }", "@layer base { %s }", "@supports (color: red) { %s }", "%s } }"],
+    [
+        *("%s", "@media screen { %s }", "@layer base { %s }", "@supports (color: red) { %s }"),
+        *("@media (min-width: 200px) { %s }", "%s } }", "@import 'x;y'; %s", "%s /* { not closed"),
+    ],
 )
 def test_what_holds_for_the_page_counts(around: str) -> None:
-    assert parse_stylesheet(around % "a{b:c}") == [CssRule(("a",), (Declaration("b", "c"),))]
+    assert read(around % "a{b:c}") == [StyleRule("a", "b:c", holds_for_all=True)]
 
 
 @pytest.mark.parametrize(
@@ -40,27 +44,37 @@ def test_what_holds_for_the_page_counts(around: str) -> None:
         "@media (max-width: 1px) { @layer x { a{b:c} } }",
         "@font-face { font-family: x }",
         "@keyframes k { from { color: red } }",
-        "a { & b { c: d } }",
         "a {}",
-        "a { b: c",
+        "/* a { b: c }",
     ],
 )
 def test_what_holds_at_times_alone_does_not(sheet: str) -> None:
-    assert parse_stylesheet(sheet) == []
+    assert [rule for rule in read(sheet) if rule.holds_for_all and rule.style] == []
 
 
-def test_what_follows_a_nested_rule_is_still_the_outer_ones() -> None:
-    rules = parse_stylesheet("a { b: 1; &:hover { c: 2 } d: 3 }")
-    assert rules == [CssRule(("a",), (Declaration("b", "1"), Declaration("d", "3")))]
+def test_nested_rules_have_the_selectors_of_those_around_them() -> None:
+    rules = read("a { b: 1; &:hover { c: 2 } d: 3 } e, f { g { h: 4 } }")
+    assert [(rule.selectors, rule.style) for rule in rules] == [
+        ("a", "b: 1"),
+        ("a:hover", "c: 2"),
+        ("a", "d: 3"),
+        (":is(e, f) g", "h: 4"),
+    ]
 
 
-def test_an_attribute_is_declarations_alone() -> None:
-    found = parse_declarations("color: red; background: url('a;b')")
-    assert found == (Declaration("color", "red"), Declaration("background", "url('a;b')"))
-    assert parse_declarations("") == ()
+def test_a_rule_that_is_open_at_the_end_is_closed_there() -> None:
+    assert read("a { b: c") == [StyleRule("a", "b: c", holds_for_all=True)]
 
 
-@pytest.mark.parametrize("text", ["a{", "/*", '"\\', "url(", "'", ",", "}", "@media{", "a:b;"])
+def test_rules_below_too_many_blocks_are_ignored_and_those_after_them_are_not() -> None:
+    deep = "a{" * 100 + "b:c" + "}" * 100
+    assert read(f"{deep} d{{e:f}}") == [StyleRule("d", "e:f", holds_for_all=True)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a{", "/*", '"\\', "url(", "'", ",", "}", "@media{", "a:b;", "@import ", "/*a", "a,&"]
+)
 def test_a_sheet_made_to_take_long_does_not(text: str) -> None:
     # Seconds where a scanner that starts over takes hours: the test's own time is the limit.
-    assert parse_stylesheet(text * 500_000) == []
+    rules = read_style_sheets([StyleElement(text * 500_000, holds_for_all=True)]).rules
+    assert all(not parse_declarations(rule.style) for rule in rules)

@@ -3,7 +3,8 @@
 import pytest
 
 from cinder.documents.page_content import extract_content
-from cinder.html.visibility.tricks import UNSEEN, parse_rendered_page
+from cinder.html.tree import HIDDEN_MARK
+from cinder.html.visibility.hidden_text import parse_rendered_page
 from cinder.models.document import Extraction, HiddenPart
 from cinder.models.request import ContentOptions, ExtractOptions, Format
 
@@ -42,11 +43,11 @@ def test_places_beyond_the_page_mark_nothing(place: int) -> None:
 
 def test_what_is_said_of_a_part_becomes_its_mark() -> None:
     first, second = parse_rendered_page(_PAGE, (HiddenPart(_PLACE, "NOT_SHOWN"),)).css("p")
-    assert UNSEEN not in first.attributes
-    assert second.attributes == {"class": "k", UNSEEN: "!"}
+    assert HIDDEN_MARK not in first.attributes
+    assert second.attributes == {"class": "k", HIDDEN_MARK: "!"}
 
 
 def test_a_page_cannot_mark_its_own_parts() -> None:
-    page = f"<p {UNSEEN}=OTHER cinder-unseen=OTHER>a</p><p>b</p>"
+    page = f"<p {HIDDEN_MARK}=OTHER cinder-unseen=OTHER>a</p><p>b</p>"
     tree = parse_rendered_page(page, (HiddenPart(page.index(">b"), "OTHER"),))
-    assert [UNSEEN in node.attributes for node in tree.css("p")] == [False, True]
+    assert [HIDDEN_MARK in node.attributes for node in tree.css("p")] == [False, True]

@@ -1,26 +1,31 @@
-"""Declarations of a style, read as browsers do: comments, escapes, variables, importance."""
+"""Declarations of a style, parsed as browsers do: comments, escapes, variables, importance."""
 
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import NamedTuple
 
 Declarations = Mapping[str, str]
 
 _MAX_STYLE = 20_000
+_MAX_NAME = 100
 _MAX_VALUE = 300
+_MAX_KEPT_VALUE = 1_000
 _MAX_DECLARATIONS = 500
 _MAX_SUBSTITUTIONS = 20
 
+# Each alternative matches up to the end of the text at worst: no input is scanned twice.
 _COMMENT_OR_STRING = re.compile(
-    r"""/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'""",
+    r"""/\*.*?(?:\*/|\Z)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+("?)|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+('?)""",
     re.DOTALL,
 )
+_BRACKETS = frozenset("{};@")
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 _NEEDS_CARE = re.compile(r"[\\\"'({\[!]|/\*")
 _MARK = re.compile(
     r"""[;({\[)}\]]|\\.|"[^"\\]*(?:\\.[^"\\]*)*"?|'[^'\\]*(?:\\.[^'\\]*)*'?""", re.DOTALL
 )
-_IMPORTANT = re.compile(r"\s*!\s*important\s*$")
+_IMPORTANT = re.compile(r"\s*!\s*important\s*$", re.IGNORECASE)
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]{1,100})\s*(?:,([^()]*))?\)")
 _KEYWORDS_OF_ALL = frozenset(("inherit", "initial", "unset", "revert", "revert-layer"))
 _DISPLAY = re.compile(
@@ -34,79 +39,134 @@ _CHECKED = _NUMBERED | {"display", "visibility"}
 _WORDS_FOR_NUMBERS = frozenset(("auto", "none", "normal", "reset", "fit-content", "min-content"))
 
 
+class Declaration(NamedTuple):
+    """A property and its value, as written."""
+
+    name: str
+    value: str
+    is_important: bool = False
+
+
+def parse_declarations(style: str) -> list[Declaration]:
+    """Return the declarations of a style in order; only property names are made lower-case."""
+    found: list[Declaration] = []
+    for piece in _pieces(style):
+        name, _, value = piece.partition(":")
+        name, value, important = name.strip(), value.strip(), 0
+        if "!" in value:
+            value, important = _IMPORTANT.subn("", value)
+        if name and value and len(name) <= _MAX_NAME and len(value) <= _MAX_KEPT_VALUE:
+            # Names of custom properties are case-sensitive.
+            name = name if name.startswith("--") else name.lower()
+            found.append(Declaration(name, value, important > 0))
+    return found
+
+
 def read_declarations(style: str, variables: Mapping[str, str] | None = None) -> Declarations:
-    """Return what a style declares, by property; of a very long one its first part.
+    """Return the valid values of a style by property, in lower case, with variables resolved.
 
     Args:
-        style: declarations, as in the attribute `style` or between the brackets of a rule.
-        variables: the custom properties that hold for the whole page.
+        style: declarations, as in a `style` attribute or between the brackets of a rule; only the
+            first part of a very long style is read.
+        variables: the custom properties that apply to the whole page.
     """
-    declared = _read(style[:_MAX_STYLE])
-    if "var(" in style.lower():
-        return _resolve(declared, variables or {})
-    return declared
+    lowered = style[:_MAX_STYLE].lower()
+    declared: dict[str, str] = {}
+    if _NEEDS_CARE.search(lowered) is not None:
+        declared = _read_with_care(style[:_MAX_STYLE])
+    else:
+        for piece in lowered.split(";", _MAX_DECLARATIONS):
+            name, _, value = piece.partition(":")
+            name, value = name.strip(), value.strip()
+            if value and len(value) <= _MAX_VALUE and _is_valid(name, value):
+                declared[name] = value
+    if "var(" not in lowered:
+        return declared
+    own = {name: value for name, value in declared.items() if name[:2] == "--"}
+    known = {**(variables or {}), **own}
+    resolved = ((name, resolve_variables(value, known)) for name, value in declared.items())
+    return {name: value for name, value in resolved if value is not None}
+
+
+def resolve_variables(
+    value: str,
+    variables: Mapping[str, str],
+    *,
+    unknown: str | None = None,
+    max_chars: int = _MAX_VALUE,
+) -> str | None:
+    """Return a value with its `var()`s replaced.
+
+    Args:
+        value: the value of a property.
+        variables: custom properties.
+        unknown: what replaces an unknown variable; with None, the whole value is invalid.
+        max_chars: where the result is cut.
+    """
+    if "var(" not in value:
+        return value.strip()
+    for _ in range(_MAX_SUBSTITUTIONS):
+        found = _VARIABLE.search(value)
+        if found is None:
+            return value.strip() if unknown is not None or "var(" not in value else None
+        fallback = unknown if found[2] is None else found[2]
+        replacement = variables.get(found[1], fallback)
+        if replacement is None or len(replacement) > max_chars:
+            return None
+        value = (value[: found.start()] + replacement.strip() + value[found.end() :])[:max_chars]
+    return unknown
 
 
 def without_comments(text: str) -> str:
-    """Return a style sheet without comments, and without the strings that could end a block."""
+    """Return CSS without comments, and without strings that contain brackets or semicolons."""
     if "/*" not in text and '"' not in text and "'" not in text:
         return text
-    return _COMMENT_OR_STRING.sub(_keep_plain_string, text)
+    return _COMMENT_OR_STRING.sub(_without_brackets, text)
 
 
-def unescape(text: str) -> str:
-    """Return a text with what CSS writes by backslashes."""
-    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
-
-
-def _keep_plain_string(found: re.Match[str]) -> str:
+def _without_brackets(found: re.Match[str]) -> str:
     text = found[0]
     if text[0] == "/":
         return ""
-    return text if text.isprintable() and not _BRACKETS.intersection(text) else '""'
+    is_closed = found[1] or found[2]
+    if not is_closed or (text.isprintable() and not _BRACKETS.intersection(text)):
+        return text
+    return '""'
 
 
-_BRACKETS = frozenset("{};@")
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_unescape_character, text) if "\\" in text else text
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _unescape_character(found: re.Match[str]) -> str:
     if found[1] is None:
         return str(found[2])
     number = int(found[1], 16)
     return chr(number) if 0 < number < 0x110000 else "\ufffd"
 
 
-def _read(style: str) -> Declarations:
-    if _NEEDS_CARE.search(style) is not None:
-        return _read_with_care(style)
-    declared: dict[str, str] = {}
-    for piece in style.lower().split(";", _MAX_DECLARATIONS):
-        name, _, value = piece.partition(":")
-        name, value = name.strip(), value.strip()
-        if value and len(value) <= _MAX_VALUE and _is_valid(name, value):
-            declared[name] = value
-    return declared
-
-
-def _read_with_care(style: str) -> Declarations:
-    usual: dict[str, str] = {}
+def _read_with_care(style: str) -> dict[str, str]:
+    normal: dict[str, str] = {}
     important: dict[str, str] = {}
     for piece in islice(_pieces(without_comments(style)), _MAX_DECLARATIONS):
         name, _, value = piece.partition(":")
-        name, value = unescape(name).strip().lower(), unescape(value).strip().lower()
-        target = usual
+        name, value = _unescape(name).strip().lower(), _unescape(value).strip().lower()
+        target = normal
         if "!" in value:
             value, count = _IMPORTANT.subn("", value)
-            target = important if count else usual
+            target = important if count else normal
         if len(value) > _MAX_VALUE:
             value = " ".join(value.split())[:_MAX_VALUE]
         if value and _is_valid(name, value):
             target[name] = value
-    return {**usual, **important}
+    return {**normal, **important}
 
 
 def _pieces(style: str) -> Iterator[str]:
-    """Yield the parts between semicolons, those within brackets and strings apart."""
+    """Yield the parts between semicolons that are outside brackets and strings."""
+    if _NEEDS_CARE.search(style) is None:
+        yield from style.split(";")
+        return
     depth = start = 0
     for mark in _MARK.finditer(style):
         sign = mark[0]
@@ -121,7 +181,7 @@ def _pieces(style: str) -> Iterator[str]:
 
 
 def _is_valid(name: str, value: str) -> bool:
-    """Whether a browser would take a value, of the properties whose loss would show a text."""
+    """Whether a browser accepts a value; checked only for properties that can hide text."""
     if name not in _CHECKED or value in _KEYWORDS_OF_ALL or "var(" in value:
         return True
     if name == "display":
@@ -129,27 +189,3 @@ def _is_valid(name: str, value: str) -> bool:
     if name == "visibility":
         return value in _VISIBILITIES
     return value in _WORDS_FOR_NUMBERS or _STARTS_AS_A_NUMBER.match(value) is not None
-
-
-def _resolve(declared: Declarations, variables: Mapping[str, str]) -> Declarations:
-    """Return declarations with the values of variables; one that has none declares nothing."""
-    known = {**variables, **{name: said for name, said in declared.items() if name[:2] == "--"}}
-    resolved: dict[str, str] = {}
-    for name, value in declared.items():
-        if "var(" not in value:
-            resolved[name] = value
-        elif (said := _substitute(value, known)) is not None:
-            resolved[name] = said
-    return resolved
-
-
-def _substitute(value: str, known: Mapping[str, str]) -> str | None:
-    for _ in range(_MAX_SUBSTITUTIONS):
-        found = _VARIABLE.search(value)
-        if found is None:
-            return value.strip() if "var(" not in value else None
-        said = known.get(found[1], found[2])
-        if said is None or len(said) > _MAX_VALUE:
-            return None
-        value = (value[: found.start()] + said + value[found.end() :])[:_MAX_VALUE]
-    return None

@@ -1,34 +1,29 @@
-"""Selectors of CSS: validated, split, and matched against the elements of a page.
+"""CSS selectors: validated, split, ranked, and matched against single elements.
 
-A selector that says more than this knows, by states, siblings or functions, matches nothing.
+Whole pages are queried with lexbor. Branding matches thousands of selectors against a few elements;
+parsing each selector once is much faster there.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-
-def is_valid_selector(selector: str) -> bool:
-    """Whether a selector is one that elements can be chosen by."""
-    try:
-        LexborHTMLParser("<p>").css(selector)
-    except SelectolaxError:
-        return False
-    return True
-
-
+MAX_SELECTOR_CHARS = 200
 _MAX_QUERYABLE_CHARS = 300
+_MAX_ANCESTORS = 64
+
+Specificity = tuple[int, int, int]
+
 _SIMPLE = re.compile(r"[a-zA-Z0-9]{0,20}([.#][\w-]{1,100})")
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _ANY_COMBINATOR = re.compile(r"\s*[>+~]\s*|\s+")
 _NAME = re.compile(r"[.#\[][\w-]{1,100}")
 _TAG = re.compile(r"[a-zA-Z][\w-]{0,50}")
 _BARE = re.compile(r"[a-zA-Z][\w-]{0,50}|\*")
-# What is so whatever a visitor does; all else (`:hover`, `::before`) is a state or another thing.
+# Independent of what a visitor does; others (`:hover`, `::before`) are states or other boxes.
 _PSEUDO = re.compile(r"::?[\w-]+")
 _STATELESS_PSEUDO_CLASSES = frozenset(
     (
@@ -38,10 +33,30 @@ _STATELESS_PSEUDO_CLASSES = frozenset(
     )
 )
 _OUTERMOST = re.compile(r"(?:(?:html|body|:root)\s+)*(?:html|body|:root|\*)?", re.IGNORECASE)
+_SPECIFICITY = (
+    re.compile(r"#"),
+    re.compile(r"[.\[:]"),
+    re.compile(r"(?:^|[\s>+~(])[a-zA-Z]"),
+)
+_COMPOUND = re.compile(
+    r"(\*|[a-zA-Z][\w-]{0,60})?((?:[.#][\w-]{1,100}|\[[\w-]{1,40}(?:=[\"']?[\w-]{1,60}[\"']?)?\]"
+    r"|:root|:link|:any-link)*)"
+)
+_COMPOUND_PART = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:=[\"']?([\w-]+))?|:([\w-]+)")
+_KNOWN_COMBINATORS = re.compile(r"\s*(>)\s*|\s+")
+
+
+def is_valid_selector(selector: str) -> bool:
+    """Whether elements can be selected with this selector."""
+    try:
+        LexborHTMLParser("<p>").css(selector)
+    except SelectolaxError:
+        return False
+    return True
 
 
 def split_selectors(selectors: str) -> Iterator[str]:
-    """Yield the selectors of a list, each without white space around it."""
+    """Yield the selectors of a comma-separated list, stripped."""
     if "(" not in selectors and "[" not in selectors:
         yield from map(str.strip, selectors.split(","))
         return
@@ -58,13 +73,13 @@ def split_selectors(selectors: str) -> Iterator[str]:
 
 
 def simple_name(selector: str) -> str | None:
-    """Return the class or the id, with its mark, that a selector is all of."""
+    """Return `.class` or `#id` if the selector consists of nothing else, apart from a tag."""
     found = _SIMPLE.fullmatch(selector)
     return found[1] if found else None
 
 
 def is_queryable(selector: str) -> bool:
-    """Whether a selector means the same elements whatever a visitor does, and not all of them."""
+    """Whether a selector matches some elements, and the same ones whatever a visitor does."""
     if not 0 < len(selector) <= _MAX_QUERYABLE_CHARS or _OUTERMOST.fullmatch(selector):
         return False
     if ":" not in selector:
@@ -72,8 +87,14 @@ def is_queryable(selector: str) -> bool:
     return all(found.lower() in _STATELESS_PSEUDO_CLASSES for found in _PSEUDO.findall(selector))
 
 
+def specificity(selector: str) -> Specificity:
+    """Return the specificity of a selector: how many ids, classes and tags it contains."""
+    ids, classes, tags = (len(pattern.findall(selector)) for pattern in _SPECIFICITY)
+    return ids, classes, tags
+
+
 def subject_names(selector: str) -> frozenset[str]:
-    """Return what names the elements that a selector means: classes, ids, attributes, or a tag."""
+    """Return the classes, ids and attributes of a selector's last part, or else its tag."""
     bare = _BRACKETED.sub(_without_inside, selector)
     subject = _ANY_COMBINATOR.split(bare.strip())[-1]
     if names := _NAME.findall(subject):
@@ -82,20 +103,26 @@ def subject_names(selector: str) -> frozenset[str]:
     return frozenset((tag[0].lower() if tag else "*",))
 
 
+def _without_inside(found: re.Match[str]) -> str:
+    if found[0][0] == "(":
+        return ""
+    return found[0].replace(">", "").replace("~", "").replace("+", "").replace(" ", "")
+
+
 class SelectorNames:
-    """Tells which of some names, and of some tags, selectors speak of."""
+    """Finds some names and tags in selectors."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
         tags = sorted(name for name in names if name[0] not in ".#[")
-        # A star is the subject of selectors that end in a state alone.
+        # `*` is the subject of selectors whose last part is only a state.
         self._tags = re.compile(rf"(?<![\w.#-])(?:{'|'.join(map(re.escape, tags))})(?![\w-])")
         self._has_tags = bool(tags)
 
     def names_in(self, selectors: str) -> set[str]:
-        """Return the names that selectors hold, and the tags that they mean without a name.
+        """Return the names in selectors, and the tags that are the subject of one.
 
-        A rule for all elements of a tag, whatever they are called, takes back no other rule.
+        A selector that is only a tag overrides no other rule, so it is not counted.
         """
         found = self._names.intersection(_NAME.findall(selectors))
         if not self._has_tags or not self._tags.search(selectors):
@@ -106,28 +133,9 @@ class SelectorNames:
         return set(found)
 
 
-def _without_inside(found: re.Match[str]) -> str:
-    if found[0][0] == "(":
-        return ""
-    return found[0].replace(">", "").replace("~", "").replace("+", "").replace(" ", "")
-
-
-MAX_SELECTOR_CHARS = 200
-_MAX_ANCESTORS = 64
-
-Specificity: TypeAlias = tuple[int, int, int]
-
-_COMPOUND = re.compile(
-    r"(\*|[a-zA-Z][\w-]{0,60})?((?:[.#][\w-]{1,100}|\[[\w-]{1,40}(?:=[\"']?[\w-]{1,60}[\"']?)?\]"
-    r"|:root|:link|:any-link)*)"
-)
-_COMPOUND_PART = re.compile(r"([.#])([\w-]+)|\[([\w-]+)(?:=[\"']?([\w-]+))?|:([\w-]+)")
-_KNOWN_COMBINATORS = re.compile(r"\s*(>)\s*|\s+")
-
-
 @dataclass(frozen=True, slots=True)
 class CssElement:
-    """What of an element, and of those around it, selectors look at."""
+    """The parts of an element, and of its ancestors, that selectors match."""
 
     tag: str
     id: str = ""
@@ -137,46 +145,44 @@ class CssElement:
 
     @classmethod
     def of(cls, node: LexborNode) -> "CssElement":
-        """Return an element of a page, with those that hold it."""
+        """Return an element of a page, with its ancestors."""
         chain = [node]
         while len(chain) < _MAX_ANCESTORS and (parent := chain[-1].parent) is not None:
             chain.append(parent)
         element: CssElement | None = None
         for ancestor in reversed(chain):
             if ancestor.is_element_node:
-                element = cls._of_one(ancestor, element)
+                attributes = ancestor.attributes
+                classes = frozenset((attributes.get("class") or "")[:2_000].split())
+                tag, identifier = (ancestor.tag or "").lower(), attributes.get("id") or ""
+                element = cls(tag, identifier, classes, attributes, element)
         return element or cls("")
-
-    @classmethod
-    def _of_one(cls, node: LexborNode, parent: "CssElement | None") -> "CssElement":
-        attributes = node.attributes
-        classes = frozenset((attributes.get("class") or "")[:2_000].split())
-        return cls(
-            (node.tag or "").lower(), attributes.get("id") or "", classes, attributes, parent
-        )
 
     @property
     def name(self) -> str:
-        """How a selector would call it, in short."""
+        """A short selector for the element."""
         marks = [f"#{self.id}"] if self.id else [f".{name}" for name in sorted(self.classes)[:2]]
         return f"{self.tag}{''.join(marks)}"[:80]
 
 
 @dataclass(frozen=True, slots=True)
 class _Compound:
-    tag: str = ""
-    ids: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    attributes: tuple[tuple[str, str | None], ...] = ()
-    is_root: bool = False
-    is_link: bool = False
+    tag: str
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    attributes: tuple[tuple[str, str | None], ...]
+    is_root: bool
+    is_link: bool
 
     def matches(self, element: CssElement) -> bool:
         return (
             self.tag in ("", element.tag)
             and all(name == element.id for name in self.ids)
             and element.classes.issuperset(self.classes)
-            and all(_has_attribute(element, name, value) for name, value in self.attributes)
+            and all(
+                name in element.attributes and value in (None, element.attributes[name])
+                for name, value in self.attributes
+            )
             and (not self.is_root or element.tag == "html")
             and (not self.is_link or "href" in element.attributes)
         )
@@ -184,16 +190,16 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class CssSelector:
-    """A selector, read."""
+    """A parsed selector."""
 
     text: str
     compounds: tuple[_Compound, ...]
     is_child: tuple[bool, ...]
-    """Of each compound but the first, whether the one before must be its parent."""
+    """For each compound but the first, whether the one before must be its parent."""
     specificity: Specificity
 
     def matches(self, element: CssElement) -> bool:
-        """Whether an element is one that the selector means."""
+        """Whether the selector matches an element."""
         *others, last = self.compounds
         if not last.matches(element):
             return False
@@ -207,44 +213,33 @@ class CssSelector:
         return True
 
 
-def _has_attribute(element: CssElement, name: str, value: str | None) -> bool:
-    if name not in element.attributes:
-        return False
-    return value is None or element.attributes[name] == value
-
-
 @lru_cache(maxsize=4_096)
 def parse_selector(text: str) -> CssSelector | None:
-    """Return a selector, read; None where it says more than is known here."""
+    """Return a parsed selector; None if it uses states, siblings or functions."""
     if len(text) > MAX_SELECTOR_CHARS or "+" in text or "~" in text:
         return None
     pieces = _KNOWN_COMBINATORS.split(text.strip())
-    compounds = [_parse_compound(piece or "") for piece in pieces[::2]]
-    if not all(compounds):
-        return None
-    known = tuple(compound for compound in compounds if compound)
+    compounds: list[_Compound] = []
+    for piece in pieces[::2]:
+        found = _COMPOUND.fullmatch(piece or "")
+        if not piece or found is None:
+            return None
+        marks: dict[str, list[str]] = {"#": [], ".": [], ":": []}
+        attributes: list[tuple[str, str | None]] = []
+        for mark, name, attribute, value, state in _COMPOUND_PART.findall(found[2] or ""):
+            if attribute:
+                attributes.append((attribute.lower(), value or None))
+            else:
+                marks[mark or ":"].append(name or state)
+        compounds.append(
+            _Compound(
+                tag="" if found[1] in (None, "*") else found[1].lower(),
+                ids=tuple(marks["#"]),
+                classes=tuple(marks["."]),
+                attributes=tuple(attributes),
+                is_root="root" in marks[":"],
+                is_link="link" in marks[":"] or "any-link" in marks[":"],
+            )
+        )
     children = tuple(mark == ">" for mark in pieces[1::2])
-    ids = sum(len(c.ids) for c in known)
-    marks = sum(len(c.classes) + len(c.attributes) + c.is_root + c.is_link for c in known)
-    return CssSelector(text, known, children, (ids, marks, sum(bool(c.tag) for c in known)))
-
-
-def _parse_compound(text: str) -> _Compound | None:
-    found = _COMPOUND.fullmatch(text)
-    if not text or found is None:
-        return None
-    marks: dict[str, list[str]] = {"#": [], ".": [], ":": []}
-    attributes: list[tuple[str, str | None]] = []
-    for mark, name, attribute, value, state in _COMPOUND_PART.findall(found[2] or ""):
-        if attribute:
-            attributes.append((attribute.lower(), value or None))
-        else:
-            marks[mark or ":"].append(name or state)
-    return _Compound(
-        tag="" if found[1] in (None, "*") else found[1].lower(),
-        ids=tuple(marks["#"]),
-        classes=tuple(marks["."]),
-        attributes=tuple(attributes),
-        is_root="root" in marks[":"],
-        is_link="link" in marks[":"] or "any-link" in marks[":"],
-    )
+    return CssSelector(text, tuple(compounds), children, specificity(text))

@@ -1,4 +1,4 @@
-"""Values of CSS: colours and whether two can be told apart, lengths and sums in pixels."""
+"""CSS values: colours and whether two are distinguishable, lengths and sums in pixels."""
 
 import math
 import re
@@ -7,8 +7,9 @@ from functools import lru_cache
 from itertools import islice
 
 from cinder.html.css.declarations import Declarations
+from cinder.html.vocabulary import load_vocabulary
 
-# Below this share of opacity a colour is a tint of what lies under it.
+# Below this opacity a colour only tints its background.
 _MIN_COVERING_ALPHA = 0.5
 _GREY_SPREAD = 24
 
@@ -21,34 +22,12 @@ _COLOUR_CANDIDATE = re.compile(
 _SEPARATORS = re.compile(r"[\s,/]+")
 _MAX_CANDIDATES = 20
 
-# Those of CSS's names that pages use; the rest are read as no colour.
-_NAMED_COLOURS = {
-    "black": "000000", "white": "ffffff", "red": "ff0000", "green": "008000", "blue": "0000ff",
-    "yellow": "ffff00", "orange": "ffa500", "purple": "800080", "pink": "ffc0cb",
-    "brown": "a52a2a", "gray": "808080", "grey": "808080", "silver": "c0c0c0", "gold": "ffd700",
-    "navy": "000080", "teal": "008080", "maroon": "800000", "olive": "808000", "lime": "00ff00",
-    "aqua": "00ffff", "cyan": "00ffff", "fuchsia": "ff00ff", "magenta": "ff00ff",
-    "crimson": "dc143c", "tomato": "ff6347", "coral": "ff7f50", "salmon": "fa8072",
-    "firebrick": "b22222", "darkred": "8b0000", "orangered": "ff4500", "darkorange": "ff8c00",
-    "chocolate": "d2691e", "sienna": "a0522d", "tan": "d2b48c", "khaki": "f0e68c",
-    "beige": "f5f5dc", "ivory": "fffff0", "snow": "fffafa", "linen": "faf0e6",
-    "whitesmoke": "f5f5f5", "ghostwhite": "f8f8ff", "aliceblue": "f0f8ff", "lavender": "e6e6fa",
-    "gainsboro": "dcdcdc", "lightgray": "d3d3d3", "lightgrey": "d3d3d3", "darkgray": "a9a9a9",
-    "darkgrey": "a9a9a9", "dimgray": "696969", "dimgrey": "696969", "slategray": "708090",
-    "slategrey": "708090", "darkslategray": "2f4f4f", "darkslategrey": "2f4f4f",
-    "steelblue": "4682b4", "royalblue": "4169e1", "dodgerblue": "1e90ff", "deepskyblue": "00bfff",
-    "skyblue": "87ceeb", "lightblue": "add8e6", "cornflowerblue": "6495ed", "darkblue": "00008b",
-    "mediumblue": "0000cd", "midnightblue": "191970", "slateblue": "6a5acd", "indigo": "4b0082",
-    "violet": "ee82ee", "orchid": "da70d6", "plum": "dda0dd", "hotpink": "ff69b4",
-    "deeppink": "ff1493", "rebeccapurple": "663399", "turquoise": "40e0d0", "darkcyan": "008b8b",
-    "seagreen": "2e8b57", "forestgreen": "228b22", "darkgreen": "006400", "limegreen": "32cd32",
-    "lightgreen": "90ee90", "springgreen": "00ff7f", "olivedrab": "6b8e23", "goldenrod": "daa520",
-}  # fmt: skip
+_NAMED_COLOURS: dict[str, str] = load_vocabulary()["colours"]
 
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A colour that covers what lies under it, its parts from 0 to 255."""
+    """An opaque colour, its parts from 0 to 255."""
 
     red: int
     green: int
@@ -61,24 +40,24 @@ class Colour:
 
     @property
     def is_grey(self) -> bool:
-        """Whether it has hardly a hue: no colour that a brand is known by."""
+        """Whether it has hardly any hue, so that no brand is known by it."""
         parts = (self.red, self.green, self.blue)
         return max(parts) - min(parts) < _GREY_SPREAD
 
     @property
     def is_dark(self) -> bool:
-        """Whether light text would be read on it."""
+        """Whether light text is readable on it."""
         return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 128
 
 
 def find_colour(value: str) -> Colour | None:
-    """Return the first colour in a CSS value, such as a `background`; None where it has none."""
+    """Return the first colour in a CSS value, such as a `background`; None if it has none."""
     candidates = islice(_COLOUR_CANDIDATE.finditer(value), _MAX_CANDIDATES)
     return next(filter(None, (parse_colour(found[0]) for found in candidates)), None)
 
 
 def parse_colour(text: str) -> Colour | None:
-    """Return the colour that a text is; None for another text, or a colour that shines through."""
+    """Return the colour that a text names; None for other text and for translucent colours."""
     text = text.strip().lower()
     if text in _NAMED_COLOURS:
         return _from_hex(_NAMED_COLOURS[text])
@@ -108,9 +87,12 @@ def _from_function(name: str, inside: str) -> Colour | None:
     elif name.startswith("rgb"):
         levels = [_colour_component(part, 255) for part in parts[:3]]
     elif name.startswith("hsl"):
-        levels = _from_hsl(
-            _degrees(parts[0]), _colour_component(parts[1], 1), _colour_component(parts[2], 1)
-        )
+        saturation, lightness = (_colour_component(part, 1) for part in parts[1:3])
+        reach = saturation * min(lightness, 1 - lightness)
+        turns = [(offset + _degrees(parts[0]) / 30) % 12 for offset in (0, 8, 4)]
+        levels = [
+            255 * (lightness - reach * max(-1.0, min(turn - 3, 9 - turn, 1.0))) for turn in turns
+        ]
     else:
         levels = _from_oklch(
             _colour_component(parts[0], 1), _colour_component(parts[1], 0.4), _degrees(parts[2])
@@ -122,7 +104,7 @@ def _from_function(name: str, inside: str) -> Colour | None:
 
 
 def _colour_component(text: str, whole: float) -> float:
-    """Return a number, or a percentage of the whole."""
+    """Return a number, or the share of `whole` that a percentage is."""
     number = float(text.removesuffix("%"))
     if not math.isfinite(number):
         raise ValueError("not a number")
@@ -131,16 +113,6 @@ def _colour_component(text: str, whole: float) -> float:
 
 def _degrees(text: str) -> float:
     return _colour_component(text.removesuffix("deg"), 360) % 360
-
-
-def _from_hsl(hue: float, saturation: float, lightness: float) -> list[float]:
-    reach = saturation * min(lightness, 1 - lightness)
-
-    def level(offset: float) -> float:
-        place = (offset + hue / 30) % 12
-        return 255 * (lightness - reach * max(-1.0, min(place - 3, 9 - place, 1.0)))
-
-    return [level(0), level(8), level(4)]
 
 
 def _from_oklch(lightness: float, chroma: float, hue: float) -> list[float]:
@@ -154,13 +126,10 @@ def _from_oklch(lightness: float, chroma: float, hue: float) -> list[float]:
         -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
     )
-    return [255 * _gamma(level) for level in linear]
-
-
-def _gamma(level: float) -> float:
-    if level <= 0.0031308:
-        return 12.92 * level
-    return float(1.055 * level ** (1 / 2.4) - 0.055)
+    return [
+        255 * (12.92 * level if level <= 0.0031308 else 1.055 * level ** (1 / 2.4) - 0.055)
+        for level in linear
+    ]
 
 
 _EM = 16.0
@@ -181,18 +150,18 @@ _MAX_SUM_TOKENS = 100
 
 
 class _NoMeasureError(ValueError):
-    """The text is no sum of constants."""
+    """The text is not a sum of constants."""
 
 
 def measure_length(
     value: str | None, *, share_of: float = _WINDOW, window: float = _WINDOW
 ) -> float | None:
-    """Return how many pixels, degrees or units a value is; None where it is no such value.
+    """Return a value in pixels, degrees or units; None if it is no such value.
 
     Args:
-        value: what was declared, in lower case.
-        share_of: what a percentage is a share of.
-        window: how wide and high the window is.
+        value: the declared value, in lower case.
+        share_of: what a percentage refers to.
+        window: the width and height of the window.
     """
     if not value:
         return None
@@ -221,7 +190,7 @@ def _amount(number: str, unit: str, share_of: float, window: float) -> float:
 
 
 class _Sum:
-    """A sum as `calc()` has it, read once from left to right."""
+    """Evaluates the argument of `calc()` from left to right."""
 
     def __init__(self, text: str, share_of: float, window: float) -> None:
         text = text.removeprefix("-webkit-")
@@ -282,46 +251,36 @@ class _Sum:
         if self._take() != ")":
             raise _NoMeasureError
         self._depth -= 1
-        return _combine(name, values)
-
-
-def _combine(name: str, values: list[float]) -> float:
-    if name in ("(", "calc(") and len(values) == 1:
-        return values[0]
-    if name == "min(":
-        return min(values)
-    if name == "max(":
-        return max(values)
-    if name == "clamp(" and len(values) == 3:
-        return max(values[0], min(values[1], values[2]))
-    raise _NoMeasureError
+        if name in ("(", "calc(") and len(values) == 1:
+            return values[0]
+        if name == "clamp(" and len(values) == 3:
+            return max(values[0], min(values[1], values[2]))
+        if name not in ("min(", "max("):
+            raise _NoMeasureError
+        return min(values) if name == "min(" else max(values)
 
 
 WHITE = Colour(255, 255, 255)
-# Of 255: beyond this somebody with a good screen reads it.
+# Of 255: a larger difference is readable on a good screen.
 _MIN_VISIBLE_DIFFERENCE = 12
 _MIN_VISIBLE_ALPHA = 0.06
 _ALPHA = re.compile(r"(?:rgb|hsl)a?\([^()]*[,/]\s*(\d*\.?\d+(?:e-?\d+)?)(%?)\s*\)")
 _HEX_ALPHA = re.compile(r"#(?:[0-9a-f]{3}([0-9a-f])|[0-9a-f]{6}([0-9a-f]{2}))")
 _PICTURE = re.compile(r"url\(|gradient\(|image-set\(|element\(|paint\(")
-_FURTHER_NAMED_COLOURS = {
-    "canvas": WHITE,
-    "mintcream": Colour(245, 255, 250),
-    "canvastext": Colour(0, 0, 0),
-}
 _BACKGROUND_WORDS = re.compile(
     r"\b(?:no-repeat|repeat(?:-[xy])?|scroll|fixed|local|none|top|left|right|bottom|center"
     r"|(?:border|padding|content)-box|important)\b|(?<![\w#.])-?\d+(?:\.\d+)?(?:px|%|em)?(?![\w.])"
 )
+_cached_colour = lru_cache(maxsize=512)(parse_colour)
 
 
 def text_colour(declared: Declarations) -> Colour | None:
-    """Return the colour of a text, where a style names one that covers what lies under it."""
+    """Return the text colour that a style sets, if it is opaque."""
     return _cached_colour(declared.get("-webkit-text-fill-color") or declared.get("color") or "")
 
 
 def background_colour(declared: Declarations) -> Colour | None:
-    """Return the one colour behind a text, where a style names one and no picture."""
+    """Return the background colour that a style sets, if it sets no picture."""
     whole, alone = declared.get("background"), declared.get("background-color")
     if _PICTURE.search(f"{whole or ''}{declared.get('background-image') or ''}"):
         return None
@@ -331,12 +290,12 @@ def background_colour(declared: Declarations) -> Colour | None:
 
 
 def has_background(declared: Declarations) -> bool:
-    """Whether a style says anything of what lies behind the text."""
+    """Whether a style sets any background."""
     return any(name.startswith("background") and "clip" not in name for name in declared)
 
 
 def is_see_through(colour: str) -> bool:
-    """Whether a colour is so thin that nobody sees it."""
+    """Whether a colour is practically transparent."""
     if colour == "transparent":
         return True
     if found := _HEX_ALPHA.fullmatch(colour):
@@ -350,7 +309,7 @@ def is_see_through(colour: str) -> bool:
 
 
 def are_indistinguishable(first: Colour | None, second: Colour | None) -> bool:
-    """Whether nobody could tell two colours apart, both of which are known."""
+    """Whether two known colours look the same."""
     if first is None or second is None:
         return False
     pairs = zip(
@@ -360,14 +319,9 @@ def are_indistinguishable(first: Colour | None, second: Colour | None) -> bool:
 
 
 def may_be_indistinguishable(text: str, background: str) -> bool:
-    """Whether two colours as written may be told apart by nobody."""
+    """Whether a text colour and a background, as written, may look the same."""
     if "var(" in text or "var(" in background:
         return text.startswith("var(") and background.startswith("var(")
     return are_indistinguishable(
         _cached_colour(text), background_colour({"background": background})
     )
-
-
-@lru_cache(maxsize=512)
-def _cached_colour(value: str) -> Colour | None:
-    return _FURTHER_NAMED_COLOURS.get(value) or parse_colour(value)

@@ -1,8 +1,8 @@
-"""Blocks of a page: runs of text that stand together, with the cues and structure around them."""
+"""Blocks of a page: runs of text, with the cues and the structure around them."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,8 +14,8 @@ _MAX_CHARS = 400
 _MAX_WORDS = 24
 _MAX_LABEL_WORDS = 6
 _MAX_VALUE_CHARS = 40
-# Attributes by which scripts, tests and screen readers find an element: often the only ones that
-# say anything where class names are generated.
+# Attributes by which scripts, tests and screen readers find an element: often the only meaningful
+# ones if class names are generated.
 _LABELS = ("data-testid", "data-component", "data-hook", "data-test", "aria-label")
 _FURTHER = frozenset(("role", "itemprop", "itemtype", "aria-hidden", *_LABELS))
 
@@ -24,20 +24,35 @@ def read_cues(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]
     """Return the cues of an element; `<tag>` is the first."""
     if not attributes:
         return _cues_by_name(tag, "")
-    said = attributes.get
-    names = f"{(said('class') or '')[:_MAX_CHARS]} {(said('id') or '')[:_MAX_CHARS]}"
+    get = attributes.get
+    names = f"{(get('class') or '')[:_MAX_CHARS]} {(get('id') or '')[:_MAX_CHARS]}"
     cues = _cues_by_name(tag, names)
-    return cues if _FURTHER.isdisjoint(attributes) else (*cues, *_further_cues(attributes))
+    if _FURTHER.isdisjoint(attributes):
+        return cues
+    further: list[str] = []
+    if role := get("role"):
+        further.append(f"role={role.lower()[:_MAX_VALUE_CHARS]}")
+    if name := get("itemprop"):
+        further.append(f"itemprop={name.lower()[:_MAX_VALUE_CHARS]}")
+    if kind := get("itemtype"):
+        kind = kind.rstrip("/").rpartition("/")[2].lower()
+        further.append(f"itemtype={kind[:_MAX_VALUE_CHARS]}")
+    if get("aria-hidden") == "true":
+        further.append("aria-hidden")
+    for name in _LABELS:
+        words = _split((get(name) or "")[:_MAX_CHARS])[:_MAX_LABEL_WORDS]
+        further += (f"{name}={word}" for word in words)
+    return (*cues, *further)
 
 
 class CueWeights:
-    """How much more, or less, of the text below each cue is content; learned from real pages."""
+    """The learned weights of cues: how much more, or less, of the text below them is content."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._weights = dict(weights)
 
     def extremes(self, cues: Iterable[str]) -> tuple[float, float]:
-        """Return the lowest and the highest weight of the cues, 0 being that of unknown ones."""
+        """Return the lowest and the highest weight of the cues; unknown ones have 0."""
         found = [self._weights[cue] for cue in cues if cue in self._weights]
         return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
 
@@ -47,23 +62,8 @@ def _cues_by_name(tag: str, names: str) -> tuple[str, ...]:
     return (f"<{tag}>", *_split(names))
 
 
-def _further_cues(attributes: Mapping[str, str | None]) -> Iterator[str]:
-    said = attributes.get
-    if role := said("role"):
-        yield f"role={role.lower()[:_MAX_VALUE_CHARS]}"
-    if name := said("itemprop"):
-        yield f"itemprop={name.lower()[:_MAX_VALUE_CHARS]}"
-    if kind := said("itemtype"):
-        yield f"itemtype={kind.rstrip('/').rpartition('/')[2].lower()[:_MAX_VALUE_CHARS]}"
-    if said("aria-hidden") == "true":
-        yield "aria-hidden"
-    for name in _LABELS:
-        if label := said(name):
-            yield from (f"{name}={word}" for word in _split(label[:_MAX_CHARS])[:_MAX_LABEL_WORDS])
-
-
 def _split(names: str) -> tuple[str, ...]:
-    """Return the words that names consist of, and each name of several words whole as well."""
+    """Return the words in names, and each name of several words as a whole."""
     words = [word for name in names.split() for word in _words_of(name)]
     return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
@@ -86,19 +86,19 @@ _INLINE = frozenset(
     )
 )
 
-# A picture goes with the text around it, unless that is its own.
+# A picture belongs to the text around it, except its own caption.
 PICTURES = frozenset(("img", "picture", "video", "audio"))
-# Inline elements that differ from what they stand in by more than their looks.
+# Inline elements that are more than formatting.
 _APART = PICTURES | {"a"}
 
-# Prose is a run of some length that is not mostly links.
+# Prose is a run of a minimum length that is not mostly links.
 _PROSE_MIN_WORDS = 10
 _PROSE_MAX_LINK_SHARE = 1 / 3
 
 
 @dataclass(slots=True)
 class BlockElement:
-    """An element that stands on its own, and the text below it, in words between white space."""
+    """A block-level element, with counts of the words below it."""
 
     node: LexborNode
     parent: int
@@ -107,7 +107,7 @@ class BlockElement:
     wrapper: LexborNode | None
     """The outermost of the inline elements between it and its parent, if there are any."""
     cues: tuple[str, ...]
-    """What it tells by its names."""
+    """The cues in its tag and attributes."""
     class_name: str | None
     words: int = 0
     link_words: int = 0
@@ -122,7 +122,7 @@ class BlockElement:
 
 @dataclass(slots=True)
 class ContentBlock:
-    """A run of text within one element, uninterrupted by others that stand on their own."""
+    """A run of text in one element that no block-level element interrupts."""
 
     owner: int
     pieces: list[str] = field(default_factory=list)
@@ -133,7 +133,7 @@ class ContentBlock:
 
     @property
     def text(self) -> str:
-        """The run's text; what stands in elements of its own is set apart by a space."""
+        """The text of the run; texts of different nodes are separated by a space."""
         return " ".join(self.pieces)
 
     @property
@@ -147,30 +147,41 @@ class ContentBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockTree:
-    """The elements of a page that hold text, in document order, its blocks and its pictures."""
+    """The elements of a page with text, in document order, its blocks and its pictures."""
 
     elements: list[BlockElement]
     blocks: list[ContentBlock]
     pictures: list[tuple[int, LexborNode]]
-    """Each with the innermost element around it that holds text."""
+    """Each with the innermost element around it that has text."""
 
     @property
     def root(self) -> BlockElement:
-        """The element that holds everything: the first."""
+        """The first element, which contains all others."""
         return self.elements[0]
 
 
 def read_blocks(root: LexborNode) -> BlockTree:
-    """Return the blocks below an element from which all that is invisible has been removed."""
+    """Return the blocks below an element from which everything invisible has been removed."""
     reader = _Reader(root)
     reader.read()
-    tree = BlockTree(reader.elements, reader.blocks, reader.find_pictures())
-    _sum_up(tree)
-    return tree
+    elements = reader.elements
+    for block in reader.blocks:
+        owner = elements[block.owner]
+        owner.words += block.words
+        owner.link_words += block.link_words
+        owner.prose_words += block.prose_words
+        owner.blocks += 1
+    for element in reversed(elements[1:]):
+        parent = elements[element.parent]
+        parent.words += element.words
+        parent.link_words += element.link_words
+        parent.prose_words += element.prose_words
+        parent.blocks += element.blocks
+    return BlockTree(elements, reader.blocks, reader.find_pictures())
 
 
 class _TextOwner:
-    """Where the text of an element goes: to itself, or to the element whose line it stands in."""
+    """The element that owns the text of a node: itself, or for inline elements an ancestor."""
 
     __slots__ = ("above", "in_link", "index", "line", "node", "tag", "top")
 
@@ -181,13 +192,13 @@ class _TextOwner:
         self.tag = tag
         self.above = above
         self.top = top
-        """The outermost element of the line, None for an element that stands on its own."""
+        """The outermost inline element around it, None for a block-level element."""
         # Not itself: a cycle would keep the whole tree in memory.
         self.line: _TextOwner | None = None if top is None or above is None else above.line or above
-        """The element whose line it stands in, None for one that stands on its own."""
+        """The block-level element around it, None for one that is block-level itself."""
         self.in_link: bool = tag == "a" or (above is not None and above.in_link)
         self.index = -1
-        """Its number among the elements, once some text of it was seen."""
+        """Its number among the elements, once it has text."""
 
 
 class _Reader:
@@ -200,7 +211,7 @@ class _Reader:
         self._pictures: list[_TextOwner] = []
 
     def read(self) -> None:
-        """Go through all that is below the root."""
+        """Read everything below the root."""
         self._number(self._root)
         nodes = self._root.node.traverse(include_text=True, skip_empty=True)
         # The root itself comes first.
@@ -218,7 +229,7 @@ class _Reader:
 
     def _add_element(self, node: LexborNode, above: _TextOwner) -> None:
         tag = node.tag or ""
-        # Whatever marks up the lines of a listing, the listing is one text.
+        # A listing is one text, whatever elements mark up its lines.
         if tag in _INLINE or (above.line or above).tag == "pre":
             if tag == "br" and self._block is not None:
                 self._block.pieces.append("\n")
@@ -253,63 +264,41 @@ class _Reader:
             block.link_words += words
 
     def find_pictures(self) -> list[tuple[int, LexborNode]]:
-        """Return the pictures of the page, when all of it was read."""
-        return [(_first_numbered(place), place.node) for place in self._pictures if place.index < 0]
+        """Return the pictures of the page, after it was read."""
+        found: list[tuple[int, LexborNode]] = []
+        for place in self._pictures:
+            above = place.line or place
+            while above.index < 0 and above.above is not None:
+                above = above.above.line or above.above
+            if place.index < 0:
+                found.append((above.index, place.node))
+        return found
 
     def _number(self, place: _TextOwner) -> int:
-        """Take an element in, and those around it that no text has been seen of before."""
+        """Add an element, and its ancestors that had no text before."""
         fresh = []
         above: _TextOwner | None = place
         while above is not None and above.index < 0:
             fresh.append(above)
             above = above.above
             above = above and (above.line or above)
-        for each in reversed(fresh):
-            each.index = len(self.elements)
-            self.elements.append(self._element(each))
+        for owner in reversed(fresh):
+            owner.index = len(self.elements)
+            holder = owner.above
+            if holder is None:
+                self.elements.append(BlockElement(owner.node, -1, owner.tag, 0, None, (), None))
+                continue
+            parent = (holder.line or holder).index
+            attributes = owner.node.attributes
+            cues = read_cues(owner.tag, attributes)
+            depth, names = self.elements[parent].depth + 1, attributes.get("class")
+            self.elements.append(
+                BlockElement(owner.node, parent, owner.tag, depth, holder.top, cues, names)
+            )
         return place.index
 
-    def _element(self, place: _TextOwner) -> BlockElement:
-        above = place.above
-        if above is None:
-            return BlockElement(place.node, -1, place.tag, 0, None, (), None)
-        parent = (above.line or above).index
-        attributes = place.node.attributes
-        return BlockElement(
-            place.node,
-            parent,
-            place.tag,
-            self.elements[parent].depth + 1,
-            above.top,
-            read_cues(place.tag, attributes),
-            attributes.get("class"),
-        )
 
-
-def _first_numbered(place: _TextOwner) -> int:
-    above = place.line or place
-    while above.index < 0 and above.above is not None:
-        above = above.above.line or above.above
-    return above.index
-
-
-def _sum_up(tree: BlockTree) -> None:
-    elements = tree.elements
-    for block in tree.blocks:
-        owner = elements[block.owner]
-        owner.words += block.words
-        owner.link_words += block.link_words
-        owner.prose_words += block.prose_words
-        owner.blocks += 1
-    for element in reversed(elements[1:]):
-        parent = elements[element.parent]
-        parent.words += element.words
-        parent.link_words += element.link_words
-        parent.prose_words += element.prose_words
-        parent.blocks += element.blocks
-
-
-# The elements around a block that tell something by how many levels up they are.
+# Ancestors of a block whose distance is a feature.
 AROUND = ("article", "main", "list")
 _AROUND_BY_CUE = {
     cue: AROUND.index(name)
@@ -323,15 +312,15 @@ _LARGE_SHARE = 0.3
 _PATH_DECAY = 0.85
 
 
-# The weights of an element's own cues, lowest and highest; of all on the path down to it; and the
-# sum along the path, in which what is farther up counts less. A plain tuple: there are thousands.
+# The lowest and highest weight of an element's own cues, and of all on the path down to it; and the
+# sum along the path, in which distant ancestors count less. A plain tuple: there are thousands.
 PathCues = tuple[float, float, float, float, float]
 
 
 def read_paths(
     tree: BlockTree, weights: CueWeights
 ) -> tuple[list[tuple[int, ...]], list[PathCues]]:
-    """Return, for each element, the depths of what is around it and the weights of its cues."""
+    """Return, for each element, the depths of its `AROUND` ancestors and its cue weights."""
     around: list[tuple[int, ...]] = []
     cues: list[PathCues] = []
     known: dict[tuple[str, ...], tuple[float, float, list[int]]] = {}
@@ -359,7 +348,7 @@ def count_siblings(tree: BlockTree) -> Counter[tuple[int, str, str | None]]:
 
 
 def find_container(tree: BlockTree) -> dict[int, int]:
-    """Return the smallest element that holds most of the prose, and all around it.
+    """Return the smallest element with most of the prose, and its ancestors.
 
     Each comes with the number of levels that it is above that element.
     """
@@ -380,9 +369,9 @@ def find_container(tree: BlockTree) -> dict[int, int]:
 
 
 def find_nearest(tree: BlockTree, container: Mapping[int, int]) -> tuple[list[int], list[int]]:
-    """Return, for each element, the next one up that is around the container, and a large one.
+    """Return each element's nearest ancestor around the container, and its nearest large one.
 
-    An element may itself be both. Large is what holds a good share of the page's words.
+    An element may itself be both. Large elements have a good share of the page's words.
     """
     enough = tree.root.words * _LARGE_SHARE
     meeting: list[int] = []

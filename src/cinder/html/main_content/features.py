@@ -1,16 +1,19 @@
-"""Features of the scorer: a block's words, its place in the page, and hints about the page."""
+"""Features of the scorer: a block's words, its place in the page, and hints about the page.
+
+The shipped scorer was trained on exactly these features: changing a word list or the order requires
+another training.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
 from cinder.html.main_content.blocks import (
     AROUND,
-    BlockElement,
     BlockTree,
     CueWeights,
     count_siblings,
@@ -18,9 +21,9 @@ from cinder.html.main_content.blocks import (
     find_nearest,
     read_paths,
 )
-from cinder.models.document import Json, PageMetadata
+from cinder.models.document import PageMetadata
 
-_HINT_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+")
 _MAX_HINT_CHARS = 2_000
 
 # schema.org types, by the kind of page that has them.
@@ -64,16 +67,22 @@ class PageHints:
     title_words: frozenset[str]
     description_words: frozenset[str]
     is_article: bool = False
-    """Whether it says of itself that it is one."""
+    """Whether the page declares to be an article."""
 
 
 def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> PageHints:
-    """Return the hints that a page gives."""
-    generator = _generator(tree)
+    """Return the hints that a page gives about its kind."""
+    element = tree.css_first('meta[name="generator" i][content]')
+    generator = (element.attributes.get("content") or "").lower() if element else ""
     graph = metadata.open_graph
     titles = f"{metadata.title or ''} {graph.get('og:title', '')}"
     og_type = graph.get("og:type", "").lower()
-    schema = tuple(_schema_values(metadata.json_ld))
+    types: set[str] = set()
+    for item in metadata.json_ld:
+        value = item.get("@type") if isinstance(item, dict) else None
+        names = value if isinstance(value, list) else [value]
+        types.update(name.lower() for name in names if isinstance(name, str))
+    schema = [float(not types.isdisjoint(kinds)) for kinds in _SCHEMA_KINDS]
     values = (
         float("article" in og_type),
         float("product" in og_type),
@@ -88,25 +97,8 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
     )
 
 
-def _generator(tree: LexborHTMLParser) -> str:
-    """Return what the page says it was made with, lower-case."""
-    element = tree.css_first('meta[name="generator" i][content]')
-    return (element.attributes.get("content") or "").lower() if element else ""
-
-
 def _hint_words(text: str) -> frozenset[str]:
-    return frozenset(_HINT_WORD.findall(text[:_MAX_HINT_CHARS].lower()))
-
-
-def _schema_values(json_ld: tuple[Json, ...]) -> Iterator[float]:
-    found = {name.lower() for item in json_ld for name in _schema_types(item)}
-    return (float(not found.isdisjoint(kinds)) for kinds in _SCHEMA_KINDS)
-
-
-def _schema_types(item: Json) -> list[str]:
-    said = item.get("@type") if isinstance(item, dict) else None
-    names = said if isinstance(said, list) else [said]
-    return [name for name in names if isinstance(name, str)]
+    return frozenset(_WORD.findall(text[:_MAX_HINT_CHARS].lower()))
 
 
 def _url_values(url: str) -> tuple[float, ...]:
@@ -126,8 +118,7 @@ def _url_values(url: str) -> tuple[float, ...]:
     )
 
 
-_WORD = re.compile(r"\w+")
-# A block is known by how it begins; the rest of a long one adds nothing but time.
+# Only the beginning of a block is read: the rest of a long one adds little.
 _HEAD_CHARS = 120
 _CHROME_WORDS = frozenset(
     (
@@ -147,7 +138,7 @@ _REPEATS_LEVELS_UP = 7
 _REPEATS_MIN = 3
 
 
-# How many features a parent, an owner and a block have; those of the page come first.
+# The number of features of a parent, an owner and a block, after those of the page.
 _PARENT_SIZE = 1 + len(AROUND) + 5 + 2 + 4 * len(_LEVELS_UP) + 6
 _OWNER_SIZE = 2 + 5 + 3 + 5
 _BLOCK_SIZE = 11 + 4 + 9
@@ -155,7 +146,7 @@ SIZES = (_PARENT_SIZE, _OWNER_SIZE, _BLOCK_SIZE)
 
 
 class PageFeatures:
-    """The features of every block of one page: of the page, its parent, its owner, itself."""
+    """The features of the blocks of one page: of the page, a parent, an owner, a block."""
 
     def __init__(self, tree: BlockTree, hints: PageHints, weights: CueWeights) -> None:
         self._tree = tree
@@ -168,13 +159,23 @@ class PageFeatures:
         self._siblings = count_siblings(tree)
         self._container = find_container(tree)
         self._meeting, self._large = find_nearest(tree, self._container)
-        self._first_h1 = self._find_first_h1()
-        self._words_before = _running_totals([block.words for block in self._blocks])
-        self._links_before = _running_totals([block.link_words for block in self._blocks])
-        self._last_headings = self._find_last_headings()
+        words = (block.words for block in self._blocks)
+        links = (block.link_words for block in self._blocks)
+        self._words_before = list(accumulate(words, initial=0))
+        self._links_before = list(accumulate(links, initial=0))
+        # The number of the first h1, and for each block that of the last heading and its level.
+        self._first_h1 = -1
+        self._last_headings: list[tuple[int, int]] = []
+        heading = (-1, 0)
+        for number, block in enumerate(self._blocks):
+            if level := _HEADINGS.get(self._elements[block.owner].tag):
+                heading = (number, level)
+                if level == 1 and self._first_h1 < 0:
+                    self._first_h1 = number
+            self._last_headings.append(heading)
 
     def of_page(self) -> tuple[float, ...]:
-        """Return what is the same for all blocks."""
+        """Return the features that all blocks share."""
         root = self._tree.root
         words, count = max(root.words, 1), len(self._blocks)
         tags = Counter(element.tag for element in self._elements)
@@ -198,9 +199,24 @@ class PageFeatures:
         )
 
     def of_parent(self, index: int) -> tuple[float, ...]:
-        """Return what the parent of elements that own blocks tells by where it stands."""
+        """Return the features of a parent of block owners: where it is in the page."""
         element = self._elements[index]
         above = element.parent if element.parent >= 0 else index
+        levels: list[float] = []
+        ancestor = element
+        for level in range(_LEVELS_UP[-1] + 1):
+            if level in _LEVELS_UP:
+                words = ancestor.words or 1
+                levels += (
+                    ancestor.words,
+                    ancestor.link_words / words,
+                    ancestor.words / (ancestor.blocks or 1),
+                    ancestor.prose_words / words,
+                )
+            if ancestor.parent >= 0:
+                ancestor = self._elements[ancestor.parent]
+        whole = max(self._tree.root.words, 1)
+        meeting, large = self._elements[self._meeting[index]], self._elements[self._large[index]]
         return (
             element.depth,
             *(
@@ -209,78 +225,73 @@ class PageFeatures:
             ),
             *self._cues[index],
             *self._cues[above][:2],
-            *self._levels_up(element),
-            *self._containment(index),
-        )
-
-    def of_owner(self, index: int) -> tuple[float, ...]:
-        """Return what an element that owns blocks tells itself."""
-        element = self._elements[index]
-        words = element.words or 1
-        return (
-            _SHAPES.get(element.tag, 0),
-            _HEADINGS.get(element.tag, 0),
-            *self._cues[index],
-            element.words,
-            element.link_words / words,
-            element.words / (element.blocks or 1),
-            *self._repetition(index),
-        )
-
-    def of_block(self, number: int) -> tuple[float, ...]:
-        """Return what a block itself and its surroundings tell."""
-        return (*self._of_text(number), *self._of_surroundings(number), *self._of_position(number))
-
-    def _levels_up(self, element: BlockElement) -> list[float]:
-        found: list[float] = []
-        for level in range(_LEVELS_UP[-1] + 1):
-            if level in _LEVELS_UP:
-                words = element.words or 1
-                found += (
-                    element.words,
-                    element.link_words / words,
-                    element.words / (element.blocks or 1),
-                    element.prose_words / words,
-                )
-            if element.parent >= 0:
-                element = self._elements[element.parent]
-        return found
-
-    def _containment(self, index: int) -> tuple[float, ...]:
-        """Return how far away the page's container is, and the next ancestor that is large."""
-        whole = max(self._tree.root.words, 1)
-        meeting, large = self._elements[self._meeting[index]], self._elements[self._large[index]]
-        return (
+            *levels,
+            # How far away the page's container is, and the next large ancestor.
             self._container[self._meeting[index]],
-            self._elements[index].depth - meeting.depth,
+            element.depth - meeting.depth,
             meeting.words / whole,
-            self._elements[index].depth - large.depth,
+            element.depth - large.depth,
             large.words / whole,
             large.link_share,
         )
 
-    def _repetition(self, index: int) -> tuple[float, ...]:
-        """Return what is known of the largest group of like siblings that it is part of."""
-        best: tuple[float, ...] = (0, 0, 0, -1)
+    def of_owner(self, index: int) -> tuple[float, ...]:
+        """Return the features of an element that owns blocks."""
+        owner = self._elements[index]
+        # The largest group of similar siblings that it, or an ancestor, belongs to.
+        largest: tuple[float, ...] = (0, 0, 0, -1)
         groups = 0
+        element = owner
         for up in range(_REPEATS_LEVELS_UP + 1):
-            element = self._elements[index]
             if element.parent < 0:
                 break
             size = self._siblings.get((element.parent, element.tag, element.class_name), 0)
             if size >= _REPEATS_MIN:
                 groups += 1
-                if size > best[0]:
-                    best = (size, element.words, element.link_share, up)
-            index = element.parent
-        return (*best, groups)
+                if size > largest[0]:
+                    largest = (size, element.words, element.link_share, up)
+            element = self._elements[element.parent]
+        return (
+            _SHAPES.get(owner.tag, 0),
+            _HEADINGS.get(owner.tag, 0),
+            *self._cues[index],
+            owner.words,
+            owner.link_words / (owner.words or 1),
+            owner.words / (owner.blocks or 1),
+            *largest,
+            groups,
+        )
+
+    def of_block(self, number: int) -> tuple[float, ...]:
+        """Return the features of a block: its text, the blocks near it, its position."""
+        near: list[float] = []
+        for reach in (4, 10):
+            start, end = max(0, number - reach), min(len(self._blocks), number + reach + 1)
+            words = self._words_before[end] - self._words_before[start]
+            links = self._links_before[end] - self._links_before[start]
+            near += (words / (end - start), links / words)
+        heading, level = self._last_headings[number]
+        before, whole = self._words_before[number], self._words_before[-1]
+        return (
+            *self._of_text(number),
+            *near,
+            number / len(self._blocks),
+            before / whole,
+            before,
+            whole - self._words_before[number + 1],
+            len(self._blocks) - number,
+            number,
+            number - self._first_h1 if self._first_h1 >= 0 else -999,
+            number - heading if heading >= 0 else 99,
+            level,
+        )
 
     def _of_text(self, number: int) -> tuple[float, ...]:
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
-        said = set(_WORD.findall(head.lower()))
-        in_title = len(said & self._hints.title_words)
+        found = set(_WORD.findall(head.lower()))
+        in_title = len(found & self._hints.title_words)
         stops = text.count(".") + text.count("!") + text.count("?")
         commas = text.count(",")
         if not text.isascii():
@@ -293,54 +304,9 @@ class PageFeatures:
             stops / words,
             commas / words,
             _ENDINGS.get(text[-1:], 0),
-            len(said & _CHROME_WORDS),
+            len(found & _CHROME_WORDS),
             self._copies[head],
-            in_title / (len(said) or 1),
+            in_title / (len(found) or 1),
             in_title / (len(self._hints.title_words) or 1),
-            len(said & self._hints.description_words) / (len(said) or 1),
+            len(found & self._hints.description_words) / (len(found) or 1),
         )
-
-    def _of_surroundings(self, number: int) -> list[float]:
-        found: list[float] = []
-        for reach in (4, 10):
-            start, end = max(0, number - reach), min(len(self._blocks), number + reach + 1)
-            words = self._words_before[end] - self._words_before[start]
-            links = self._links_before[end] - self._links_before[start]
-            found += (words / (end - start), links / words)
-        return found
-
-    def _of_position(self, number: int) -> tuple[float, ...]:
-        heading, level = self._last_headings[number]
-        before, whole = self._words_before[number], self._words_before[-1]
-        return (
-            number / len(self._blocks),
-            before / whole,
-            before,
-            whole - self._words_before[number + 1],
-            len(self._blocks) - number,
-            number,
-            number - self._first_h1 if self._first_h1 >= 0 else -999,
-            number - heading if heading >= 0 else 99,
-            level,
-        )
-
-    def _find_first_h1(self) -> int:
-        owners = (self._elements[block.owner].tag for block in self._blocks)
-        return next((number for number, tag in enumerate(owners) if tag == "h1"), -1)
-
-    def _find_last_headings(self) -> list[tuple[int, int]]:
-        """Return the number and level of the heading that each block is or stands below."""
-        found: list[tuple[int, int]] = []
-        last = (-1, 0)
-        for number, block in enumerate(self._blocks):
-            level = _HEADINGS.get(self._elements[block.owner].tag)
-            last = (number, level) if level else last
-            found.append(last)
-        return found
-
-
-def _running_totals(values: Sequence[int]) -> list[int]:
-    totals = [0]
-    for value in values:
-        totals.append(totals[-1] + value)
-    return totals

@@ -1,11 +1,11 @@
 """The learned scorer: the probability that a block belongs to the main content of its page.
 
 The leaves of a tree are bits, numbered from the left. A split that sends a value to the right
-rules out the leaves on its left. Splits on one feature are sorted by threshold, so what a value
-rules out in all trees together is one mask, found by bisection; of what is left of a tree after
-all features, the lowest bit is its leaf. All trees lie side by side in one integer.
+excludes the leaves on its left. Splits on one feature are sorted by threshold, so one mask, found
+by bisection, excludes the leaves of all trees; the lowest bit that remains of a tree is its leaf.
+All trees are in one integer, one after the other.
 
-The training script writes what it learned to one file, which is shipped with the package.
+The training script writes the learned parameters to one file, which is part of the package.
 """
 
 import gzip
@@ -30,7 +30,7 @@ LEAVES_PER_TREE = 32
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A question that sends a value above the threshold to the right."""
+    """A comparison that sends a value above the threshold to the right."""
 
     tree: int
     feature: int
@@ -42,7 +42,7 @@ class Split:
 
 
 class Forest:
-    """Trees whose leaves are summed up, for one row of features after another."""
+    """Trees whose leaves are added up for each row of features."""
 
     def __init__(
         self, splits: Sequence[Split], leaves: Sequence[Sequence[float]], features: int
@@ -57,40 +57,37 @@ class Forest:
         by_feature: list[list[Split]] = [[] for _ in range(features)]
         for split in splits:
             by_feature[split.feature].append(split)
-        self._columns = [self._column(column) for column in by_feature]
-
-    def _column(self, splits: list[Split]) -> tuple[list[float], list[int]] | None:
-        if not splits:
-            return None
-        splits.sort(key=lambda split: split.threshold)
-        masks = [self._whole]
-        for split in splits:
-            ruled_out = (1 << split.end_leaf) - (1 << split.first_leaf)
-            masks.append(masks[-1] & ~(ruled_out << (split.tree * LEAVES_PER_TREE)))
-        return [split.threshold for split in splits], masks
+        self._columns: list[tuple[list[float], list[int]]] = []
+        for column in by_feature:
+            column.sort(key=lambda split: split.threshold)
+            masks = [self._whole]
+            for split in column:
+                excluded = (1 << split.end_leaf) - (1 << split.first_leaf)
+                masks.append(masks[-1] & ~(excluded << (split.tree * LEAVES_PER_TREE)))
+            self._columns.append(([split.threshold for split in column], masks))
 
     def part(self, first_feature: int, features: int) -> "ForestPart":
-        """Return the part of the forest that asks for some of the features of a row."""
+        """Return the part of the forest that compares some of the features of a row."""
         columns = self._columns[first_feature : first_feature + features]
-        used = [(place, *column) for place, column in enumerate(columns) if column is not None]
+        used = [(place, *column) for place, column in enumerate(columns) if column[0]]
         return ForestPart(self._whole, used)
 
     def score(self, reachable: int) -> float:
-        """Return the probability that the leaves left over by all parts stand for."""
+        """Return the probability that the leaves which remain after all parts add up to."""
         lowest = reachable & ~(reachable - self._lowest_bits)
         lanes = self._lanes.unpack(lowest.to_bytes(self._lanes.size, "little"))
         return 1 / (1 + math.exp(-sum(map(getitem, self._values, lanes))))
 
 
 class ForestPart:
-    """The splits on some features; rows share what their common parts leave."""
+    """The splits on some features; rows share the result of their common parts."""
 
     def __init__(self, whole: int, used: list[tuple[int, list[float], list[int]]]) -> None:
         self._whole = whole
         self._used = used
 
     def reachable(self, values: Sequence[float]) -> int:
-        """Return the leaves that the values of these features leave."""
+        """Return the leaves that these values do not exclude."""
         left = self._whole
         for place, thresholds, masks in self._used:
             left &= masks[bisect_left(thresholds, values[place])]
@@ -104,12 +101,15 @@ _Make = tuple[str | None, ...]
 
 
 def group_similar_blocks(tree: BlockTree) -> list[list[int]]:
-    """Return the numbers of all blocks, those of the same make together.
+    """Return the numbers of all blocks, grouped by make.
 
-    Of the same make are blocks whose owners, and the elements around these, have the same tags and
-    classes; where there are fewer than three, each is a group of its own.
+    Blocks are of the same make if their owners, and the ancestors of these, have the same tags and
+    classes; if there are fewer than three, each is a group of its own.
     """
-    makes = _read_makes(tree)
+    makes: list[_Make] = []
+    for element in tree.elements:
+        above = makes[element.parent] if element.parent >= 0 else ()
+        makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
     found: dict[_Make, list[int]] = {}
     for number, block in enumerate(tree.blocks):
         found.setdefault(makes[block.owner], []).append(number)
@@ -119,22 +119,14 @@ def group_similar_blocks(tree: BlockTree) -> list[list[int]]:
     return groups
 
 
-def _read_makes(tree: BlockTree) -> list[_Make]:
-    makes: list[_Make] = []
-    for element in tree.elements:
-        above = makes[element.parent] if element.parent >= 0 else ()
-        makes.append((element.tag, element.class_name, *above[: 2 * (_LEVELS - 1)]))
-    return makes
-
-
 SHIPPED_NAME = "scorer.json.gz"
 
-# So many blocks of one make stand for all of them; more change no score that matters.
+# How many blocks of one make are scored; more would not change the result.
 _SAMPLE = 2
 
 
 class ForestParts(NamedTuple):
-    """The parts of a forest that ask for the features of a page, a parent, an owner, a block."""
+    """The parts of a forest that compare features of the page, a parent, an owner, a block."""
 
     page: ForestPart
     parent: ForestPart
@@ -178,7 +170,7 @@ class BlockScorer:
 
 
 class _ScoredPage:
-    """A page on its way through the forest; what blocks share is looked up once."""
+    """A page that is being scored; what blocks share is computed once."""
 
     def __init__(self, scorer: BlockScorer, tree: BlockTree, features: PageFeatures) -> None:
         self._parts = scorer.parts
@@ -199,19 +191,16 @@ class _ScoredPage:
 
     def _score(self, number: int) -> float:
         owner = self._tree.blocks[number].owner
-        left = self._left_below(max(self._tree.elements[owner].parent, 0))
-        left &= self._parts.owner.reachable(self._features.of_owner(owner))
-        left &= self._parts.block.reachable(self._features.of_block(number))
-        return self._forest.score(left)
-
-    def _left_below(self, parent: int) -> int:
+        parent = max(self._tree.elements[owner].parent, 0)
         if parent not in self._below:
             values = self._features.of_parent(parent)
             self._below[parent] = self._page & self._parts.parent.reachable(values)
-        return self._below[parent]
+        left = self._below[parent] & self._parts.owner.reachable(self._features.of_owner(owner))
+        left &= self._parts.block.reachable(self._features.of_block(number))
+        return self._forest.score(left)
 
 
 @cache
 def shipped_scorer() -> BlockScorer:
-    """Return the scorer that comes with the package."""
+    """Return the scorer that is part of the package."""
     return BlockScorer.from_bytes((files(__package__) / SHIPPED_NAME).read_bytes())

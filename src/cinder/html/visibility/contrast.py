@@ -1,18 +1,18 @@
-"""Contrast of text and background: finds text in the colour of what lies behind it.
+"""Contrast of text and background: finds text in the colour of its background.
 
-A page with style sheets that are not in it may give any named element another colour: there only
-elements without a name, below one whose background its own attributes set, are judged.
+An external style sheet may recolour any element with a class or id. On pages that link to one, only
+elements without either are judged, below an ancestor whose own attributes set the background.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
 from cinder.html.css.declarations import Declarations, read_declarations
-from cinder.html.css.selectors import is_queryable, split_selectors
+from cinder.html.css.selectors import Specificity, is_queryable, specificity, split_selectors
 from cinder.html.css.sheet import StyleRule, StyleSheets
 from cinder.html.css.values import (
     WHITE,
@@ -24,21 +24,17 @@ from cinder.html.css.values import (
     parse_colour,
     text_colour,
 )
-from cinder.html.tree import Elements
-from cinder.html.visibility.tricks import BACKGROUND, COLOUR, set_mark
+from cinder.html.tree import BACKGROUND_MARK, COLOUR_MARK, Elements, set_mark
 
 _MAX_COLOUR_RULES = 100
 _COLOUR_PROPERTY = re.compile(
     r"(?<![\w-])color|background(?!-(?:size|repeat|position))|\\", re.IGNORECASE
 )
 _MAX_MARKED = 3_000
-# A background that is a picture or shines through: something lies there, and nobody knows what.
+# A background that is a picture or translucent: its colour is not known.
 _UNKNOWN = "?"
 _PAGE = ("html", "body", ":root")
-_ID = re.compile(r"#")
-_NAME = re.compile(r"[.\[:]")
-_TAG = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
-_BESIDE_THE_ELEMENT = re.compile(r":{1,2}(?:before|after)\b", re.IGNORECASE)
+_PSEUDO_ELEMENT = re.compile(r":{1,2}(?:before|after)\b", re.IGNORECASE)
 _STYLED = '[style*="color" i], [style*="background" i], [style*="\\\\"]'
 _FONTS = "font[color], [bgcolor]"
 _MAX_STYLED = 300
@@ -47,11 +43,22 @@ _TEXT_COLOUR = re.compile(r"(?<![\w-])color\s*:\s*([^;}!]{1,60})", re.IGNORECASE
 _GROUND_COLOUR = re.compile(r"background(?:-color)?\s*:\s*([^;}!]{1,200})", re.IGNORECASE)
 _EXTERNAL = 'link[rel~="stylesheet" i][href]'
 
-_Ranked = tuple[tuple[int, int, int], int, str, str, str]
+_BLACK = Colour(0, 0, 0)
+_MAX_ANCESTORS = 60
+_MAX_CHECKED = 200
+# How many levels up a picture may be the background of a text.
+_PICTURE_LEVELS = 3
+_PICTURES = "img, picture, video, canvas, svg, amp-img"
+_FRAMES = frozenset(("html", "body", "main", "article"))
+_NEVER_JUDGED = frozenset(("html", "body", "main", "article", "option", "select", "input", "mark"))
+_OTHER_EFFECTS = ("text-shadow", "-webkit-text-stroke", "mix-blend-mode")
+
+# Specificity, order, selector, text colour, background colour.
+_Ranked = tuple[Specificity, int, str, str, str]
 
 
 def has_only_inline_sheets(elements: Elements, *, has_imports: bool) -> bool:
-    """Whether all style sheets of a page are in it."""
+    """Whether a page links to no style sheets."""
     if has_imports:
         return False
     links = map(elements.attributes, elements.tagged("link"))
@@ -65,17 +72,19 @@ def mark_colours(
 ) -> bool:
     """Mark elements with the colours that rules give them, the strongest rule last.
 
-    Returns whether that was done: where no text has the colour of any background there is nothing
-    to find, and rules beyond a number are not worth the time.
+    Returns whether elements were marked: not if no text has the colour of any background, nor if
+    there are too many rules.
     """
     root = elements.root
-    if not may_blend and not _have_colours(elements):
+    if not may_blend:
+        has_colours = elements.have_attribute("style", "bgcolor") or elements.have_tag("font")
+        if not has_colours or root.css_first(f"{_STYLED}, {_FONTS}") is None:
+            return False
+    rules = [rule for rule in sheets.rules if _COLOUR_PROPERTY.search(rule.style)]
+    if len(rules) > _MAX_COLOUR_RULES:
         return False
-    telling = [rule for rule in sheets.rules if _COLOUR_PROPERTY.search(rule.style)]
-    if len(telling) > _MAX_COLOUR_RULES:
-        return False
-    coloured = _coloured(telling, variables)
-    if not _could_blend([*coloured, *_inline(root, variables)]):
+    coloured = _rank_colours(rules, variables)
+    if not _could_blend([*coloured, *_inline_colours(root, variables)]):
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
@@ -86,42 +95,14 @@ def mark_colours(
         left -= len(nodes)
         for node in nodes:
             if text:
-                set_mark(node, COLOUR, text)
+                set_mark(node, COLOUR_MARK, text)
             if background:
-                set_mark(node, BACKGROUND, background)
+                set_mark(node, BACKGROUND_MARK, background)
     return True
 
 
-def _have_colours(elements: Elements) -> bool:
-    """Whether elements themselves say what colours they have."""
-    if not (elements.have_attribute("style", "bgcolor") or elements.have_tag("font")):
-        return False
-    return elements.root.css_first(f"{_STYLED}, {_FONTS}") is not None
-
-
-def _coloured(rules: Iterable[StyleRule], variables: Mapping[str, str]) -> list[_Ranked]:
-    found: list[_Ranked] = []
-    for selectors, style, holds_for_all in rules:
-        declared = read_declarations(style, variables)
-        text, behind = text_colour(declared), background_colour(declared)
-        background = (behind.hex if behind else _UNKNOWN) if has_background(declared) else ""
-        if not holds_for_all:
-            # It may be so or not: what is sure without it is not any more.
-            background = _UNKNOWN if background else ""
-        if text is None and not background:
-            continue
-        for selector in split_selectors(selectors):
-            # What a rule draws beside an element's text lies behind it as often as not.
-            meant, count = _BESIDE_THE_ELEMENT.subn("", selector)
-            shade = _UNKNOWN if count and background else background
-            if meant and (meant in _PAGE or is_queryable(meant)):
-                colour = text.hex if text and holds_for_all and not count else ""
-                found.append((_specificity(meant), len(found), meant, colour, shade))
-    return found
-
-
 def has_indistinguishable_colours(text: str) -> bool:
-    """Whether any colour of a text that the sheets name is like any of a background, or white."""
+    """Whether any text colour in style sheets looks like any background colour, or white."""
     if "\\" in text or "var(" in text:
         return True
     texts = {value.strip().lower() for value in _TEXT_COLOUR.findall(text)}
@@ -130,20 +111,40 @@ def has_indistinguishable_colours(text: str) -> bool:
     return any(may_be_indistinguishable(one, other) for one, other in islice(pairs, _MAX_PAIRS))
 
 
-def _inline(root: LexborNode, variables: Mapping[str, str]) -> list[_Ranked]:
-    """Return the colours of elements' own styles, as if they were rules."""
+def _rank_colours(rules: Iterable[StyleRule], variables: Mapping[str, str]) -> list[_Ranked]:
+    found: list[_Ranked] = []
+    for selectors, style, holds_for_all in rules:
+        declared = read_declarations(style, variables)
+        text, behind = text_colour(declared), background_colour(declared)
+        background = (behind.hex if behind else _UNKNOWN) if has_background(declared) else ""
+        if background and not holds_for_all:
+            background = _UNKNOWN
+        if text is None and not background:
+            continue
+        for selector in split_selectors(selectors):
+            # A pseudo-element often lies behind the element's text.
+            target, count = _PSEUDO_ELEMENT.subn("", selector)
+            if target and (target in _PAGE or is_queryable(target)):
+                colour = text.hex if text and holds_for_all and not count else ""
+                ground = _UNKNOWN if count and background else background
+                found.append((specificity(target), len(found), target, colour, ground))
+    return found
+
+
+def _inline_colours(root: LexborNode, variables: Mapping[str, str]) -> list[_Ranked]:
+    """Return the colours in attributes of elements, as if they were rules."""
     styles = {node.attributes.get("style") or "" for node in root.css(_STYLED)[:_MAX_STYLED]}
     rules = [StyleRule("i", style, holds_for_all=True) for style in styles if style]
     fonts = [node.attributes for node in root.css(_FONTS)[:_MAX_STYLED]]
-    given = [
+    by_attribute = [
         ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
     ]
-    return [*_coloured(rules, variables), *given]
+    return [*_rank_colours(rules, variables), *by_attribute]
 
 
 def _could_blend(coloured: Iterable[_Ranked]) -> bool:
-    """Whether a text without a background of its own has the colour of another's, or of none."""
-    free_texts, bare_grounds, grounds = {"#000000"}, set[str](), {"#ffffff"}
+    """Whether a text without a background of its own has the colour of some background."""
+    free_texts, bare_grounds, grounds = set[str](), set[str](), {"#ffffff"}
     for _, _, selector, text, background in coloured:
         if text and (not background or selector in _PAGE):
             free_texts.add(text)
@@ -151,48 +152,26 @@ def _could_blend(coloured: Iterable[_Ranked]) -> bool:
             grounds.add(background)
             if not text:
                 bare_grounds.add(background)
-    texts = [found for value in free_texts if (found := parse_colour(value))]
-    alone = {value for value in free_texts if value != "#000000"}
-    return _any_indistinguishable(
-        [parse_colour(value) for value in alone], grounds
-    ) or _any_indistinguishable(texts, bare_grounds)
-
-
-def _any_indistinguishable(texts: Iterable[Colour | None], grounds: Iterable[str]) -> bool:
-    behind = [parse_colour(value) for value in grounds]
-    return any(are_indistinguishable(text, ground) for text in texts for ground in behind)
-
-
-def _specificity(selector: str) -> tuple[int, int, int]:
-    """Return how strongly a selector holds against others."""
-    ids, names = len(_ID.findall(selector)), len(_NAME.findall(selector))
-    return ids, names, len(_TAG.findall(selector))
-
-
-_BLACK = Colour(0, 0, 0)
-_MAX_ANCESTORS = 60
-_MAX_LOOKED_INTO = 200
-# How near a picture must be for a text to stand on it.
-_PICTURE_LEVELS = 3
-_PICTURES = "img, picture, video, canvas, svg, amp-img"
-_FRAMES = frozenset(("html", "body", "main", "article"))
-_NEVER_JUDGED = frozenset(("html", "body", "main", "article", "option", "select", "input", "mark"))
-_SHOWN_OTHERWISE = ("text-shadow", "-webkit-text-stroke", "mix-blend-mode")
+    known = {value: parse_colour(value) for value in (*free_texts, *grounds, "#000000")}
+    pairs = chain(
+        product(free_texts - {"#000000"}, grounds), product(free_texts | {"#000000"}, bare_grounds)
+    )
+    return any(are_indistinguishable(known[one], known[other]) for one, other in pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnColours:
-    """What an element itself says of its colours; None where it says nothing or nothing plain."""
+    """The colours that an element itself sets; None if it sets none or an unknown one."""
 
     text: Colour | None
     background: Colour | None
     has_background: bool
-    is_plain: bool = True
+    is_plain: bool
 
 
 def sets_colour(tag: str | None, attributes: Mapping[str, str | None]) -> bool:
-    """Whether an element says anything of the colour of its text or of what lies behind."""
-    if COLOUR in attributes or BACKGROUND in attributes:
+    """Whether an element sets a text or background colour."""
+    if COLOUR_MARK in attributes or BACKGROUND_MARK in attributes:
         return True
     if tag == "font" or "bgcolor" in attributes:
         return True
@@ -201,12 +180,12 @@ def sets_colour(tag: str | None, attributes: Mapping[str, str | None]) -> bool:
 
 
 def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool) -> bool:
-    """Whether the text of an element has the colour of what lies behind it.
+    """Whether the text of an element has the colour of its background.
 
     Args:
-        node: an element that names a colour.
-        variables: the custom properties that hold for the whole page.
-        is_closed: whether all style sheets of the page are in it.
+        node: an element that sets a colour.
+        variables: the custom properties that apply to the whole page.
+        is_closed: whether the page links to no style sheets.
     """
     if node.tag in _NEVER_JUDGED:
         return False
@@ -215,16 +194,19 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
     level = 0
     above: LexborNode | None = node
     while above is not None and level < _MAX_ANCESTORS and (text is None or background is None):
-        look = _own_colours(above, variables)
+        own = _own_colours(above, variables)
         is_named = "class" in above.attributes or "id" in above.attributes
-        if not look.is_plain or (is_named and not is_closed):
+        if not own.is_plain or (is_named and not is_closed):
             return False
-        text = text or look.text
-        if background is None and look.has_background:
-            if look.background is None:
+        text = text or own.text
+        if background is None and own.has_background:
+            if own.background is None:
                 return False
-            background = look.background
-        if background is None and 0 < level <= _PICTURE_LEVELS and _holds_a_picture(above, node):
+            background = own.background
+        # A picture in an ancestor may be the background.
+        may_be_behind = background is None and 0 < level <= _PICTURE_LEVELS
+        has_picture = may_be_behind and above.tag not in _FRAMES and above.css_first(_PICTURES)
+        if has_picture and node.css_first(_PICTURES) is None:
             return False
         above, level = above.parent, level + 1
     if not is_closed and (text is None or background is None):
@@ -236,35 +218,29 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
 def is_mostly_recoloured(
     node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
 ) -> bool:
-    """Whether most of an element's text stands in parts that have colours of their own."""
+    """Whether most of an element's text is in inner elements with colours of their own."""
     whole = len(node.text())
-    own = 0
+    recoloured = 0
     inside = (inner for inner in node.traverse() if inner.is_element_node)
-    for inner in islice(inside, _MAX_LOOKED_INTO):
+    for inner in islice(inside, _MAX_CHECKED):
         if inner.mem_id == node.mem_id:
             continue
         is_named = not is_closed and ("class" in inner.attributes or "id" in inner.attributes)
-        if is_named or _differs(inner, node, variables):
-            own += len(inner.text())
-            if 2 * own >= whole:
+        if is_named or _is_readable(inner, node, variables):
+            recoloured += len(inner.text())
+            if 2 * recoloured >= whole:
                 return True
     return False
 
 
-def _differs(inner: LexborNode, outer: LexborNode, variables: Mapping[str, str]) -> bool:
+def _is_readable(inner: LexborNode, outer: LexborNode, variables: Mapping[str, str]) -> bool:
+    """Whether an inner element sets a colour that differs from its background."""
     if not sets_colour(inner.tag, inner.attributes):
         return False
-    mine, around = _own_colours(inner, variables), _own_colours(outer, variables)
-    text = mine.text or around.text
-    background = mine.background if mine.has_background else around.background
-    return not mine.is_plain or not are_indistinguishable(text or _BLACK, background or WHITE)
-
-
-def _holds_a_picture(above: LexborNode, node: LexborNode) -> bool:
-    if above.tag in _FRAMES:
-        return False
-    found = above.css_first(_PICTURES)
-    return found is not None and node.css_first(_PICTURES) is None
+    own, around = _own_colours(inner, variables), _own_colours(outer, variables)
+    text = own.text or around.text
+    background = own.background if own.has_background else around.background
+    return not own.is_plain or not are_indistinguishable(text or _BLACK, background or WHITE)
 
 
 def _own_colours(node: LexborNode, variables: Mapping[str, str]) -> _OwnColours:
@@ -273,13 +249,14 @@ def _own_colours(node: LexborNode, variables: Mapping[str, str]) -> _OwnColours:
     declared: Declarations = read_declarations(style, variables) if style else {}
     text = text_colour(declared)
     if text is None:
-        given = attributes.get(COLOUR) or (attributes.get("color") if node.tag == "font" else None)
-        text = parse_colour(given) if given else None
+        font_colour = attributes.get("color") if node.tag == "font" else None
+        colour = attributes.get(COLOUR_MARK) or font_colour
+        text = parse_colour(colour) if colour else None
     has_one = has_background(declared)
     background = background_colour(declared) if has_one else None
-    if not has_one and (given := attributes.get(BACKGROUND) or attributes.get("bgcolor")):
-        has_one, background = True, parse_colour(given)
-    is_plain = not any(name in declared for name in _SHOWN_OTHERWISE)
-    if attributes.get("background"):
-        is_plain = False
+    ground = attributes.get(BACKGROUND_MARK) or attributes.get("bgcolor")
+    if not has_one and ground:
+        has_one, background = True, parse_colour(ground)
+    has_effects = any(name in declared for name in _OTHER_EFFECTS)
+    is_plain = not has_effects and not attributes.get("background")
     return _OwnColours(text, background, has_one, is_plain)

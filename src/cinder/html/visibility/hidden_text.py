@@ -1,119 +1,63 @@
-"""Text that a visitor cannot see: told from text that waits for a click, and reported.
+"""Text that a visitor cannot see: distinguished from text that waits for a click, and reported.
 
-An element is judged by its tag and its attributes alone, so that whoever walks a tree can ask.
-What a visitor reaches by a click (tabs, accordions, `details`) is content; labels for screen
-readers, menus and dialogs are left out without a word; the rest is left out and reported, since
-text that only machines read is how pages try to give them orders.
+An element is judged by its tag and its attributes alone, so that any tree walk can ask. Text that a
+click shows (tabs, accordions, `details`) is content. Labels for screen readers, menus and dialogs
+are left out silently. Other hidden text is left out and reported, because pages use text that only
+programs read to give them instructions.
 """
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from cinder.html.css.declarations import Declarations, read_declarations
-from cinder.html.tree import Attributes, Elements, collapse
+from cinder.html.tree import (
+    HIDDEN_MARK,
+    MARKS,
+    Attributes,
+    Elements,
+    ancestors,
+    collapse,
+    parse_html,
+    previous_element,
+    set_mark,
+)
 from cinder.html.visibility.contrast import blends_in, is_mostly_recoloured
 from cinder.html.visibility.hiding_rules import HidingRules, vanishes
 from cinder.html.visibility.tricks import (
-    COMPUTED,
-    MARKS,
-    UNSEEN,
     Trick,
     TrickMatch,
     find_trick,
     is_not_rendered,
     is_visibility_hidden,
-    set_mark,
 )
 from cinder.html.visible_text import count_words
+from cinder.html.vocabulary import class_pattern, load_vocabulary
+from cinder.models.document import HiddenPart
 from cinder.text.invisible_characters import without_invisible_characters
 
-_ANIMATED_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:wow|aos|animated?|animation|fade|reveal|motion|elementor-invisible|invisible|"
-    r"loading|lazy|js)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
+_WORDS = load_vocabulary()["hidden_text"]
+_ANIMATED_CLASS = class_pattern("animated_classes")
 _ANIMATED_STYLE = ("transform", "transition", "animation", "will-change", "filter", "translate")
 _STILL = frozenset(("none", "auto", "initial", "unset"))
-_ANIMATED_ATTRIBUTES = ("data-aos", "data-animate", "data-animation", "data-framer-name")
-# As honest pages hide, too.
+_ANIMATED_ATTRIBUTES: tuple[str, ...] = tuple(_WORDS["animated_attributes"])
+# Tricks of honest pages too.
 _HONEST_TRICKS = (Trick.COLLAPSED, Trick.LABEL, Trick.BESIDE)
-_SHORT_STYLE = 300
+_DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED, Trick.BESIDE)
+_SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.COLOURED, Trick.OTHER)
 _VANISHED = (Trick.OTHER, frozenset(("animation",)))
+_SHORT_STYLE = 300
+_MAX_HIDDEN_PARTS = 5_000
+# At the end of a mark's value: a browser has confirmed that the element is hidden.
+_COMPUTED = "!"
 
-
-def rule_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
-    """Return how the page's rules put an element of these attributes out of sight, if by a trick.
-
-    A name that is not shown at all is no trick.
-    """
-    if marked := (attributes.get(UNSEEN) or "").removesuffix(COMPUTED):
-        return Trick[marked]
-    if not rules.tricks:
-        return None
-    marks = [f".{name}" for name in (attributes.get("class") or "").split()]
-    found = (rules.tricks.get(mark) for mark in (f"#{attributes.get('id')}", *marks))
-    return next((trick for trick in found if trick is not None), None)
-
-
-def style_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
-    """Return how an element's own style puts it out of sight, if by a trick."""
-    style = attributes.get("style")
-    found = read_style(style, rules)[1] if style else None
-    return found[0] if found else None
-
-
-def read_style(style: str, rules: HidingRules) -> tuple[Declarations, TrickMatch | None]:
-    """Return what a style declares, and how that puts text out of sight, if it does."""
-    if len(style) <= _SHORT_STYLE and "var(" not in style:
-        declared, found = _read_short_style(style)
-    else:
-        declared = read_declarations(style, rules.variables)
-        found = find_trick(declared)
-    if vanishes(declared, rules.vanishing):
-        return declared, _VANISHED
-    return declared, found
-
-
-@lru_cache(maxsize=1_024)
-def _read_short_style(style: str) -> tuple[Declarations, TrickMatch | None]:
-    # Pages repeat their styles, and a shop's pages those of one another.
-    declared = read_declarations(style)
-    return declared, find_trick(declared)
-
-
-def is_confirmed_hidden(attributes: Attributes) -> bool:
-    """Whether a browser has found that all text of an element is out of sight."""
-    return (attributes.get(UNSEEN) or "").endswith(COMPUTED)
-
-
-def is_trick(node: LexborNode, rules: HidingRules) -> bool:
-    """Whether text is out of sight in a way that neither a click nor a label accounts for."""
-    attributes = node.attributes
-    by_style, by_rule = style_trick(attributes, rules), rule_trick(attributes, rules)
-    if by_style is not None:
-        return by_style is not Trick.COLLAPSED
-    return by_rule is not None and by_rule not in _HONEST_TRICKS
-
-
-def is_animated(declared: Declarations, attributes: Attributes) -> bool:
-    """Whether an element is on its way to being shown, by its style, its attributes or its name."""
-    if any(declared.get(name, "none") not in _STILL for name in _ANIMATED_STYLE):
-        return True
-    if any(name in attributes for name in _ANIMATED_ATTRIBUTES):
-        return True
-    names = attributes.get("class")
-    return names is not None and _ANIMATED_CLASS.search(names) is not None
-
-
-# Pages hide these until a script has run, and the elements that frameworks draw a page in.
-_PAGE_IDS = frozenset(
-    ("root", "app", "__next", "__nuxt", "___gatsby", "page", "wrapper", "content")
-)
+# Pages hide these until a script has run, and the elements in which frameworks draw a page.
+_PAGE_IDS = frozenset(_WORDS["page_ids"])
 _NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
 _PICTURES = frozenset(("img", "picture", "video", "audio"))
 _DOUBTFUL_STYLE = re.compile(
@@ -122,47 +66,53 @@ _DOUBTFUL_STYLE = re.compile(
     r"|[:\s][012]?(?:\.\d*)?(?:px|em|%)?\s*(?:[;!]|$)",
     re.IGNORECASE,
 )
-_REACHABLE_ROLES = frozenset(("tabpanel",))
-_REACHABLE_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:tab-?pane|tab-?panel|tab-?content|tabs?-?item|tabs|accordion|collapse|collapsed|"
-    r"collapsible|faq|expandable|expander|answer|read-?more|more-?text|spoiler|slide|carousel|swiper|toggle-?content)"
-    r"(?:$|[\s_-]|__)",
-    re.IGNORECASE,
-)
-_SLIDER_CLASS = re.compile(
-    r"(?:^|[\s_-])(?:slides?|sliders?|slideshow|carousel|swiper|slick|splide|glide|owl|flickity"
-    r"|track|marquee)(?:$|[\s_-]|__)",
-    re.IGNORECASE,
-)
+_REACHABLE_CLASS = class_pattern("reachable_classes")
+_SLIDER_CLASS = class_pattern("slider_classes")
 _NAMED = frozenset(("class", "id", "style", "color", "size"))
 _INLINE_TAGS = frozenset(("a", "b", "br", "em", "font", "i", "small", "span", "strong", "u", "wbr"))
-# Menus, forms and dialogs that wait for a click are part of most pages; nobody needs to hear of it.
+# Most pages have hidden menus, forms and dialogs: they are not reported.
 _ORDINARY_TAGS = frozenset(("nav", "form", "dialog", "menu", "header", "footer", "aside", "select"))
 _ORDINARY_PARTS = "input, button, select, textarea, nav, form, iframe, video, [role=dialog]"
-# Interfaces hide whole sentences until they are needed; what is put out of sight by a trick, or
-# speaks to a machine, is another matter.
+# Interfaces hide whole sentences until they are needed: text that is hidden by a trick, or that
+# addresses a program, is reported from fewer words on.
 _MIN_WORDS = 30
 _MIN_TRICKED_WORDS = 5
-_SPEAKS_TO_MACHINES = re.compile(
-    r"\b(?:instructions?|prompts?|assistants?|chatbots?|language models?|llms?|"
-    r"ai (?:agents?|models?))\b",
-    re.IGNORECASE,
-)
-_TELLING_TAGS = ("dialog", "font")
-_TELLING_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
+_MACHINE_WORDS = re.compile(rf"\b(?:{'|'.join(_WORDS['machine_words'])})\b", re.IGNORECASE)
+_DOUBTFUL_TAGS = ("dialog", "font")
+_DOUBTFUL_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
 _SAMPLE_CHARS = 100
 _MAX_ANCESTORS = 100
+_SLIDER_LEVELS = 2
 _MAX_COUNTED = 5_000
 _MAX_LINKS = 200
-_MAX_LOOKED_INTO = 200
+_MAX_CHECKED = 200
 _MAX_COLOURED = 3_000
-_DOUBTFUL_TRICKS = (Trick.SEE_THROUGH, Trick.COLLAPSED, Trick.BESIDE)
-_SURE_TRICKS = (Trick.LABEL, Trick.SHRUNK, Trick.COLOURED, Trick.OTHER)
 _NO_RULES = HidingRules()
 
 
+def parse_rendered_page(text: str, hidden: Sequence[HiddenPart]) -> LexborHTMLParser:
+    """Parse a page and mark the elements at the positions that a browser found hidden."""
+    if not hidden:
+        return parse_html(text)
+    # No page contains an attribute named after its own digest.
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16)
+    name = f"unseen-{digest.hexdigest()}"
+    pieces: list[str] = []
+    before = 0
+    for position, way in hidden[:_MAX_HIDDEN_PARTS]:
+        if before <= position <= len(text):
+            pieces += (text[before:position], f' {name}="{way}"')
+            before = position
+    tree = parse_html("".join((*pieces, text[before:])))
+    for node in tree.css(f"[{name}]"):
+        way = node.attributes.get(name) or ""
+        del node.attrs[name]
+        set_mark(node, HIDDEN_MARK, f"{way if way in Trick.__members__ else ''}{_COMPUTED}")
+    return tree
+
+
 def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    """Whether an element of this tag and these attributes is out of a visitor's sight and reach."""
+    """Whether an element of this tag and these attributes is out of sight and reach."""
     if tag == "dialog":
         return "open" not in attributes
     if not attributes or tag in _NEVER_HIDDEN:
@@ -175,17 +125,42 @@ def is_hidden(tag: str | None, attributes: Attributes, rules: HidingRules) -> bo
     if style and _DOUBTFUL_STYLE.search(style) and _style_hides(style, tag, attributes, rules):
         return True
     names = attributes.get("class")
-    if UNSEEN in attributes or (names and not rules.classes.isdisjoint(names.split())):
-        return _rules_hide(tag, attributes, rules)
-    return attributes.get("id") in rules.ids and _rules_hide(tag, attributes, rules)
+    is_selected = (
+        HIDDEN_MARK in attributes
+        or (names and not rules.classes.isdisjoint(names.split()))
+        or attributes.get("id") in rules.ids
+    )
+    if not is_selected:
+        return False
+    trick = _rule_trick(attributes, rules)
+    if tag in _PICTURES and trick is not None:
+        return False
+    return trick in _SURE_TRICKS or not _is_animated({}, attributes)
+
+
+def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
+    declared, found = _read_style(style, rules)
+    if is_not_rendered(declared):
+        return True
+    if is_visibility_hidden(declared):
+        return not _is_animated(declared, attributes)
+    if found is None:
+        return False
+    if found[0] is Trick.SEE_THROUGH:
+        others = {name: value for name, value in declared.items() if name not in found[1]}
+        return not (rules.fades_in or _is_animated(others, attributes))
+    if found[0] is Trick.COLLAPSED and _is_animated(declared, attributes):
+        return False
+    # Pages hide the alternative text of an image while it loads, not the image.
+    return tag not in _PICTURES
 
 
 def find_doubtful(elements: Elements, rules: HidingRules) -> list[int]:
-    """Return where elements stand that anything might put out of sight: most have nothing."""
-    told = (*_TELLING_ATTRIBUTES, *MARKS) if rules.has_marks else _TELLING_ATTRIBUTES
-    places = {*elements.having(*told), *elements.tagged(*_TELLING_TAGS)}
+    """Return the places of elements that may be hidden; most elements cannot be."""
+    names = (*_DOUBTFUL_ATTRIBUTES, *MARKS) if rules.has_marks else _DOUBTFUL_ATTRIBUTES
+    places = {*elements.having(*names), *elements.tagged(*_DOUBTFUL_TAGS)}
     if not rules.classes.isdisjoint(" ".join(elements.classes).split()):
-        hiding = {each for each in elements.classes if not rules.classes.isdisjoint(each.split())}
+        hiding = {one for one in elements.classes if not rules.classes.isdisjoint(one.split())}
         places.update(elements.classed(hiding))
     named = elements.having("id") if rules.ids else []
     places.update(place for place in named if elements.attributes(place)["id"] in rules.ids)
@@ -195,177 +170,163 @@ def find_doubtful(elements: Elements, rules: HidingRules) -> list[int]:
 def find_hidden(
     nodes: Iterable[LexborNode], root: LexborNode, rules: HidingRules = _NO_RULES
 ) -> list[LexborNode]:
-    """Return the outermost of the elements found hidden below `root`, those that are not the page.
+    """Return the outermost hidden elements below `root` that are not the page itself.
 
-    An element with most of the text waits for a script to show it, whatever its style says.
+    An element with most of the text waits for a script to show it, whatever its style.
     """
-    found = {
-        node.mem_id: node
-        for node in nodes
-        if not (
-            _only_closes_gaps(node, rules)
-            or _is_opened_by_a_click(node, rules)
-            or _has_colours_within(node, rules)
-        )
-    }
+    found = {node.mem_id: node for node in nodes if not _is_shown_anyway(node, rules)}
     found.pop(root.mem_id, None)
-    outermost = [node for node in found.values() if not _is_within(node, found)]
+    outermost = [
+        node
+        for node in found.values()
+        if not any(above.mem_id in found for above in ancestors(node, _MAX_ANCESTORS))
+    ]
     frames = {node.mem_id for node in outermost if _may_frame_a_page(node, rules)}
     limit = len(root.text()) / 2 if frames else 0
     return [node for node in outermost if node.mem_id not in frames or len(node.text()) <= limit]
 
 
 def find_blending(nodes: Iterable[LexborNode], rules: HidingRules) -> list[LexborNode]:
-    """Return, of elements that name a colour, those in the colour of what lies behind them."""
+    """Return, of elements that set a colour, those in the colour of their background."""
     found = [
         node
         for node in islice(nodes, _MAX_COLOURED)
         if blends_in(node, rules.variables, is_closed=rules.are_all_read)
     ]
     for node in found:
-        set_mark(node, UNSEEN, Trick.COLOURED.name)
+        set_mark(node, HIDDEN_MARK, Trick.COLOURED.name)
     return found
 
 
-def _has_colours_within(node: LexborNode, rules: HidingRules) -> bool:
-    attributes = node.attributes
-    if is_confirmed_hidden(attributes):
-        return False
-    if Trick.COLOURED not in (style_trick(attributes, rules), rule_trick(attributes, rules)):
-        return False
-    return is_mostly_recoloured(node, rules.variables, is_closed=True)
+def _rule_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
+    """Return the trick by which the page's rules hide an element; None if it is not rendered."""
+    if marked := (attributes.get(HIDDEN_MARK) or "").removesuffix(_COMPUTED):
+        return Trick[marked]
+    if not rules.tricks:
+        return None
+    marks = [f".{name}" for name in (attributes.get("class") or "").split()]
+    found = (rules.tricks.get(mark) for mark in (f"#{attributes.get('id')}", *marks))
+    return next((trick for trick in found if trick is not None), None)
 
 
-def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
-    # Pages that fade in begin see-through.
-    if style_trick(node.attributes, rules) in _SURE_TRICKS:
-        return False
-    if rule_trick(node.attributes, rules) in _DOUBTFUL_TRICKS:
-        return _has_elements(node)
-    return node.attributes.get("id") in _PAGE_IDS or node.css_first("main, article, h1") is not None
+def _style_trick(attributes: Attributes, rules: HidingRules) -> Trick | None:
+    """Return the trick by which an element's own style hides it."""
+    style = attributes.get("style")
+    found = _read_style(style, rules)[1] if style else None
+    return found[0] if found else None
 
 
-def _only_closes_gaps(node: LexborNode, rules: HidingRules) -> bool:
-    """Whether a font size of nought is there for the white space between its children."""
-    attributes = node.attributes
-    style = attributes.get("style") or ""
-    if "none" in style or "hidden" in style or is_confirmed_hidden(attributes):
-        return False
-    is_shrunk = Trick.SHRUNK in (rule_trick(attributes, rules), style_trick(attributes, rules))
-    return is_shrunk and _has_parts_of_their_own(node)
+def _read_style(style: str, rules: HidingRules) -> tuple[Declarations, TrickMatch | None]:
+    if len(style) <= _SHORT_STYLE and "var(" not in style:
+        declared, found = _read_short_style(style)
+    else:
+        declared = read_declarations(style, rules.variables)
+        found = find_trick(declared)
+    return declared, _VANISHED if vanishes(declared, rules.vanishing) else found
 
 
-def _has_parts_of_their_own(node: LexborNode) -> bool:
-    """Whether an element holds others that may well have a size or a colour of their own."""
-    inside = (inner for inner in node.traverse() if inner.is_element_node)
-    return any(
-        inner.mem_id != node.mem_id
-        and (inner.tag not in _INLINE_TAGS or not _NAMED.isdisjoint(inner.attributes))
-        for inner in islice(inside, _MAX_LOOKED_INTO)
-    )
+# The pages of a site repeat their styles.
+@lru_cache(maxsize=1_024)
+def _read_short_style(style: str) -> tuple[Declarations, TrickMatch | None]:
+    declared = read_declarations(style)
+    return declared, find_trick(declared)
 
 
-def _has_elements(node: LexborNode) -> bool:
-    return any(child.is_element_node for child in node.iter())
+def _is_tricked(node: LexborNode, rules: HidingRules) -> bool:
+    """Whether text is hidden in a way that neither a click nor a label explains."""
+    by_style, by_rule = _style_trick(node.attributes, rules), _rule_trick(node.attributes, rules)
+    if by_style is not None:
+        return by_style is not Trick.COLLAPSED
+    return by_rule is not None and by_rule not in _HONEST_TRICKS
 
 
-def _is_opened_by_a_click(node: LexborNode, rules: HidingRules) -> bool:
-    trick = style_trick(node.attributes, rules) or rule_trick(node.attributes, rules)
-    if trick is Trick.BESIDE and _is_in_a_slider(node):
+def _is_animated(declared: Declarations, attributes: Attributes) -> bool:
+    """Whether an element is about to be shown, by its style, its attributes or its class."""
+    if any(declared.get(name, "none") not in _STILL for name in _ANIMATED_STYLE):
         return True
-    if is_trick(node, rules):
+    if any(name in attributes for name in _ANIMATED_ATTRIBUTES):
+        return True
+    names = attributes.get("class")
+    return names is not None and _ANIMATED_CLASS.search(names) is not None
+
+
+def _is_shown_anyway(node: LexborNode, rules: HidingRules) -> bool:
+    """Whether a hidden element has visible parts, or a click shows it."""
+    attributes = node.attributes
+    by_style, by_rule = _style_trick(attributes, rules), _rule_trick(attributes, rules)
+    if not (attributes.get(HIDDEN_MARK) or "").endswith(_COMPUTED):
+        style = attributes.get("style") or ""
+        is_rendered = "none" not in style and "hidden" not in style
+        # A font size of 0 may only remove the gaps between children.
+        if Trick.SHRUNK in (by_style, by_rule) and is_rendered and _has_own_parts(node):
+            return True
+        is_coloured = Trick.COLOURED in (by_style, by_rule)
+        if is_coloured and is_mostly_recoloured(node, rules.variables, is_closed=True):
+            return True
+    if (by_style or by_rule) is Trick.BESIDE:
+        around = (node, *ancestors(node, _SLIDER_LEVELS))
+        if any(_SLIDER_CLASS.search(above.attributes.get("class") or "") for above in around):
+            return True
+    if _is_tricked(node, rules):
         return False
-    if _is_reachable(node.attributes):
+    if attributes.get("role") == "tabpanel" or _REACHABLE_CLASS.search(
+        attributes.get("class") or ""
+    ):
         return not _is_mostly_links(node, 0.5)
     return _is_opened_by_a_switch(node)
 
 
+def _has_own_parts(node: LexborNode) -> bool:
+    """Whether an element contains others that may have a size or a colour of their own."""
+    inside = (inner for inner in node.traverse() if inner.is_element_node)
+    return any(
+        inner.mem_id != node.mem_id
+        and (inner.tag not in _INLINE_TAGS or not _NAMED.isdisjoint(inner.attributes))
+        for inner in islice(inside, _MAX_CHECKED)
+    )
+
+
 def _is_opened_by_a_switch(node: LexborNode) -> bool:
-    """Whether the element before says that it opens something, and this is prose."""
-    before = node.prev
-    while before is not None and not before.is_element_node:
-        before = before.prev
+    """Whether the element before this one opens something, and this one is prose."""
+    before = previous_element(node)
     if before is None or before.tag in _ORDINARY_TAGS:
         return False
     switch = before if "aria-expanded" in before.attributes else before.css_first("[aria-expanded]")
     return switch is not None and _is_prose(node)
 
 
-def _is_within(node: LexborNode, found: Mapping[int, LexborNode]) -> bool:
-    above = node.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            return False
-        if above.mem_id in found:
-            return True
-        above = above.parent
-    return False
-
-
-def _style_hides(style: str, tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    declared, found = read_style(style, rules)
-    if is_not_rendered(declared):
-        return True
-    if is_visibility_hidden(declared):
-        return not is_animated(declared, attributes)
-    if found is None:
+def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
+    # Pages that fade in are transparent at first.
+    if _style_trick(node.attributes, rules) in _SURE_TRICKS:
         return False
-    if found[0] is Trick.SEE_THROUGH:
-        others = {name: value for name, value in declared.items() if name not in found[1]}
-        return not (rules.fades_in or is_animated(others, attributes))
-    if found[0] is Trick.COLLAPSED and is_animated(declared, attributes):
-        return False
-    # What is done to an image's text while it loads says nothing about the image.
-    return tag not in _PICTURES
-
-
-def _rules_hide(tag: str | None, attributes: Attributes, rules: HidingRules) -> bool:
-    """Whether rules that mean an element put it out of sight."""
-    trick = rule_trick(attributes, rules)
-    if tag in _PICTURES and trick is not None:
-        return False
-    return trick in _SURE_TRICKS or not is_animated({}, attributes)
-
-
-def _is_in_a_slider(node: LexborNode) -> bool:
-    above: LexborNode | None = node
-    for _ in range(3):
-        if above is None:
-            return False
-        if _SLIDER_CLASS.search(above.attributes.get("class") or ""):
-            return True
-        above = above.parent
-    return False
-
-
-def _is_reachable(attributes: Attributes) -> bool:
-    if attributes.get("role") in _REACHABLE_ROLES:
-        return True
-    names = attributes.get("class")
-    return names is not None and _REACHABLE_CLASS.search(names) is not None
+    if _rule_trick(node.attributes, rules) in _DOUBTFUL_TRICKS:
+        return any(child.is_element_node for child in node.iter())
+    return node.attributes.get("id") in _PAGE_IDS or node.css_first("main, article, h1") is not None
 
 
 @dataclass(slots=True)
 class HiddenText:
-    """The hidden text of one page that a reader should know of."""
+    """The hidden text of one page that is reported."""
 
     texts: list[str] = field(default_factory=list)
     _words: dict[str, int] = field(default_factory=dict)
-    """Of every text, those too short to tell of by themselves included."""
+    """The words of every text, including those too short to be reported."""
 
     def add(self, nodes: Iterable[LexborNode], rules: HidingRules = _NO_RULES) -> None:
-        """Take in the text of elements that were found hidden, menus, forms and labels apart."""
+        """Add the text of hidden elements, except menus, forms and labels."""
         for node in nodes:
-            if len(self._words) < _MAX_COUNTED and _is_prose(node):
-                text = collapse(without_invisible_characters(node.text(separator=" ")))
-                if text not in self._words:
-                    self._words[text] = words = count_words(text)
-                    if words >= _min_words(node, text, rules):
-                        self.texts.append(text)
+            if len(self._words) >= _MAX_COUNTED or not _is_prose(node):
+                continue
+            text = collapse(without_invisible_characters(node.text(separator=" ")))
+            if text not in self._words:
+                self._words[text] = words = count_words(text)
+                is_suspicious = _is_tricked(node, rules) or _MACHINE_WORDS.search(text)
+                if words >= (_MIN_TRICKED_WORDS if is_suspicious else _MIN_WORDS):
+                    self.texts.append(text)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to tell: nothing, or one sentence with the beginning of the text."""
+        """Nothing, or one sentence with the beginning of the hidden text."""
         if not self.texts:
             return ()
         words = sum(self._words.values())
@@ -378,7 +339,7 @@ class HiddenText:
 
 
 def _is_prose(node: LexborNode) -> bool:
-    """Whether an element holds text rather than a menu, a form or a dialog."""
+    """Whether an element contains text rather than a menu, a form or a dialog."""
     if node.tag in _ORDINARY_TAGS or node.css_first(_ORDINARY_PARTS) is not None:
         return False
     return not _is_mostly_links(node, 0.3)
@@ -390,9 +351,3 @@ def _is_mostly_links(node: LexborNode, share: float) -> bool:
         return False
     linked = sum(len(link.text(separator=" ")) for link in links[:_MAX_LINKS])
     return linked > share * len(node.text(separator=" "))
-
-
-def _min_words(node: LexborNode, text: str, rules: HidingRules) -> int:
-    if is_trick(node, rules) or _SPEAKS_TO_MACHINES.search(text):
-        return _MIN_TRICKED_WORDS
-    return _MIN_WORDS

@@ -1,9 +1,10 @@
-"""Rules of a page's own style sheets that hide elements."""
+"""Hiding rules: the rules of a page's own style sheets that hide elements."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
@@ -23,31 +24,30 @@ from cinder.html.css.sheet import (
     read_style_sheets,
 )
 from cinder.html.css.values import may_be_indistinguishable
-from cinder.html.tree import Elements
+from cinder.html.tree import HIDDEN_MARK, Elements, set_mark
 from cinder.html.visibility.contrast import (
     has_indistinguishable_colours,
     has_only_inline_sheets,
     mark_colours,
 )
 from cinder.html.visibility.tricks import (
-    UNSEEN,
     Trick,
     TrickMatch,
     find_trick,
     is_not_rendered,
     is_visibility_hidden,
-    set_mark,
     starts_animation,
 )
+from cinder.html.vocabulary import load_vocabulary
 
 _SUM = r"(?:calc|min|max|clamp)\("
-# A variable alone says nothing: there must be one of a great length, or such a length to fall to.
+# A variable alone means nothing: it or its fallback must be a great length.
 _FAR_SUM = rf"{_SUM}[^;{{}}]{{0,60}}?\d{{3}}|var\([^;{{}}]{{0,60}}?\d{{4}}"
 _FAR_VARIABLE = re.compile(r"--[\w-]{1,60}\s*:\s*-?\d{3}|--[\w-]{1,60}\s*:\s*calc")
 _AWAY = rf"-\d{{3}}|-\d+(?:\.\d+)?(?:r?em|ch|ex|in|cm|mm|pc)|{_FAR_SUM}"
 _SIDE = rf"\s*:\s*(?:{_AWAY}|\d{{3}}(?:%|v)|\d{{4}})"
 _THIN = r"(?:0+(?![.\d])|0?\.0|\d+e-|[0-5](?:\.\d+)?%)"
-# Each a word that is quick to look for, and what stands around it where it may hide.
+# A word that is quick to search, and the pattern around it that may hide text.
 _TABLE = (
     ("display", r"display\s*:\s*(?:none|var\()"),
     ("visibility", r"visibility\s*:\s*(?:hidden|collapse|var\()"),
@@ -81,7 +81,7 @@ _TABLE = (
     ),
     ("animation", r"animation"),
 )
-# Escapes in names, and in values that are no strings; icons are escapes in strings.
+# Escapes in names and in unquoted values; icons are escapes in strings.
 _ESCAPED = re.compile(r"\\[0-9a-z-]{1,20}[\s\w\\-]{0,20}:|:\s*[\w-]{0,20}\\[0-9a-z]")
 _MAX_TRIES = 2_000
 _PATTERNS_BY_WORD = tuple((word, re.compile(look)) for word, look in _TABLE)
@@ -93,23 +93,23 @@ _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([^;!{}]{1,60})")
 
 
 class HidingPrefilter:
-    """The words of one style sheet that may hide."""
+    """A quick check whether declarations of one style sheet may hide text."""
 
     def __init__(self, sheet: str, *, with_animations: bool) -> None:
         lowered = sheet.lower()
-        self._has_far_variables = _stands_in(lowered, "--", _FAR_VARIABLE)
-        self._looks = tuple(
-            (word, look)
-            for word, look in _PATTERNS_BY_WORD
-            if (with_animations or word != "animation") and _stands_in(lowered, word, look)
+        self._has_far_variables = _occurs(lowered, "--", _FAR_VARIABLE)
+        self._patterns = tuple(
+            (word, pattern)
+            for word, pattern in _PATTERNS_BY_WORD
+            if (with_animations or word != "animation") and _occurs(lowered, word, pattern)
         )
-        self._has_boxes = _stands_in(lowered, "overflow", _CUT)
+        self._has_boxes = _occurs(lowered, "overflow", _CUT)
         self._has_escapes = "\\" in lowered
 
     def may_hide(self, style: str) -> bool:
-        """Whether declarations of this sheet, in lower case, may hide."""
-        for word, look in self._looks:
-            if word in style and look.search(style):
+        """Whether declarations of this sheet, in lower case, may hide text."""
+        for word, pattern in self._patterns:
+            if word in style and pattern.search(style):
                 return True
         if self._has_boxes and "overflow" in style and _FLAT.search(style) and _CUT.search(style):
             return True
@@ -117,81 +117,70 @@ class HidingPrefilter:
             return True
         if self._has_far_variables and "var(" in style:
             return any(word in style for word in _PLACED)
-        return "background" in style and _has_indistinguishable_pair(style)
+        colour = _COLOUR.search(style) if "background" in style else None
+        background = _BACKGROUND.search(style) if colour else None
+        if colour is None or background is None:
+            return False
+        return may_be_indistinguishable(colour[1].strip(), background[1].strip())
 
 
-def _stands_in(text: str, word: str, look: re.Pattern[str]) -> bool:
+def _occurs(text: str, word: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a pattern matches where its word is found; also true after too many tries."""
     position = text.find(word)
     for _ in range(_MAX_TRIES):
         if position < 0:
             return False
-        if look.match(text, position):
+        if pattern.match(text, position):
             return True
         position = text.find(word, position + 1)
     return True
 
 
-def _has_indistinguishable_pair(style: str) -> bool:
-    colour = _COLOUR.search(style)
-    background = _BACKGROUND.search(style) if colour else None
-    if colour is None or background is None:
-        return False
-    return may_be_indistinguishable(colour[1].strip(), background[1].strip())
-
-
-_SHOWN_BY = ("display", "visibility", "content-visibility")
 _VARIABLE = re.compile(r"(--[\w-]{1,100})\s*:\s*([^;]{1,200})")
 _FOR_THE_PAGE = re.compile(r"(?::root|html|body|\*|:host)(?:\s*,\s*(?::root|html|body|\*|:host))*")
-
-# What style sheets and frameworks call the labels that only screen readers read out.
-_LABEL_CLASSES = frozenset(
-    (
-        *("sr-only", "visually-hidden", "visuallyhidden", "visually_hidden", "screen-reader-text"),
-        *("screen-reader-only", "screenreader-only", "screen-reader", "assistive-text"),
-        *("a11y-hidden", "accessibly-hidden", "show-for-sr", "u-hiddenVisually", "VisuallyHidden"),
-        *("element-invisible", "govuk-visually-hidden", "usa-sr-only", "hidden-visually"),
-    )
-)
+_LABEL_CLASSES = frozenset(load_vocabulary()["hidden_text"]["label_classes"])
 _SEE_THROUGH = ("opacity:0", "opacity: 0")
-# A page with more see-through elements than this fades its content in.
+# A page with more transparent elements than this fades its content in.
 _MAX_SEE_THROUGH = 5
 _MAX_TRICKS = 200
-# Each is looked for in the whole page.
+# Each is a query of the whole page.
 _MAX_LOOKUPS = 40
 _MAX_MARKED = 2_000
-# Not shown at all is no trick.
-_NOT_SHOWN: tuple[None, frozenset[str]] = (None, frozenset(_SHOWN_BY))
 
 _Hiding = TrickMatch | tuple[None, frozenset[str]]
+# Elements that are not rendered at all are hidden without a trick.
+_NOT_SHOWN: _Hiding = (None, frozenset(("display", "visibility", "content-visibility")))
 
 
 @dataclass(frozen=True, slots=True)
 class HidingRules:
-    """The classes and ids whose elements a page hides, and what its inline styles mean."""
+    """The classes and ids whose elements a page hides, and what its inline styles refer to."""
 
     classes: frozenset[str] = _LABEL_CLASSES
     ids: frozenset[str] = frozenset()
     fades_in: bool = False
     tricks: Mapping[str, Trick] = field(default_factory=dict)
-    """By what trick the names, each with its mark, are hidden that are shown, but out of sight."""
+    """The tricks that hide rendered elements, by `.class` or `#id`."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """The custom properties that hold for the whole page."""
+    """The custom properties that apply to the whole page."""
     vanishing: frozenset[str] = frozenset()
     """The animations after which an element is out of sight."""
     are_all_read: bool = False
-    """Whether the page has no style sheets but those in it."""
+    """Whether the page links to no style sheets."""
     has_marks: bool = False
     """Whether elements of the page are marked."""
 
 
 def read_hiding_rules(elements: Elements) -> HidingRules:
-    """Return what the `style` elements of a page hide for good.
+    """Return what the `style` elements of a page hide permanently.
 
-    Elements that a rule means otherwise than by one class or id are marked. What some other rule
-    shows again, in whatever state of the page, is left out: it is content that waits for a click
-    or a script.
+    Elements that a rule selects by more than one class or id are marked. Elements that another rule
+    shows, in any state of the page, are left out: they are content that waits for a click or a
+    script.
     """
-    root, fades_in = elements.root, _count_see_through(elements) > _MAX_SEE_THROUGH
+    styles = (elements.attributes(place)["style"] or "" for place in elements.having("style"))
+    see_through = sum(words in style for style in styles for words in _SEE_THROUGH)
+    fades_in = see_through > _MAX_SEE_THROUGH
     found = _judge_sheets(find_style_elements(elements))
     are_all_read = has_only_inline_sheets(elements, has_imports=found.sheets.has_imports)
     if not found.sheets.rules:
@@ -200,8 +189,16 @@ def read_hiding_rules(elements: Elements) -> HidingRules:
         are_all_read = mark_colours(
             elements, found.sheets, found.variables, may_blend=found.has_indistinguishable_colours
         )
-    has_marks = _mark_selected(root, found.hiding) > 0
-    tricks = _named(root, found.hiding)
+    has_marks = _mark_selected(elements.root, found.hiding) > 0
+    tricks: dict[str, Trick | None] = {}
+    for selector, (trick, _) in found.hiding.items():
+        name = simple_name(selector)
+        if name is None:
+            continue
+        if trick is Trick.SEE_THROUGH and len(_look_up(elements.root, name)) > _MAX_SEE_THROUGH:
+            continue
+        if trick is None or name not in tricks:
+            tricks[name] = trick
     return HidingRules(
         classes=_LABEL_CLASSES | {name[1:] for name in tricks if name[0] == "."},
         ids=frozenset(name[1:] for name in tricks if name[0] == "#"),
@@ -214,32 +211,8 @@ def read_hiding_rules(elements: Elements) -> HidingRules:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What is to be known of a page's style sheets before any element is looked at."""
-
-    sheets: StyleSheets
-    variables: Mapping[str, str]
-    vanishing: frozenset[str]
-    hiding: Mapping[str, _Hiding]
-    """How each selector hides that does, and that no other rule takes back."""
-    has_indistinguishable_colours: bool
-
-
-# The pages of a website share their sheets.
-@lru_cache(maxsize=8)
-def _judge_sheets(texts: tuple[StyleElement, ...]) -> _Judged:
-    sheets = read_style_sheets(texts)
-    variables = _page_variables(sheets.rules)
-    vanishing = _vanishing(sheets, variables)
-    judge = _Judge(variables, vanishing)
-    words = HidingPrefilter(sheets.text, with_animations=bool(vanishing))
-    hiding = _not_taken_back(judge.find(sheets.rules, words), sheets.rules, judge)
-    return _Judged(sheets, variables, vanishing, hiding, has_indistinguishable_colours(sheets.text))
-
-
 def vanishes(declared: Declarations, names: frozenset[str]) -> bool:
-    """Whether an animation of one of these names leaves an element out of sight for good."""
+    """Whether an animation of one of these names leaves an element out of sight."""
     if not names:
         return False
     words = f"{declared.get('animation', '')} {declared.get('animation-name', '')}".split()
@@ -247,16 +220,50 @@ def vanishes(declared: Declarations, names: frozenset[str]) -> bool:
     return bool(ends) and not names.isdisjoint(words)
 
 
-def _vanishing(sheets: StyleSheets, variables: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(
+@dataclass(frozen=True, slots=True)
+class _JudgedSheets:
+    """The style sheets of a page, and what they hide."""
+
+    sheets: StyleSheets
+    variables: Mapping[str, str]
+    vanishing: frozenset[str]
+    hiding: Mapping[str, _Hiding]
+    """How each selector hides that does, unless another rule shows its elements."""
+    has_indistinguishable_colours: bool
+
+
+# The pages of a website share their sheets.
+@lru_cache(maxsize=8)
+def _judge_sheets(texts: tuple[StyleElement, ...]) -> _JudgedSheets:
+    sheets = read_style_sheets(texts)
+    variables = _page_variables(sheets.rules)
+    vanishing = frozenset(
         name.lower()
         for name, style in sheets.last_frames
         if _hiding_of(read_declarations(style, variables)) is not None
     )
 
+    def judge(style: str) -> tuple[Declarations, _Hiding | None]:
+        declared = read_declarations(style, variables)
+        return declared, _hiding_of(declared, vanishing)
+
+    prefilter = HidingPrefilter(sheets.text, with_animations=bool(vanishing))
+    hiding: dict[str, _Hiding] = {}
+    for selectors, style, holds_for_all in sheets.rules:
+        if holds_for_all and prefilter.may_hide(style.lower()):
+            _, found = judge(style)
+            if found is not None:
+                hiding.update((selector, found) for selector in split_selectors(selectors))
+                if len(hiding) > _MAX_TRICKS:
+                    break
+    hiding = _without_shown(hiding, sheets.rules, judge)
+    return _JudgedSheets(
+        sheets, variables, vanishing, hiding, has_indistinguishable_colours(sheets.text)
+    )
+
 
 def _page_variables(rules: Iterable[StyleRule]) -> dict[str, str]:
-    """Return the custom properties that the page declares for all of itself, and only there."""
+    """Return the custom properties that are declared for the whole page, with a single value."""
     values: dict[str, set[str]] = {}
     everywhere: set[str] = set()
     for selectors, style, _ in rules:
@@ -269,49 +276,33 @@ def _page_variables(rules: Iterable[StyleRule]) -> dict[str, str]:
     return {name: values[name].pop() for name in everywhere if len(values[name]) == 1}
 
 
-def _hiding_of(declared: Declarations) -> _Hiding | None:
+def _hiding_of(declared: Declarations, vanishing: frozenset[str] = frozenset()) -> _Hiding | None:
+    """Return how declarations hide an element, if they do."""
+    if vanishes(declared, vanishing):
+        return Trick.OTHER, frozenset(("animation", "animation-name"))
     if is_not_rendered(declared) or is_visibility_hidden(declared):
         return _NOT_SHOWN
     found = find_trick(declared)
     return found if found and not starts_animation(declared) else None
 
 
-class _Judge:
-    """Finds the selectors whose rules hide."""
-
-    def __init__(self, variables: Mapping[str, str], vanishing: frozenset[str]) -> None:
-        self.variables = variables
-        self._vanishing = vanishing
-
-    def find(self, rules: Iterable[StyleRule], words: HidingPrefilter) -> dict[str, _Hiding]:
-        """Return how each selector hides that does."""
-        found: dict[str, _Hiding] = {}
-        for selectors, style, holds_for_all in rules:
-            if holds_for_all and words.may_hide(style.lower()):
-                hiding = self.hiding_of(read_declarations(style, self.variables))
-                if hiding is not None:
-                    found.update((one, hiding) for one in split_selectors(selectors))
-                    if len(found) > _MAX_TRICKS:
-                        break
-        return found
-
-    def hiding_of(self, declared: Declarations) -> _Hiding | None:
-        """Return how declarations hide, if they do."""
-        if vanishes(declared, self._vanishing):
-            return Trick.OTHER, frozenset(("animation", "animation-name"))
-        return _hiding_of(declared)
-
-
-def _not_taken_back(
-    hiding: dict[str, _Hiding], rules: Iterable[StyleRule], judge: _Judge
+def _without_shown(
+    hiding: dict[str, _Hiding],
+    rules: Iterable[StyleRule],
+    judge: Callable[[str], tuple[Declarations, _Hiding | None]],
 ) -> dict[str, _Hiding]:
-    """Return the selectors whose elements no other rule shows again."""
+    """Return the selectors whose elements no other rule shows."""
     subjects = {selector: subject_names(selector) for selector in hiding}
-    wanted = frozenset(name for names in subjects.values() for name in names)
-    if not wanted:
-        return {}
     properties = frozenset(name for _, names in hiding.values() for name in names)
-    shown = _properties_shown(rules, wanted, properties, judge)
+    selector_names = SelectorNames(frozenset(name for names in subjects.values() for name in names))
+    shown: dict[str, set[str]] = {}
+    for selectors, style, _ in rules if hiding else ():
+        names = selector_names.names_in(selectors)
+        if names and any(name in style for name in properties):
+            declared, found = judge(style)
+            visible = declared.keys() - (found[1] if found else frozenset[str]())
+            for name in names:
+                shown.setdefault(name, set()).update(visible)
     return {
         selector: found
         for selector, found in hiding.items()
@@ -319,61 +310,20 @@ def _not_taken_back(
     }
 
 
-def _properties_shown(
-    rules: Iterable[StyleRule],
-    wanted: frozenset[str],
-    properties: frozenset[str],
-    judge: _Judge,
-) -> dict[str, set[str]]:
-    """Return, of the names, which properties some rule sets to what hides nothing."""
-    shown: dict[str, set[str]] = {}
-    names = SelectorNames(wanted)
-    for selectors, style, _ in rules:
-        meant = names.names_in(selectors)
-        if meant and any(name in style for name in properties):
-            declared = read_declarations(style, judge.variables)
-            hiding = judge.hiding_of(declared)
-            told = declared.keys() - (hiding[1] if hiding else frozenset[str]())
-            for name in meant:
-                shown.setdefault(name, set()).update(told)
-    return shown
-
-
-def _named(root: LexborNode, hiding: Mapping[str, _Hiding]) -> dict[str, Trick | None]:
-    """Return the classes and ids, with their marks, whose elements are hidden wherever they are."""
-    named: dict[str, Trick | None] = {}
-    for selector, (trick, _) in hiding.items():
-        name = simple_name(selector)
-        if name is None or (trick is Trick.SEE_THROUGH and _fades_in(_look_up(root, name))):
-            continue
-        if trick is None or name not in named:
-            named[name] = trick
-    return named
-
-
-def _count_see_through(elements: Elements) -> int:
-    styles = (elements.attributes(place)["style"] or "" for place in elements.having("style"))
-    return sum(words in style for style in styles for words in _SEE_THROUGH)
-
-
-def _fades_in(nodes: list[LexborNode]) -> bool:
-    return len(nodes) > _MAX_SEE_THROUGH
-
-
 def _mark_selected(root: LexborNode, hiding: Mapping[str, _Hiding]) -> int:
     """Mark the elements of selectors that are more than a class or an id; return how many."""
-    wanted = (
+    selected = (
         (selector, trick)
         for selector, (trick, _) in hiding.items()
         if simple_name(selector) is None and is_queryable(selector)
     )
     marked = 0
-    for _, (selector, trick) in zip(range(_MAX_LOOKUPS), wanted, strict=False):
+    for selector, trick in islice(selected, _MAX_LOOKUPS):
         nodes = _look_up(root, selector)
-        if trick is Trick.SEE_THROUGH and _fades_in(nodes):
+        if trick is Trick.SEE_THROUGH and len(nodes) > _MAX_SEE_THROUGH:
             continue
         for node in nodes[: _MAX_MARKED - marked]:
-            set_mark(node, UNSEEN, trick.name if trick else "")
+            set_mark(node, HIDDEN_MARK, trick.name if trick else "")
             marked += 1
     return marked
 

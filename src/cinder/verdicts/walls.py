@@ -1,0 +1,213 @@
+"""Consent walls, login walls and paywalls: pages that show a request instead of their content."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from cinder.models.document import Json
+from cinder.verdicts.evidence import PageEvidence, estimate_words, is_sentence, read_text
+from cinder.verdicts.phrases import Phrases, any_phrase, load_phrases
+
+_MAX_CONSENT_WORDS = 700
+_MAX_OTHER_WORDS = 70
+_MIN_SHARE = 0.6
+_MIN_WORDS_OF_QUESTION = 5
+_MAX_BUTTON_CHARS = 80
+
+_CONSENT_ADDRESS = any_phrase("consent", "addresses")
+_CONSENT_TOPICS = tuple(load_phrases()["consent"]["topics"])
+_ACCEPT = any_phrase("consent", "accept")
+
+
+def find_consent_signs(evidence: PageEvidence) -> str | None:
+    """Return what shows that a page only asks for cookie consent; None if nothing does.
+
+    A page with a consent banner also shows other text, so it is not a consent wall.
+    """
+    if not evidence.is_html or evidence.is_long or evidence.words > _MAX_CONSENT_WORDS:
+        return None
+    lines = (line.strip() for line in evidence.outline.text.lower().splitlines())
+    short = (line for line in lines if len(line) <= _MAX_BUTTON_CHARS)
+    button = next((line for line in short if _ACCEPT.fullmatch(line)), None)
+    if button is None:
+        return None
+    sentences = evidence.sentences
+    about = [one for one in sentences if any(topic in one for topic in _CONSENT_TOPICS)]
+    address = f"{evidence.host}{evidence.path}".lower()
+    if about and evidence.was_redirected_elsewhere and _CONSENT_ADDRESS.search(address):
+        return f"the address leads to a question for consent ({evidence.path[:100]})"
+    is_asked = any(estimate_words(sentence) >= _MIN_WORDS_OF_QUESTION for sentence in about)
+    other_words = sum(map(estimate_words, set(sentences) - set(about)))
+    total = max(1, sum(len(sentence.encode()) for sentence in sentences))
+    share = sum(len(sentence.encode()) for sentence in about) / total
+    if is_asked and other_words <= _MAX_OTHER_WORDS and share >= _MIN_SHARE:
+        return f"the page asks for consent ('{button}') and shows little else"
+    return None
+
+
+_MAX_LOGIN_WORDS = 260
+_MAX_WORDS_AROUND_BUTTONS = 110
+_MIN_WORDS_OF_FORM = 3
+# Next to a form: the terms, a line about registering, a link for lost passwords.
+_MAX_OTHER_SENTENCE_BYTES = 250
+_MAX_WORDS_OF_TITLE = 6
+_FORM_BYTES = 4_000
+
+_PASSWORD = re.compile(rb"(?i)<input(?=[\s/])[^<>]{0,500}\stype\s*=\s*[\"']?password\b")
+# Some applications have an invisible form for password managers.
+_HIDDEN = re.compile(rb"(?i)display\s*:\s*none|\shidden[\s=>]")
+_LOGIN_PATH = any_phrase("login", "paths")
+_LOGIN_HOST = any_phrase("login", "hosts")
+_LOGIN_TITLE = any_phrase("login", "titles")
+_PLEA = any_phrase("login", "pleas")
+_ACCOUNT_OFFER = any_phrase("login", "account_offers")
+
+
+def find_login_signs(evidence: PageEvidence) -> str | None:
+    """Return what shows that a page only asks the visitor to log in; None if nothing does.
+
+    Many pages have a login form; it is a wall only on a page with little else.
+    """
+    if not evidence.is_html or evidence.is_long or evidence.words > _MAX_LOGIN_WORDS:
+        return None
+    has_form = _has_login_form(evidence.outline.markup)
+    plea = _PLEA.search(evidence.text)
+    is_redirect = _leads_to_login(evidence)
+    title: str | None = None
+    if has_form or is_redirect:
+        short = (name for name in evidence.names if len(name.split()) <= _MAX_WORDS_OF_TITLE)
+        title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
+    if is_redirect and (has_form or title or plea):
+        return f"the address leads to a login page ({evidence.path[:100]})"
+    if has_form and plea:
+        return f"the page says '{plea[0][:100]}' and has a form to log in"
+    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
+    if has_form and is_bare and title:
+        return f"the page is called '{title}' and has a form to log in"
+    if has_form and is_bare and _MIN_WORDS_OF_FORM <= evidence.words <= _MAX_WORDS_AROUND_BUTTONS:
+        return f"the page has a form to log in and about {evidence.words} words"
+    return _login_sign_without_form(evidence, plea or _PLEA.search(evidence.title))
+
+
+def _has_login_form(markup: bytes) -> bool:
+    field = _PASSWORD.search(markup)
+    if field is None:
+        return False
+    before = markup[max(0, field.start() - _FORM_BYTES) : field.start()]
+    form = before[max(0, before.lower().rfind(b"<form")) :]
+    return not _HIDDEN.search(form.partition(b">")[0] + b">")
+
+
+def _leads_to_login(evidence: PageEvidence) -> bool:
+    """Whether a redirect led to the address of a login page from another address."""
+    if not evidence.was_redirected_elsewhere:
+        return False
+    requested, final = (
+        bool(_LOGIN_PATH.search(path.lower()) or _LOGIN_HOST.search(host))
+        for host, path in (
+            (evidence.requested_host, evidence.requested_path),
+            (evidence.host, evidence.path),
+        )
+    )
+    return final and not requested
+
+
+def _login_sign_without_form(evidence: PageEvidence, plea: re.Match[str] | None) -> str | None:
+    if plea:
+        pleas = (sentence for sentence in evidence.sentences if _PLEA.search(sentence))
+        other_bytes = evidence.sentence_bytes - sum(len(sentence.encode()) for sentence in pleas)
+        if other_bytes <= _MAX_OTHER_SENTENCE_BYTES:
+            return f"the page says '{plea[0][:100]}', and there are about {evidence.words} words"
+    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
+    if not is_bare or evidence.words > _MAX_WORDS_AROUND_BUTTONS:
+        return None
+    offers = set(_ACCOUNT_OFFER.findall(evidence.text))
+    return f"the page only offers accounts ('{min(offers)}')" if len(offers) > 1 else None
+
+
+_MAX_ITEMS = 50
+_MAX_PARTS = 20
+# A page that is marked as not free and shows no more text than this is a teaser.
+_MAX_TEASER_BYTES = 1_200
+_MAX_WORDS_OF_TEASER = 250
+# After the sentence that stops the reader come offers, not the rest of the article.
+_MAX_BYTES_AFTER_PHRASE = 600
+_MIN_WORDS_OF_PAID_PART = 80
+_PART_BYTES = 6_000
+
+_PAYWALL_PHRASES = Phrases(load_phrases()["paywall"]["stems"], any_phrase("paywall", "phrases"))
+_PAYWALL_OFFER = any_phrase("paywall", "offers")
+_PAYWALL_NAME = re.compile(
+    rb"(?i)\s(?:class|id)\s*=\s*[\"'][^\"'<>]{0,200}?(pay-?wall|reg-?wall|tp-container|"
+    rb"premium-?(?:wall|gate)|article-?(?:gate|barrier))"
+)
+
+
+def find_paywall_signs(evidence: PageEvidence) -> str | None:
+    """Return what shows that a page is only a teaser of paid content; None if nothing does.
+
+    A page that is for sale but complete is an ordinary page.
+    """
+    if not evidence.is_html:
+        return None
+    if evidence.is_long:
+        # Newspapers surround a teaser with much other text.
+        is_teaser = 0 < evidence.word_count <= _MAX_WORDS_OF_TEASER and _is_sold(evidence)
+        found = _PAYWALL_PHRASES.find_last(evidence.text) if is_teaser else None
+        if found is None:
+            return None
+        return f"the page says '{found[0][:100]}', and its content has {evidence.word_count} words"
+    words = evidence.words
+    is_short = evidence.sentence_bytes <= _MAX_TEASER_BYTES
+    found = _PAYWALL_PHRASES.find_last(evidence.text)
+    if found and (is_short or _bytes_after(evidence, found.end()) <= _MAX_BYTES_AFTER_PHRASE):
+        return f"the page says '{found[0][:100]}', and there are about {words} words"
+    if not is_short:
+        return None
+    is_offered = _PAYWALL_OFFER.search(evidence.text) is not None
+    if is_offered and (name := _PAYWALL_NAME.search(evidence.outline.markup)):
+        return f"the page has a '{name[1].decode()}' and about {words} words"
+    if _is_sold(evidence) and not _has_paid_part(evidence):
+        return f"the page says that it is not free to read and has about {words} words"
+    return None
+
+
+def _bytes_after(evidence: PageEvidence, end: int) -> int:
+    """Return how much text in sentences follows a position in the page's text."""
+    size = position = 0
+    for line in evidence.outline.text.splitlines():
+        position += len(line) + 1
+        if position - len(line) > end and is_sentence(line):
+            size += len(line.encode())
+    return size
+
+
+def _linked_data(evidence: PageEvidence) -> Iterator[Mapping[str, Json]]:
+    items = islice(evidence.metadata.json_ld, _MAX_ITEMS)
+    return (item for item in items if isinstance(item, Mapping))
+
+
+def _is_sold(evidence: PageEvidence) -> bool:
+    values = (item.get("isAccessibleForFree") for item in _linked_data(evidence))
+    return any(
+        value is False or (isinstance(value, str) and value.strip().lower() == "false")
+        for value in values
+    )
+
+
+def _has_paid_part(evidence: PageEvidence) -> bool:
+    """Whether the part that linked data marks as paid is in the page nevertheless."""
+    names: list[str] = []
+    for item in _linked_data(evidence):
+        parts = item.get("hasPart")
+        for part in parts if isinstance(parts, list | tuple) else (parts,):
+            selector = part.get("cssSelector") if isinstance(part, Mapping) else None
+            if isinstance(selector, str) and selector.strip(" .#"):
+                names.append(selector.strip(" .#"))
+    markup = evidence.outline.markup
+    for name in names[:_MAX_PARTS]:
+        start = markup.find(name.encode())
+        part = markup[start : start + _PART_BYTES] if start >= 0 else b""
+        if len(read_text(part).split()) >= _MIN_WORDS_OF_PAID_PART:
+            return True
+    return False
