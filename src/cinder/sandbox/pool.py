@@ -22,8 +22,7 @@ from cinder.sandbox.messages import (
     PREFIX_BYTES,
     MalformedMessage,
     Message,
-    read_header,
-    read_header_size,
+    read_sizes,
 )
 
 _START_TIMEOUT_SECONDS = 30.0
@@ -120,9 +119,12 @@ class ExtractionWorker:
     async def _receive(self) -> Message:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
         read = self._process.stdout.readexactly
-        raw_header = await read(read_header_size(await read(PREFIX_BYTES)))
-        kind, header, sizes = read_header(raw_header)
-        return Message(kind, header, tuple([await read(size) for size in sizes]))
+        kind_bytes, content_bytes = read_sizes(await read(PREFIX_BYTES))
+        try:
+            kind = (await read(kind_bytes)).decode()
+        except UnicodeDecodeError as exc:
+            raise MalformedMessage("The kind cannot be decoded") from exc
+        return Message(kind, await read(content_bytes))
 
 
 _LEAST_LOOK_SECONDS = 0.02
