@@ -6,9 +6,8 @@ Decoding checks every type and runs no code: a compromised child can only send p
 
 import json
 import struct
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -22,6 +21,7 @@ PREFIX_BYTES = _PREFIX.size
 MAX_FRAME_BYTES = 512 * 1024 * 1024
 
 _ENCODER = Encoder()
+_DECODERS: dict[object, Decoder[Any]] = {}  # Any: each type has its own
 # MessagePack content of the types below never begins with one of these.
 _JSON_STARTS = (b"{", b"[", b'"')
 
@@ -61,10 +61,11 @@ class Message:
         try:
             if self.content.startswith(_JSON_STARTS):
                 return msgspec.convert(json.loads(self.content), type_)
-            value: T = _decoder(type_).decode(self.content)
+            decoder: Decoder[T] = _DECODERS.get(type_) or Decoder(type_)
+            _DECODERS[type_] = decoder
+            return decoder.decode(self.content)
         except (msgspec.MsgspecError, ValueError, RecursionError) as exc:
             raise MalformedMessage(f"The message '{self.kind}' cannot be decoded") from exc
-        return value
 
     def frame(self) -> list[bytes]:
         """Return the bytes to send, in pieces."""
@@ -82,11 +83,6 @@ def read_sizes(prefix: bytes) -> tuple[int, int]:
     if content_bytes > MAX_FRAME_BYTES:
         raise MalformedMessage("The content is too long")
     return kind_bytes, content_bytes
-
-
-@cache
-def _decoder(type_: Hashable) -> Decoder[Any]:  # each type has its own
-    return Decoder(type_)
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -77,9 +77,9 @@ def decode_body(body: bytes, content_type: str) -> str:
         if body.startswith(bom):
             return _decode(body[len(bom) :], codec)
     in_header = _HEADER_CHARSET.search(content_type)
-    codec = _CODECS.get(in_header[1].lower()) if in_header else None
-    if codec := codec or _declared_codec(body[:_PRESCAN_BYTES]):
-        return _decode(body, codec)
+    declared = _CODECS.get(in_header[1].lower()) if in_header else None
+    if declared := declared or _declared_codec(body[:_PRESCAN_BYTES]):
+        return _decode(body, declared)
     try:
         return body.decode("utf-8").replace("\0", "\ufffd")
     except UnicodeDecodeError as exc:

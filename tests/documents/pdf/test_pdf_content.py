@@ -199,7 +199,7 @@ def test_text_that_nobody_sees_is_left_out_and_counted() -> None:
     pdf.text(50, 90, "Tiny")
     found = extract(bytes(pdf.output()))
     assert found.markdown == "<!-- page 1 -->\n\nSeen"
-    assert found.warnings[0].startswith("11 characters that nobody sees")
+    assert found.warnings[0].startswith("11 characters that cannot be seen")
 
 
 def test_a_mark_in_the_text_cannot_pass_for_a_page() -> None:
