@@ -87,7 +87,17 @@ def read_feed(root: XmlNode) -> Feed:
         language=_short(channel.text_of("language")),
         author=_short(channel.text_of("managingeditor", "creator")),
         updated=_date(channel.text_of("lastbuilddate", "pubdate", "date")),
-        items=tuple(_read_rss_item(item) for item in items[:MAX_FEED_ITEMS]),
+        items=tuple(
+            FeedItem(
+                title=_title(item),
+                link=_short(_rss_link(item)),
+                date=_date(item.text_of("pubdate", "date", "published")),
+                author=_short(item.text_of("creator", "author")),
+                html=item.text_of("encoded", "description", "summary"),
+                image=_image(item),
+            )
+            for item in items[:MAX_FEED_ITEMS]
+        ),
         item_count=len(items),
     )
 
@@ -111,19 +121,19 @@ def read_json_feed(text: str) -> Feed | None:
         description=_short(_text_value(feed, "description")),
         language=_short(_text_value(feed, "language")),
         author=_json_author(feed),
-        items=tuple(_read_json_item(item) for item in items[:MAX_FEED_ITEMS]),
+        items=tuple(
+            FeedItem(
+                title=_short(_text_value(item, "title")),
+                link=_text_value(item, "url", "external_url"),
+                date=_date(_text_value(item, "date_published", "date_modified")),
+                author=_json_author(item),
+                html=_text_value(item, "content_html")
+                or _as_paragraph(_text_value(item, "content_text", "summary")),
+                image=_text_value(item, "image", "banner_image"),
+            )
+            for item in items[:MAX_FEED_ITEMS]
+        ),
         item_count=len(items),
-    )
-
-
-def _read_rss_item(item: XmlNode) -> FeedItem:
-    return FeedItem(
-        title=_title(item),
-        link=_short(_rss_link(item)),
-        date=_date(item.text_of("pubdate", "date", "published")),
-        author=_short(item.text_of("creator", "author")),
-        html=item.text_of("encoded", "description", "summary"),
-        image=_image(item),
     )
 
 
@@ -188,18 +198,6 @@ def _atom_author(node: XmlNode) -> str:
     return _short(author.text_of("name") or author.text) if author is not None else ""
 
 
-def _read_json_item(item: Mapping[str, Json]) -> FeedItem:
-    text = _text_value(item, "content_text") or _text_value(item, "summary")
-    return FeedItem(
-        title=_short(_text_value(item, "title")),
-        link=_text_value(item, "url") or _text_value(item, "external_url"),
-        date=_date(_text_value(item, "date_published") or _text_value(item, "date_modified")),
-        author=_json_author(item),
-        html=_text_value(item, "content_html") or _as_paragraph(text),
-        image=_text_value(item, "image") or _text_value(item, "banner_image"),
-    )
-
-
 def _json_author(table: Mapping[str, Json]) -> str:
     found = table.get("authors")
     authors = found if isinstance(found, list) else [table.get("author")]
@@ -207,9 +205,10 @@ def _json_author(table: Mapping[str, Json]) -> str:
     return _short(", ".join(filter(None, names)))
 
 
-def _text_value(table: Mapping[str, Json], name: str) -> str:
-    value = table.get(name)
-    return value if isinstance(value, str) else ""
+def _text_value(table: Mapping[str, Json], *names: str) -> str:
+    """Return the first text that is not empty under some names."""
+    values = (table.get(name) for name in names)
+    return next((value for value in values if value and isinstance(value, str)), "")
 
 
 def _as_paragraph(text: str) -> str:

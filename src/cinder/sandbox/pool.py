@@ -298,9 +298,11 @@ class WorkerPool:
         missing = max(0, self._spare_workers)
         await asyncio.gather(*(self._replace_worker() for _ in range(missing)))
 
-    async def _run(self, work: Callable[[ExtractionWorker], Awaitable[T]], asked: LaneSlot) -> T:
+    async def _run(
+        self, work: Callable[[ExtractionWorker], Awaitable[T]], requested: LaneSlot
+    ) -> T:
         try:
-            entering = self._lanes.enter(asked.lane, asked.site, asked.who)
+            entering = self._lanes.enter(requested.lane, requested.site, requested.who)
             async with entering as slot, self._borrow(slot) as worker:
                 async with asyncio.timeout(self._timeout_seconds):
                     with self._watched(slot, worker):
@@ -308,7 +310,7 @@ class WorkerPool:
         except _Evicted:
             self._count("put_off")
             self._begin_to_replace()
-        return await self._run(work, replace(asked, lane=Lane.SLOW))
+        return await self._run(work, replace(requested, lane=Lane.SLOW))
 
     @contextmanager
     def _watched(self, slot: LaneSlot, worker: ExtractionWorker) -> Iterator[None]:

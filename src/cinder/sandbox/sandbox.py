@@ -202,7 +202,14 @@ class ExtractionSandbox(WorkerPool):
 
         # Decoding is part of the work: a worker that sends a malformed answer is replaced.
         async def work(worker: ExtractionWorker) -> T | CinderError | _JobFailed:
-            return _read_outcome(await worker.run(message), answer)
+            reply = await worker.run(message)
+            if reply.kind == "invalid":
+                return InvalidRequest(problems=reply.read(tuple[FieldProblem, ...]))
+            if reply.kind == "unsupported":
+                return Unsupported(reply.read(str)[:_MAX_MESSAGE_CHARS])
+            if reply.kind == "failed":
+                return _JobFailed(reply.read(str)[:_MAX_REASON_CHARS])
+            return reply.read(answer)
 
         outcome = await self.run(work, url, who)
         if isinstance(outcome, CinderError | _JobFailed):
@@ -220,13 +227,3 @@ class Sandboxes:
 
 def _content_type(page: FetchedPage) -> str:
     return page.headers.get("content-type", "")
-
-
-def _read_outcome(message: Message, answer: type[T]) -> T | CinderError | _JobFailed:
-    if message.kind == "invalid":
-        return InvalidRequest(problems=message.read(tuple[FieldProblem, ...]))
-    if message.kind == "unsupported":
-        return Unsupported(message.read(str)[:_MAX_MESSAGE_CHARS])
-    if message.kind == "failed":
-        return _JobFailed(message.read(str)[:_MAX_REASON_CHARS])
-    return message.read(answer)

@@ -54,8 +54,11 @@ def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> 
     # of a job's time. It runs between jobs, over the objects made since the last collection.
     gc.disable()
     for number in count(1):
-        if (job := _receive(jobs)) is None:
+        prefix = jobs.read(PREFIX_BYTES)
+        if len(prefix) < PREFIX_BYTES:
             return
+        kind_bytes, content_bytes = read_sizes(prefix)
+        job = Message(jobs.read(kind_bytes).decode(), jobs.read(content_bytes))
         _send(answers, _answer(job, scorer))
         if number % _JOBS_BETWEEN_COLLECTIONS == 0:
             gc.collect(0)
@@ -82,14 +85,6 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(nothing, 1)
     os.close(nothing)
     return jobs, answers
-
-
-def _receive(jobs: BinaryIO) -> Message | None:
-    prefix = jobs.read(PREFIX_BYTES)
-    if len(prefix) < PREFIX_BYTES:
-        return None
-    kind_bytes, content_bytes = read_sizes(prefix)
-    return Message(jobs.read(kind_bytes).decode(), jobs.read(content_bytes))
 
 
 def _send(answers: BinaryIO, message: Message) -> None:

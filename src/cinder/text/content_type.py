@@ -78,7 +78,14 @@ def decode_body(body: bytes, content_type: str) -> str:
             return _decode(body[len(bom) :], codec)
     in_header = _HEADER_CHARSET.search(content_type)
     declared = _CODECS.get(in_header[1].lower()) if in_header else None
-    if declared := declared or _declared_codec(body[:_PRESCAN_BYTES]):
+    if declared is None:
+        head = body[:_PRESCAN_BYTES]
+        found = _XML_DECLARATION.match(head) or _META_CHARSET.search(_COMMENT.sub(b"", head))
+        label = found[1].decode("ascii", "replace").strip().lower() if found else ""
+        declared = _CODECS.get(label)
+        # A declaration that can be read as ASCII is not in UTF-16.
+        declared = "utf-8" if declared in ("utf-16-le", "utf-16-be") else declared
+    if declared is not None:
         return _decode(body, declared)
     try:
         return body.decode("utf-8").replace("\0", "\ufffd")
@@ -88,13 +95,6 @@ def decode_body(body: bytes, content_type: str) -> str:
 
 def _decode(body: bytes, codec: str) -> str:
     return body.decode(codec, "replace").replace("\0", "\ufffd")
-
-
-def _declared_codec(head: bytes) -> str | None:
-    found = _XML_DECLARATION.match(head) or _META_CHARSET.search(_COMMENT.sub(b"", head))
-    codec = _CODECS.get(found[1].decode("ascii", "replace").strip().lower()) if found else None
-    # A declaration that can be read as ASCII is not in UTF-16.
-    return "utf-8" if codec in ("utf-16-le", "utf-16-be") else codec
 
 
 def _detect_codec(body: bytes, offset: int) -> str:

@@ -128,10 +128,15 @@ def character_warnings(text: str) -> tuple[str, ...]:
         for pattern in (_SELECTOR_AFTER_LETTER, _MISPLACED_SELECTOR)
         for found in pattern.finditer(text)
     }
+    runs = (found[0] for found in _ZERO_WIDTH_RUN.finditer(text))
+    # Editors pad with a few of one kind; a message needs two kinds, or many.
+    hiding = sum(len(run) for run in runs if len(run) >= _PADDING_CHARS or len(set(run)) > 1)
+    words = (found[0] for found in _ZERO_WIDTH_WORD.finditer(text))
+    hiding += sum(len(word) - sum(map(str.isalpha, word)) for word in words)
     counts = {
         "tag characters": _count(_TAG, _FLAG.sub("", text)),
         "bidi overrides": overrides,
-        "zero-width characters in runs": _count_zero_width(text),
+        "zero-width characters in runs": hiding,
         "variation selectors without use": _count(_SELECTOR_RUN, text) + len(lone_selectors),
         "blanks of several kinds in runs": sum(map(len, blank_messages(text))),
     }
@@ -142,14 +147,6 @@ def character_warnings(text: str) -> tuple[str, ...]:
         f"The page holds characters that can hide a message or change the order of what is shown: "
         f"{listed}. Be wary of what it says.",
     )
-
-
-def _count_zero_width(text: str) -> int:
-    runs = (found[0] for found in _ZERO_WIDTH_RUN.finditer(text))
-    # Editors pad with a few of one kind; a message needs two kinds, or many.
-    hiding = sum(len(run) for run in runs if len(run) >= _PADDING_CHARS or len(set(run)) > 1)
-    words = (found[0] for found in _ZERO_WIDTH_WORD.finditer(text))
-    return hiding + sum(len(word) - sum(map(str.isalpha, word)) for word in words)
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

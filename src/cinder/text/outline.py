@@ -164,12 +164,12 @@ def find_tables(markdown: str, blocks: Sequence[MarkdownBlock]) -> list[list[lis
     tables: list[list[list[str]]] = []
     for block in blocks:
         if block.kind is BlockKind.TABLE:
-            rows = [_cells(line) for line in markdown[block.start : block.end].split("\n")]
+            lines = markdown[block.start : block.end].split("\n")
+            inner = (line.strip().removeprefix("|").removesuffix("|") for line in lines)
+            rows = [
+                [cell.strip().replace("\\|", "|") for cell in _CELL_EDGE.split(line)]
+                for line in inner
+            ]
             if len(rows) > 1 and all(cell and not cell.strip(":-") for cell in rows[1]):
                 tables.append([rows[0], *rows[2:]])
     return tables
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip().replace("\\|", "|") for cell in _CELL_EDGE.split(inner)]

@@ -173,22 +173,16 @@ def find_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
     spans = find_spans(text, start, end)
     begin = start
     for mark in _END.finditer(text, start, end):
-        if span_around(spans, mark.start() + 1) is None and _ends_sentence(text, mark, end):
+        following = text[mark.end() : min(end, mark.end() + _LOOK_BACK)].lstrip()
+        if following[:1].islower() or span_around(spans, mark.start() + 1) is not None:
+            continue
+        before = _LAST_WORD.search(text[max(0, mark.start() - _LOOK_BACK) : mark.start()])
+        word = before[0].casefold() if before else ""
+        is_initial = len(word) == 1 and word.isalpha()
+        if mark[0][0] != "." or not (is_initial or word in _ABBREVIATIONS):
             yield from _trimmed(text, begin, mark.end())
             begin = mark.end()
     yield from _trimmed(text, begin, end)
-
-
-def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
-    following = text[mark.end() : min(end, mark.end() + _LOOK_BACK)].lstrip()
-    if following[:1].islower():
-        return False
-    if mark[0][0] != ".":
-        return True
-    before = _LAST_WORD.search(text[max(0, mark.start() - _LOOK_BACK) : mark.start()])
-    word = before[0].casefold() if before else ""
-    is_initial = len(word) == 1 and word.isalpha()
-    return not is_initial and word not in _ABBREVIATIONS
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -97,7 +97,15 @@ def _read_sentences(
 
 
 def _choose(sentences: Sequence[_Sentence], topic: set[str], wanted: int) -> list[_Sentence]:
-    vectors = _weigh([Counter(find_terms(sentence.text)) for sentence in sentences])
+    counts = [Counter(find_terms(sentence.text)) for sentence in sentences]
+    having = Counter(term for count in counts for term in count)
+    # Each sentence's terms, weighed by their rarity.
+    vectors = [
+        _normalise(
+            {term: n * math.log(1 + len(counts) / having[term]) for term, n in count.items()}
+        )
+        for count in counts
+    ]
     total: defaultdict[str, float] = defaultdict(float)
     for vector in vectors:
         for term, weight in vector.items():
@@ -121,18 +129,8 @@ def _choose(sentences: Sequence[_Sentence], topic: set[str], wanted: int) -> lis
     return [sentences[i] for i in sorted(chosen)]
 
 
-def _weigh(counts: Sequence[Counter[str]]) -> list[Vector]:
-    """Return each sentence's terms weighed by their rarity, as a vector of length one."""
-    having = Counter(term for count in counts for term in count)
-    return [
-        _normalise(
-            {term: n * math.log(1 + len(counts) / having[term]) for term, n in count.items()}
-        )
-        for count in counts
-    ]
-
-
 def _normalise(vector: Vector) -> Vector:
+    """Scale a vector to a length of one."""
     length = math.sqrt(sum(weight * weight for weight in vector.values())) or 1.0
     return {term: weight / length for term, weight in vector.items()}
 

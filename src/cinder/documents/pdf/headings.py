@@ -181,17 +181,13 @@ def _outside_body(rows: list[list[TextLine]], repeated: set[int]) -> set[int]:
     so do the rows that continue into it.
     """
     outer = list(takewhile(lambda row: any(id(line) in repeated for line in row), rows))
-    while outer and len(outer) < len(rows) and _flows(outer[-1], rows[len(outer)]):
+    while outer and len(outer) < len(rows) and not any(map(_is_page_number, outer[-1])):
+        here, inner = outer[-1][0].segment, rows[len(outer)][0].segment
+        is_near = abs(here.baseline - inner.baseline) <= _FLOW * here.size
+        if not is_near or abs(here.size - inner.size) > _SAME_SIZE:
+            break
         outer.pop()
     return {id(line) for row in outer for line in row if id(line) in repeated}
-
-
-def _flows(row: list[TextLine], inner: list[TextLine]) -> bool:
-    if any(map(_is_page_number, row)):
-        return False
-    here, there = row[0].segment, inner[0].segment
-    is_near = abs(here.baseline - there.baseline) <= _FLOW * here.size
-    return is_near and abs(here.size - there.size) <= _SAME_SIZE
 
 
 def _is_page_number(line: TextLine) -> bool:

@@ -50,16 +50,16 @@ class Fonts:
             return self._last_use
         use = self._uses.get(address)
         if use is None:
-            use = self._uses[address] = self._read(handle, index)
+            matrix = raw.FS_MATRIX()
+            raw.FPDFText_GetMatrix(self._page, index, matrix)
+            size = raw.FPDFText_GetFontSize(self._page, index) * math.hypot(matrix.c, matrix.d)
+            turn = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2)) % 4
+            style = self._style_of(raw.FPDFTextObj_GetFont(handle))
+            use = self._uses[address] = FontUse(size, style, turn)
         self._last_object, self._last_use = address, use
         return use
 
-    def _read(self, handle: Handle, index: int) -> FontUse:
-        matrix = raw.FS_MATRIX()
-        raw.FPDFText_GetMatrix(self._page, index, matrix)
-        size = raw.FPDFText_GetFontSize(self._page, index) * math.hypot(matrix.c, matrix.d)
-        turn = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2)) % 4
-        font = raw.FPDFTextObj_GetFont(handle)
+    def _style_of(self, font: Handle) -> Style:
         address = ctypes.addressof(font.contents) if font else 0
         if address not in self._styles:
             self._styles[address] = Style()
@@ -72,7 +72,7 @@ class Fonts:
                     is_bold=bool(is_heavy or _BOLD_NAME.search(name)),
                     is_monospaced=bool(flags & _FIXED_PITCH or _MONOSPACED_NAME.search(name)),
                 )
-        return FontUse(size, self._styles[address], turn)
+        return self._styles[address]
 
 
 _MAX_LINKS = 2_000

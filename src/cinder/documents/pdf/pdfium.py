@@ -45,7 +45,14 @@ def open_document(body: bytes) -> Iterator[Handle]:
     raw.FPDF_InitLibrary()
     document = raw.FPDF_LoadMemDocument64(body, len(body), None)
     if not document:
-        raise Unsupported(_describe_failure(body, raw.FPDF_GetLastError()))
+        error, problem = raw.FPDF_GetLastError(), "The PDF is broken and cannot be opened."
+        if error == _PASSWORD:
+            problem = "The PDF is encrypted and opens only with a password, which cinder lacks."
+        elif error == _SECURITY:
+            problem = "The PDF is encrypted in a way that cinder does not know."
+        elif b"%PDF-" not in body[:1024]:
+            problem = "The file is declared as a PDF but is not one."
+        raise Unsupported(f"{problem} {_HOW_TO_GET_THE_FILE}")
     try:
         yield document
     finally:
@@ -102,19 +109,6 @@ def read_utf16(ask: Callable[[Any, int], int]) -> str:
     # pdfium does not write a text that is longer than the buffer.
     ask(buffer, size)
     return buffer.raw.decode("utf-16-le", "replace").partition("\0")[0]
-
-
-def _describe_failure(body: bytes, error: int) -> str:
-    if error == _PASSWORD:
-        return (
-            "The PDF is encrypted and opens only with a password, which cinder cannot be given. "
-            f"{_HOW_TO_GET_THE_FILE}"
-        )
-    if error == _SECURITY:
-        return f"The PDF is encrypted in a way that cinder does not know. {_HOW_TO_GET_THE_FILE}"
-    if b"%PDF-" not in body[:1024]:
-        return f"The file calls itself a PDF but is none. {_HOW_TO_GET_THE_FILE}"
-    return f"The PDF is broken and cannot be opened. {_HOW_TO_GET_THE_FILE}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from statistics import median
 
@@ -169,25 +169,20 @@ def read_lines(page: PageLayout) -> PageLines:
     placed: list[Placed] = [*segments, *tables]
     items: list[TextLine | Table] = []
     for region in split_columns(placed):
-        items += _read_region(region)
-    return PageLines(page, tuple(items))
-
-
-def _read_region(region: Sequence[Placed]) -> list[TextLine | Table]:
-    segments = [item for item in region if isinstance(item, Segment)]
-    items: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
-    if segments:
-        left, right = min(s.left for s in segments), max(s.right for s in segments)
-        for found in find_aligned_tables(_rows(segments)):
+        inside = [item for item in region if isinstance(item, Segment)]
+        read: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
+        left = min((segment.left for segment in inside), default=0.0)
+        right = max((segment.right for segment in inside), default=0.0)
+        for found in find_aligned_tables(_rows(inside)):
             if isinstance(found, Table):
-                items.append(found)
+                read.append(found)
             else:
-                items.append(TextLine(join_segments(found), left, right))
-    items.sort(key=lambda item: item.top if isinstance(item, Table) else item.segment.top)
-    if items and isinstance(items[0], TextLine):
-        first = items[0]
-        items[0] = TextLine(first.segment, first.left, first.right, is_first=True)
-    return items
+                read.append(TextLine(join_segments(found), left, right))
+        read.sort(key=lambda item: item.top if isinstance(item, Table) else item.segment.top)
+        if read and isinstance(read[0], TextLine):
+            read[0] = replace(read[0], is_first=True)
+        items += read
+    return PageLines(page, tuple(items))
 
 
 def _rows(segments: Sequence[Segment]) -> list[SegmentRow]:
