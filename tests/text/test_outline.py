@@ -1,10 +1,18 @@
-"""tests.text.test_outline"""
+"""The outline of a markdown text, its sections and tables."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.text.markdown_blocks import find_blocks
-from cinder.text.outline import OutlineHeading, find_heading, find_outline, nearest_ids
+from cinder.text.outline import (
+    OutlineHeading,
+    OutlineSection,
+    find_heading,
+    find_outline,
+    find_tables,
+    nearest_ids,
+    split_sections,
+)
 
 MARKDOWN = """Before it all
 
@@ -114,3 +122,54 @@ def test_a_page_mark_before_a_heading_is_of_its_section() -> None:
 def test_a_page_mark_within_a_section_stays_there() -> None:
     markdown = "# One\n\nAsh.\n\n<!-- page 4 -->\n\nSoot.\n\n# Two\n"
     assert outline(markdown)[1].start == markdown.index("# Two")
+
+
+SECTIONED = """Before
+
+# One #
+
+text
+
+```python
+# not a heading
+| not | a table |
+```
+
+## Two
+
+| a | b \\| c |
+| --- | :-: |
+| 1 | 2 |
+
+####### seven
+"""
+
+
+def sections_of(markdown: str) -> list[OutlineSection]:
+    return split_sections(markdown, find_outline(markdown, find_blocks(markdown)))
+
+
+def test_headings_divide_a_text_and_code_does_not() -> None:
+    sections = sections_of(SECTIONED)
+    assert [(section.id, section.level, section.title) for section in sections] == [
+        ("top", 0, ""),
+        ("one", 1, "One"),
+        ("two", 2, "Two"),
+    ]
+    assert "# not a heading" in sections[1].text
+    assert sections[2].text.endswith("####### seven")
+
+
+def test_tables_are_rows_of_cells() -> None:
+    assert find_tables(SECTIONED, find_blocks(SECTIONED)) == [[["a", "b | c"], ["1", "2"]]]
+
+
+def test_a_text_without_headings_is_one_section() -> None:
+    assert sections_of("just text") == [OutlineSection("top", 0, "", "just text")]
+    assert sections_of("") == []
+
+
+@given(st.text(alphabet="#|`~- a\n"))
+def test_any_text_has_sections_and_tables(text: str) -> None:
+    assert all(section.text in text for section in sections_of(text))
+    find_tables(text, find_blocks(text))

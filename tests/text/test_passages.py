@@ -1,4 +1,4 @@
-"""tests.text.test_passages"""
+"""Cutting markdown into parts and chunks, and finding passages for a query."""
 
 from itertools import pairwise
 
@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from cinder.text.markdown_blocks import find_blocks
 from cinder.text.outline import find_outline
 from cinder.text.passages import (
+    CHUNK_CHARS,
     SEARCHED_CHARS,
     MatchedPassage,
     describe_begin,
     find_cut,
     find_passages,
+    split_chunks,
 )
 
 WORDS = st.lists(st.sampled_from(["ash", "ember.", "Oak?", "glow", "\u706b\u3002"]), max_size=12)
@@ -201,3 +203,67 @@ def test_a_very_long_paragraph_is_searched_in_parts() -> None:
 def test_what_lies_too_far_on_is_not_searched() -> None:
     markdown = f"ash\n\n{'x' * SEARCHED_CHARS}\n\nember"
     assert texts(markdown, "ash ember") == ["ash"]
+
+
+ROWS = [f"| Kettle {number} | {number} euros |" for number in range(200)]
+TABLE = "\n".join(["| Thing | Price |", "| --- | --- |", *ROWS])
+
+
+def chunk_texts(markdown: str) -> list[str]:
+    return [markdown[chunk.start : chunk.end] for chunk in split_chunks(markdown)]
+
+
+def test_short_blocks_of_a_section_are_one_piece_under_its_headings() -> None:
+    markdown = (
+        "# Tea\n\n" + "Water boils. " * 40 + "\n\n## Kettles\n\nOne of iron.\n\n- One of tin."
+    )
+    first, second = split_chunks(markdown)
+    assert (first.heading, second.heading) == ("Tea", "Tea > Kettles")
+    assert markdown[second.start : second.end] == "## Kettles\n\nOne of iron.\n\n- One of tin."
+
+
+def test_sections_of_a_line_each_are_gathered() -> None:
+    markdown = "\n\n".join(
+        f"### Person {number}\n\nBorn in {1900 + number}." for number in range(8)
+    )
+    assert chunk_texts(markdown) == [markdown]
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    markdown = "The kettle sings on the hob. " * 200
+    chunks = chunk_texts(markdown)
+    assert "".join(chunks).strip() == markdown.strip()
+    assert all(len(chunk) <= CHUNK_CHARS for chunk in chunks)
+    assert all(chunk.strip().endswith("hob.") for chunk in chunks)
+
+
+def test_a_long_table_is_cut_between_rows_and_keeps_its_head_beside() -> None:
+    chunks = split_chunks(f"Prices:\n\n{TABLE}\n\nThe end.")
+    tables = [chunk for chunk in chunks if chunk.context]
+    assert len(tables) >= 3
+    assert {chunk.context for chunk in tables} == {"| Thing | Price |\n| --- | --- |"}
+    rows = [row for text in chunk_texts(TABLE) for row in text.strip().split("\n")]
+    assert rows[2:] == ROWS
+
+
+def test_only_a_row_beyond_all_measure_is_cut() -> None:
+    long_row = f"| {'word ' * 1_000}|"
+    assert any(long_row in chunk for chunk in chunk_texts(f"{TABLE}\n{long_row}"))
+    monstrous = f"| {'word ' * 10_000}|"
+    chunks = chunk_texts(f"| A |\n| --- |\n{monstrous}")
+    assert "".join(chunks) == f"| A |\n| --- |\n{monstrous}"
+    assert max(map(len, chunks)) <= 6_000
+
+
+def test_nothing_is_left_out_of_a_text_of_all_kinds() -> None:
+    code = "```python\n" + "burn(oak)\n" * 300 + "```"
+    markdown = f"# A\n\nText.\n\n{code}\n\n{TABLE}\n\n" + "- item\n" * 400
+    held = "".join(chunk_texts(markdown))
+    assert "".join(held.split()) == "".join(markdown.split())
+
+
+def test_deep_and_many_headings_stay_short() -> None:
+    markdown = "\n\n".join(
+        f"{'#' * (1 + n % 6)} {'long title ' * 30}{n}\n\nText." for n in range(60)
+    )
+    assert max(len(chunk.heading) for chunk in split_chunks(markdown)) <= 301

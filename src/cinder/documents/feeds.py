@@ -16,7 +16,7 @@ _MAX_SHORT_CHARS = 1_000
 _FIRST_TAG = re.compile(r"<(?:[\w.-]{1,40}:)?([A-Za-z][\w.-]{0,40})")
 _LOOKED_AT = 4_096
 _JSON_FEED = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/")
-# Beside these, what looks like a tag in a title may well be its subject.
+# Anything else that looks like a tag in a title may be its subject.
 _TITLE_TAG = re.compile(
     r"</?(?:a|abbr|b|big|br|cite|code|del|em|font|i|ins|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)"
     r"(?:\s[^<>]{0,500})?/?>",
@@ -27,7 +27,7 @@ _FEED_TAGS = ("rss", "feed", "rdf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedItem:
-    """An entry of a feed; `html` is what it says, as HTML."""
+    """An entry of a feed; `html` is its content."""
 
     title: str = ""
     link: str = ""
@@ -39,7 +39,7 @@ class FeedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """A feed, its newest items first or last, as it has them."""
+    """A feed with its items in their original order."""
 
     title: str = ""
     link: str = ""
@@ -49,11 +49,11 @@ class Feed:
     updated: str = ""
     items: tuple[FeedItem, ...] = ()
     item_count: int = 0
-    """How many items it has, those beyond the limit included."""
+    """How many items it has, including those beyond the limit."""
 
 
 def first_tag(text: str) -> str:
-    """Return the name of the element that an XML text begins with, lower-case."""
+    """Return the name of the first element of an XML text, lower-case."""
     found = _FIRST_TAG.search(text[:_LOOKED_AT])
     return found[1].lower() if found else ""
 
@@ -64,11 +64,21 @@ def is_feed_tag(tag: str) -> bool:
 
 
 def read_feed(root: XmlNode) -> Feed:
-    """Return the feed that an RSS or Atom document is."""
+    """Parse an RSS or Atom document."""
     if root.name == "feed":
-        return _read_atom(root)
+        entries = [node for node in root.children if node.name == "entry"]
+        return Feed(
+            title=_atom_title(root),
+            link=_short(_atom_link(root)),
+            description=_short(root.text_of("subtitle", "tagline")),
+            language=_short(root.attributes.get("lang", "")),
+            author=_atom_author(root),
+            updated=_date(root.text_of("updated", "modified")),
+            items=tuple(_read_atom_entry(entry) for entry in entries[:MAX_FEED_ITEMS]),
+            item_count=len(entries),
+        )
     channel = root.find("channel") or root
-    # In RSS 1.0 the items stand beside the channel.
+    # In RSS 1.0 the items are siblings of the channel.
     items = [node for holder in (channel, root) for node in holder.children if node.name == "item"]
     return Feed(
         title=_title(channel),
@@ -77,13 +87,23 @@ def read_feed(root: XmlNode) -> Feed:
         language=_short(channel.text_of("language")),
         author=_short(channel.text_of("managingeditor", "creator")),
         updated=_date(channel.text_of("lastbuilddate", "pubdate", "date")),
-        items=tuple(_read_rss_item(item) for item in items[:MAX_FEED_ITEMS]),
+        items=tuple(
+            FeedItem(
+                title=_title(item),
+                link=_short(_rss_link(item)),
+                date=_date(item.text_of("pubdate", "date", "published")),
+                author=_short(item.text_of("creator", "author")),
+                html=item.text_of("encoded", "description", "summary"),
+                image=_image(item),
+            )
+            for item in items[:MAX_FEED_ITEMS]
+        ),
         item_count=len(items),
     )
 
 
 def read_json_feed(text: str) -> Feed | None:
-    """Return the JSON Feed that a text is; None where it is none."""
+    """Parse a JSON Feed; None where the text is not one."""
     if not _JSON_FEED.search(text[:_LOOKED_AT]):
         return None
     try:
@@ -92,32 +112,33 @@ def read_json_feed(text: str) -> Feed | None:
         return None
     if not isinstance(feed, dict) or not _JSON_FEED.match(_text_value(feed, "version")):
         return None
-    found = feed.get("items")
-    items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    raw_items = feed.get("items")
+    listed = raw_items if isinstance(raw_items, list) else []
+    items = [item for item in listed if isinstance(item, dict)]
     return Feed(
         title=_short(_text_value(feed, "title")),
         link=_text_value(feed, "home_page_url"),
         description=_short(_text_value(feed, "description")),
         language=_short(_text_value(feed, "language")),
         author=_json_author(feed),
-        items=tuple(_read_json_item(item) for item in items[:MAX_FEED_ITEMS]),
+        items=tuple(
+            FeedItem(
+                title=_short(_text_value(item, "title")),
+                link=_text_value(item, "url", "external_url"),
+                date=_date(_text_value(item, "date_published", "date_modified")),
+                author=_json_author(item),
+                html=_text_value(item, "content_html")
+                or _as_paragraph(_text_value(item, "content_text", "summary")),
+                image=_text_value(item, "image", "banner_image"),
+            )
+            for item in items[:MAX_FEED_ITEMS]
+        ),
         item_count=len(items),
     )
 
 
-def _read_rss_item(item: XmlNode) -> FeedItem:
-    return FeedItem(
-        title=_title(item),
-        link=_short(_rss_link(item)),
-        date=_date(item.text_of("pubdate", "date", "published")),
-        author=_short(item.text_of("creator", "author")),
-        html=item.text_of("encoded", "description", "summary"),
-        image=_image(item),
-    )
-
-
 def _title(node: XmlNode) -> str:
-    """Return a title that may be HTML as text."""
+    """Return the text of a title that may be HTML."""
     title = node.text_of("title")[: 2 * _MAX_SHORT_CHARS]
     return _short(unescape(_TITLE_TAG.sub("", title)))
 
@@ -129,12 +150,13 @@ def _atom_title(node: XmlNode) -> str:
 
 
 def _rss_link(node: XmlNode) -> str:
-    # Among a channel's links may be Atom's, which have no text.
+    # A channel may have Atom links, which have no text.
     if link := node.text_of("link"):
         return link
     guid = node.find("guid")
-    is_address = guid is not None and guid.text.startswith(("http://", "https://"))
-    return guid.text if guid is not None and is_address else _atom_link(node)
+    if guid is not None and guid.text.startswith(("http://", "https://")):
+        return guid.text
+    return _atom_link(node)
 
 
 def _image(item: XmlNode) -> str:
@@ -147,28 +169,20 @@ def _image(item: XmlNode) -> str:
     return ""
 
 
-def _read_atom(feed: XmlNode) -> Feed:
-    entries = [node for node in feed.children if node.name == "entry"]
-    return Feed(
-        title=_atom_title(feed),
-        link=_short(_atom_link(feed)),
-        description=_short(feed.text_of("subtitle", "tagline")),
-        language=_short(feed.attributes.get("lang", "")),
-        author=_atom_author(feed),
-        updated=_date(feed.text_of("updated", "modified")),
-        items=tuple(_read_entry(entry) for entry in entries[:MAX_FEED_ITEMS]),
-        item_count=len(entries),
-    )
-
-
-def _read_entry(entry: XmlNode) -> FeedItem:
+def _read_atom_entry(entry: XmlNode) -> FeedItem:
     body = entry.find("content", "summary")
+    html = ""
+    if body is not None:
+        kind = body.attributes.get("type", "text")
+        is_html = kind in ("html", "text/html")
+        html = body.text if is_html else _as_paragraph(body.text)
+        html = body.inner_html if kind == "xhtml" else html
     return FeedItem(
         title=_atom_title(entry),
         link=_short(_atom_link(entry)),
         date=_date(entry.text_of("published", "updated", "issued", "modified")),
         author=_atom_author(entry),
-        html=_atom_html(body) if body is not None else "",
+        html=html,
         image=_image(entry),
     )
 
@@ -184,28 +198,6 @@ def _atom_author(node: XmlNode) -> str:
     return _short(author.text_of("name") or author.text) if author is not None else ""
 
 
-def _atom_html(body: XmlNode) -> str:
-    kind = body.attributes.get("type", "text")
-    if kind == "xhtml":
-        return body.inner_html
-    if kind in ("html", "text/html"):
-        return body.text
-    return _as_paragraph(body.text)
-
-
-def _read_json_item(item: Mapping[str, Json]) -> FeedItem:
-    said = _text_value(item, "content_html")
-    return FeedItem(
-        title=_short(_text_value(item, "title")),
-        link=_text_value(item, "url") or _text_value(item, "external_url"),
-        date=_date(_text_value(item, "date_published") or _text_value(item, "date_modified")),
-        author=_json_author(item),
-        html=said
-        or _as_paragraph(_text_value(item, "content_text") or _text_value(item, "summary")),
-        image=_text_value(item, "image") or _text_value(item, "banner_image"),
-    )
-
-
 def _json_author(table: Mapping[str, Json]) -> str:
     found = table.get("authors")
     authors = found if isinstance(found, list) else [table.get("author")]
@@ -213,9 +205,10 @@ def _json_author(table: Mapping[str, Json]) -> str:
     return _short(", ".join(filter(None, names)))
 
 
-def _text_value(table: Mapping[str, Json], name: str) -> str:
-    value = table.get(name)
-    return value if isinstance(value, str) else ""
+def _text_value(table: Mapping[str, Json], *names: str) -> str:
+    """Return the first text that is not empty under some names."""
+    values = (table.get(name) for name in names)
+    return next((value for value in values if value and isinstance(value, str)), "")
 
 
 def _as_paragraph(text: str) -> str:
@@ -236,22 +229,21 @@ _SITEMAP_TAGS = ("urlset", "sitemapindex")
 
 @dataclass(frozen=True, slots=True)
 class SitemapEntry:
-    """An address, and when what stands there last changed, where the site says so."""
+    """A URL, and when its page last changed, where the site declares it."""
 
     address: str
     modified: str = ""
 
 
 def is_sitemap_tag(tag: str) -> bool:
-    """Whether a document that begins with this element is a sitemap or a list of them."""
+    """Whether a document that begins with this element is a sitemap or a sitemap index."""
     return tag in _SITEMAP_TAGS
 
 
 def read_sitemap(root: XmlNode) -> list[SitemapEntry]:
     """Return the entries of a sitemap, or the sitemaps of an index."""
-    entries = []
-    for node in root.children:
-        if address := collapse(node.text_of("loc")):
-            modified = node.text_of("lastmod")
-            entries.append(SitemapEntry(address, normalise_date(modified) if modified else ""))
-    return entries
+    return [
+        SitemapEntry(address, _date(node.text_of("lastmod")))
+        for node in root.children
+        if (address := collapse(node.text_of("loc")))
+    ]

@@ -10,8 +10,6 @@ from io import StringIO
 from cinder.documents.feeds import (
     MAX_SITEMAP_ENTRIES,
     Feed,
-    FeedItem,
-    SitemapEntry,
     first_tag,
     is_feed_tag,
     is_sitemap_tag,
@@ -29,13 +27,13 @@ MAX_TABLE_ROWS = 1_000
 _MAX_COLUMNS = 100
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLED_ROWS = 30
-# So many rows of another width than the first, and the text is no table.
+# A text with a larger share of rows that differ in width from the header is not a table.
 _MAX_RAGGED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class DelimitedTable:
-    """The first rows of a table, its header before them, and how many there are in all."""
+    """The header and the first rows of a table, and how many rows there are in all."""
 
     header: list[str]
     rows: list[list[str]]
@@ -52,34 +50,30 @@ class DelimitedTable:
 
 
 def read_delimited(text: str, language: str) -> DelimitedTable | None:
-    """Return the table that a text is; None where its rows do not make one."""
+    """Parse delimited text; None where its rows do not make a table."""
     delimiter = "\t" if language == "tsv" else _find_delimiter(text)
-    try:
-        return _read_rows(text.removeprefix("\ufeff"), delimiter)
-    except csv.Error:
-        return None
-
-
-def _read_rows(text: str, delimiter: str) -> DelimitedTable | None:
-    header: list[str] = []
+    source = StringIO(text.removeprefix("\ufeff"), newline="")
+    found = filter(any, csv.reader(source, delimiter=delimiter))
     rows: list[list[str]] = []
     count = ragged = 0
-    for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter):
-        if not any(row):
-            continue
-        if not header:
-            header = row
-            continue
-        count += 1
-        ragged += len(row) != len(header)
-        if len(rows) < MAX_TABLE_ROWS:
-            rows.append(_to_width(row, len(header)))
-    is_table = 2 <= len(header) <= _MAX_COLUMNS and rows and ragged <= _MAX_RAGGED * count
+    try:
+        header = next(found, [])
+        width = len(header)
+        for row in found:
+            count += 1
+            ragged += len(row) != width
+            if len(rows) < MAX_TABLE_ROWS:
+                # Cells beyond the header's width are joined with the last.
+                joined = [*row[: width - 1], " ".join(row[width - 1 :])]
+                rows.append(joined if len(row) > width else row + [""] * (width - len(row)))
+    except csv.Error:
+        return None
+    is_table = 2 <= width <= _MAX_COLUMNS and rows and ragged <= _MAX_RAGGED * count
     return DelimitedTable(header, rows, count) if is_table else None
 
 
 def _find_delimiter(text: str) -> str:
-    """Return the mark that divides the first lines into equally many parts, and most."""
+    """Return the delimiter that most lines have equally often."""
     lines = [line for line in text[:65_536].splitlines()[:_SAMPLED_ROWS] if line.strip()]
 
     def evenness(delimiter: str) -> tuple[int, int]:
@@ -88,13 +82,6 @@ def _find_delimiter(text: str) -> str:
         return (lines_with_it, number) if number else (0, 0)
 
     return max(_DELIMITERS, key=evenness)
-
-
-def _to_width(row: list[str], width: int) -> list[str]:
-    """Return a row as wide as the header; what is beyond it stays in the last cell."""
-    if len(row) <= width:
-        return row + [""] * (width - len(row))
-    return [*row[: width - 1], " ".join(row[width - 1 :])]
 
 
 def _cell_html(text: str) -> str:
@@ -107,7 +94,7 @@ _ITEM_LEVEL = 2
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list as HTML, None where it could not be made; what is left out stands in `warning`."""
+    """A list as HTML, None where it could not be made; `warning` says what is left out."""
 
     html: str | None
     metadata: PageMetadata = field(default_factory=PageMetadata)
@@ -115,9 +102,13 @@ class Listing:
 
 
 def read_listed(text: str, kind: ContentKind) -> Listing | None:
-    """Return a text as a list, if it is one; else it is shown as it is."""
+    """Return a text as a list; None where it is not one, and is shown unchanged."""
     if kind.shape is Shape.TABLE:
-        return _read_table(text, kind.language)
+        table = read_delimited(text, kind.language)
+        if table is None:
+            return None
+        warning = _rest_warning("rows", len(table.rows), table.row_count)
+        return Listing(table.to_html(), warning=warning)
     if kind.shape is Shape.JSON:
         feed = read_json_feed(text)
         return _list_feed(feed) if feed is not None else None
@@ -128,22 +119,14 @@ def read_listed(text: str, kind: ContentKind) -> Listing | None:
         root = parse_xml(text)
     except UnreadableXml as exc:
         return Listing(None, warning=f"The {tag} could not be read and is shown as it came: {exc}.")
-    return _list_feed(read_feed(root)) if is_feed_tag(tag) else _list_sitemap(read_sitemap(root))
-
-
-def _read_table(text: str, language: str) -> Listing | None:
-    table = read_delimited(text, language)
-    if table is None:
-        return None
-    return Listing(table.to_html(), warning=_rest_warning("rows", len(table.rows), table.row_count))
-
-
-def _list_sitemap(entries: list[SitemapEntry]) -> Listing:
+    if is_feed_tag(tag):
+        return _list_feed(read_feed(root))
+    entries = read_sitemap(root)
     shown = entries[:MAX_SITEMAP_ENTRIES]
-    items = "".join(
-        f"<li>{_anchor(entry.address, entry.address)}{_in_parentheses(entry.modified)}</li>"
-        for entry in shown
-    )
+    items = ""
+    for entry in shown:
+        modified = f" ({escape(entry.modified, quote=False)})" if entry.modified else ""
+        items += f"<li>{_anchor(entry.address, entry.address)}{modified}</li>"
     return Listing(
         f"<ul>{items}</ul>", warning=_rest_warning("addresses", len(shown), len(entries))
     )
@@ -155,7 +138,15 @@ def _list_feed(feed: Feed) -> Listing:
         parts.append(f"<h1>{_anchor(feed.link, feed.title)}</h1>")
     if feed.description:
         parts.append(f"<p>{escape(feed.description, quote=False)}</p>")
-    parts += map(_show_item, feed.items)
+    for item in feed.items:
+        facts = " · ".join(filter(None, (item.date, item.author)))
+        image = f"<p><img src={_quoted(item.image)} alt=''></p>" if item.image else ""
+        parts.append(
+            f"<h{_ITEM_LEVEL}>{_anchor(item.link, item.title or item.link or 'Untitled')}"
+            f"</h{_ITEM_LEVEL}>"
+            f"{f'<p>{escape(facts, quote=False)}</p>' if facts else ''}"
+            f"{image}<div>{_contained(item.html)}</div>"
+        )
     metadata = PageMetadata(
         title=feed.title or None,
         description=feed.description or None,
@@ -168,40 +159,21 @@ def _list_feed(feed: Feed) -> Listing:
     )
 
 
-def _show_item(item: FeedItem) -> str:
-    facts = " · ".join(filter(None, (item.date, item.author)))
-    image = f"<p><img src={_quoted(item.image)} alt=''></p>" if item.image else ""
-    return (
-        f"<h{_ITEM_LEVEL}>{_anchor(item.link, item.title or item.link or 'Untitled')}"
-        f"</h{_ITEM_LEVEL}>"
-        f"{f'<p>{escape(facts, quote=False)}</p>' if facts else ''}{image}"
-        f"<div>{_contained(item.html)}</div>"
-    )
-
-
 def _contained(html: str) -> str:
-    """Return an item's HTML with nothing left open that would take in the next item."""
+    """Return an item's HTML with every element closed, and its headings below the item's."""
     if find_bomb(html):
         return escape(html, quote=False)
     tree = parse_html(html)
-    # The one element that nothing closes.
+    # The only element that no end tag closes.
     tree.unwrap_tags(["plaintext"])
     root = content_root(tree)
     inner = (root.inner_html or "") if root is not None else ""
-    return _HEADING_TAG.sub(_demote, inner)
-
-
-def _demote(tag: re.Match[str]) -> str:
-    return f"<{tag[1]}h{min(6, int(tag[2]) + _ITEM_LEVEL)}"
+    return _HEADING_TAG.sub(lambda tag: f"<{tag[1]}h{min(6, int(tag[2]) + _ITEM_LEVEL)}", inner)
 
 
 def _anchor(address: str, text: str) -> str:
     shown = escape(text, quote=False)
     return f"<a href={_quoted(address)}>{shown}</a>" if address else shown
-
-
-def _in_parentheses(text: str) -> str:
-    return f" ({escape(text, quote=False)})" if text else ""
 
 
 def _quoted(text: str) -> str:

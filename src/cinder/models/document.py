@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 # Why an element is hidden, in the words of the script that checks it in the browser.
 HIDING_WAYS: Final = frozenset(
@@ -21,8 +21,11 @@ class HiddenPart(NamedTuple):
     """How it is hidden, one of `HIDING_WAYS`."""
 
 
-# A JSON value.
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+# A JSON value. msgspec reads annotations at run time and does not support recursive aliases.
+if TYPE_CHECKING:
+    Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+else:
+    Json = Any
 
 # The warning about selectors that match nothing.
 NOTHING_INCLUDED = "No element of the page matches includeTags."

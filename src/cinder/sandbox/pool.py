@@ -22,18 +22,17 @@ from cinder.sandbox.messages import (
     PREFIX_BYTES,
     MalformedMessage,
     Message,
-    read_header,
-    read_header_size,
+    read_sizes,
 )
 
 _START_TIMEOUT_SECONDS = 30.0
 _STREAM_BUFFER_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
 
-# Tells whether a child has ended without taking its end away from the event loop.
+# Checks whether a child has ended, and leaves its exit status to the event loop.
 _PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT if sys.platform == "linux" else 0
 
-# A child that died closes its pipe; one that was taken over may send anything.
+# A child that died closes its pipe; a compromised one may send anything.
 WORKER_FAILURES = (EOFError, OSError, MalformedMessage)
 
 
@@ -46,11 +45,11 @@ class ExtractionWorker:
 
     @classmethod
     async def start(cls, memory_bytes: int, scorer: Path | None = None) -> Self:
-        """Start a child; it says `ready` when it can take a job."""
-        chosen = () if scorer is None else (str(scorer),)
+        """Start a child; it sends `ready` when it can take a job."""
+        scorer_argument = () if scorer is None else (str(scorer),)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-X", "utf8", "-m", "cinder.sandbox.worker"),
-            *(str(memory_bytes), str(os.getpid()), *chosen),
+            *(str(memory_bytes), str(os.getpid()), *scorer_argument),
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,
@@ -58,18 +57,18 @@ class ExtractionWorker:
             limit=_STREAM_BUFFER_BYTES,
         )
         if sys.platform != "win32" and os.getpriority(os.PRIO_PROCESS, 0) < 0:
-            # Children inherit the server's own, and requests are answered before pages are parsed.
+            # Children inherit the server's priority, but answering requests comes before parsing.
             with suppress(ProcessLookupError):
                 os.setpriority(os.PRIO_PROCESS, process.pid, 0)
         return cls(process)
 
     async def await_ready(self) -> None:
-        """Wait until the child has loaded what it needs."""
+        """Wait until the child has loaded its modules."""
         async with asyncio.timeout(_START_TIMEOUT_SECONDS):
             await self._receive()
 
     async def run(self, job: Message) -> Message:
-        """Have a job done and return the answer."""
+        """Run a job and return the answer."""
         assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe
         self._process.stdin.writelines(job.frame())
         await self._process.stdin.drain()
@@ -79,7 +78,7 @@ class ExtractionWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the child still runs; asks the system, as the event loop learns of it later."""
+        """Whether the child runs; asks the system, which knows before the event loop does."""
         if self._process.returncode is not None or sys.platform != "linux":
             return self._process.returncode is None
         try:
@@ -89,43 +88,46 @@ class ExtractionWorker:
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time that the child has had; where the system does not tell, the time of day."""
+        """The CPU time that the child has used; the wall time where the system does not tell."""
         if sys.platform != "linux":
             return time.monotonic()
         try:
-            # The number of a process's own clock, as clock_getcpuclockid(3) makes it.
+            # The id of a process's CPU clock, as clock_getcpuclockid(3) computes it.
             return time.clock_gettime(~self._process.pid << 3 | 2)
         except OSError:
             return 0.0
 
     def lower_priority(self) -> None:
-        """Let everything else run first; a child cannot be raised again without privileges."""
+        """Let everything else run first; raising the priority again would need privileges."""
         if sys.platform != "win32" and self.is_alive:
             with suppress(ProcessLookupError):
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, LOW_PRIORITY)
 
     def kill(self) -> None:
-        """End the child at once; whoever waits for its answer learns of it."""
-        # Killing one that has ended would take its exit status from the event loop, which warns.
+        """End the child at once; waiting for its answer raises `EOFError`."""
+        # Killing an ended child would take its exit status from the event loop, which warns.
         if self.is_alive:
             with suppress(ProcessLookupError):
                 self._process.kill()
 
     async def end(self) -> None:
-        """Kill the child and wait until nothing is left of it."""
+        """Kill the child and release its resources."""
         self.kill()
-        # Reads what is left in the pipe as well: an unread pipe would keep its transport open.
+        # This also reads the rest of the pipe: an unread pipe would keep its transport open.
         await self._process.communicate()
 
     async def _receive(self) -> Message:
         assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe
         read = self._process.stdout.readexactly
-        raw_header = await read(read_header_size(await read(PREFIX_BYTES)))
-        kind, header, sizes = read_header(raw_header)
-        return Message(kind, header, tuple([await read(size) for size in sizes]))
+        kind_bytes, content_bytes = read_sizes(await read(PREFIX_BYTES))
+        try:
+            kind = (await read(kind_bytes)).decode()
+        except UnicodeDecodeError as exc:
+            raise MalformedMessage("The kind cannot be decoded") from exc
+        return Message(kind, await read(content_bytes))
 
 
-_LEAST_LOOK_SECONDS = 0.02
+_MIN_CHECK_SECONDS = 0.02
 
 T = TypeVar("T")
 
@@ -133,40 +135,43 @@ log = structlog.get_logger()
 
 
 class _Evicted(Exception):
-    """A job took long while the slow lane was full: it gave its place up."""
+    """A job took long while the slow lane was full, and lost its slot."""
 
 
 class _Watch:
-    """Tells once a worker has had so much CPU time for its job; a busy machine makes none slow."""
+    """Calls back once a worker has used so much CPU time; a busy machine makes no job slow."""
 
-    def __init__(self, worker: ExtractionWorker, seconds: float, tell: Callable[[], None]) -> None:
+    def __init__(
+        self, worker: ExtractionWorker, seconds: float, callback: Callable[[], None]
+    ) -> None:
         self._worker = worker
         self._limit = worker.cpu_seconds + seconds
-        self._tell = tell
+        self._callback = callback
         self.is_over = False
-        self._look_again(seconds)
+        self._schedule(seconds)
 
     def stop(self) -> None:
-        """Look no longer."""
+        """Cancel the next check."""
         self._timer.cancel()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         left = self._limit - self._worker.cpu_seconds
         if left > 0:
-            return self._look_again(left)
-        self.is_over = True
-        return self._tell()
+            self._schedule(left)
+        else:
+            self.is_over = True
+            self._callback()
 
-    def _look_again(self, seconds: float) -> None:
+    def _schedule(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(seconds, _LEAST_LOOK_SECONDS), self._look)
+        self._timer = loop.call_later(max(seconds, _MIN_CHECK_SECONDS), self._check)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLane:
     """When a job counts as slow, how many of those run at once, and how many may wait.
 
-    Without workers there is no such lane: a job stays where it began, however long it takes.
+    Without workers there is no such lane: a job stays in the quick lane.
     """
 
     after_seconds: float = 0.5
@@ -176,24 +181,24 @@ class SlowLane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildOptions:
-    """What the child processes are like."""
+    """The options of the child processes."""
 
     jobs_per_worker: int = 1_000
     scorer: Path | None = None
-    """The file of the main-content scorer; the one that comes with the package when absent."""
+    """The file of the main-content scorer; None for the one that comes with the package."""
     settings: str = "scrape.extract"
-    """What the names of the settings begin with that a message tells to raise."""
+    """The prefix of the settings that error messages name."""
 
 
 class WorkerPool:
     """A bounded number of child processes, started when first needed.
 
-    A job that runs for long moves to the slow lane: its child no longer counts among `workers`, has
-    a low priority, and ends with it. Where that lane is full, the job is ended and begins anew once
-    there is room, so that ordinary pages never wait for it.
+    A job that runs for long moves to the slow lane: its child no longer counts towards `workers`,
+    has a low priority, and ends with the job. Where that lane is full, the job is ended and starts
+    again once there is room, so that ordinary pages never wait for it.
 
-    A child is killed when a job overruns its time or its caller goes away. It is replaced after
-    that, after it died, and after so many jobs, lest it leaks.
+    A child is killed when a job exceeds its time or its caller goes away. It is replaced after
+    that, after it died, and after a number of jobs, in case it leaks memory.
     """
 
     def __init__(
@@ -206,7 +211,7 @@ class WorkerPool:
         children: ChildOptions | None = None,
         count: Callable[[str], None] = lambda _event: None,
     ) -> None:
-        """Start nothing yet; `count` is told of each job that moved, was put off or failed."""
+        """Start nothing yet; `count` is called for each job that moved, was put off or failed."""
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
@@ -217,7 +222,7 @@ class WorkerPool:
             LaneLimits(quick=workers, slow=self._slow.workers, slow_waiting=self._slow.waiting)
         )
         self._idle: list[ExtractionWorker] = []
-        # The places whose jobs have a child.
+        # The slots whose jobs have a child.
         self._lent: list[LaneSlot] = []
         self._alive: set[ExtractionWorker] = set()
         self._replacing = BackgroundTasks()
@@ -232,7 +237,7 @@ class WorkerPool:
         self._replacing.cancel_all()
         for worker in self._alive:
             worker.kill()
-        # Whoever still waits for a killed child gives its place back as it learns of that.
+        # A job that still waits for a killed child fails, and gives its slot back.
         await self._lanes.wait_until_empty()
         await self._replacing.__aexit__()
         for worker in tuple(self._alive):
@@ -240,7 +245,7 @@ class WorkerPool:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no job can be run any more."""
+        """Whether the pool is closed and runs no more jobs."""
         return self._is_closed
 
     @property
@@ -254,7 +259,7 @@ class WorkerPool:
         return (lanes.count_running if state == "running" else lanes.count_waiting)(Lane(lane))
 
     def recent_wait(self) -> float:
-        """Return for how many seconds ordinary pages wait for their turn now."""
+        """Return for how many seconds ordinary pages wait at present."""
         return self._lanes.recent_wait(Lane.QUICK)
 
     async def run(
@@ -263,14 +268,15 @@ class WorkerPool:
         url: str | None,
         who: Requester = OWNER_REQUESTER,
     ) -> T:
-        """Lend a child to a job on the page of a URL, and return what comes of it.
+        """Lend a child to a job on the page of a URL, and return the job's result.
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
             Overloaded: too many slow pages wait already.
         """
         try:
-            return await self._run(work, LaneSlot(Lane.QUICK, _site_of(url), who))
+            site = ":".join(map(str, host_and_port(url))) if url else ""
+            return await self._run(work, LaneSlot(Lane.QUICK, site, who))
         except TimeoutError:
             self._count("timed_out")
             raise ParseLimitExceeded(
@@ -288,81 +294,78 @@ class WorkerPool:
             ) from exc
 
     async def start_all(self) -> None:
-        """Start as many children as there may be for ordinary pages, before there are any."""
+        """Start all children for ordinary pages, before the first job."""
         missing = max(0, self._spare_workers)
         await asyncio.gather(*(self._replace_worker() for _ in range(missing)))
 
-    async def _run(self, work: Callable[[ExtractionWorker], Awaitable[T]], wish: LaneSlot) -> T:
+    async def _run(
+        self, work: Callable[[ExtractionWorker], Awaitable[T]], requested: LaneSlot
+    ) -> T:
         try:
-            entering = self._lanes.enter(wish.lane, wish.site, wish.who)
-            async with entering as place, self._borrow(place) as worker:
+            entering = self._lanes.enter(requested.lane, requested.site, requested.who)
+            async with entering as slot, self._borrow(slot) as worker:
                 async with asyncio.timeout(self._timeout_seconds):
-                    with self._watched(place, worker):
+                    with self._watched(slot, worker):
                         return await work(worker)
         except _Evicted:
             self._count("put_off")
             self._begin_to_replace()
-        return await self._run(work, replace(wish, lane=Lane.SLOW))
+        return await self._run(work, replace(requested, lane=Lane.SLOW))
 
     @contextmanager
-    def _watched(self, place: LaneSlot, worker: ExtractionWorker) -> Iterator[None]:
+    def _watched(self, slot: LaneSlot, worker: ExtractionWorker) -> Iterator[None]:
         """Take a job out of the quick lane when it has run for long.
 
         Raises:
             _Evicted: the slow lane had no room for it.
         """
-        if place.lane is Lane.SLOW or not self._slow.workers:
+        if slot.lane is Lane.SLOW or not self._slow.workers:
             yield
             return
-        watch = _Watch(worker, self._slow.after_seconds, lambda: self._take_out(place, worker))
+
+        def take_out() -> None:
+            if self._lanes.move_to_slow(slot):
+                self._count("moved")
+                worker.lower_priority()
+                self._begin_to_replace()
+            else:
+                worker.kill()
+
+        watch = _Watch(worker, self._slow.after_seconds, take_out)
         try:
             yield
         except WORKER_FAILURES:
-            if watch.is_over and place.lane is Lane.QUICK:
+            if watch.is_over and slot.lane is Lane.QUICK:
                 raise _Evicted from None
             raise
         finally:
             watch.stop()
 
-    def _take_out(self, place: LaneSlot, worker: ExtractionWorker) -> None:
-        if self._lanes.move_to_slow(place):
-            self._count("moved")
-            worker.lower_priority()
-            self._begin_to_replace()
-        else:
-            worker.kill()
-
     @asynccontextmanager
-    async def _borrow(self, place: LaneSlot) -> AsyncIterator[ExtractionWorker]:
-        worker = await self._take_worker(place.lane)
-        self._lent.append(place)
+    async def _borrow(self, slot: LaneSlot) -> AsyncIterator[ExtractionWorker]:
+        worker = await self._take_worker(slot.lane)
+        self._lent.append(slot)
         try:
             yield worker
         except BaseException:
-            # Its pipe is out of step with us, whatever the reason.
+            # The pipe may be in the middle of a message, whatever the reason.
             await self._end(worker)
             raise
         finally:
-            self._lent.remove(place)
+            self._lent.remove(slot)
         is_worn = worker.jobs_done >= self._children.jobs_per_worker
-        # One of a low priority stays so; and what a large page took is not always given back.
-        if place.lane is Lane.SLOW or is_worn or self._has_enough_workers:
+        # Jobs with a slot but without a child do not count: they will take an idle one.
+        at_work = sum(lent.lane is Lane.QUICK for lent in self._lent)
+        is_extra = at_work + len(self._idle) >= self._workers
+        # A low priority cannot be raised, and the memory of a large page is not always released.
+        if slot.lane is Lane.SLOW or is_worn or is_extra:
             await self._end(worker)
         else:
             self._idle.append(worker)
 
     @property
-    def _has_enough_workers(self) -> bool:
-        """Whether as many children as there may be for ordinary pages are at work or idle.
-
-        Jobs that have a place but no child yet do not count: they will take an idle one.
-        """
-        at_work = sum(place.lane is Lane.QUICK for place in self._lent)
-        return at_work + len(self._idle) >= self._workers
-
-    @property
     def _spare_workers(self) -> int:
-        """How many children for ordinary pages there may be beside those that there are."""
+        """How many more children for ordinary pages there may be."""
         return self._workers - self._lanes.count_running(Lane.QUICK) - len(self._idle)
 
     async def _take_worker(self, lane: Lane) -> ExtractionWorker:
@@ -378,7 +381,7 @@ class WorkerPool:
         return await self._start()
 
     def _begin_to_replace(self) -> None:
-        """Have a child ready for the next ordinary page, in place of one that a slow job had."""
+        """Start a child for the next ordinary page, in place of one that a slow job took."""
         if self._spare_workers > 0 and not self._is_closed:
             self._replacing.start(self._replace_worker())
 
@@ -413,7 +416,3 @@ class WorkerPool:
     async def _end(self, worker: ExtractionWorker) -> None:
         await worker.end()
         self._alive.discard(worker)
-
-
-def _site_of(url: str | None) -> str:
-    return ":".join(map(str, host_and_port(url))) if url else ""

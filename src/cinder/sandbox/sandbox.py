@@ -1,46 +1,40 @@
 """The sandbox: runs extraction in child processes, so that no page can harm the server."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 import structlog
 
-from cinder.errors import InvalidRequest, ParseLimitExceeded, Unsupported
+from cinder.errors import CinderError, FieldProblem, InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.fair_queue import OWNER_REQUESTER, Requester
 from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
 from cinder.models.extraction import ExtractedData, FieldValue, PassageQuery, RankedPassage
 from cinder.models.recipe import Recipe, RecipeTrials
 from cinder.models.request import ExtractOptions
 from cinder.models.saved import Comparison
-from cinder.sandbox.branding_messages import (
-    branding_job,
-    read_brand,
-    read_stylesheets,
-    stylesheets_job,
-)
 from cinder.sandbox.extraction_messages import (
-    fields_job,
-    learn_recipe_job,
-    read_fields,
-    read_recipe,
-    read_tried,
-    try_recipes_job,
+    FieldsJob,
+    LearnRecipeJob,
+    PassagesJob,
+    TryRecipesJob,
 )
 from cinder.sandbox.messages import (
+    BrandingJob,
+    CompareJob,
+    ExtractionAnswer,
+    ExtractJob,
+    InspectJob,
+    Job,
     Message,
-    extract_job,
-    inspect_job,
-    pdf_job,
-    read_extraction,
-    read_facts,
-    read_invalid,
-    read_unsupported,
-    unparsed_job,
+    PdfJob,
+    StylesheetsJob,
+    UnparsedJob,
 )
 from cinder.sandbox.pool import ExtractionWorker, WorkerPool
-from cinder.sandbox.text_messages import compare_job, passages_job, read_comparison, read_passages
+
+_MAX_MESSAGE_CHARS = 1_000
+_MAX_REASON_CHARS = 200
 
 T = TypeVar("T")
 
@@ -48,11 +42,15 @@ log = structlog.get_logger()
 
 
 class _JobFailed(Exception):
-    """A child met something that extraction did not foresee, said so, and goes on."""
+    """Extraction raised an unexpected error; the child process goes on."""
 
 
 class ExtractionSandbox(WorkerPool):
-    """The child processes, asked to turn pages into content."""
+    """The child processes that turn pages into content.
+
+    Every method raises `ParseLimitExceeded` when the job takes too long or too much memory, and
+    `Overloaded` when too many slow pages wait already.
+    """
 
     async def extract(
         self, page: FetchedPage, options: ExtractOptions, who: Requester = OWNER_REQUESTER
@@ -64,11 +62,9 @@ class ExtractionSandbox(WorkerPool):
             ParseLimitExceeded: the page took too long or too much memory, and is no text.
             Overloaded: too many slow pages wait already.
         """
-        content_type = page.headers.get("content-type", "")
-        job = extract_job(page.body, content_type, page.final_url, options, page.unseen)
-        read = partial(read_extraction, body=page.body)
+        job = ExtractJob(page.body, _content_type(page), page.final_url, options, page.unseen)
         try:
-            return await self._ask(job, read, page.url, who)
+            return (await self._ask(job, ExtractionAnswer, page.url, who)).restore(page.body)
         except _JobFailed as failure:
             log.error("extraction failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             return await self._read_unparsed(page, options, str(failure))
@@ -94,52 +90,34 @@ class ExtractionSandbox(WorkerPool):
             ParseLimitExceeded: the file took too long or too much memory.
             Unsupported: the file is encrypted, broken, or no PDF.
         """
-        job = pdf_job(page.body, page.final_url, options, max_pages)
-        read = partial(read_extraction, body=page.body)
+        job = PdfJob(page.body, page.final_url, options, max_pages)
         try:
-            return await self._ask(job, read, page.url, who)
+            return (await self._ask(job, ExtractionAnswer, page.url, who)).restore(page.body)
         except _JobFailed as failure:
             log.error("parsing a PDF failed", url=page.url, reason=str(failure))  # noqa: TRY400 - the child's traceback stays with it
             raise ParseLimitExceeded(f"The PDF could not be parsed: {failure}") from failure
 
     async def inspect(self, html: str, base_url: str) -> HtmlFacts:
-        """Return the facts about an HTML string.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
+        """Return the facts about an HTML string."""
         try:
-            return await self._ask(inspect_job(html, base_url), read_facts, None)
+            return await self._ask(InspectJob(html, base_url), HtmlFacts, None)
         except _JobFailed as failure:
             raise ParseLimitExceeded(f"The HTML could not be parsed: {failure}") from failure
 
     async def find_stylesheets(self, page: FetchedPage) -> list[str]:
-        """Return the addresses of the style sheets that a page links to.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        return await self._ask_or_limit(stylesheets_job(page), read_stylesheets, page.url)
+        """Return the URLs of the style sheets that a page links to."""
+        job = StylesheetsJob(page.body, _content_type(page), page.final_url)
+        return await self._ask_or_limit(job, list[str], page.url)
 
     async def read_branding(self, page: FetchedPage, sheets: Sequence[str]) -> Mapping[str, Json]:
-        """Return a page's branding, given the style sheets that it links to.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        return await self._ask_or_limit(branding_job(page, sheets), read_brand, page.url)
+        """Return a page's branding, given the style sheets that it links to."""
+        samples = page.style_samples
+        job = BrandingJob(page.body, _content_type(page), page.final_url, tuple(sheets), samples)
+        return await self._ask_or_limit(job, dict[str, Json], page.url)
 
     async def compare(self, before: str, after: str, url: str) -> Comparison:
-        """Return how two versions of a page differ.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        return await self._ask_or_limit(compare_job(before, after), read_comparison, url)
+        """Return the difference between two versions of a page."""
+        return await self._ask_or_limit(CompareJob(before, after), Comparison, url)
 
     async def extract_fields(
         self,
@@ -150,33 +128,24 @@ class ExtractionSandbox(WorkerPool):
         url: str,
         schema: Mapping[str, Json],
     ) -> ExtractedData:
-        """Return what a saved page holds for the fields of a valid schema, found without a model.
+        """Return what a saved page has for the fields of a schema, found without a model.
 
         Args:
-            text: the page as it came, decoded; None for what is no text, such as a PDF.
-            markdown: what was made of it.
+            text: the page as received, decoded; None where it is not text, such as a PDF.
+            markdown: the markdown made of it.
             content_type: the whole Content-Type header, empty when there was none.
             url: where the page came from.
             schema: a valid JSON Schema.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
         """
-        job = fields_job(text, markdown, content_type=content_type, url=url, schema=schema)
-        return await self._ask_or_limit(job, read_fields, url)
+        job = FieldsJob(text, markdown, content_type, url, schema)
+        return await self._ask_or_limit(job, ExtractedData, url)
 
     async def rank_passages(
         self, markdown: str, query: PassageQuery, *, limit: int
     ) -> tuple[RankedPassage, ...]:
-        """Return the passages of a saved page that a question is about, the best first.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        job = passages_job(markdown, query, limit)
-        return await self._ask_or_limit(job, read_passages, None)
+        """Return the passages of a saved page that a question is about, the best first."""
+        job = PassagesJob(markdown, query, limit)
+        return await self._ask_or_limit(job, tuple[RankedPassage, ...], None)
 
     async def try_recipes(
         self,
@@ -188,16 +157,9 @@ class ExtractionSandbox(WorkerPool):
         schema: Mapping[str, Json],
         recipes: Sequence[Recipe],
     ) -> RecipeTrials:
-        """Return what `extract_fields` does, by the first recipe that holds where it can be.
-
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        job = try_recipes_job(
-            text, markdown, content_type=content_type, url=url, schema=schema, recipes=recipes
-        )
-        return await self._ask_or_limit(job, read_tried, url)
+        """Do the same as `extract_fields`, by the first recipe that holds where there is one."""
+        job = TryRecipesJob(text, markdown, content_type, url, schema, tuple(recipes))
+        return await self._ask_or_limit(job, RecipeTrials, url)
 
     async def learn_recipe(
         self,
@@ -209,21 +171,14 @@ class ExtractionSandbox(WorkerPool):
         schema: Mapping[str, Json],
         values: Sequence[FieldValue],
     ) -> Recipe:
-        """Return the rules by which a saved page gives the proved ones of some values again.
+        """Return rules that find the proved ones of these values in a saved page."""
+        job = LearnRecipeJob(text, markdown, content_type, url, schema, tuple(values))
+        return await self._ask_or_limit(job, Recipe, url)
 
-        Raises:
-            ParseLimitExceeded: it took too long or too much memory.
-            Overloaded: too many slow pages wait already.
-        """
-        job = learn_recipe_job(
-            text, markdown, content_type=content_type, url=url, schema=schema, values=values
-        )
-        return await self._ask_or_limit(job, read_recipe, url)
-
-    async def _ask_or_limit(self, job: Message, read: Callable[[Message], T], url: str | None) -> T:
-        """Return the answer to a job of which there is no less to be had when it fails."""
+    async def _ask_or_limit(self, job: Job, answer: type[T], url: str | None) -> T:
+        """Return the answer to a job that has no lesser result to fall back to."""
         try:
-            return await self._ask(job, read, url)
+            return await self._ask(job, answer, url)
         except _JobFailed as failure:
             message = f"The job '{job.kind}' on {url or 'a saved page'} failed: {failure}"
             raise ParseLimitExceeded(message, url=url) from failure
@@ -231,45 +186,43 @@ class ExtractionSandbox(WorkerPool):
     async def _read_unparsed(
         self, page: FetchedPage, options: ExtractOptions, reason: str
     ) -> Extraction:
-        job = unparsed_job(page.body, page.headers.get("content-type", ""), options, reason)
+        job = UnparsedJob(page.body, _content_type(page), options.wants_markdown, reason)
         try:
-            return await self._ask(job, partial(read_extraction, body=page.body), page.url)
+            return (await self._ask(job, ExtractionAnswer, page.url)).restore(page.body)
         except _JobFailed as failure:
             raise ParseLimitExceeded(
                 f"The text of {page.url} could not be read: {failure}", url=page.url
             ) from failure
 
     async def _ask(
-        self,
-        job: Message,
-        read: Callable[[Message], T],
-        url: str | None,
-        who: Requester = OWNER_REQUESTER,
+        self, job: Job, answer: type[T], url: str | None, who: Requester = OWNER_REQUESTER
     ) -> T:
-        async def work(worker: ExtractionWorker) -> T | InvalidRequest | Unsupported | _JobFailed:
-            return _read_outcome(await worker.run(job), read)
+        message = Message.of(job.kind, job)
+
+        # Decoding is part of the work: a worker that sends a malformed answer is replaced.
+        async def work(worker: ExtractionWorker) -> T | CinderError | _JobFailed:
+            reply = await worker.run(message)
+            if reply.kind == "invalid":
+                return InvalidRequest(problems=reply.read(tuple[FieldProblem, ...]))
+            if reply.kind == "unsupported":
+                return Unsupported(reply.read(str)[:_MAX_MESSAGE_CHARS])
+            if reply.kind == "failed":
+                return _JobFailed(reply.read(str)[:_MAX_REASON_CHARS])
+            return reply.read(answer)
 
         outcome = await self.run(work, url, who)
-        if isinstance(outcome, InvalidRequest | Unsupported | _JobFailed):
+        if isinstance(outcome, CinderError | _JobFailed):
             raise outcome
         return outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Sandboxes:
-    """Where pages are turned into content and, so that none waits for them, PDF documents."""
+    """The sandbox for pages, and the one for PDF documents, so that no page waits for those."""
 
     pages: ExtractionSandbox
     pdfs: ExtractionSandbox
 
 
-def _read_outcome(
-    answer: Message, read: Callable[[Message], T]
-) -> T | InvalidRequest | Unsupported | _JobFailed:
-    if answer.kind == "invalid":
-        return read_invalid(answer)
-    if answer.kind == "unsupported":
-        return read_unsupported(answer)
-    if answer.kind == "failed":
-        return _JobFailed(str(answer.header.get("reason"))[:200])
-    return read(answer)
+def _content_type(page: FetchedPage) -> str:
+    return page.headers.get("content-type", "")

@@ -1,6 +1,6 @@
 """The sandbox's child process: runs the jobs that its parent sends, one at a time.
 
-Run as ``python -m cinder.sandbox.worker MEMORY_BYTES PARENT_PID [SCORER]``. It says `ready` once,
+Run as ``python -m cinder.sandbox.worker MEMORY_BYTES PARENT_PID [SCORER]``. It sends `ready` once,
 then answers each message on standard input with one on standard output, until its input ends.
 """
 
@@ -18,19 +18,22 @@ from cinder.errors import InvalidRequest, Unsupported
 from cinder.html.bombs import extract_unparsed
 from cinder.html.inspection import inspect_html
 from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
-from cinder.models.document import Json
 from cinder.sandbox.messages import (
+    PAGE_JOBS,
     PREFIX_BYTES,
+    BrandingJob,
+    CompareJob,
+    ExtractionAnswer,
+    ExtractJob,
+    InspectJob,
+    Job,
     Message,
-    extraction_answer,
-    facts_answer,
-    invalid_answer,
-    read_header,
-    read_header_size,
-    read_options,
-    read_unseen,
-    unsupported_answer,
+    PdfJob,
+    StylesheetsJob,
+    UnparsedJob,
+    read_sizes,
 )
+from cinder.text.content_type import Shape, content_kind
 
 if sys.platform != "win32":
     import resource
@@ -40,29 +43,29 @@ _JOBS_BETWEEN_COLLECTIONS = 20
 
 
 def main(memory_bytes: int, parent_pid: int, scorer_file: str | None = None) -> None:
-    """Serve jobs until the parent closes the pipe; a scorer of its own is for measurements."""
+    """Serve jobs until the parent closes the pipe; measurements pass a scorer file."""
     _confine(memory_bytes, parent_pid)
-    scorer = _load_scorer(scorer_file)
+    # Loaded before the first job, whose time is measured.
+    raw_scorer = Path(scorer_file).read_bytes() if scorer_file else None
+    scorer = shipped_scorer() if raw_scorer is None else BlockScorer.from_bytes(raw_scorer)
     jobs, answers = _take_pipes()
-    _send(answers, Message("ready", {}))
-    # A tree is hundreds of thousands of objects without a cycle: looking for one takes a tenth
-    # of the time, so it is done between jobs, and only among what was made since the last look.
+    _send(answers, Message.of("ready", None))
+    # A tree is hundreds of thousands of objects without a cycle, and collection would take a tenth
+    # of a job's time. It runs between jobs, over the objects made since the last collection.
     gc.disable()
     for number in count(1):
-        if (job := _receive(jobs)) is None:
+        prefix = jobs.read(PREFIX_BYTES)
+        if len(prefix) < PREFIX_BYTES:
             return
+        kind_bytes, content_bytes = read_sizes(prefix)
+        job = Message(jobs.read(kind_bytes).decode(), jobs.read(content_bytes))
         _send(answers, _answer(job, scorer))
         if number % _JOBS_BETWEEN_COLLECTIONS == 0:
             gc.collect(0)
 
 
-def _load_scorer(file: str | None) -> BlockScorer:
-    # Before the first job, whose time is measured.
-    return BlockScorer.from_bytes(Path(file).read_bytes()) if file else shipped_scorer()
-
-
 def _confine(memory_bytes: int, parent_pid: int) -> None:
-    # The terminal's Ctrl-C reaches the whole group; when to stop is the parent's decision.
+    # The terminal's Ctrl-C reaches the whole group, but the parent decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -84,103 +87,108 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     return jobs, answers
 
 
-def _receive(jobs: BinaryIO) -> Message | None:
-    prefix = jobs.read(PREFIX_BYTES)
-    if len(prefix) < PREFIX_BYTES:
-        return None
-    kind, header, sizes = read_header(jobs.read(read_header_size(prefix)))
-    return Message(kind, header, tuple(jobs.read(size) for size in sizes))
-
-
 def _send(answers: BinaryIO, message: Message) -> None:
     answers.writelines(message.frame())
     answers.flush()
 
 
-def _answer(job: Message, scorer: BlockScorer) -> Message:
+def _answer(message: Message, scorer: BlockScorer) -> Message:
     try:
-        return _run(job, scorer)
+        return Message.of("result", _run(message, scorer))
     except InvalidRequest as exc:
-        return invalid_answer(exc)
+        return Message.of("invalid", exc.problems)
     except Unsupported as exc:
-        return unsupported_answer(exc)
+        return Message.of("unsupported", exc.message)
     except MemoryError:
-        # Too little is left to go on with; the parent starts a fresh process.
+        # Too little memory is left to go on; the parent starts a new process.
         os._exit(1)
-    except Exception as exc:  # noqa: BLE001 - the worker's outermost loop: it tells the parent
-        return Message("failed", {"reason": f"{type(exc).__name__}: {exc}"[:500]})
+    except Exception as exc:  # noqa: BLE001 - the worker's outermost loop: it reports to the parent
+        return Message.of("failed", f"{type(exc).__name__}: {exc}"[:500])
 
 
-def _run(job: Message, scorer: BlockScorer) -> Message:
-    header = job.header
-    if job.kind == "extract":
+def _run(message: Message, scorer: BlockScorer) -> object:
+    if message.kind not in PAGE_JOBS:
+        return _run_extraction(message)
+    job = message.read(PAGE_JOBS[message.kind])
+    if isinstance(job, ExtractJob):
         extraction = extract_content(
-            job.parts[0],
-            content_type=str(header["content_type"]),
-            url=str(header["url"]),
-            options=read_options(header),
+            job.body,
+            content_type=job.content_type,
+            url=job.url,
+            options=job.options,
             scorer=scorer,
-            unseen=read_unseen(header),
+            unseen=job.unseen,
         )
-        return extraction_answer(extraction, job.parts[0])
-    if job.kind == "unparsed":
-        return extraction_answer(
-            extract_unparsed(
-                job.parts[0],
-                content_type=str(header["content_type"]),
-                wants_markdown=bool(header["wants_markdown"]),
-                reason=str(header["reason"]),
-            ),
-            job.parts[0],
+        return ExtractionAnswer.of(extraction, job.body)
+    if isinstance(job, UnparsedJob):
+        extraction = extract_unparsed(
+            job.body,
+            content_type=job.content_type,
+            wants_markdown=job.wants_markdown,
+            reason=job.reason,
         )
-    if job.kind == "inspect":
-        return facts_answer(inspect_html(job.parts[0].decode(), str(header["base_url"])))
+        return ExtractionAnswer.of(extraction, job.body)
+    if isinstance(job, InspectJob):
+        return inspect_html(job.html, job.base_url)
     return _run_rare(job)
 
 
-def _run_rare(job: Message) -> Message:
-    """Do what most workers are never asked for, and load only then what that needs.
-
-    To load all of it takes as long as all the rest.
-    """
-    if job.kind == "pdf":
-        return _parse_pdf(job.parts[0], job.header)
-    if job.kind == "compare":
-        from cinder.sandbox.text_messages import answer_comparison  # noqa: PLC0415
-
-        return answer_comparison(job)
-    if job.kind == "fields":
-        from cinder.sandbox.extraction_handlers import handle_fields  # noqa: PLC0415
-
-        return handle_fields(job)
-    if job.kind == "passages":
-        from cinder.sandbox.text_messages import answer_passages  # noqa: PLC0415
-
-        return answer_passages(job)
-    if job.kind in ("try-recipes", "learn-recipe"):
-        from cinder.sandbox import extraction_handlers as recipes  # noqa: PLC0415
-
-        is_try = job.kind == "try-recipes"
-        return (recipes.handle_try_recipes if is_try else recipes.handle_learn_recipe)(job)
-    from cinder.sandbox import branding_messages  # noqa: PLC0415
-
-    answers = {
-        branding_messages.STYLESHEETS: branding_messages.answer_stylesheets,
-        branding_messages.BRANDING: branding_messages.answer_branding,
-    }
-    return answers[job.kind](job)
+# The functions below import what they need when it is needed: most workers never get such a job,
+# and to load all of it takes as long as all the rest.
 
 
-def _parse_pdf(body: bytes, header: dict[str, Json]) -> Message:
-    from cinder.documents.pdf.pdf_content import extract_pdf  # noqa: PLC0415
+def _run_rare(job: Job) -> object:
+    if isinstance(job, PdfJob):
+        from cinder.documents.pdf.pdf_content import extract_pdf  # noqa: PLC0415
 
-    extraction = extract_pdf(
-        body,
-        url=str(header["url"]),
-        options=read_options(header),
-        max_pages=int(str(header["max_pages"])),
-    )
-    return extraction_answer(extraction, body)
+        extraction = extract_pdf(
+            job.body, url=job.url, options=job.options, max_pages=job.max_pages
+        )
+        return ExtractionAnswer.of(extraction, job.body)
+    if isinstance(job, CompareJob):
+        from cinder.text.diff import compare_texts  # noqa: PLC0415
+
+        return compare_texts(job.before, job.after)
+    from cinder.html.branding import find_stylesheets, read_branding  # noqa: PLC0415
+
+    if isinstance(job, StylesheetsJob):
+        return find_stylesheets(job.body, content_type=job.content_type, url=job.url)
+    if isinstance(job, BrandingJob):
+        return read_branding(
+            job.body,
+            content_type=job.content_type,
+            url=job.url,
+            sheets=job.sheets,
+            samples=job.samples,
+        )
+    raise NotImplementedError(job.kind)
+
+
+def _run_extraction(message: Message) -> object:
+    from cinder.sandbox import extraction_messages as jobs  # noqa: PLC0415
+
+    job = message.read(jobs.EXTRACTION_JOBS[message.kind])
+    if isinstance(job, jobs.PassagesJob):
+        from cinder.extraction.passage_ranking import rank_passages  # noqa: PLC0415
+
+        return rank_passages(job.markdown, job.query, job.limit)
+    from cinder.extraction.filling import extract_fields  # noqa: PLC0415
+    from cinder.extraction.recipes.applying import extract_with_recipes  # noqa: PLC0415
+    from cinder.extraction.recipes.learning import learn_recipe  # noqa: PLC0415
+    from cinder.models.recipe import Recipe  # noqa: PLC0415
+
+    assert isinstance(job, jobs.FieldsJob | jobs.TryRecipesJob | jobs.LearnRecipeJob)  # noqa: S101 - there is no other
+    text, url, schema = job.text, job.url, job.schema
+    is_html = text is not None and content_kind(job.content_type, text).shape is Shape.HTML
+    html = text if is_html else None
+    if isinstance(job, jobs.LearnRecipeJob):
+        if html is None:
+            return Recipe()
+        return learn_recipe(html, job.markdown, url=url, schema=schema, values=job.values)
+    readable = text if job.markdown is None else job.markdown
+    if isinstance(job, jobs.TryRecipesJob):
+        return extract_with_recipes(html, readable, url=url, schema=schema, recipes=job.recipes)
+    return extract_fields(html, readable, url=url, schema=schema)
 
 
 if __name__ == "__main__":

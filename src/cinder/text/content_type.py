@@ -54,7 +54,7 @@ _LABELS_BY_CODEC = {
 }
 _CODECS = {label: codec for codec, labels in _LABELS_BY_CODEC.items() for label in labels.split()}
 
-# What undeclared pages are written in; the fewer the detector has to try, the faster it is.
+# The encodings of undeclared pages; the fewer the detector tries, the faster it is.
 _DETECTABLE = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"),
     *("cp932", "euc_jp", "gb18030", "big5hkscs", "cp949", "utf_16_le", "utf_16_be"),
@@ -67,70 +67,57 @@ _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNOREC
 
 
 def decode_body(body: bytes, content_type: str) -> str:
-    """Return a page's text; what its encoding cannot read, and every NUL, becomes U+FFFD.
+    """Return a page's text; bytes that its encoding cannot decode, and NULs, become U+FFFD.
 
     Args:
-        body: the page as it came.
+        body: the page as received.
         content_type: the whole Content-Type header, empty when there was none.
     """
     for bom, codec in _BOMS:
         if body.startswith(bom):
             return _decode(body[len(bom) :], codec)
-    declared = _header_codec(content_type) or _declared_codec(body[:_PRESCAN_BYTES])
-    return _decode(body, declared) if declared else _decode_undeclared(body)
+    in_header = _HEADER_CHARSET.search(content_type)
+    declared = _CODECS.get(in_header[1].lower()) if in_header else None
+    if declared is None:
+        head = body[:_PRESCAN_BYTES]
+        found = _XML_DECLARATION.match(head) or _META_CHARSET.search(_COMMENT.sub(b"", head))
+        label = found[1].decode("ascii", "replace").strip().lower() if found else ""
+        declared = _CODECS.get(label)
+        # A declaration that can be read as ASCII is not in UTF-16.
+        declared = "utf-8" if declared in ("utf-16-le", "utf-16-be") else declared
+    if declared is not None:
+        return _decode(body, declared)
+    try:
+        return body.decode("utf-8").replace("\0", "\ufffd")
+    except UnicodeDecodeError as exc:
+        return _decode(body, _detect_codec(body, exc.start))
 
 
 def _decode(body: bytes, codec: str) -> str:
     return body.decode(codec, "replace").replace("\0", "\ufffd")
 
 
-def _decode_undeclared(body: bytes) -> str:
-    try:
-        return body.decode("utf-8").replace("\0", "\ufffd")
-    except UnicodeDecodeError as exc:
-        return _decode(body, _detect_codec(_sample_around(body, exc.start)))
-
-
-def _header_codec(content_type: str) -> str | None:
-    found = _HEADER_CHARSET.search(content_type)
-    return _CODECS.get(found[1].lower()) if found else None
-
-
-def _declared_codec(head: bytes) -> str | None:
-    found = _XML_DECLARATION.match(head) or _META_CHARSET.search(_COMMENT.sub(b"", head))
-    codec = _CODECS.get(found[1].decode("ascii", "replace").strip().lower()) if found else None
-    # Whoever could read the declaration as ASCII is not reading UTF-16.
-    return "utf-8" if codec in ("utf-16-le", "utf-16-be") else codec
-
-
-def _sample_around(body: bytes, offset: int) -> bytes:
-    """Cut a sample that begins and ends at ASCII, so that no character is cut in two."""
+def _detect_codec(body: bytes, offset: int) -> str:
+    """Detect the encoding from a sample around the first byte that is not UTF-8."""
     offset = max(offset - _DETECTION_BYTES // 2, 0)
+    # The sample begins and ends at ASCII, so that no character is cut in two.
     start = max(body.rfind(b">", 0, offset), body.rfind(b"\n", 0, offset), 0)
     sample = body[start : start + _DETECTION_BYTES]
     end = max(sample.rfind(b"<"), sample.rfind(b"\n"))
-    return sample[:end] if end > _DETECTION_BYTES // 2 else sample
-
-
-def _detect_codec(sample: bytes) -> str:
-    if _is_damaged_utf8(sample):
+    sample = sample[:end] if end > _DETECTION_BYTES // 2 else sample
+    text = sample.decode("utf-8", "replace")
+    # It is damaged UTF-8 if that decodes far more of the characters beyond ASCII than it does not.
+    if sum(character > "\x7f" for character in text) > 5 * text.count("\ufffd"):
         return "utf-8"
-    # Loading the detector takes longer than most pages do, and few of them need it.
+    # Loading the detector takes longer than extracting most pages, and few of them need it.
     from charset_normalizer import from_bytes  # noqa: PLC0415
 
     matches = from_bytes(sample, cp_isolation=_DETECTABLE)
     codecs = [match.encoding for match in matches]
-    # The detector cannot tell short Western texts from Central European ones; the former abound.
+    # The detector confuses short Western texts with Central European ones, which are rarer.
     if codecs[:1] == ["cp1250"] and _FALLBACK_CODEC in codecs:
         return _FALLBACK_CODEC
     return codecs[0] if codecs else _FALLBACK_CODEC
-
-
-def _is_damaged_utf8(sample: bytes) -> bool:
-    """Whether far more of the sample's characters beyond ASCII are UTF-8 than are not."""
-    text = sample.decode("utf-8", "replace")
-    broken = text.count("\ufffd")
-    return sum(character > "\x7f" for character in text) > 5 * broken
 
 
 _SNIFFED_CHARS = 1_024
@@ -163,7 +150,7 @@ _DELIMITED = {
     "text/comma-separated-values": "csv",
     "text/tab-separated-values": "tsv",
 }
-# What an XML document that is no page begins with, where nothing else tells.
+# How XML documents begin that are not pages.
 _XML_STARTS = ("<rss", "<feed", "<rdf:rdf", "<urlset", "<sitemapindex")
 _JSON_LINES = frozenset(("application/x-ndjson", "application/jsonl", "application/json-seq"))
 
@@ -181,7 +168,7 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentKind:
-    """A shape and, for text that goes into a fence, the fence's language."""
+    """A shape and, for text that is shown in a code fence, the fence's language."""
 
     shape: Shape
     language: str = ""
@@ -197,10 +184,8 @@ BINARY = ContentKind(Shape.BINARY)
 def content_kind(content_type: str, text: str) -> ContentKind:
     """Return the kind of a decoded page, given its whole Content-Type header."""
     mime = content_type.partition(";")[0].strip().lower()
-    return _sniff_kind(text[:_SNIFFED_CHARS]) if mime in _GENERIC_TYPES else _kind_of_mime(mime)
-
-
-def _kind_of_mime(mime: str) -> ContentKind:
+    if mime in _GENERIC_TYPES:
+        return _sniff_kind(text[:_SNIFFED_CHARS])
     if mime in ("text/html", "application/xhtml+xml"):
         return HTML
     if mime in _FENCED:

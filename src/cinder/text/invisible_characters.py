@@ -1,36 +1,36 @@
 """Invisible characters: removed from texts, and reported where they hide or reorder text.
 
-Most invisible characters are innocent: emoji are joined and coloured by them, Persian and the
-scripts of India need joiners, Arabic and Hebrew need marks of direction, editors leave single
-zero-width spaces, telephones wrap numbers. Only what ordinary text does not have is counted.
+Most invisible characters are harmless: emoji use them for joining and colour, Persian and the
+scripts of India need joiners, Arabic and Hebrew need direction marks, editors leave single
+zero-width spaces, telephones wrap numbers. Only uses that ordinary text does not have are counted.
 """
 
 import re
 
-# Arabic, Hebrew and the scripts of South and South-East Asia join their letters by rules that the
-# two joiners steer; emoji are joined, coloured and flagged by others.
+# Scripts whose letters are joined by rules that the two joiners control: Arabic, Hebrew, and those
+# of South and South-East Asia.
 _JOINING = "\u0590-\u1fff\ua800-\uabff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff"
 _EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030-\u3299\U0001f000-\U0001faff"
 _FLAG_TAG = "[\U000e0020-\U000e007e]"
 
-# All that has Unicode's property Default_Ignorable_Code_Point: soft hyphens, joiners and marks of
-# direction, fillers, vowels that are not written, format controls, selectors of variants, tags.
+# All characters with Unicode's property Default_Ignorable_Code_Point: soft hyphens, joiners,
+# direction marks, fillers, unwritten vowels, format controls, variation selectors, tags.
 IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# Spaces that few keyboards have, and the pattern of Braille without a dot.
+# Spaces that few keyboards have, and the Braille pattern without a dot.
 _RARE_BLANK = "\u1680\u2000-\u200a\u202f\u205f\u2800"
-# Chinese and Japanese begin paragraphs with the last.
+# Chinese and Japanese paragraphs begin with the ideographic space.
 BLANK = f"{_RARE_BLANK}\u3000"
-# And controls, interlinear marks, and characters that are none.
+# With control characters, interlinear marks, and noncharacters.
 _UNSEEN = f"\x00-\x08\x0b\x0e-\x1f\x7f-\x9f{IGNORABLE}\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff"
 _DOUBTFUL = re.compile(f"[{_UNSEEN}{_RARE_BLANK}]")
-# Where so many blanks of several kinds stand in a row, a message may be written in them; those
-# beside a pattern of Braille are part of what it shows.
+# A run of many blanks of several kinds may encode a message; blanks next to a Braille pattern are
+# part of its drawing.
 _BLANK_RUN = re.compile(f"(?<![\u2801-\u28ff{BLANK}])[{BLANK}]{{8,}}+(?![\u2801-\u28ff])")
-# Each looks back at the doubtful character itself, so that a search skips all others at once.
+# Each looks back at the doubtful character itself, so that a search skips all others quickly.
 _KEPT = (
     f"(?<=[{_JOINING}][\u200c\u200d])"
     f"|(?<=[{_EMOJI}\ufe0f]\u200d)(?=[{_EMOJI}])"
@@ -46,14 +46,14 @@ _KEPT = (
     f"|(?<=\U0001f3f4{_FLAG_TAG}){_FLAG_TAG}{{0,5}}\U000e007f"
 )
 _UNSEEN_OR_KEPT = re.compile(f"[{_UNSEEN}](?P<kept>{_KEPT})?")
-# What anybody sees, or expects; to look through what is left of a text without it is quick.
+# The ordinary characters of ASCII; searching a text without them is fast.
 _USUAL = bytes((0x09, 0x0A, 0x0C, 0x0D, *range(0x20, 0x7F)))
 _HARD_SPACES = ("\u00a0", "\u2007", "\u202f")
 _CONTROLS = bytes((*range(0x09), 0x0B, *range(0x0E, 0x20), 0x7F))
 
 
 def without_invisible_characters(text: str) -> str:
-    """Return the text without characters that show nothing, its hard spaces made plain ones."""
+    """Return the text without invisible characters, its hard spaces made plain ones."""
     shown = only_visible_characters(text)
     if not shown.isascii():
         for space in _HARD_SPACES:
@@ -62,39 +62,32 @@ def without_invisible_characters(text: str) -> str:
 
 
 def only_visible_characters(text: str) -> str:
-    """Return the text without characters that show nothing, its spaces as they are."""
+    """Return the text without invisible characters, its spaces unchanged."""
     if text.isascii():
         return _without_bytes(text, _CONTROLS)
     if not holds_invisible_characters(text):
         return text
-    return _BLANK_RUN.sub(_one_space, _UNSEEN_OR_KEPT.sub(_kept, text))
+    shown = _UNSEEN_OR_KEPT.sub(lambda found: found[0] if found["kept"] is not None else "", text)
+    return _BLANK_RUN.sub(lambda run: " " if len(set(run[0])) > 1 else run[0], shown)
 
 
 def holds_invisible_characters(text: str) -> bool:
-    """Whether a text has any character beyond ASCII that shows nothing or is a rare space."""
+    """Whether a text has a character beyond ASCII that is invisible or a rare space."""
     return not text.isascii() and _DOUBTFUL.search(_without_bytes(text, _USUAL)) is not None
 
 
 def blank_messages(text: str) -> list[str]:
-    """Return the runs of blanks that are of several kinds, as those of ordinary text are not."""
+    """Return the runs of blanks of several kinds, which ordinary text does not have."""
     return [found[0] for found in _BLANK_RUN.finditer(text) if len(set(found[0])) > 1]
 
 
-def _one_space(found: re.Match[str]) -> str:
-    return " " if len(set(found[0])) > 1 else found[0]
-
-
-def _kept(found: re.Match[str]) -> str:
-    return found[0] if found["kept"] is not None else ""
-
-
 def _without_bytes(text: str, unwanted: bytes) -> str:
-    """Return a text without some characters of ASCII, each of which is one byte in UTF-8."""
+    """Return a text without some ASCII characters, each of which is one byte in UTF-8."""
     kept = text.encode("utf-8", "surrogatepass").translate(None, unwanted)
     return kept.decode("utf-8", "surrogatepass")
 
 
-# Of what nobody sees, that which has no count of its own: directions, selectors and tags have.
+# The invisible characters without a count of their own: directions, selectors and tags have one.
 _ZERO_WIDTH = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2064"
     "\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
@@ -112,7 +105,7 @@ _RIGHT_TO_LEFT_BEGINS = re.compile("[\u202b\u2067]+")
 
 _ZERO_WIDTH_RUN = re.compile(f"[{_ZERO_WIDTH}]{{4,}}")
 _PADDING_CHARS = 8
-# A word of which every letter is followed by one; breaks between the parts of a name are rarer.
+# A word whose every letter is followed by one; breaks between the parts of a name are rarer.
 _ZERO_WIDTH_WORD = re.compile(f"(?:[A-Za-z][{_ZERO_WIDTH}]{{1,3}}(?![{_ZERO_WIDTH}])){{4,}}")
 
 _SELECTOR_RUN = re.compile(f"[{_SELECTOR}]{{3,}}")
@@ -123,52 +116,37 @@ _MISPLACED_SELECTOR = re.compile(
 
 
 def character_warnings(text: str) -> tuple[str, ...]:
-    """Return what to tell of a page with this text: nothing, or one sentence with the counts."""
+    """Return the warnings for a page with this text: none, or one sentence with the counts."""
     if not holds_invisible_characters(text):
         return ()
+    overrides = _count(_OVERRIDE, _TELEPHONE.sub("", text))
+    # Text that runs to the left needs these; a page without such text does not.
+    if _RIGHT_TO_LEFT.search(text) is None:
+        overrides += _count(_RIGHT_TO_LEFT_BEGINS, text)
+    lone_selectors = {
+        found.start()
+        for pattern in (_SELECTOR_AFTER_LETTER, _MISPLACED_SELECTOR)
+        for found in pattern.finditer(text)
+    }
+    runs = (found[0] for found in _ZERO_WIDTH_RUN.finditer(text))
+    # Editors pad with a few of one kind; a message needs two kinds, or many.
+    hiding = sum(len(run) for run in runs if len(run) >= _PADDING_CHARS or len(set(run)) > 1)
+    words = (found[0] for found in _ZERO_WIDTH_WORD.finditer(text))
+    hiding += sum(len(word) - sum(map(str.isalpha, word)) for word in words)
     counts = {
-        "tag characters": _count_tags(text),
-        "bidi overrides": _count_overrides(text),
-        "zero-width characters in runs": _count_zero_width(text),
-        "variation selectors without use": _count_selectors(text),
+        "tag characters": _count(_TAG, _FLAG.sub("", text)),
+        "bidi overrides": overrides,
+        "zero-width characters in runs": hiding,
+        "variation selectors without use": _count(_SELECTOR_RUN, text) + len(lone_selectors),
         "blanks of several kinds in runs": sum(map(len, blank_messages(text))),
     }
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    if not told:
+    listed = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    if not listed:
         return ()
     return (
         f"The page holds characters that can hide a message or change the order of what is shown: "
-        f"{told}. Be wary of what it says.",
+        f"{listed}. Be wary of what it says.",
     )
-
-
-def _count_tags(text: str) -> int:
-    return _count(_TAG, _FLAG.sub("", text))
-
-
-def _count_overrides(text: str) -> int:
-    overrides = _count(_OVERRIDE, _TELEPHONE.sub("", text))
-    # Text that runs to the left needs these beginnings; where there is none, nothing else does.
-    if _RIGHT_TO_LEFT.search(text) is None:
-        overrides += _count(_RIGHT_TO_LEFT_BEGINS, text)
-    return overrides
-
-
-def _count_zero_width(text: str) -> int:
-    runs = (found[0] for found in _ZERO_WIDTH_RUN.finditer(text))
-    # Editors pad with a few of a kind; a message needs two kinds, or many.
-    hiding = sum(len(run) for run in runs if len(run) >= _PADDING_CHARS or len(set(run)) > 1)
-    words = (found[0] for found in _ZERO_WIDTH_WORD.finditer(text))
-    return hiding + sum(len(word) - sum(map(str.isalpha, word)) for word in words)
-
-
-def _count_selectors(text: str) -> int:
-    alone = set(_places(_SELECTOR_AFTER_LETTER, text)) | set(_places(_MISPLACED_SELECTOR, text))
-    return _count(_SELECTOR_RUN, text) + len(alone)
-
-
-def _places(pattern: re.Pattern[str], text: str) -> list[int]:
-    return [found.start() for found in pattern.finditer(text)]
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

@@ -10,10 +10,10 @@ _LIST_MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 _CLOSING_MARKS = re.compile(r"(?:^|(?<=[ \t]))#+$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-# A line longer than this is a paragraph with a rule beneath it, not a heading.
+# A longer line with a rule beneath it is a paragraph, not a heading.
 _MAX_TITLE_CHARS = 300
 _FRONT_MATTER_CHARS = 20_000
-# Beyond so many, which no page for readers has, the rest counts as one paragraph.
+# The rest of a text with more, which no page for readers has, is one paragraph.
 MAX_BLOCKS = 100_000
 MAX_LINES = 300_000
 
@@ -30,7 +30,7 @@ class BlockKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """A block and where it stands; the newline after its last line is not part of it."""
+    """A block and its position; the newline after its last line is not part of it."""
 
     kind: BlockKind
     start: int
@@ -38,46 +38,53 @@ class MarkdownBlock:
     level: int = 0
     """Of a heading: one to six."""
     title: str = ""
-    """Of a heading: its text as it stands, marks left out."""
+    """Of a heading: its text without the heading's marks."""
 
 
 def find_blocks(markdown: str, *, has_headings: bool = True) -> list[MarkdownBlock]:
     """Return the blocks of a text, in order. Blank lines belong to none.
 
-    In a text without headings, what looks like one is a paragraph.
+    Args:
+        markdown: the text.
+        has_headings: whether lines that look like headings are; they are paragraphs otherwise.
     """
     scanner = _Scanner()
-    begin = _front_matter_end(markdown)
-    if begin:
-        scanner.blocks.append(MarkdownBlock(BlockKind.CODE, 0, begin))
-    end = begin
-    for start, line in islice(_lines(markdown, begin), MAX_LINES):
+    blocks = scanner.blocks
+    end = 0
+    if markdown.startswith("---\n"):
+        closing = markdown.find("\n---\n", 3, _FRONT_MATTER_CHARS)
+        if closing > 0:
+            end = closing + 4
+            blocks.append(MarkdownBlock(BlockKind.CODE, 0, end))
+    for start, line in islice(_lines(markdown, end), MAX_LINES):
         scanner.take(start, line)
         end = start + len(line)
-        if len(scanner.blocks) >= MAX_BLOCKS:
+        if len(blocks) >= MAX_BLOCKS:
             break
     scanner.close()
     if rest := markdown[end:].strip():
         first = markdown.index(rest[0], end)
-        scanner.blocks.append(MarkdownBlock(BlockKind.PARAGRAPH, first, first + len(rest)))
-    return scanner.blocks if has_headings else [_without_rank(b) for b in scanner.blocks]
-
-
-def _without_rank(block: MarkdownBlock) -> MarkdownBlock:
-    is_heading = block.kind is BlockKind.HEADING
-    return MarkdownBlock(BlockKind.PARAGRAPH, block.start, block.end) if is_heading else block
+        blocks.append(MarkdownBlock(BlockKind.PARAGRAPH, first, first + len(rest)))
+    if has_headings:
+        return blocks
+    return [
+        MarkdownBlock(BlockKind.PARAGRAPH, block.start, block.end)
+        if block.kind is BlockKind.HEADING
+        else block
+        for block in blocks
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFence:
-    """The line that opens a code block, which tells the line that closes it."""
+    """The line that opens a code block, which determines the line that closes it."""
 
     mark: str
     is_quoted: bool
 
     @classmethod
     def opened_by(cls, line: str) -> "CodeFence | None":
-        """Return the fence that a line is, in a list or a quotation too; None where it is none."""
+        """Return the fence that a line opens, in a list or quotation too; else None."""
         inner = line.lstrip(" \t>")
         if marker := _LIST_MARKER.match(inner):
             inner = inner[marker.end() :].lstrip(" \t")
@@ -91,12 +98,12 @@ class CodeFence:
         return cls(mark, line.lstrip().startswith(">"))
 
     def is_closed_by(self, line: str) -> bool:
-        """Whether a line ends the block: as many marks or more, and nothing else."""
+        """Whether a line ends the block: at least as many marks, and nothing else."""
         inner = line.strip(" \t>\r")
         return inner.startswith(self.mark) and not inner.strip(self.mark[0])
 
     def is_left_by(self, line: str) -> bool:
-        """Whether a quoted block ended because its quotation did."""
+        """Whether a line ends a quoted block by ending its quotation."""
         return self.is_quoted and not line.lstrip().startswith(">")
 
 
@@ -129,9 +136,8 @@ class _Scanner:
 
     def _take_outside_code(self, start: int, line: str) -> None:
         if line[0].isalpha():
-            # Most lines are such, and no mark begins with a letter.
-            is_item = self._kind is BlockKind.LIST_ITEM
-            self._extend(start, line, BlockKind.LIST_ITEM if is_item else BlockKind.PARAGRAPH)
+            # The common case, and no mark begins with a letter.
+            self._extend_text(start, line)
         elif self._is_underlined_by(line):
             level = 1 if "=" in line else 2
             end = start + len(line)
@@ -146,19 +152,16 @@ class _Scanner:
             title = _CLOSING_MARKS.sub("", line[heading.end() :].strip()).rstrip()
             end = start + len(line)
             self.blocks.append(MarkdownBlock(BlockKind.HEADING, start, end, len(heading[1]), title))
-        else:
-            self._take_text(start, line)
-
-    def _take_text(self, start: int, line: str) -> None:
-        inner = line.lstrip()
-        if inner.startswith("|"):
+        elif line.lstrip().startswith("|"):
             self._extend(start, line, BlockKind.TABLE)
-        elif _LIST_MARKER.match(inner):
+        elif _LIST_MARKER.match(line.lstrip()):
             self._open(BlockKind.LIST_ITEM, start, line)
-        elif self._kind is BlockKind.LIST_ITEM:
-            self._extend(start, line, BlockKind.LIST_ITEM)
         else:
-            self._extend(start, line, BlockKind.PARAGRAPH)
+            self._extend_text(start, line)
+
+    def _extend_text(self, start: int, line: str) -> None:
+        is_item = self._kind is BlockKind.LIST_ITEM
+        self._extend(start, line, BlockKind.LIST_ITEM if is_item else BlockKind.PARAGRAPH)
 
     def _extend(self, start: int, line: str, kind: BlockKind) -> None:
         if self._kind is not kind:
@@ -186,11 +189,3 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
         yield start, text[start:end]
         start = end + 1
     yield start, text[start:]
-
-
-def _front_matter_end(markdown: str) -> int:
-    """Return where the settings at the head of a markdown file end; 0 where it has none."""
-    if not markdown.startswith("---\n"):
-        return 0
-    closing = markdown.find("\n---\n", 3, _FRONT_MATTER_CHARS)
-    return closing + 4 if closing > 0 else 0

@@ -2,14 +2,13 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock
 from cinder.text.sentences import plain_text
 
-# What stands before the first heading.
+# The id of the text before the first heading.
 TOP = "top"
 
 # Headings beyond these have no id; they are part of the last section that has one.
@@ -18,17 +17,17 @@ MAX_HEADINGS = 5_000
 _CHARS_PER_TOKEN = 4
 _MAX_ID_CHARS = 60
 _MAX_TITLE_CHARS = 200
-# Of a heading as it stands, links and all.
+# Of a heading with its links and marks.
 _READ_TITLE_CHARS = 1_000
 _WORD = re.compile(r"\w+")
 _COMPARED_IDS = 1_000
-# What tells where a page of a PDF begins.
+# Marks where a page of a PDF begins.
 _PAGE_MARK = re.compile(r"<!-- page \d{1,9} -->")
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineHeading:
-    """A heading and the section beneath it, which reaches to the next one of its rank."""
+    """A heading and its section, which ends at the next heading of the same or a higher level."""
 
     id: str
     level: int
@@ -45,7 +44,7 @@ class OutlineHeading:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens reading the section costs."""
+        """About how many tokens the section has."""
         return -(-self.chars // _CHARS_PER_TOKEN)
 
 
@@ -53,8 +52,17 @@ def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[Outlin
     """Return the headings of a text, in order.
 
     Text before the first one has an entry of its own, at level 0, and so has a text without any.
+    The section of a heading right after the mark of a page begins at that mark.
     """
-    headings = list(islice(_headings(markdown, blocks), MAX_HEADINGS))
+    headings: list[tuple[int, MarkdownBlock]] = []
+    before: MarkdownBlock | None = None
+    for block in blocks:
+        if block.kind is BlockKind.HEADING and len(headings) < MAX_HEADINGS:
+            start = block.start
+            if before is not None and _PAGE_MARK.fullmatch(markdown, before.start, before.end):
+                start = before.start
+            headings.append((start, block))
+        before = block
     first = headings[0][0] if headings else len(markdown)
     ids = _Ids()
     found = []
@@ -64,79 +72,59 @@ def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[Outlin
         title = plain_text(block.title[:_READ_TITLE_CHARS])[:_MAX_TITLE_CHARS]
         name = ids.take(_slug(title))
         found.append(OutlineHeading(name, block.level, title, start, len(markdown), block.end))
-    return tuple(_with_ends(found))
-
-
-def _headings(
-    markdown: str, blocks: Sequence[MarkdownBlock]
-) -> Iterator[tuple[int, MarkdownBlock]]:
-    """Yield the headings and where their sections begin: at the page's mark, if one precedes."""
-    before: MarkdownBlock | None = None
-    for block in blocks:
-        if block.kind is BlockKind.HEADING:
-            is_marked = before is not None and _PAGE_MARK.fullmatch(
-                markdown, before.start, before.end
-            )
-            yield before.start if before is not None and is_marked else block.start, block
-        before = block
+    open_indexes: list[int] = []
+    for index, heading in enumerate(found):
+        while open_indexes and found[open_indexes[-1]].level >= heading.level:
+            last = open_indexes.pop()
+            found[last] = replace(found[last], end=heading.start)
+        if heading.level:
+            open_indexes.append(index)
+    return tuple(found)
 
 
 def find_heading(outline: Sequence[OutlineHeading], wanted: str) -> OutlineHeading | None:
     """Return the heading that an id, a title, or the beginning of a single one names."""
-    given, name = wanted.strip(), wanted.strip().casefold()
+    exact, name = wanted.strip(), wanted.strip().casefold()
     if not name:
         return None
     for is_meant in (
-        lambda heading: heading.id == given,
+        lambda heading: heading.id == exact,
         lambda heading: heading.title.casefold() == name,
         lambda heading: heading.id == name,
     ):
         if found := next(filter(is_meant, outline), None):
             return found
-    begun = [heading for heading in outline if _begins(heading, name)]
-    return begun[0] if len(begun) == 1 else None
+    matches = [heading for heading in outline if _begins(heading, name)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def nearest_ids(outline: Sequence[OutlineHeading], wanted: str) -> list[str]:
-    """Return the ids that resemble a wanted one or begin as it does, the likeliest first."""
+    """Return the ids that begin with a wanted one or resemble it, the likeliest first."""
     name = wanted.strip().casefold()[:_MAX_ID_CHARS]
-    begun = [heading.id for heading in outline if name and _begins(heading, name)]
+    matches = [heading.id for heading in outline if name and _begins(heading, name)]
     known = [heading.id for heading in outline[:_COMPARED_IDS]]
     alike = difflib.get_close_matches(_slug(name), known, n=3, cutoff=0.5)
-    return list(dict.fromkeys([*begun[:3], *alike]))[:3]
+    return list(dict.fromkeys([*matches[:3], *alike]))[:3]
 
 
 def _begins(heading: OutlineHeading, name: str) -> bool:
     return heading.id.startswith(name) or heading.title.casefold().startswith(name)
 
 
-def _with_ends(headings: list[OutlineHeading]) -> list[OutlineHeading]:
-    """Return headings with the ends of their sections: where the next of their rank begins."""
-    ended = list(headings)
-    open_ones: list[int] = []
-    for index, heading in enumerate(headings):
-        while open_ones and headings[open_ones[-1]].level >= heading.level:
-            last = open_ones.pop()
-            ended[last] = replace(ended[last], end=heading.start)
-        if heading.level:
-            open_ones.append(index)
-    return ended
-
-
 class _Ids:
-    """Gives each heading an id that no other of its text has."""
+    """Gives each heading an id that is unique in its text."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        given = wanted
-        while given in self._taken:
+        unique = wanted
+        while unique in self._taken:
             self._counts[wanted] = self._counts.get(wanted, 1) + 1
-            given = f"{wanted}-{self._counts[wanted]}"
-        self._taken.add(given)
-        return given
+            unique = f"{wanted}-{self._counts[wanted]}"
+        self._taken.add(unique)
+        return unique
 
 
 def _slug(title: str) -> str:
@@ -152,7 +140,7 @@ _CELL_EDGE = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
-    """A heading and the text up to the next one; level 0 is what stands before any heading."""
+    """A heading and the text up to the next one; level 0 is the text before any heading."""
 
     id: str
     level: int
@@ -161,7 +149,7 @@ class OutlineSection:
 
 
 def split_sections(markdown: str, outline: Sequence[OutlineHeading]) -> list[OutlineSection]:
-    """Return the sections of a text, in order, each with the text that stands in no other."""
+    """Return the sections of a text, in order, each without the text of its subsections."""
     starts = [heading.start for heading in outline[1:]]
     return [
         OutlineSection(
@@ -176,16 +164,12 @@ def find_tables(markdown: str, blocks: Sequence[MarkdownBlock]) -> list[list[lis
     tables: list[list[list[str]]] = []
     for block in blocks:
         if block.kind is BlockKind.TABLE:
-            rows = [_cells(line) for line in markdown[block.start : block.end].split("\n")]
-            if len(rows) > 1 and _is_rule(rows[1]):
+            lines = markdown[block.start : block.end].split("\n")
+            inner = (line.strip().removeprefix("|").removesuffix("|") for line in lines)
+            rows = [
+                [cell.strip().replace("\\|", "|") for cell in _CELL_EDGE.split(line)]
+                for line in inner
+            ]
+            if len(rows) > 1 and all(cell and not cell.strip(":-") for cell in rows[1]):
                 tables.append([rows[0], *rows[2:]])
     return tables
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip().replace("\\|", "|") for cell in _CELL_EDGE.split(inner)]
-
-
-def _is_rule(cells: list[str]) -> bool:
-    return all(cell and not cell.strip(":-") for cell in cells)

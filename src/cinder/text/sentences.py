@@ -1,13 +1,13 @@
 """Sentences of markdown text, its inline spans (links, code) and its plain text.
 
-For a heading or a sentence: on texts of many thousand characters that were made for it, it is slow.
+`plain_text` is for headings and sentences: it is slow on long texts that were made to slow it down.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-# What is longer is no link, but a bracket that was never closed.
+# A longer span is not a link, but a bracket that was never closed.
 MAX_SPAN_CHARS = 4_096
 
 _TOKEN = re.compile(r"\\.|`+|!?\[|\]\(|[\]()]|<[a-z]{3,10}:[^\s<>]{0,2000}>", re.DOTALL)
@@ -16,12 +16,16 @@ Span = tuple[int, int]
 
 
 def find_spans(text: str, start: int, end: int) -> list[Span]:
-    """Return the places of the links, images and code within a part of a text.
+    """Return the positions of the links, images and code within a part of a text.
 
-    They are in order and do not overlap: of nested ones the outermost is named.
+    They are in order and do not overlap: of nested ones only the outermost is returned.
     """
     tokens = [(m[0], m.start()) for m in _TOKEN.finditer(text, start, end)]
-    return _outermost(_Brackets(tokens).spans())
+    outermost: list[Span] = []
+    for begin, close in sorted(_Brackets(tokens).spans(), key=lambda span: (span[0], -span[1])):
+        if not outermost or begin >= outermost[-1][1]:
+            outermost.append((begin, close))
+    return outermost
 
 
 def span_around(spans: list[Span], position: int) -> Span | None:
@@ -70,7 +74,7 @@ class _Brackets:
                     closing[index] = following[mark]
                 following[mark] = index
             elif mark == "\\`":
-                # Within code a backslash is one; outside it, it keeps code from beginning.
+                # Within code a backslash is literal; outside, it keeps code from beginning.
                 following["`"] = index
         return closing
 
@@ -78,43 +82,30 @@ class _Brackets:
         if mark in ("[", "![", "("):
             self._open.append((mark, start))
         elif mark == "](":
-            text = self._pop_to("[", "![")
-            self._open.append(("](", start if text is None else text))
+            begin = start
+            while self._open:
+                opening, opened = self._open.pop()
+                self._targets -= opening == "]("
+                if opening in ("[", "!["):
+                    begin = opened
+                    break
+            self._open.append(("](", begin))
             self._targets += 1
         elif mark == "]" and self._open and self._open[-1][0] in ("[", "!["):
             self._add(self._open.pop()[1], start + 1)
         elif mark == ")":
-            self._close_target(start)
-
-    def _close_target(self, start: int) -> None:
-        # A bracket within a link's target is part of it; elsewhere it is still open.
-        while self._targets and self._open[-1][0] in ("[", "!["):
-            self._open.pop()
-        if self._open and self._open[-1][0] in ("](", "("):
-            mark, begin = self._open.pop()
-            if mark == "](":
-                self._targets -= 1
-                self._add(begin, start + 1)
-
-    def _pop_to(self, *wanted: str) -> int | None:
-        while self._open:
-            mark, start = self._open.pop()
-            self._targets -= mark == "]("
-            if mark in wanted:
-                return start
-        return None
+            # A bracket within a link's target is part of it; elsewhere it is still open.
+            while self._targets and self._open[-1][0] in ("[", "!["):
+                self._open.pop()
+            if self._open and self._open[-1][0] in ("](", "("):
+                opening, begin = self._open.pop()
+                if opening == "](":
+                    self._targets -= 1
+                    self._add(begin, start + 1)
 
     def _add(self, start: int, end: int) -> None:
         if end - start <= MAX_SPAN_CHARS:
             self._found.append((start, end))
-
-
-def _outermost(spans: Iterable[Span]) -> list[Span]:
-    kept: list[Span] = []
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end))
-    return kept
 
 
 _TARGET = r"\((?:<[^<>\n]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
@@ -133,7 +124,7 @@ _LINE_MARKS = re.compile(r"(?m)^[ \t]{0,10}(?:>[ \t]?){1,10}")
 def plain_text(markdown: str) -> str:
     """Return inline markdown without its marks, white space collapsed."""
     text = markdown
-    # Each pattern holds a character that most texts lack: to look for that is far quicker.
+    # Each pattern needs a character that most texts lack: searching for that is much faster.
     if ">" in text:
         text = _LINE_MARKS.sub("", text)
     if "[" in text:
@@ -150,15 +141,15 @@ def plain_text(markdown: str) -> str:
 
 
 def linked_chars(markdown: str) -> int:
-    """Return how many characters of a text's reading lie in links."""
+    """Return how many characters of a text's plain text are in links."""
     without_images = _IMAGE.sub("", markdown)
     return sum(len(link[1]) for link in _LINK.finditer(without_images))
 
 
-# Marks that end a sentence with a space after them, and what may stand between.
+# Marks that end a sentence before a space, and the marks that may come between.
 ENDS = ".!?\u2026\u061f\u0964"
 CLOSING_MARKS = "\"')\u201d\u2019\xbb*_"
-# Marks of scripts that put no space after a sentence, and what may follow them.
+# The same for scripts that put no space after a sentence.
 UNSPACED_ENDS = "\u3002\uff01\uff1f\uff61"
 UNSPACED_CLOSING_MARKS = "\u300d\u300f\uff09\u201d"
 
@@ -178,26 +169,20 @@ _ABBREVIATIONS = frozenset(
 
 
 def find_sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of the sentences in a paragraph; a link or code never ends one."""
+    """Yield the positions of the sentences in a paragraph; links and code never end one."""
     spans = find_spans(text, start, end)
     begin = start
     for mark in _END.finditer(text, start, end):
-        if span_around(spans, mark.start() + 1) is None and _ends_sentence(text, mark, end):
+        following = text[mark.end() : min(end, mark.end() + _LOOK_BACK)].lstrip()
+        if following[:1].islower() or span_around(spans, mark.start() + 1) is not None:
+            continue
+        before = _LAST_WORD.search(text[max(0, mark.start() - _LOOK_BACK) : mark.start()])
+        word = before[0].casefold() if before else ""
+        is_initial = len(word) == 1 and word.isalpha()
+        if mark[0][0] != "." or not (is_initial or word in _ABBREVIATIONS):
             yield from _trimmed(text, begin, mark.end())
             begin = mark.end()
     yield from _trimmed(text, begin, end)
-
-
-def _ends_sentence(text: str, mark: re.Match[str], end: int) -> bool:
-    following = text[mark.end() : min(end, mark.end() + _LOOK_BACK)].lstrip()
-    if following[:1].islower():
-        return False
-    if mark[0][0] != ".":
-        return True
-    before = _LAST_WORD.search(text[max(0, mark.start() - _LOOK_BACK) : mark.start()])
-    word = before[0].casefold() if before else ""
-    is_initial = len(word) == 1 and word.isalpha()
-    return not is_initial and word not in _ABBREVIATIONS
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

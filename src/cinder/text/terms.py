@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-# Written without spaces between words: pairs of characters stand for words.
+# Scripts without spaces between words: pairs of characters are used as words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _VOWEL = re.compile(r"[aeiouy]")
 _MIN_STEM = 3
 
-# Words of a question that say nothing of what it is about.
+# Words of a question that carry no meaning of their own.
 _STOP_WORDS = frozenset(
     (
         *("a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for"),
@@ -34,7 +34,7 @@ def find_terms(text: str) -> Iterator[str]:
 
 
 def find_query_terms(query: str) -> set[str]:
-    """Return the terms to look for: no single character where pairs tell more, no stop word."""
+    """Return the terms to search for: pairs rather than single characters, no stop words."""
     terms: set[str] = set()
     stop_words: set[str] = set()
     for run in _RUN.findall(query.casefold()):
@@ -49,26 +49,19 @@ def find_query_terms(query: str) -> set[str]:
 
 @lru_cache(maxsize=20_000)
 def _stem(word: str) -> str:
-    """Fold the endings of English words; others seldom have them, and lose little."""
+    """Fold the endings of English words; words of other languages seldom have them."""
     if not word.isascii() or len(word) <= _MIN_STEM:
         return word
     if word.endswith("ies") and len(word) > _MIN_STEM + 1:
         return f"{word[:-3]}y"
-    word = _without_plural(word)
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zes")) else word[:-1]
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) >= _MIN_STEM and _VOWEL.search(stem):
             word = stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
             break
     return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM else word
-
-
-def _without_plural(word: str) -> str:
-    if not word.endswith("s") or word.endswith(("ss", "us", "is")):
-        return word
-    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
-        return word[:-2]
-    return word[:-1]
 
 
 _WORD = re.compile(r"\w+")

@@ -165,18 +165,18 @@ def test_characters_beyond_the_limit_make_it_partial_and_more_pages_are_not_advi
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "problem"),
     [
         (encrypted(), "password"),
         (broken(), "broken"),
         (leaflet()[:200], "broken"),
         (NO_PAGES, "broken"),
-        (b"<html>Sign in</html>", "is none"),
-        (b"", "is none"),
+        (b"<html>Sign in</html>", "is not one"),
+        (b"", "is not one"),
     ],
 )
-def test_a_file_that_cannot_be_opened_says_why_and_what_to_do(body: bytes, said: str) -> None:
-    with pytest.raises(Unsupported, match=said) as caught:
+def test_a_file_that_cannot_be_opened_says_why_and_what_to_do(body: bytes, problem: str) -> None:
+    with pytest.raises(Unsupported, match=problem) as caught:
         extract(body)
     assert "without `parsers`" in caught.value.message
 
@@ -199,7 +199,7 @@ def test_text_that_nobody_sees_is_left_out_and_counted() -> None:
     pdf.text(50, 90, "Tiny")
     found = extract(bytes(pdf.output()))
     assert found.markdown == "<!-- page 1 -->\n\nSeen"
-    assert found.warnings[0].startswith("11 characters that nobody sees")
+    assert found.warnings[0].startswith("11 characters that cannot be seen")
 
 
 def test_a_mark_in_the_text_cannot_pass_for_a_page() -> None:
@@ -246,7 +246,7 @@ def test_pages_and_their_text_are_the_same_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "date"),
+    ("raw", "date"),
     [
         ("D:20251115183000+01'00'", "2025-11-15T18:30:00+01:00"),
         ("D:20251115183000-05", "2025-11-15T18:30:00-05:00"),
@@ -258,5 +258,5 @@ def test_pages_and_their_text_are_the_same_each_time() -> None:
         ("", None),
     ],
 )
-def test_dates_are_as_exact_as_they_are_given(said: str, date: str | None) -> None:
-    assert normalise_pdf_date(said) == date
+def test_dates_are_as_exact_as_they_are_given(raw: str, date: str | None) -> None:
+    assert normalise_pdf_date(raw) == date

@@ -40,7 +40,7 @@ class ListItem:
 
 @dataclass(slots=True)
 class Code:
-    """Lines to be kept as they are."""
+    """Lines whose spaces and breaks are kept."""
 
     lines: list[str]
 
@@ -55,7 +55,7 @@ _LETTER = re.compile(r"\(?[a-zA-Z][.)]|\([ivx]{2,4}\)")
 
 @dataclass(frozen=True, slots=True)
 class ListMarker:
-    """What a line begins with, and the words after it."""
+    """The marker at the beginning of a line, and the words after it."""
 
     left: float
     words: tuple[Word, ...]
@@ -64,7 +64,7 @@ class ListMarker:
 
 
 def parse_list_marker(words: tuple[Word, ...]) -> ListMarker | None:
-    """Return the marker that a line begins with; None where it is a line like any other."""
+    """Return the list marker that a line begins with; None where it has none."""
     if len(words) < 2:
         return None
     first = words[0]
@@ -73,7 +73,7 @@ def parse_list_marker(words: tuple[Word, ...]) -> ListMarker | None:
     if found := _NUMBER.fullmatch(first.text):
         return ListMarker(first.box.left, words[1:], number=int(found[1]))
     if _LETTER.fullmatch(first.text):
-        # There are no lettered lists in markdown: the letter stays with its text.
+        # Markdown has no lettered lists: the letter stays with its text.
         return ListMarker(first.box.left, words, is_lettered=True)
     return None
 
@@ -82,20 +82,20 @@ _MAX_SPACES = 120
 
 
 def spaced_text(segment: Segment, left: float) -> str:
-    """Return a line in a typewriter's font with its spaces, `left` being where lines begin."""
+    """Return a line in a monospaced font with its spaces; `left` is where lines begin."""
     widths = [(word.box.right - word.box.left) / len(word.text) for word in segment.words]
     width = median(widths) or segment.size
     text = ""
     for word in segment.words:
-        place = round((word.box.left - left) / width)
+        column = round((word.box.left - left) / width)
         least = 1 if text else 0
-        text += " " * max(least, min(place - len(text), _MAX_SPACES)) + word.text
+        text += " " * max(least, min(column - len(text), _MAX_SPACES)) + word.text
     return text
 
 
 _MORE_THAN_LEADING = 1.25
 _MAX_HEADING_LINES = 4
-# A listing may have empty lines; its lines stand a little more than their size apart.
+# A listing may have empty lines; its lines are a little more than their size apart.
 _CODE_GAP = 3.3
 _CODE_LEADING = 1.3
 _INDENT = 0.8
@@ -106,7 +106,7 @@ _SMALL = 0.92
 
 @dataclass(slots=True)
 class _OpenBlock:
-    """The block that the next line may go on with, and its last and first line."""
+    """The block that the next line may continue, and its last and first line."""
 
     block: PdfBlock | None = None
     line: Segment | None = None
@@ -122,7 +122,7 @@ class PageBlocks:
 
 
 class BlockBuilder:
-    """Goes through a document line by line; paragraphs may run on from page to page."""
+    """Builds blocks line by line; paragraphs may continue from page to page."""
 
     def __init__(self, body: BodyStyle, headings: Headings) -> None:
         self._body = body
@@ -157,27 +157,27 @@ class BlockBuilder:
         stands_alone = line.is_first or self._is_apart(segment)
         level = self._headings.level(line, self._pages[-1].number, stands_alone=stands_alone)
         if level is not None:
-            self._take_heading(level, segment, words)
+            block = self._last.block
+            if (
+                isinstance(block, PdfHeading)
+                and block.level == level
+                and len(block.lines) < _MAX_HEADING_LINES
+                and not self._is_apart(segment)
+            ):
+                block.lines.append(words)
+                self._last.line = segment
+            else:
+                self._add(PdfHeading(level, [words]), segment)
         elif segment.is_monospaced:
             self._take_code(segment)
         elif marker := self._marker(words, segment):
-            self._take_item(marker, segment)
-        elif not self._goes_on(line):
+            lefts = [left for left in self._list_lefts if left < marker.left - 3]
+            self._list_lefts = [*lefts, marker.left]
+            if marker.number is not None:
+                self._list_number = marker.number
+            self._add(ListItem(len(lefts), marker.number, [marker.words]), segment)
+        elif not self._continue_block(line):
             self._add(Paragraph([words], segment.size), segment)
-
-    def _take_heading(self, level: int, segment: Segment, words: tuple[Word, ...]) -> None:
-        block = self._last.block
-        is_more = (
-            isinstance(block, PdfHeading)
-            and block.level == level
-            and len(block.lines) < _MAX_HEADING_LINES
-            and not self._is_apart(segment)
-        )
-        if isinstance(block, PdfHeading) and is_more:
-            block.lines.append(words)
-            self._last.line = segment
-        else:
-            self._add(PdfHeading(level, [words]), segment)
 
     def _take_code(self, segment: Segment) -> None:
         block, first = self._last.block, self._last.first
@@ -194,39 +194,29 @@ class BlockBuilder:
         marker = parse_list_marker(words)
         if marker is None or (marker.number is None and not marker.is_lettered):
             return marker
-        # A line of prose may begin with a number; a list counts.
+        # A line of prose may begin with a number; the numbers of a list count up.
         if marker.number is not None:
             return marker if marker.number in (1, self._list_number + 1) else None
         return marker if self._list_lefts or self._is_apart(segment) else None
 
-    def _take_item(self, marker: ListMarker, segment: Segment) -> None:
-        lefts = [left for left in self._list_lefts if left < marker.left - 3]
-        self._list_lefts = [*lefts, marker.left]
-        if marker.number is not None:
-            self._list_number = marker.number
-        self._add(ListItem(len(lefts), marker.number, [marker.words]), segment)
-
-    def _goes_on(self, line: TextLine) -> bool:
-        """Join a line to the block before it, if it belongs there; tell whether it does."""
+    def _continue_block(self, line: TextLine) -> bool:
+        """Add a line to the block before it, if it belongs there; return whether it does."""
         last, segment = self._last, line.segment
-        if line.is_first and self._resume(line):
-            return True
+        if line.is_first:
+            return self._resume(line)
         if not isinstance(last.block, Paragraph | ListItem) or last.line is None:
             return False
-        if line.is_first or not self._is_next_line(last.line, segment):
+        is_same_size = abs(last.line.size - segment.size) <= _SAME_SIZE * last.line.size
+        if not is_same_size or self._is_apart(segment):
             return False
         if isinstance(last.block, ListItem):
             if segment.left < (last.first or last.line).left + 2 and _ends(last.line):
                 return False
-        elif self._begins_paragraph(last, line):
+        elif self._begins_paragraph(last.line, line):
             return False
         last.block.lines.append(tuple(segment.words))
         last.line = segment
         return True
-
-    def _is_next_line(self, above: Segment, segment: Segment) -> bool:
-        is_same_size = abs(above.size - segment.size) <= _SAME_SIZE * above.size
-        return is_same_size and not self._is_apart(segment)
 
     def _is_apart(self, segment: Segment, leading: float | None = None) -> bool:
         """Whether there is more space above a line than between lines of a paragraph."""
@@ -237,42 +227,40 @@ class BlockBuilder:
         most = leading or _MORE_THAN_LEADING * self._body.leading
         return not 0 < pitch <= most * max(segment.size, above.size)
 
-    def _begins_paragraph(self, last: _OpenBlock, line: TextLine) -> bool:
-        above, segment = last.line, line.segment
-        if above is None:
-            return True
+    def _begins_paragraph(self, above: Segment, line: TextLine) -> bool:
+        segment = line.segment
         is_indented = segment.left - above.left > _INDENT * segment.size
-        is_second = above is last.first
+        is_second = above is self._last.first
         if is_indented and not (is_second and above.right > line.right - 2 * segment.size):
             return True
         if above.text.endswith("-"):
             return False
-        # Whoever begins a new line where a word would still have fitted means it.
+        # A line that ends where another word would still fit ends a paragraph.
         needed = segment.words[0].box.right - segment.words[0].box.left + segment.size
         fits = above.right + needed + segment.size < line.right
         return fits and (_ends(above) or segment.text[:1].isupper())
 
     def _resume(self, line: TextLine) -> bool:
-        """Go on with a sentence that the last column or page left unfinished."""
-        if not line.segment.text[:1].islower():
-            return False
-        block = self._unfinished()
-        if block is None or abs(block.size - line.segment.size) > _SAME_SIZE * block.size:
-            return False
-        block.lines.append(tuple(line.segment.words))
-        self._last = _OpenBlock(block, line.segment, line.segment)
-        return True
+        """Continue a sentence that the last column or page left unfinished.
 
-    def _unfinished(self) -> Paragraph | None:
-        """Return the last paragraph of the text before; notes below it do not count."""
+        Notes below the last paragraph are skipped: they are smaller than the body.
+        """
+        segment = line.segment
+        if not segment.text[:1].islower():
+            return False
         before = [page for page in self._pages if page.blocks][-1:]
         for block in reversed(before[0].blocks if before else []):
             if not isinstance(block, Paragraph):
-                return None
-            if block.size >= _SMALL * self._body.size:
-                last_word = block.lines[-1][-1].text
-                return None if _SENTENCE_END.search(last_word) else block
-        return None
+                return False
+            if block.size < _SMALL * self._body.size:
+                continue
+            is_same_size = abs(block.size - segment.size) <= _SAME_SIZE * block.size
+            if _SENTENCE_END.search(block.lines[-1][-1].text) or not is_same_size:
+                return False
+            block.lines.append(tuple(segment.words))
+            self._last = _OpenBlock(block, segment, segment)
+            return True
+        return False
 
 
 def _ends(segment: Segment) -> bool:

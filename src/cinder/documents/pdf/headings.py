@@ -1,4 +1,4 @@
-"""Tells headings from body text, and removes running headers, footers and page numbers."""
+"""Finds headings, and removes running headers, footers and page numbers."""
 
 import re
 from collections import Counter
@@ -25,14 +25,14 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 @dataclass(frozen=True, slots=True)
 class BodyStyle:
-    """What the running text of a document looks like; `leading` is in font sizes."""
+    """The style of a document's body text; `leading` is in font sizes."""
 
     size: float
     leading: float
 
 
 def measure_body(pages: Iterable[PageLines]) -> BodyStyle:
-    """Return the size that most characters have, and the distance its lines stand apart."""
+    """Return the font size of most characters, and the usual distance between lines."""
     sizes: Counter[float] = Counter()
     pitches: list[float] = []
     for page in pages:
@@ -41,22 +41,16 @@ def measure_body(pages: Iterable[PageLines]) -> BodyStyle:
             segment = item.segment if isinstance(item, TextLine) else None
             if segment is not None:
                 sizes[round(2 * segment.size) / 2] += len(segment.text)
-                pitch = _pitch(above, segment)
-                pitches += [pitch] if pitch else []
+            if above and segment and abs(above.size - segment.size) <= 0.5 and segment.size > 0:
+                pitch = (segment.baseline - above.baseline) / segment.size
+                pitches += [pitch] if 0.8 < pitch < 2.5 else []
             above = segment
     leading = median(pitches) if pitches else _DEFAULT_LEADING
     return BodyStyle(max(sizes, key=lambda size: (sizes[size], size), default=0.0), leading)
 
 
-def _pitch(above: Segment | None, below: Segment) -> float | None:
-    if above is None or abs(above.size - below.size) > 0.5 or below.size <= 0:
-        return None
-    pitch = (below.baseline - above.baseline) / below.size
-    return pitch if 0.8 < pitch < 2.5 else None
-
-
 class Headings:
-    """Tells which lines of a document are headings, and of which level."""
+    """Decides which lines of a document are headings, and their levels."""
 
     def __init__(
         self, pages: Sequence[PageLines], body: BodyStyle, bookmarks: Sequence[Bookmark]
@@ -66,9 +60,14 @@ class Headings:
             (bookmark.page_index + 1, _normalise(bookmark.title)) for bookmark in bookmarks
         }
         lines = [item for page in pages for item in page.items if isinstance(item, TextLine)]
-        self._classes = _size_classes(
-            line.segment.size for line in lines if self._is_large(line.segment)
-        )
+        # The smallest size of each class of nearly equal sizes, largest first.
+        self._classes: list[float] = []
+        sizes = {line.segment.size for line in lines if self._is_large(line.segment)}
+        for size in sorted(sizes, reverse=True):
+            if self._classes and self._classes[-1] <= size * _SAME_CLASS:
+                self._classes[-1] = size
+            else:
+                self._classes.append(size)
         depths = [
             _depth(line.segment.text) for line in lines if self._may_be_bold_heading(line.segment)
         ]
@@ -77,11 +76,12 @@ class Headings:
     def level(self, line: TextLine, page_number: int, *, stands_alone: bool) -> int | None:
         """Return a line's level as a heading, h1 being 1; None where it is text.
 
-        `stands_alone` tells whether there is more space above it than between lines.
+        `stands_alone` is whether there is more space above it than between lines.
         """
         segment = line.segment
         if self._is_large(segment):
-            return self._class_of(segment.size)
+            larger = sum(segment.size < smallest for smallest in self._classes)
+            return min(larger + 1, _MAX_LEVEL)
         if not _LETTERS.search(segment.text):
             return None
         is_named = (page_number, _normalise(segment.text)) in self._titles
@@ -104,21 +104,6 @@ class Headings:
         is_body_size = segment.size >= 0.95 * self._body.size
         return segment.is_bold and is_short and is_body_size and bool(_LETTERS.search(text))
 
-    def _class_of(self, size: float) -> int:
-        larger = sum(size < smallest for smallest in self._classes)
-        return min(larger + 1, _MAX_LEVEL)
-
-
-def _size_classes(sizes: Iterable[float]) -> list[float]:
-    """Return the least size of each class of sizes that are as good as equal, largest first."""
-    classes: list[float] = []
-    for size in sorted(set(sizes), reverse=True):
-        if classes and classes[-1] <= size * _SAME_CLASS:
-            classes[-1] = size
-        else:
-            classes.append(size)
-    return classes
-
 
 def _depth(text: str) -> int | None:
     found = _NUMBERED.match(text)
@@ -130,14 +115,13 @@ def _normalise(text: str) -> str:
 
 
 _MIN_PAGES = 3
-# A head or foot stands in the outer eighth of its page, and is no more than so many lines.
+# A header or footer is in the outer eighth of its page, and has at most so many lines.
 _ZONE = 0.12
 _MAX_LINES = 3
-# No further apart than this, in font sizes, two lines of the same size are of one text.
+# Two lines of the same size that are no further apart, in font sizes, are of one text.
 _FLOW = 1.9
 _SAME_SIZE = 0.5
 _SAME_ROW = 0.4
-# Larger than the body by so much, a line is a heading.
 _NUMBER = re.compile(r"\d+")
 _FIRST_NUMBER = re.compile(r"(\d{1,4})\s")
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$")
@@ -151,7 +135,7 @@ _Key = tuple[bool, str, int, int]
 
 
 def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
-    """Return the pages without what repeats at their edges and without their numbers."""
+    """Return the pages without repeated lines at their edges and without page numbers."""
     if len(pages) < 2:
         return list(pages)
     large = _LARGER * measure_body(pages).size
@@ -161,26 +145,23 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
         counts.update({key for key, _ in edge})
         counts.update({offset for key, line in edge for offset in _offsets(page, key, line)})
     least = min(_MIN_PAGES, len(pages))
-    return [_without(page, edge, counts, least) for page, edge in zip(pages, edges, strict=True)]
-
-
-def _without(
-    page: PageLines, edge: list[tuple[_Key, TextLine]], counts: Counter[_Key], least: int
-) -> PageLines:
-    repeated = {
-        id(line)
-        for key, line in edge
-        if counts[key] >= least
-        or any(counts[offset] >= _MIN_PAGES for offset in _offsets(page, key, line))
-        or _is_page_number(line)
-    }
-    rows = _rows([item for item in page.items if isinstance(item, TextLine)])
-    dropped = _outside_body(rows, repeated) | _outside_body(rows[::-1], repeated)
-    kept = [item for item in page.items if id(item) not in dropped]
-    # What stood below the head now begins the page.
-    if kept and isinstance(kept[0], TextLine):
-        kept[0] = replace(kept[0], is_first=True)
-    return replace(page, items=tuple(kept))
+    kept_pages = []
+    for page, edge in zip(pages, edges, strict=True):
+        repeated = {
+            id(line)
+            for key, line in edge
+            if counts[key] >= least
+            or any(counts[offset] >= _MIN_PAGES for offset in _offsets(page, key, line))
+            or _is_page_number(line)
+        }
+        rows = _rows([item for item in page.items if isinstance(item, TextLine)])
+        dropped = _outside_body(rows, repeated) | _outside_body(rows[::-1], repeated)
+        kept = [item for item in page.items if id(item) not in dropped]
+        # The line below the header now begins the page.
+        if kept and isinstance(kept[0], TextLine):
+            kept[0] = replace(kept[0], is_first=True)
+        kept_pages.append(replace(page, items=tuple(kept)))
+    return kept_pages
 
 
 def _rows(lines: list[TextLine]) -> list[list[TextLine]]:
@@ -194,23 +175,19 @@ def _rows(lines: list[TextLine]) -> list[list[TextLine]]:
 
 
 def _outside_body(rows: list[list[TextLine]], repeated: set[int]) -> set[int]:
-    """Return which of the repeated lines stand between the page's edge and its body.
+    """Return which of the repeated lines are between the page's edge and its body.
 
-    Rows come from the edge inwards: the first without any is the body's, and so is what flows on
-    into it.
+    Rows come from the edge inwards. The first row without a repeated line belongs to the body, and
+    so do the rows that continue into it.
     """
     outer = list(takewhile(lambda row: any(id(line) in repeated for line in row), rows))
-    while outer and len(outer) < len(rows) and _flows(outer[-1], rows[len(outer)]):
+    while outer and len(outer) < len(rows) and not any(map(_is_page_number, outer[-1])):
+        here, inner = outer[-1][0].segment, rows[len(outer)][0].segment
+        is_near = abs(here.baseline - inner.baseline) <= _FLOW * here.size
+        if not is_near or abs(here.size - inner.size) > _SAME_SIZE:
+            break
         outer.pop()
     return {id(line) for row in outer for line in row if id(line) in repeated}
-
-
-def _flows(row: list[TextLine], inner: list[TextLine]) -> bool:
-    if any(map(_is_page_number, row)):
-        return False
-    here, there = row[0].segment, inner[0].segment
-    is_near = abs(here.baseline - there.baseline) <= _FLOW * here.size
-    return is_near and abs(here.size - there.size) <= _SAME_SIZE
 
 
 def _is_page_number(line: TextLine) -> bool:
@@ -218,7 +195,7 @@ def _is_page_number(line: TextLine) -> bool:
 
 
 def _edge_lines(page: PageLines, large: float) -> Iterator[tuple[_Key, TextLine]]:
-    """Yield the lines at the top and the bottom of a page, each with what it would repeat as."""
+    """Yield the lines at the top and the bottom of a page, with keys by which they repeat."""
     height = page.page.height
     lines = [item for item in page.items if isinstance(item, TextLine)]
     tables = [item for item in page.items if isinstance(item, Table)]
@@ -235,7 +212,10 @@ def _edge_lines(page: PageLines, large: float) -> Iterator[tuple[_Key, TextLine]
 
 
 def _offsets(page: PageLines, key: _Key, line: TextLine) -> Iterator[_Key]:
-    """Yield how far the numbers at a line's ends are from the page's: always as far, in a head."""
+    """Yield the differences of the numbers at a line's ends to the page's number.
+
+    In a running header the difference is the same on every page.
+    """
     for found in (_FIRST_NUMBER.match(line.segment.text), _LAST_NUMBER.search(line.segment.text)):
         if found is not None and "1" in key[1]:
             yield key[0], "", int(found[1]) - page.page.number, 0
@@ -243,7 +223,7 @@ def _offsets(page: PageLines, key: _Key, line: TextLine) -> Iterator[_Key]:
 
 def _key(segment: Segment, large: float, *, is_head: bool) -> _Key:
     text = segment.text.casefold()
-    # Numbers change from page to page; but `Chapter 3` in large letters is no running head.
+    # Numbers change from page to page; but `Chapter 3` in large letters is a heading.
     if segment.size < large:
         text = _NUMBER.sub("1", text)
     return is_head, text, round(segment.baseline / 4), round(2 * segment.size)

@@ -1,7 +1,7 @@
 """The layout of a PDF page: words, drawn lines and links, grouped into rows and segments."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -27,7 +27,7 @@ class Box:
 
     @property
     def middle(self) -> tuple[float, float]:
-        """The point in its middle."""
+        """Its centre."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def holds(self, point: tuple[float, float]) -> bool:
@@ -49,7 +49,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class DrawnLine:
-    """A drawn line, upright or level: where it stands, and from where to where it reaches."""
+    """A drawn line, vertical or horizontal: its position across, and its start and end."""
 
     position: float
     start: float
@@ -58,7 +58,7 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """One page as it is drawn. `sideways` are the lines that run in another direction."""
+    """One page as drawn. `sideways` has the lines of text in another direction."""
 
     number: int
     width: float
@@ -69,14 +69,14 @@ class PageLayout:
     sideways: tuple[str, ...] = ()
     image_count: int = 0
     dropped_chars: int = 0
-    """Characters that nobody can see: outside of the page, or drawn too small to read."""
+    """Characters that cannot be seen: outside of the page, or too small to read."""
     is_cut: bool = False
     """Whether the page has more text than is read."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Words of one line that stand together, with no gap as wide as a column's."""
+    """Words of one line without a gap as wide as a column's."""
 
     words: Sequence[Word] = field(default_factory=tuple)
 
@@ -102,7 +102,7 @@ class Segment:
 
     @cached_property
     def baseline(self) -> float:
-        """The line that most of its words stand on."""
+        """The baseline of most of its words."""
         return median(word.baseline for word in self.words)
 
     @cached_property
@@ -123,7 +123,7 @@ class Segment:
 
     @cached_property
     def is_monospaced(self) -> bool:
-        """Whether all of it is set in a typewriter's font."""
+        """Whether all of it is in a monospaced font."""
         return all(word.style.is_monospaced for word in self.words)
 
     @cached_property
@@ -141,7 +141,7 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
 def split_rows(words: Iterable[Word]) -> list[list[Word]]:
-    """Return the words by the line they stand on, from top to bottom, each from left to right."""
+    """Return the words by line, from top to bottom, each from left to right."""
     rows: list[list[Word]] = []
     anchor: Word | None = None
     for word in sorted(words, key=lambda word: (word.baseline, word.box.left)):
@@ -150,30 +150,28 @@ def split_rows(words: Iterable[Word]) -> list[list[Word]]:
             rows.append([])
             anchor = word
         elif word.size > anchor.size:
-            # A raised figure comes first by its baseline, but the row stands on the larger words.
+            # A superscript comes first by its baseline, but the larger words define the row.
             anchor = word
         rows[-1].append(word)
     return [sorted(row, key=lambda word: word.box.left) for row in rows]
 
 
 def split_segments(row: Sequence[Word], gap: float = _SEGMENT_GAP) -> list[Segment]:
-    """Return the words of a row that stand together; dots that lead to a number are left out."""
+    """Return the segments of a row; dots that lead to a page number are left out."""
+    words: list[Word] = []
+    for _, group in groupby(row, lambda word: _LEADER.fullmatch(word.text) is not None):
+        together = list(group)
+        if not _LEADERS.fullmatch("".join(word.text for word in together)):
+            words += together
     segments: list[list[Word]] = []
     right = 0.0
-    for word in _without_leaders(row):
+    for word in words:
         if not segments or word.box.left - right > gap * word.size:
             segments.append([])
             right = word.box.right
         segments[-1].append(word)
         right = max(right, word.box.right)
-    return [Segment(_in_reading_direction(words)) for words in segments]
-
-
-def _without_leaders(row: Sequence[Word]) -> Iterator[Word]:
-    for _, group in groupby(row, lambda word: _LEADER.fullmatch(word.text) is not None):
-        words = list(group)
-        if not _LEADERS.fullmatch("".join(word.text for word in words)):
-            yield from words
+    return [Segment(_in_reading_direction(segment)) for segment in segments]
 
 
 def join_segments(segments: Sequence[Segment]) -> Segment:

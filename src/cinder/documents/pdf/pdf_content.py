@@ -1,7 +1,7 @@
 """Extracts the content of a PDF: metadata, HTML and markdown.
 
-Pages are told apart by a mark, `<!-- page 3 -->`, before what begins on each; a paragraph that runs
-over to the next page stands whole on the page where it begins.
+A mark, `<!-- page 3 -->`, precedes the blocks that begin on each page. A paragraph that continues
+on the next page is part of the page where it begins.
 """
 
 import re
@@ -22,7 +22,7 @@ from cinder.documents.pdf.blocks import (
     PdfHeading,
 )
 from cinder.documents.pdf.headings import Headings, drop_running_text, measure_body
-from cinder.documents.pdf.layout import PageLayout, Segment, Word
+from cinder.documents.pdf.layout import PageLayout, Word
 from cinder.documents.pdf.page_reading import UNKNOWN, read_page
 from cinder.documents.pdf.pdfium import (
     Bookmark,
@@ -33,7 +33,7 @@ from cinder.documents.pdf.pdfium import (
     read_info,
     read_language,
 )
-from cinder.documents.pdf.reading_order import PageLines, TextLine, read_lines
+from cinder.documents.pdf.reading_order import TextLine, read_lines
 from cinder.documents.pdf.tables import Table
 from cinder.html.links import resolve_http_url
 from cinder.html.markdown.conversion import to_markdown
@@ -50,7 +50,8 @@ _PDF_DATE = re.compile(
 
 
 def read_pdf_metadata(document: Handle) -> PageMetadata:
-    """Collect what a PDF says about itself; what it does not say is None or empty."""
+    """Collect a PDF's metadata; entries that it does not have are None or empty."""
+    keywords = re.split(r"[,;]", _info_entry(document, "Keywords") or "")
     return PageMetadata(
         title=_info_entry(document, "Title"),
         description=_info_entry(document, "Subject"),
@@ -58,13 +59,13 @@ def read_pdf_metadata(document: Handle) -> PageMetadata:
         author=_info_entry(document, "Author"),
         published=normalise_pdf_date(read_info(document, "CreationDate")),
         modified=normalise_pdf_date(read_info(document, "ModDate")),
-        keywords=_keywords(_info_entry(document, "Keywords") or ""),
+        keywords=tuple(dict.fromkeys(filter(None, map(str.strip, keywords)))),
         page_count=count_pages(document),
     )
 
 
 def normalise_pdf_date(text: str) -> str | None:
-    """Return a date such as `D:20251115183000+01'00'` in ISO 8601, as exact as it is given."""
+    """Return a date such as `D:20251115183000+01'00'` in ISO 8601, with the same precision."""
     found = _PDF_DATE.match(text.strip())
     if found is None:
         return None
@@ -80,12 +81,7 @@ def _info_entry(document: Handle, name: str) -> str | None:
     return collapse(read_info(document, name))[:_MAX_INFO_CHARS] or None
 
 
-def _keywords(said: str) -> tuple[str, ...]:
-    words = (word.strip() for word in re.split(r"[,;]", said))
-    return tuple(dict.fromkeys(filter(None, words)))
-
-
-# Scripts that are written without spaces: a new line puts none between two characters either.
+# Scripts without spaces: a line break puts none between two characters either.
 _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 _COMPOUND = re.compile(r"\w+(?:-\w+)+")
@@ -94,7 +90,7 @@ Address = Callable[[str], str | None]
 
 
 class BlockRenderer:
-    """Writes HTML; `address` gives the web address that a link means, None for one to leave out."""
+    """Writes HTML; `address` resolves a link to a URL, or to None for a link to leave out."""
 
     def __init__(self, address: Address, compounds: frozenset[str]) -> None:
         self._address = address
@@ -106,8 +102,7 @@ class BlockRenderer:
         for is_list, group in groupby(blocks, lambda block: isinstance(block, ListItem)):
             members = list(group)
             if is_list:
-                items = [block for block in members if isinstance(block, ListItem)]
-                parts += self._lists(items)
+                parts.append(self._list([b for b in members if isinstance(b, ListItem)]))
             else:
                 parts += map(self._block, members)
         return "\n".join(parts)
@@ -115,70 +110,71 @@ class BlockRenderer:
     def _block(self, block: PdfBlock) -> str:
         if isinstance(block, PdfHeading):
             return f"<h{block.level}>{self._text(block.lines)}</h{block.level}>"
-        if isinstance(block, Table):
-            return self._table(block)
         if isinstance(block, Code):
             return f"<pre><code>{escape(chr(10).join(block.lines), quote=False)}</code></pre>"
-        return f"<p>{self._text(block.lines)}</p>"
+        if not isinstance(block, Table):
+            return f"<p>{self._text(block.lines)}</p>"
+        rows = [
+            "".join(f"<{tag}>{self._text([cell]) if cell else ''}</{tag}>" for cell in row)
+            for tag, row in zip(["th", *["td"] * len(block.rows)], block.rows, strict=False)
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows[1:])
+        return f"<table><thead><tr>{rows[0]}</tr></thead><tbody>{body}</tbody></table>"
 
-    def _lists(self, items: Sequence[ListItem]) -> list[str]:
+    def _list(self, items: Sequence[ListItem]) -> str:
         """Return items as lists, nested by their depth."""
         parts: list[str] = []
         open_lists: list[tuple[int, str]] = []
         for item in items:
-            tag = "ul" if item.number is None else "ol"
-            while open_lists and _is_left(open_lists[-1], item.depth, tag):
+            depth, tag = item.depth, "ul" if item.number is None else "ol"
+            while open_lists and (
+                open_lists[-1][0] > depth
+                or (open_lists[-1][0] == depth and open_lists[-1][1] != tag)
+            ):
                 parts.append(f"</li></{open_lists.pop()[1]}>")
-            if open_lists and open_lists[-1][0] == item.depth:
+            if open_lists and open_lists[-1][0] == depth:
                 parts.append("</li>")
             else:
                 start = f' start="{item.number}"' if item.number not in (None, 1) else ""
                 parts.append(f"<{tag}{start}>")
-                open_lists.append((item.depth, tag))
+                open_lists.append((depth, tag))
             parts.append(f"<li>{self._text(item.lines)}")
         parts += [f"</li></{tag}>" for _, tag in reversed(open_lists)]
-        return ["".join(parts)]
-
-    def _table(self, table: Table) -> str:
-        rows = [
-            "".join(f"<{tag}>{self._text([cell]) if cell else ''}</{tag}>" for cell in row)
-            for tag, row in zip(["th", *["td"] * len(table.rows)], table.rows, strict=False)
-        ]
-        body = "".join(f"<tr>{row}</tr>" for row in rows[1:])
-        return f"<table><thead><tr>{rows[0]}</tr></thead><tbody>{body}</tbody></table>"
+        return "".join(parts)
 
     def _text(self, lines: Lines) -> str:
         """Return lines as one run of text, with its links."""
         pieces: list[tuple[str | None, str]] = []
         for line in lines:
             for word in line:
-                self._add_word(pieces, word, is_new_line=word is line[0])
-        return "".join(_linked(link, text) for link, text in _merged(pieces))
+                last_link, last = pieces[-1] if pieces else (None, "")
+                joined = self._joined(last, word.text, is_new_line=word is line[0])
+                if pieces and joined is not None:
+                    pieces[-1] = (last_link, joined)
+                else:
+                    link = self._address(word.link) if word.link else None
+                    pieces.append((link, word.text))
+        parts: list[str] = []
+        for link, group in groupby(pieces, lambda piece: piece[0]):
+            text = escape(" ".join(text for _, text in group), quote=False)
+            parts.append(f'<a href="{escape(link)}">{text}</a>' if link else text)
+        return " ".join(parts)
 
-    def _add_word(
-        self, pieces: list[tuple[str | None, str]], word: Word, *, is_new_line: bool
-    ) -> None:
-        link = self._address(word.link) if word.link else None
-        if not pieces:
-            pieces.append((link, word.text))
-            return
-        last_link, last = pieces[-1]
-        if is_new_line and self._is_broken(last, word.text):
-            pieces[-1] = (last_link, f"{last[:-1]}{word.text}")
-        elif _is_unspaced(last, word.text) or (is_new_line and _HYPHENATED.search(last)):
-            pieces[-1] = (last_link, f"{last}{word.text}")
-        else:
-            pieces.append((link, word.text))
-
-    def _is_broken(self, last: str, following: str) -> bool:
-        """Whether a word was divided at the end of a line, rather than written with a hyphen."""
-        if not _HYPHENATED.search(last) or not following[:1].islower():
-            return False
-        return f"{last}{following}".strip(".,;:!?()\"'").casefold() not in self._compounds
+    def _joined(self, last: str, following: str, *, is_new_line: bool) -> str | None:
+        """Return two words as one where no space is between them; None where there is one."""
+        if is_new_line and _HYPHENATED.search(last):
+            whole = f"{last}{following}"
+            # A word divided at the end of a line, unless the document writes it with a hyphen.
+            is_compound = whole.strip(".,;:!?()\"'").casefold() in self._compounds
+            is_divided = following[:1].islower() and not is_compound
+            return f"{last[:-1]}{following}" if is_divided else whole
+        if last and _UNSPACED.match(last[-1]) and _UNSPACED.match(following):
+            return f"{last}{following}"
+        return None
 
 
 def find_compounds(lines: Iterable[Sequence[Word]]) -> frozenset[str]:
-    """Return the words that a document writes with a hyphen where no line ends."""
+    """Return the words that a document writes with a hyphen within a line."""
     return frozenset(
         found.casefold()
         for line in lines
@@ -188,29 +184,7 @@ def find_compounds(lines: Iterable[Sequence[Word]]) -> frozenset[str]:
     )
 
 
-def _is_unspaced(last: str, following: str) -> bool:
-    return bool(_UNSPACED.match(last[-1]) and _UNSPACED.match(following))
-
-
-def _is_left(innermost: tuple[int, str], depth: int, tag: str) -> bool:
-    return innermost[0] > depth or (innermost[0] == depth and innermost[1] != tag)
-
-
-def _merged(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Return pieces with the same link as one, with the spaces between them."""
-    merged: list[tuple[str | None, str]] = []
-    for link, group in groupby(pieces, lambda piece: piece[0]):
-        merged += [(None, " ")] if merged else []
-        merged.append((link, " ".join(text for _, text in group)))
-    return merged
-
-
-def _linked(link: str | None, text: str) -> str:
-    shown = escape(text, quote=False)
-    return f'<a href="{escape(link)}">{shown}</a>' if link else shown
-
-
-# Of all pages together; what is beyond would take longer to lay out than anybody waits.
+# Of all pages together; laying out more would take too long.
 MAX_PDF_CHARS = 1_000_000
 _MAX_NAMED_PAGES = 20
 _CHARS_PER_TOKEN = 4
@@ -225,11 +199,11 @@ def extract_pdf(
     max_pages: int,
     max_chars: int = MAX_PDF_CHARS,
 ) -> Extraction:
-    """Turn a PDF into the formats asked for; it has no raw HTML and no images with addresses.
+    """Turn a PDF into the formats asked for; it has no raw HTML and no images with URLs.
 
     Args:
-        body: the file as it came.
-        url: where it finally came from.
+        body: the file as received.
+        url: the URL of the file after redirects.
         options: what to produce.
         max_pages: how many of its pages to read.
         max_chars: after how many characters no further page is read.
@@ -238,13 +212,26 @@ def extract_pdf(
         Unsupported: the file is encrypted, broken, or no PDF.
     """
     with open_document(body) as document:
-        read = _read_pdf(document, max_pages, max_chars)
+        metadata, bookmarks = read_pdf_metadata(document), read_bookmarks(document)
+        read = _ReadPdf(metadata, count_pages(document), bookmarks)
+        chars = 0
+        for index in range(min(read.page_count, max_pages)):
+            if chars > max_chars:
+                read.is_full = True
+                break
+            page = read_page(document, index)
+            read.reached = index + 1
+            if page is None:
+                read.unreadable.append(index + 1)
+                page = PageLayout(index + 1, 0, 0)
+            read.pages.append(page)
+            chars += sum(len(word.text) for word in page.words)
     return _Rendering(read, parse_http_url(url), options).extract()
 
 
 @dataclass(slots=True)
 class _ReadPdf:
-    """What was read of a document."""
+    """The parts of a document that were read."""
 
     metadata: PageMetadata
     page_count: int
@@ -252,30 +239,13 @@ class _ReadPdf:
     pages: list[PageLayout] = field(default_factory=list)
     unreadable: list[int] = field(default_factory=list)
     reached: int = 0
-    """How many pages were looked at."""
+    """How many pages were visited."""
     is_full: bool = False
-    """Whether their characters were as many as are read."""
-
-
-def _read_pdf(document: Handle, max_pages: int, max_chars: int) -> _ReadPdf:
-    read = _ReadPdf(read_pdf_metadata(document), count_pages(document), read_bookmarks(document))
-    chars = 0
-    for index in range(min(read.page_count, max_pages)):
-        if chars > max_chars:
-            read.is_full = True
-            break
-        page = read_page(document, index)
-        read.reached = index + 1
-        if page is None:
-            read.unreadable.append(index + 1)
-            page = PageLayout(index + 1, 0, 0)
-        read.pages.append(page)
-        chars += sum(len(word.text) for word in page.words)
-    return read
+    """Whether the limit of characters was reached."""
 
 
 class _Rendering:
-    """A document on its way from pages to content."""
+    """Turns the pages of a document into content."""
 
     def __init__(self, read: _ReadPdf, base: can_ada.URL | None, options: ExtractOptions) -> None:
         self._read = read
@@ -284,18 +254,24 @@ class _Rendering:
 
     def extract(self) -> Extraction:
         lines = drop_running_text([read_lines(page) for page in self._read.pages])
-        pages = self._build(lines)
-        words = (segment.words for page in lines for segment in _segments(page))
+        body = measure_body(lines)
+        headings = Headings(lines, body, self._read.bookmarks)
+        pages = BlockBuilder(body, headings).build(lines)
+        items = (item for page in lines for item in page.items)
+        words = (item.segment.words for item in items if isinstance(item, TextLine))
         renderer = BlockRenderer(self._address, find_compounds(words))
         html = [renderer.render(page.blocks) for page in pages]
-        # Made even where it is not asked for: it is what the words are counted in.
-        markdown = [_to_markdown(text) if text else "" for text in html]
+        # The words are counted in the markdown, so it is made even where it is not asked for. A
+        # page's mark in its text is rewritten: it must not change where a passage is cited from.
+        markdown = [_PAGE_MARK.sub(r"(\1)", to_markdown(text)) if text else "" for text in html]
         formats, counted = self._options.formats, "\n".join(markdown)
         evidence = "" if counted.strip() else self._why_empty()
+        all_words = (word for page in self._read.pages for word in page.words)
+        links = (self._address(word.link) for word in all_words if word.link)
         return Extraction(
             markdown=_with_marks(pages, markdown) if self._options.wants_markdown else None,
             html=_with_marks(pages, html) if Format.HTML in formats else None,
-            links=self._links() if Format.LINKS in formats else None,
+            links=tuple(dict.fromkeys(filter(None, links))) if Format.LINKS in formats else None,
             images=() if Format.IMAGES in formats else None,
             metadata=self._metadata(pages),
             word_count=count_words(counted),
@@ -305,18 +281,8 @@ class _Rendering:
             warnings=(*self._warnings(evidence), *character_warnings("\n".join(html))),
         )
 
-    def _build(self, lines: list[PageLines]) -> list[PageBlocks]:
-        body = measure_body(lines)
-        headings = Headings(lines, body, self._read.bookmarks)
-        return BlockBuilder(body, headings).build(lines)
-
     def _address(self, link: str) -> str | None:
         return resolve_http_url(self._base, link)
-
-    def _links(self) -> tuple[str, ...]:
-        words = (word for page in self._read.pages for word in page.words)
-        found = (self._address(word.link) for word in words if word.link)
-        return tuple(dict.fromkeys(filter(None, found)))
 
     def _metadata(self, pages: list[PageBlocks]) -> PageMetadata:
         metadata = self._read.metadata
@@ -358,25 +324,16 @@ class _Rendering:
             warnings.append(f"With more text than is read: {_name_pages(cut)}.")
         if dropped := sum(page.dropped_chars for page in read.pages):
             warnings.append(
-                f"{dropped} characters that nobody sees, outside of the page or too small, were "
-                "left out."
+                f"{dropped} characters that cannot be seen, outside of the page or too small, "
+                "were left out."
             )
         words = (word.text for page in read.pages for word in page.words)
         if unknown := sum(text.count(UNKNOWN) for text in words):
             warnings.append(
-                f"Of {unknown} letters the file does not say what they are: each is shown as "
-                f"{UNKNOWN}."
+                f"The file does not say which characters {unknown} of its glyphs are: each is "
+                f"shown as {UNKNOWN}."
             )
         return warnings
-
-
-def _segments(page: PageLines) -> list[Segment]:
-    return [item.segment for item in page.items if isinstance(item, TextLine)]
-
-
-def _to_markdown(html: str) -> str:
-    # Whoever writes such a mark into a text must not be able to move what is cited.
-    return _PAGE_MARK.sub(r"(\1)", to_markdown(html))
 
 
 def _with_marks(pages: list[PageBlocks], texts: list[str]) -> str:

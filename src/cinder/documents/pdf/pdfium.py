@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import pypdfium2_raw as raw
@@ -11,7 +12,7 @@ import pypdfium2_raw as raw
 from cinder.documents.pdf.layout import Box, DrawnLine
 from cinder.errors import Unsupported
 
-# pdfium's handles are pointers that only pdfium looks behind.
+# pdfium's handles are opaque pointers.
 Handle: TypeAlias = Any
 
 _PASSWORD = 4
@@ -36,7 +37,7 @@ class Bookmark:
 
 @contextmanager
 def open_document(body: bytes) -> Iterator[Handle]:
-    """Open a PDF for as long as the context lasts.
+    """Open a PDF for the duration of the context.
 
     Raises:
         Unsupported: it is encrypted, broken, or no PDF at all.
@@ -44,7 +45,14 @@ def open_document(body: bytes) -> Iterator[Handle]:
     raw.FPDF_InitLibrary()
     document = raw.FPDF_LoadMemDocument64(body, len(body), None)
     if not document:
-        raise Unsupported(_describe_failure(body, raw.FPDF_GetLastError()))
+        error, problem = raw.FPDF_GetLastError(), "The PDF is broken and cannot be opened."
+        if error == _PASSWORD:
+            problem = "The PDF is encrypted and opens only with a password, which cinder lacks."
+        elif error == _SECURITY:
+            problem = "The PDF is encrypted in a way that cinder does not know."
+        elif b"%PDF-" not in body[:1024]:
+            problem = "The file is declared as a PDF but is not one."
+        raise Unsupported(f"{problem} {_HOW_TO_GET_THE_FILE}")
     try:
         yield document
     finally:
@@ -52,19 +60,17 @@ def open_document(body: bytes) -> Iterator[Handle]:
 
 
 def count_pages(document: Handle) -> int:
-    """Return how many pages a document says it has."""
+    """Return how many pages a document declares."""
     return int(max(0, raw.FPDF_GetPageCount(document)))
 
 
 def read_info(document: Handle, name: str) -> str:
-    """Return an entry of a document's information, such as `Title`; empty where it has none."""
-    return read_utf16(
-        lambda buffer, size: raw.FPDF_GetMetaText(document, name.encode(), buffer, size)
-    )
+    """Return an entry of a document's metadata, such as `Title`; empty where it has none."""
+    return read_utf16(partial(raw.FPDF_GetMetaText, document, name.encode()))
 
 
 def read_language(document: Handle) -> str:
-    """Return the language that a document says it is in; empty where it names none."""
+    """Return the language that a document declares; empty where it declares none."""
     wide = ctypes.POINTER(raw.FPDF_WCHAR)
     return read_utf16(
         lambda buffer, size: raw.FPDFCatalog_GetLanguage(
@@ -74,10 +80,10 @@ def read_language(document: Handle) -> str:
 
 
 def read_bookmarks(document: Handle) -> list[Bookmark]:
-    """Return a document's table of contents, as much of it as a reader would look at."""
+    """Return a document's table of contents, up to a limit of entries and depth."""
     found: list[Bookmark] = []
     waiting: list[tuple[Handle, int]] = [(raw.FPDFBookmark_GetFirstChild(document, None), 1)]
-    # A broken table leads round in circles; what was looked at counts, not what was found.
+    # A broken table may have cycles: the limit counts the entries visited, not those found.
     for _ in range(_MAX_BOOKMARKS):
         if not waiting:
             break
@@ -89,48 +95,32 @@ def read_bookmarks(document: Handle) -> list[Bookmark]:
             waiting.append((raw.FPDFBookmark_GetFirstChild(document, bookmark), level + 1))
         destination = raw.FPDFBookmark_GetDest(document, bookmark)
         index = raw.FPDFDest_GetDestPageIndex(document, destination) if destination else -1
-        found.append(Bookmark(level, _bookmark_title(bookmark), int(index)))
+        title = read_utf16(partial(raw.FPDFBookmark_GetTitle, bookmark))
+        found.append(Bookmark(level, title, int(index)))
     return found
 
 
-def _bookmark_title(bookmark: Handle) -> str:
-    return read_utf16(lambda buffer, size: raw.FPDFBookmark_GetTitle(bookmark, buffer, size))
-
-
 def read_utf16(ask: Callable[[Any, int], int]) -> str:
-    """Return a text of pdfium's; `ask` is called for its size first, and then for itself."""
+    """Return a text from pdfium; `ask` is called for its size first, and then for the text."""
     size = min(int(ask(None, 0)), _MAX_TEXT_BYTES)
     if size <= 2:
         return ""
     buffer = ctypes.create_string_buffer(size)
-    # One that is longer than the buffer is not written at all.
+    # pdfium does not write a text that is longer than the buffer.
     ask(buffer, size)
     return buffer.raw.decode("utf-16-le", "replace").partition("\0")[0]
 
 
-def _describe_failure(body: bytes, error: int) -> str:
-    if error == _PASSWORD:
-        return (
-            "The PDF is encrypted and opens only with a password, which cinder cannot be given. "
-            f"{_HOW_TO_GET_THE_FILE}"
-        )
-    if error == _SECURITY:
-        return f"The PDF is encrypted in a way that cinder does not know. {_HOW_TO_GET_THE_FILE}"
-    if b"%PDF-" not in body[:1024]:
-        return f"The file calls itself a PDF but is none. {_HOW_TO_GET_THE_FILE}"
-    return f"The PDF is broken and cannot be opened. {_HOW_TO_GET_THE_FILE}"
-
-
 @dataclass(frozen=True, slots=True)
 class PageRotation:
-    """A page's edges, y upwards, and the quarters by which its text is turned to the left."""
+    """A page's edges, y upwards, and its text's rotation to the left, in quarters."""
 
     quarters: int
     edges: Box
 
     @classmethod
     def of_page(cls, page: Handle, quarters: int) -> "PageRotation":
-        """Return the turn of a page whose text runs in the direction of so many quarters."""
+        """Return the rotation of a page whose text is rotated by so many quarters."""
         rectangle = raw.FS_RECTF()
         raw.FPDF_GetPageBoundingBox(page, rectangle)
         edges = Box(rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
@@ -138,18 +128,18 @@ class PageRotation:
 
     @property
     def width(self) -> float:
-        """The page's width as it is read."""
+        """The width of the upright page."""
         sides = (self.edges.right - self.edges.left, self.edges.top - self.edges.bottom)
         return sides[self.quarters % 2]
 
     @property
     def height(self) -> float:
-        """The page's height as it is read."""
+        """The height of the upright page."""
         sides = (self.edges.right - self.edges.left, self.edges.top - self.edges.bottom)
         return sides[1 - self.quarters % 2]
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a point of the file stands on the page as it is read."""
+        """Convert a point of the file to the coordinates of the upright page."""
         edges = self.edges
         return (
             (x - edges.left, edges.top - y),
@@ -159,7 +149,7 @@ class PageRotation:
         )[self.quarters]
 
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
-        """Return where a rectangle of the file stands on the page as it is read."""
+        """Convert a rectangle of the file to the coordinates of the upright page."""
         xs, ys = zip(self.point(left, bottom), self.point(right, top), strict=True)
         return Box(min(xs), min(ys), max(xs), max(ys))
 
@@ -168,7 +158,7 @@ _MAX_OBJECTS = 20_000
 _MAX_SEGMENTS = 20_000
 _MAX_RULES = 4_000
 _MAX_FORM_DEPTH = 3
-# A filled shape this thin is a line that somebody drew as a rectangle.
+# A filled shape this thin is a line drawn as a rectangle.
 _MAX_LINE_WIDTH = 3.0
 _MIN_LENGTH = 4.0
 _SKEW = 0.7
@@ -179,13 +169,13 @@ _MAX_DOTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A page's rules, level and upright, and the number of its pictures."""
+    """A page's rules, horizontal and vertical, and the number of its images."""
 
     level: tuple[DrawnLine, ...]
     upright: tuple[DrawnLine, ...]
     image_count: int
     dots: tuple[Box, ...] = ()
-    """Small shapes as wide as high: what bullets are that are drawn, not written."""
+    """Small shapes as wide as high, which may be drawn bullets."""
 
 
 class _Matrix(NamedTuple):
@@ -212,7 +202,7 @@ class _Matrix(NamedTuple):
 
 
 def read_drawing(page: Handle, turned: PageRotation) -> Drawing:
-    """Return the rules of a page, as it is read."""
+    """Return the rules of the upright page, its dots and the number of its images."""
     level: list[DrawnLine] = []
     upright: list[DrawnLine] = []
     images = 0
@@ -223,21 +213,28 @@ def read_drawing(page: Handle, turned: PageRotation) -> Drawing:
         images += kind == raw.FPDF_PAGEOBJ_IMAGE
         if kind != raw.FPDF_PAGEOBJ_PATH or len(level) + len(upright) > _MAX_RULES:
             continue
-        box = _bounds(handle, turned)
-        if box is not None and _is_dot(box) and len(dots) < _MAX_DOTS:
-            dots.append(box)
-            continue
+        bounds = _bounds(handle)
+        if bounds is not None and len(dots) < _MAX_DOTS:
+            box = turned.box(*bounds)
+            width, height = box.right - box.left, box.bottom - box.top
+            if _MIN_DOT <= width <= _MAX_DOT and abs(width - height) <= 1:
+                dots.append(box)
+                continue
         count = raw.FPDFPath_CountSegments(handle)
         budget -= count
-        if budget < 0 or not _draws_lines(handle):
+        if budget < 0 or not _draws_lines(handle, bounds):
             continue
         for start, end in _strokes(handle, matrix, count):
-            _add_rule(turned.point(*start), turned.point(*end), level, upright)
+            (x0, y0), (x1, y1) = turned.point(*start), turned.point(*end)
+            if abs(y1 - y0) <= _SKEW and abs(x1 - x0) >= _MIN_LENGTH:
+                level.append(DrawnLine((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
+            elif abs(x1 - x0) <= _SKEW and abs(y1 - y0) >= _MIN_LENGTH:
+                upright.append(DrawnLine((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
     return Drawing(tuple(level), tuple(upright), images, tuple(dots))
 
 
 def _objects(page: Handle) -> Iterator[tuple[Handle, _Matrix]]:
-    """Yield the objects of a page and of the forms it is put together from."""
+    """Yield the objects of a page and of its forms, each with its transformation."""
     handles = (
         raw.FPDFPage_GetObject(page, index)
         for index in range(min(raw.FPDFPage_CountObjects(page), _MAX_OBJECTS))
@@ -250,43 +247,35 @@ def _objects(page: Handle) -> Iterator[tuple[Handle, _Matrix]]:
         seen += 1
         if not handle:
             continue
-        matrix = outer.after(_matrix_of(handle))
+        found = raw.FS_MATRIX()
+        matrix = outer
+        if raw.FPDFPageObj_GetMatrix(handle, found):
+            inner = _Matrix(found.a, found.b, found.c, found.d, found.e, found.f)
+            matrix = outer.after(inner)
         if raw.FPDFPageObj_GetType(handle) != raw.FPDF_PAGEOBJ_FORM:
             yield handle, matrix
         elif depth < _MAX_FORM_DEPTH:
             count = min(raw.FPDFFormObj_CountObjects(handle), _MAX_OBJECTS - len(waiting))
-            inner = (raw.FPDFFormObj_GetObject(handle, i) for i in range(count - 1, -1, -1))
-            waiting += [(found, matrix, depth + 1) for found in inner]
+            parts = (raw.FPDFFormObj_GetObject(handle, i) for i in range(count - 1, -1, -1))
+            waiting += [(part, matrix, depth + 1) for part in parts]
 
 
-def _matrix_of(handle: Handle) -> _Matrix:
-    matrix = raw.FS_MATRIX()
-    if not raw.FPDFPageObj_GetMatrix(handle, matrix):
-        return _Matrix()
-    return _Matrix(matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
-
-
-def _bounds(handle: Handle, turned: PageRotation) -> Box | None:
+def _bounds(handle: Handle) -> tuple[float, float, float, float] | None:
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     if not raw.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
         return None
-    return turned.box(left.value, bottom.value, right.value, top.value)
+    return left.value, bottom.value, right.value, top.value
 
 
-def _is_dot(box: Box) -> bool:
-    width, height = box.right - box.left, box.bottom - box.top
-    return _MIN_DOT <= width <= _MAX_DOT and abs(width - height) <= 1
-
-
-def _draws_lines(handle: Handle) -> bool:
+def _draws_lines(handle: Handle, bounds: tuple[float, float, float, float] | None) -> bool:
     """Whether a path is stroked, or so thin that filling it draws a line."""
     fill, stroke = ctypes.c_int(), ctypes.c_int()
     if raw.FPDFPath_GetDrawMode(handle, fill, stroke) and stroke.value:
         return True
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    if not fill.value or not raw.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+    if not fill.value or bounds is None:
         return False
-    return min(right.value - left.value, top.value - bottom.value) <= _MAX_LINE_WIDTH
+    left, bottom, right, top = bounds
+    return min(right - left, top - bottom) <= _MAX_LINE_WIDTH
 
 
 def _strokes(
@@ -307,16 +296,3 @@ def _strokes(
         here = point
         if raw.FPDFPathSegment_GetClose(segment):
             yield here, start
-
-
-def _add_rule(
-    start: tuple[float, float],
-    end: tuple[float, float],
-    level: list[DrawnLine],
-    upright: list[DrawnLine],
-) -> None:
-    (x0, y0), (x1, y1) = start, end
-    if abs(y1 - y0) <= _SKEW and abs(x1 - x0) >= _MIN_LENGTH:
-        level.append(DrawnLine((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
-    elif abs(x1 - x0) <= _SKEW and abs(y1 - y0) >= _MIN_LENGTH:
-        upright.append(DrawnLine((x0 + x1) / 2, min(y0, y1), max(y0, y1)))

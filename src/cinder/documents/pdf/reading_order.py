@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, groupby
 from statistics import median
 
 from cinder.documents.pdf.layout import (
@@ -23,10 +23,10 @@ _BIN = 2.0
 _MAX_BINS = 4_000
 _MIN_GUTTER_BINS = 4
 _MIN_GAP = 6.0
-# A gutter lies well within the page, and most of the lines beside it do not cross it.
+# A gutter is well within the page, and most of the lines around it do not cross it.
 _MARGIN = 0.2
 _MAX_CROSSING = 0.5
-# What makes columns of prose: lines that fill them, and begin below one another.
+# The lines of columns of prose fill them, and are aligned.
 _MIN_FILL = 0.28
 _MIN_WORDS = 3
 _MIN_ALIGNED = 0.3
@@ -39,7 +39,7 @@ class _Gutter:
 
 
 def split_columns(placed: Sequence[Placed], depth: int = 0) -> list[list[Placed]]:
-    """Return the parts of a page in the order they are read, each from top to bottom."""
+    """Return the parts of a page in reading order, each from top to bottom."""
     ordered = sorted(placed, key=lambda item: (item.top, item.left))
     bands = _find_bands(ordered) if depth < _MAX_DEPTH else None
     if bands is None:
@@ -61,7 +61,7 @@ class _Band:
     left: list[Placed]
     right: list[Placed] = field(default_factory=list)
     below: list[Placed] = field(default_factory=list)
-    """What stands below the end of both columns."""
+    """The items below the end of both columns."""
 
 
 def _find_bands(ordered: Sequence[Placed]) -> list[_Band] | None:
@@ -71,22 +71,13 @@ def _find_bands(ordered: Sequence[Placed]) -> list[_Band] | None:
     for gutter in _free_strips(ordered):
         if gutter.crossing > _MAX_CROSSING * len(ordered):
             continue
-        bands = [_divide(band, gutter.middle) for band in _cut_bands(ordered, gutter.middle)]
+        middle = gutter.middle
+        is_across = [item.left < middle < item.right for item in ordered]
+        groups = groupby(range(len(ordered)), is_across.__getitem__)
+        bands = [_divide([ordered[index] for index in group], middle) for _, group in groups]
         if any(band.right for band in bands):
             return bands
     return None
-
-
-def _cut_bands(ordered: Sequence[Placed], middle: float) -> list[list[Placed]]:
-    bands: list[list[Placed]] = []
-    was_across: bool | None = None
-    for item in ordered:
-        is_across = item.left < middle < item.right
-        if is_across is not was_across:
-            bands.append([])
-            was_across = is_across
-        bands[-1].append(item)
-    return bands
 
 
 def _divide(items: list[Placed], middle: float) -> _Band:
@@ -96,13 +87,18 @@ def _divide(items: list[Placed], middle: float) -> _Band:
         return _Band(items)
     top = max(min(item.top for item in side) for side in (left, right))
     bottom = min(max(item.bottom for item in side) for side in (left, right))
-    beside = [
-        [s for s in side if isinstance(s, Segment) and s.bottom > top and s.top < bottom]
-        for side in (left, right)
-    ]
-    if not _are_columns(*beside):
-        return _Band(items)
-    below = _below(items, bottom)
+    for side in (left, right):
+        level = [s for s in side if isinstance(s, Segment) and s.bottom > top and s.top < bottom]
+        if not _is_column(level):
+            return _Band(items)
+    # A gap across the page, below the end of one column, ends both.
+    below: list[Placed] = []
+    lowest = 0.0
+    for index, item in enumerate(items):
+        if item.top >= bottom - 1 and item.top - lowest >= _MIN_GAP:
+            below = items[index:]
+            break
+        lowest = max(lowest, item.bottom)
     held = set(map(id, below))
     return _Band(
         [item for item in left if id(item) not in held],
@@ -111,18 +107,8 @@ def _divide(items: list[Placed], middle: float) -> _Band:
     )
 
 
-def _below(items: list[Placed], bottom: float) -> list[Placed]:
-    """Return what a gap across the page parts from columns that one of has ended at `bottom`."""
-    lowest = 0.0
-    for index, item in enumerate(items):
-        if item.top >= bottom - 1 and item.top - lowest >= _MIN_GAP:
-            return items[index:]
-        lowest = max(lowest, item.bottom)
-    return []
-
-
 def _free_strips(placed: Sequence[Placed]) -> list[_Gutter]:
-    """Return the upright strips that few lines cross, the freest first."""
+    """Return the vertical strips that few lines cross, those with the fewest first."""
     start, end = min(item.left for item in placed), max(item.right for item in placed)
     bins = min(int((end - start) / _BIN) + 1, _MAX_BINS)
     steps = [0] * (bins + 2)
@@ -130,45 +116,28 @@ def _free_strips(placed: Sequence[Placed]) -> list[_Gutter]:
         steps[min(int((item.left - start) / _BIN), bins)] += 1
         steps[min(int((item.right - start) / _BIN), bins) + 1] -= 1
     covered = list(accumulate(steps))
-    lowest = sorted(set(covered[int(bins * _MARGIN) : int(bins * (1 - _MARGIN))]))[:3]
+    first, last = int(bins * _MARGIN), int(bins * (1 - _MARGIN))
     strips: list[_Gutter] = []
-    for level in lowest:
-        strips += _strips_at(covered, level, start, bins)
+    for level in sorted(set(covered[first:last]))[:3]:
+        is_free = [count <= level for count in covered]
+        groups = groupby(range(first, last + 1), is_free.__getitem__)
+        runs = [list(group) for key, group in groups if key]
+        wide = [(run[0], run[-1] + 1) for run in runs if len(run) >= _MIN_GUTTER_BINS]
+        wide.sort(key=lambda run: run[0] - run[1])
+        strips += [_Gutter(start + (begin + end) / 2 * _BIN, level) for begin, end in wide]
     return strips
 
 
-def _strips_at(covered: list[int], level: int, start: float, bins: int) -> list[_Gutter]:
-    runs: list[tuple[int, int]] = []
-    begin: int | None = None
-    for index in range(int(bins * _MARGIN), int(bins * (1 - _MARGIN)) + 1):
-        if covered[index] <= level:
-            begin = index if begin is None else begin
-        elif begin is not None:
-            runs.append((begin, index))
-            begin = None
-    if begin is not None:
-        runs.append((begin, int(bins * (1 - _MARGIN)) + 1))
-    wide = [run for run in runs if run[1] - run[0] >= _MIN_GUTTER_BINS]
-    wide.sort(key=lambda run: run[0] - run[1])
-    return [_Gutter(start + (first + last) / 2 * _BIN, level) for first, last in wide]
-
-
-def _are_columns(left: list[Segment], right: list[Segment]) -> bool:
-    if min(len(left), len(right)) < _MIN_SEGMENTS:
+def _is_column(segments: list[Segment]) -> bool:
+    """Whether lines are a column of prose rather than the cells of a table."""
+    if len(segments) < _MIN_SEGMENTS:
         return False
-    return _is_prose(left) and _is_prose(right) and _are_aligned(right) and _are_aligned(left)
-
-
-def _is_prose(segments: list[Segment]) -> bool:
     width = max(s.right for s in segments) - min(s.left for s in segments)
     is_filled = median(s.right - s.left for s in segments) >= _MIN_FILL * width
-    return is_filled and median(len(s.text) for s in segments) >= 6 * _MIN_WORDS
-
-
-def _are_aligned(segments: list[Segment]) -> bool:
     starts = Counter(round(s.left / 3) for s in segments)
     commonest, count = starts.most_common(1)[0]
-    return count + starts[commonest + 1] >= _MIN_ALIGNED * len(segments)
+    is_aligned = count + starts[commonest + 1] >= _MIN_ALIGNED * len(segments)
+    return is_filled and is_aligned and median(len(s.text) for s in segments) >= 6 * _MIN_WORDS
 
 
 _SAME_ROW = 0.4
@@ -176,7 +145,7 @@ _SAME_ROW = 0.4
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of text, and from where to where the lines around it reach."""
+    """A line of text, and the left and right edge of the lines around it."""
 
     segment: Segment
     left: float
@@ -194,35 +163,26 @@ class PageLines:
 
 
 def read_lines(page: PageLayout) -> PageLines:
-    """Return a page's lines and tables in the order they are read."""
+    """Return a page's lines and tables in reading order."""
     tables, words = find_ruled_tables(page)
     segments = [segment for row in split_rows(words) for segment in split_segments(row)]
     placed: list[Placed] = [*segments, *tables]
     items: list[TextLine | Table] = []
     for region in split_columns(placed):
-        items += _read_region(region)
-    return PageLines(page, tuple(items))
-
-
-def _read_region(region: Sequence[Placed]) -> list[TextLine | Table]:
-    segments = [item for item in region if isinstance(item, Segment)]
-    items: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
-    if segments:
-        left, right = min(s.left for s in segments), max(s.right for s in segments)
-        for found in find_aligned_tables(_rows(segments)):
+        inside = [item for item in region if isinstance(item, Segment)]
+        read: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
+        left = min((segment.left for segment in inside), default=0.0)
+        right = max((segment.right for segment in inside), default=0.0)
+        for found in find_aligned_tables(_rows(inside)):
             if isinstance(found, Table):
-                items.append(found)
+                read.append(found)
             else:
-                items.append(TextLine(join_segments(found), left, right))
-    items.sort(key=_top)
-    if items and isinstance(items[0], TextLine):
-        first = items[0]
-        items[0] = TextLine(first.segment, first.left, first.right, is_first=True)
-    return items
-
-
-def _top(item: TextLine | Table) -> float:
-    return item.top if isinstance(item, Table) else item.segment.top
+                read.append(TextLine(join_segments(found), left, right))
+        read.sort(key=lambda item: item.top if isinstance(item, Table) else item.segment.top)
+        if read and isinstance(read[0], TextLine):
+            read[0] = replace(read[0], is_first=True)
+        items += read
+    return PageLines(page, tuple(items))
 
 
 def _rows(segments: Sequence[Segment]) -> list[SegmentRow]:

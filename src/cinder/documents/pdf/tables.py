@@ -17,7 +17,7 @@ from cinder.documents.pdf.layout import (
     split_segments,
 )
 
-# Longer texts stand in boxes, not in tables.
+# Longer texts are in boxes, not in tables.
 _MAX_CELL_CHARS = 1_500
 
 Cell = tuple[Word, ...]
@@ -25,7 +25,7 @@ Cell = tuple[Word, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells, each as many words as stand in it, and where on the page it is."""
+    """Rows of cells, each with its words, and the table's position on the page."""
 
     rows: tuple[tuple[Cell, ...], ...]
     left: float
@@ -40,7 +40,7 @@ def to_cell(words: Sequence[Word]) -> Cell:
 
 
 def make_table(rows: Sequence[Sequence[Cell]]) -> Table | None:
-    """Return the table that rows of cells make, without what is empty; None if it is none."""
+    """Return rows of cells as a table without empty rows and columns; None if it is too small."""
     filled = [row for row in rows if any(row)]
     columns = [
         column
@@ -48,7 +48,10 @@ def make_table(rows: Sequence[Sequence[Cell]]) -> Table | None:
         if any(row[column] for row in filled)
     ]
     cells = [tuple(row[column] for column in columns) for row in filled]
-    if len(cells) < 2 or len(columns) < 2 or not _is_of_table_size(cells):
+    if len(cells) < 2 or len(columns) < 2:
+        return None
+    lengths = [sum(len(word.text) for word in cell) for row in cells for cell in row]
+    if sum(map(bool, lengths)) < 3 or max(lengths) > _MAX_CELL_CHARS:
         return None
     boxes = [word.box for row in cells for cell in row for word in cell]
     return Table(
@@ -58,11 +61,6 @@ def make_table(rows: Sequence[Sequence[Cell]]) -> Table | None:
         right=max(box.right for box in boxes),
         bottom=max(box.bottom for box in boxes),
     )
-
-
-def _is_of_table_size(rows: Sequence[Sequence[Cell]]) -> bool:
-    lengths = [sum(len(word.text) for word in cell) for row in rows for cell in row]
-    return sum(map(bool, lengths)) >= 3 and max(lengths) <= _MAX_CELL_CHARS
 
 
 _MIN_ROWS = 3
@@ -86,7 +84,7 @@ class _RowRun:
 
 
 def find_aligned_tables(rows: Sequence[SegmentRow]) -> list[SegmentRow | Table]:
-    """Return the rows of a region, those that make a table replaced by it."""
+    """Return the rows of a region, with tables in the place of rows that make one."""
     found: list[SegmentRow | Table] = []
     index = 0
     while index < len(rows):
@@ -102,7 +100,7 @@ def find_aligned_tables(rows: Sequence[SegmentRow]) -> list[SegmentRow | Table]:
 
 
 def find_columns(segments: Sequence[Segment]) -> list[Column]:
-    """Return the ranges that segments, laid over one another, leave free between them."""
+    """Return the horizontal ranges that segments cover together."""
     columns: list[Column] = []
     for segment in sorted(segments, key=lambda segment: segment.left):
         if columns and segment.left <= columns[-1][1]:
@@ -113,12 +111,15 @@ def find_columns(segments: Sequence[Segment]) -> list[Column]:
 
 
 def rows_by_columns(rows: Sequence[SegmentRow], columns: Sequence[Column]) -> list[list[Cell]]:
-    """Return rows as cells; a row that only goes on with cells above is joined to that."""
+    """Return rows as cells; a row that only continues a cell above is joined to it."""
     cut: list[list[Cell]] = []
     for row in rows:
         cells: list[Cell] = [() for _ in columns]
         for segment in row:
-            column = _column_of(segment, columns)
+            overlaps = [
+                min(segment.right, right) - max(segment.left, left) for left, right in columns
+            ]
+            column = overlaps.index(max(overlaps))
             cells[column] = (*cells[column], *segment.words)
         if cut and not cells[0] and sum(map(bool, cells)) == 1:
             cut[-1] = [(*above, *below) for above, below in zip(cut[-1], cells, strict=True)]
@@ -127,20 +128,13 @@ def rows_by_columns(rows: Sequence[SegmentRow], columns: Sequence[Column]) -> li
     return [[to_cell(cell) for cell in row] for row in cut]
 
 
-def _column_of(segment: Segment, columns: Sequence[Column]) -> int:
-    def overlap(index: int) -> float:
-        left, right = columns[index]
-        return min(segment.right, right) - max(segment.left, left)
-
-    return max(range(len(columns)), key=overlap)
-
-
 def _longest_run(rows: Sequence[SegmentRow], start: int) -> _RowRun | None:
     if len(rows[start]) < 2:
         return None
     run = _RowRun([rows[start]], find_columns(rows[start]))
     for row in rows[start + 1 : start + _MAX_ROWS]:
-        if not _follows(run.rows[-1], row):
+        above = run.rows[-1][0]
+        if not 0 < row[0].baseline - above.baseline <= _MAX_PITCH * max(above.size, row[0].size):
             break
         columns = _widened(run.columns, row)
         is_continued = len(row) == 1 and columns is not None and len(columns) == len(run.columns)
@@ -155,13 +149,8 @@ def _longest_run(rows: Sequence[SegmentRow], start: int) -> _RowRun | None:
     return run
 
 
-def _follows(above: SegmentRow, row: SegmentRow) -> bool:
-    pitch = row[0].baseline - above[0].baseline
-    return 0 < pitch <= _MAX_PITCH * max(above[0].size, row[0].size)
-
-
 def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
-    """Return the columns with another row's cells in them; None where one spans several."""
+    """Return the columns widened by another row's cells; None where one spans several."""
     for segment in row:
         touched = [c for c in columns if segment.left <= c[1] and segment.right >= c[0]]
         if len(touched) > 1:
@@ -180,7 +169,7 @@ def _to_table(run: _RowRun) -> Table | None:
         return None
     words = median(len(segment.words) for row in full for segment in row)
     firsts = [row[0].text for row in full]
-    # Set in a typewriter's font, it is a listing, and its spaces are kept as they are.
+    # In a monospaced font it is a listing, whose spaces are kept.
     if all(segment.is_monospaced for row in full for segment in row):
         return None
     is_list = len(run.columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
@@ -193,7 +182,7 @@ _SNAP = 2.5
 _REACH = 3.0
 # A page with more lines than this, once pieces are joined, is a drawing.
 _MAX_RULES = 600
-# Level rules that begin and end together, and nothing upright: cells stand closer than in prose.
+# The gap between cells where only horizontal rules are drawn, which is narrower than in prose.
 _TIGHT_GAP = 0.6
 
 
@@ -206,14 +195,18 @@ class _RuledFrame:
 
 
 def find_ruled_tables(page: PageLayout) -> tuple[list[Table], list[Word]]:
-    """Return a page's ruled tables, and the words that stand in none of them."""
+    """Return a page's ruled tables, and the words outside of them."""
     level, upright = _join_pieces(page.level_rules), _join_pieces(page.upright_rules)
     left = list(page.words)
     if not level or len(level) + len(upright) > _MAX_RULES:
         return [], left
     tables: list[Table] = []
     for frame in _frames(level, upright):
-        box = _frame_box(frame)
+        xs = [x for rule in frame.level for x in (rule.start, rule.end)]
+        ys = [rule.position for rule in frame.level]
+        xs += [rule.position for rule in frame.upright]
+        ys += [y for rule in frame.upright for y in (rule.start, rule.end)]
+        box = Box(min(xs) - 1, min(ys) - 1, max(xs) + 1, max(ys) + 1)
         inside = [word for word in left if box.holds(word.box.middle)]
         table = _read_frame(frame, box, inside) if len(inside) > 2 else None
         if table is not None:
@@ -224,7 +217,7 @@ def find_ruled_tables(page: PageLayout) -> tuple[list[Table], list[Word]]:
 
 
 def _join_pieces(rules: Iterable[DrawnLine]) -> list[DrawnLine]:
-    """Return rules whole that were drawn cell by cell or twice."""
+    """Join rules that were drawn cell by cell or twice."""
     joined: list[DrawnLine] = []
     lanes: list[tuple[float, list[DrawnLine]]] = []
     for rule in sorted(rules, key=lambda rule: rule.position):
@@ -244,7 +237,7 @@ def _join_pieces(rules: Iterable[DrawnLine]) -> list[DrawnLine]:
 
 
 def _frames(level: list[DrawnLine], upright: list[DrawnLine]) -> list[_RuledFrame]:
-    """Return the rules by what they touch; level ones that touch nothing by their extent."""
+    """Group rules that touch; horizontal ones that touch nothing are grouped by their extent."""
     frames: list[_RuledFrame] = []
     waiting = list(upright)
     free = list(level)
@@ -254,13 +247,22 @@ def _frames(level: list[DrawnLine], upright: list[DrawnLine]) -> list[_RuledFram
             crossing = [other for other in free if _crosses(other, rule)]
             free = [other for other in free if not _crosses(other, rule)]
             frame.level += crossing
-            # The list grows while it is walked: whatever these reach belongs here, too.
+            # The list grows during iteration: the rules that these reach belong here, too.
             reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
             waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
             frame.upright += reached
         if len(frame.level) > 1:
             frames.append(frame)
-    return frames + _level_frames(free)
+    level_frames: list[_RuledFrame] = []
+    for rule in sorted(free, key=lambda rule: rule.position):
+        for frame in level_frames:
+            first = frame.level[0]
+            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
+                frame.level.append(rule)
+                break
+        else:
+            level_frames.append(_RuledFrame([rule], []))
+    return frames + [frame for frame in level_frames if len(frame.level) > 2]
 
 
 def _crosses(level: DrawnLine, upright: DrawnLine) -> bool:
@@ -270,38 +272,36 @@ def _crosses(level: DrawnLine, upright: DrawnLine) -> bool:
     )
 
 
-def _level_frames(level: list[DrawnLine]) -> list[_RuledFrame]:
-    frames: list[_RuledFrame] = []
-    for rule in sorted(level, key=lambda rule: rule.position):
-        for frame in frames:
-            first = frame.level[0]
-            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
-                frame.level.append(rule)
-                break
-        else:
-            frames.append(_RuledFrame([rule], []))
-    return [frame for frame in frames if len(frame.level) > 2]
-
-
-def _frame_box(frame: _RuledFrame) -> Box:
-    xs = [x for rule in frame.level for x in (rule.start, rule.end)]
-    ys = [rule.position for rule in frame.level]
-    xs += [rule.position for rule in frame.upright]
-    ys += [y for rule in frame.upright for y in (rule.start, rule.end)]
-    return Box(min(xs) - 1, min(ys) - 1, max(xs) + 1, max(ys) + 1)
-
-
 def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None:
-    inner = [r for r in frame.upright if box.left + 5 < r.position < box.right - 5]
-    if not inner:
-        return _read_by_alignment(words)
+    if not any(box.left + 5 < rule.position < box.right - 5 for rule in frame.upright):
+        rows = [split_segments(row, _TIGHT_GAP) for row in split_rows(words)]
+        columns = find_columns([s for row in rows if len(row) > 1 for s in row])
+        if len(columns) < 2 or sum(len(row) > 1 for row in rows) < 2:
+            return None
+        return make_table(rows_by_columns(rows, columns))
     xs = _cell_edges([rule.position for rule in frame.upright], box.left, box.right)
     ys = _cell_edges([rule.position for rule in frame.level], box.top, box.bottom)
-    return _read_grid(frame, xs, ys, words)
+    bands: list[list[Word]] = [[] for _ in pairwise(ys)]
+    for word in words:
+        x, y = word.box.middle
+        bands[_first_row(frame, ys, _band_index(ys, y), x)].append(word)
+    cells: list[list[Cell]] = []
+    for (top, bottom), band in zip(pairwise(ys), bands, strict=True):
+        middle = (top + bottom) / 2
+        # For each column, the first of those that it is one cell with.
+        firsts = [0]
+        for column in range(1, len(xs) - 1):
+            is_divided = any(
+                abs(rule.position - xs[column]) <= _SNAP + 1 and rule.start <= middle <= rule.end
+                for rule in frame.upright
+            )
+            firsts.append(column if is_divided else firsts[-1])
+        cells += _read_band(band, xs, firsts)
+    return make_table(cells)
 
 
 def _cell_edges(positions: list[float], first: float, last: float) -> list[float]:
-    """Return where cells begin and end; a table may be open at its sides."""
+    """Return the edges of cells; a table may be open at its sides."""
     edges = [first]
     for position in sorted(positions):
         if position - edges[-1] > _SNAP + 1:
@@ -309,34 +309,12 @@ def _cell_edges(positions: list[float], first: float, last: float) -> list[float
     return edges if last - edges[-1] <= _SNAP + 1 else [*edges, last]
 
 
-def _read_by_alignment(words: list[Word]) -> Table | None:
-    rows = [split_segments(row, _TIGHT_GAP) for row in split_rows(words)]
-    columns = find_columns([s for row in rows if len(row) > 1 for s in row])
-    if len(columns) < 2 or sum(len(row) > 1 for row in rows) < 2:
-        return None
-    return make_table(rows_by_columns(rows, columns))
-
-
-def _read_grid(
-    frame: _RuledFrame, xs: list[float], ys: list[float], words: list[Word]
-) -> Table | None:
-    bands: list[list[Word]] = [[] for _ in pairwise(ys)]
-    for word in words:
-        x, y = word.box.middle
-        bands[_first_row(frame, ys, _band_index(ys, y), x)].append(word)
-    rows: list[list[Cell]] = []
-    for (top, bottom), band in zip(pairwise(ys), bands, strict=True):
-        firsts = _first_columns(frame, xs, (top + bottom) / 2)
-        rows += _read_band(band, xs, firsts)
-    return make_table(rows)
-
-
 def _band_index(edges: list[float], position: float) -> int:
     return min(max(bisect_right(edges, position) - 1, 0), len(edges) - 2)
 
 
 def _first_row(frame: _RuledFrame, ys: list[float], row: int, x: float) -> int:
-    """Return the first of the rows that a cell reaches over: no rule parts it from those above."""
+    """Return the first of the rows that a cell spans: no rule is between them."""
     while row > 0 and not any(
         abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
         for rule in frame.level
@@ -345,22 +323,9 @@ def _first_row(frame: _RuledFrame, ys: list[float], row: int, x: float) -> int:
     return row
 
 
-def _first_columns(frame: _RuledFrame, xs: list[float], middle: float) -> list[int]:
-    """Return, for each column of a row, the first of those that it is one cell with."""
-    firsts = [0]
-    for column in range(1, len(xs) - 1):
-        is_divided = any(
-            abs(rule.position - xs[column]) <= _SNAP + 1 and rule.start <= middle <= rule.end
-            for rule in frame.upright
-        )
-        firsts.append(column if is_divided else firsts[-1])
-    return firsts
-
-
 def _read_band(words: list[Word], xs: list[float], firsts: list[int]) -> list[list[Cell]]:
-    """Return the row between two level rules, or the rows, where only columns are ruled."""
-    lines = split_rows(words)
-    cut = [_read_row(line, xs, firsts) for line in lines]
+    """Return the row between two horizontal rules, or the rows, where only columns are ruled."""
+    cut = [_read_row(line, xs, firsts) for line in split_rows(words)]
     starts = sum(bool(row[0]) and sum(map(bool, row)) > 1 for row in cut)
     if len(cut) > 2 and starts >= 0.7 * len(cut):
         return cut

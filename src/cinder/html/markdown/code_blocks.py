@@ -7,14 +7,14 @@ from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import detach, escape_text, insert_element_before, raw_text
 
-# Line numbers, copy buttons and the like, as the common highlighters name them.
+# Line numbers and copy buttons, by the class names of common highlighters.
 _NOT_CODE = (
     ".line-numbers-rows, .linenos, .lineno, .linenodiv, .linenumber, .line-number, .gutter,"
     ".hljs-ln-numbers, .react-syntax-highlighter-line-number, .crayon-nums, .rouge-gutter,"
     ".blob-num, .lnt, .ln, td.line-numbers, button, .copy-button, .copybtn, .code-copy,"
     ".clipboard-copy, zeroclipboard-container, style, script"
 )
-# Tables that highlighters lay code out in, one line a row or all lines in one cell.
+# Tables that highlighters use for layout, with one line a row or all lines in one cell.
 _CODE_TABLES = (
     "table.highlighttable, table.rouge-table, table.hljs-ln, table.js-file-line-container,"
     ".syntaxhighlighter table, .highlight table.lntable, figure.highlight > table,"
@@ -47,20 +47,24 @@ _MAX_ANCESTORS = 3
 
 
 def normalise_code_blocks(root: LexborNode) -> None:
-    """Rewrite every code block below `root` as `pre > code` with nothing but text in it."""
+    """Rewrite every code block below `root` as `pre > code` that contains only text."""
     if root.css_first("pre, code") is not None:
         detach([node for node in root.css(_BUTTONS)[:_MAX_BUTTONS] if _offers_a_copy(node)])
     for table in root.css(_CODE_TABLES):
         _table_to_pre(table)
     inner: set[int] = set()
     for block in root.css("pre"):
-        if block.mem_id not in inner:
-            inner.update(node.mem_id for node in block.css("pre"))
-            _normalise(block)
+        if block.mem_id in inner:
+            continue
+        inner.update(node.mem_id for node in block.css("pre"))
+        if block.parent is not None:
+            language = _language_of(block.css_first("code") or block) or _language_of(block)
+            detach(block.css(_NOT_CODE))
+            _replace(block, _exact_text(block), language)
 
 
 def _offers_a_copy(node: LexborNode) -> bool:
-    """Whether a button says that it copies what stands beside it, and nothing else."""
+    """Whether the only text of a button is that it copies."""
     nodes = islice(node.traverse(include_text=True), _MAX_BUTTON_NODES + 1)
     parts = [part for part in nodes if part.mem_id != node.mem_id]
     if len(parts) >= _MAX_BUTTON_NODES:
@@ -76,28 +80,17 @@ def _table_to_pre(table: LexborNode) -> None:
     ):
         return
     lines = [_exact_text(row).strip("\n") for row in table.css("tr")]
-    target = _enclosing_pre(table) or table
-    language = _language_of(table.css_first("pre, code") or table) or _language_of(table)
-    _replace(target, "\n".join(lines), language)
-
-
-def _enclosing_pre(node: LexborNode) -> LexborNode | None:
-    above = node.parent
+    target = table
+    above: LexborNode | None = table.parent
     for _ in range(_MAX_ANCESTORS):
         if above is None:
-            return None
+            break
         if above.tag == "pre":
-            return above
+            target = above
+            break
         above = above.parent
-    return None
-
-
-def _normalise(block: LexborNode) -> None:
-    if block.parent is None:
-        return
-    language = _language_of(block.css_first("code") or block) or _language_of(block)
-    detach(block.css(_NOT_CODE))
-    _replace(block, _exact_text(block), language)
+    language = _language_of(table.css_first("pre, code") or table) or _language_of(table)
+    _replace(target, "\n".join(lines), language)
 
 
 def _replace(block: LexborNode, text: str, language: str) -> None:
@@ -122,12 +115,14 @@ def _exact_text(block: LexborNode) -> str:
         if node.is_text_node:
             parts.append(node.text_content or "")
         elif node.tag == "br":
-            # A line that is nothing but a break is one line, not two.
-            if not (parent is not None and parent.mem_id in open_lines and _is_alone(node)):
+            # A line that contains only a break is one line, not two.
+            is_alone = node.prev is None and node.next is None
+            if not (is_alone and parent is not None and parent.mem_id in open_lines):
                 parts.append("\n")
         elif _is_line(node) and node.mem_id != block.mem_id:
             open_lines.add(node.mem_id)
-            _end_line(parts)
+            if parts and not parts[-1].endswith("\n"):
+                parts.append("\n")
             if node.prev is not None and _is_line(node.prev) and not raw_text(node.prev).strip():
                 parts.append("\n")
     return "".join(parts)
@@ -140,41 +135,19 @@ def _is_line(node: LexborNode) -> bool:
     return style is not None and "block" in style and "inline-block" not in style
 
 
-def _is_alone(node: LexborNode) -> bool:
-    return node.prev is None and node.next is None
-
-
-def _end_line(parts: list[str]) -> None:
-    if parts and not parts[-1].endswith("\n"):
-        parts.append("\n")
-
-
 def _language_of(node: LexborNode) -> str:
+    """Return the language that an element or one close above it declares."""
     current: LexborNode | None = node
     for _ in range(_MAX_ANCESTORS + 1):
         if current is None or current.tag in ("body", "main", "article", "li"):
             break
-        if language := _named_language(current):
-            return language
+        attributes = current.attributes
+        names = [attributes.get(name) or "" for name in _LANGUAGE_ATTRIBUTES]
+        classes = (attributes.get("class") or "")[:500]
+        names += [found[1] for pattern in _LANGUAGE_CLASSES for found in pattern.finditer(classes)]
+        for name in names:
+            language = name.strip().lower()
+            if language not in _NO_LANGUAGE and re.fullmatch(r"[a-z0-9+#._-]{1,30}", language):
+                return _ALIASES.get(language, language)
         current = current.parent
     return ""
-
-
-def _named_language(node: LexborNode) -> str:
-    attributes = node.attributes
-    for name in _LANGUAGE_ATTRIBUTES:
-        if value := _clean_language(attributes.get(name)):
-            return value
-    names = (attributes.get("class") or "")[:500]
-    for pattern in _LANGUAGE_CLASSES:
-        for found in pattern.finditer(names):
-            if value := _clean_language(found[1]):
-                return value
-    return ""
-
-
-def _clean_language(value: str | None) -> str:
-    language = (value or "").strip().lower()
-    if language in _NO_LANGUAGE or not re.fullmatch(r"[a-z0-9+#._-]{1,30}", language):
-        return ""
-    return _ALIASES.get(language, language)

@@ -39,8 +39,8 @@ from cinder.html.markdown.lists_and_tables import nest_lists, normalise_tables, 
 from cinder.html.tree import insert_element_before, move_into, parse_html
 from cinder.text.markdown_blocks import CodeFence
 
-# Cleaning has been done on the tree, so the converter's own is off; it would drop what a caller
-# who asked for the whole page wants. Padding of table columns only costs tokens.
+# The tree is cleaned already, so the converter's own cleaning is off: it would drop parts that a
+# caller who asked for the whole page wants. Padding of table columns would only use tokens.
 _OPTIONS = ConversionOptions(
     preprocessing=PreprocessingOptions(enabled=False, preset=PreprocessingPreset.STANDARD),
     extract_metadata=False,
@@ -50,7 +50,7 @@ _OPTIONS = ConversionOptions(
     highlight_style=HighlightStyle.NONE,
     expand_abbreviations=False,
     hidden_content=HiddenContent.ALL,
-    # These are as they would be anyway, but a name has to be looked up with every page.
+    # These are the defaults, but the converter looks an absent name up for every page.
     heading_style=HeadingStyle.ATX,
     list_indent_type=ListIndentType.SPACES,
     whitespace_mode=WhitespaceMode.NORMALIZED,
@@ -64,15 +64,15 @@ _OPTIONS = ConversionOptions(
 )
 
 
-# To keep what is hidden costs the converter a quarter of its time, so that it is told to only where
-# there may be something to keep.
+# Keeping hidden elements takes a quarter of the converter's time, so it is done only where there
+# may be some.
 _WITHOUT_HIDDEN = replace(_OPTIONS, hidden_content=HiddenContent.DROP)
 _HIDDEN = "[hidden], template, noscript, svg"
 _HIDING_STYLE = re.compile(r"none|hidden|collapse|font-size|\\", re.IGNORECASE)
 
 
 def may_hide(root: LexborNode) -> bool:
-    """Whether the converter might take something below `root` for hidden."""
+    """Whether the converter might regard an element below `root` as hidden."""
     if root.css_first(_HIDDEN) is not None:
         return True
     styles = (node.attrs.get("style") or "" for node in root.css("[style]"))
@@ -80,20 +80,20 @@ def may_hide(root: LexborNode) -> bool:
 
 
 def write_markdown(html: str, *, keeps_hidden: bool) -> str:
-    """Return the markdown of prepared HTML; what is hidden may go where that is not asked for.
+    """Return the markdown of prepared HTML, with or without hidden elements.
 
     Raises:
         ConversionError: the converter gave up on it.
     """
     result = convert(html, _OPTIONS if keeps_hidden else _WITHOUT_HIDDEN)
-    # It skips what stands deeper than it goes, which no reader would learn of.
+    # The converter skips elements beyond its depth limit silently.
     if any(warning.kind == WarningKind.DEPTH_LIMIT_EXCEEDED for warning in result.warnings):
         raise ConversionError("its elements are nested too deeply")
     return result.content or ""
 
 
-# What prepares a tree, in order, each with the tags without which it has nothing to do. None of
-# them makes an element of a tag that a later one waits for.
+# The steps that prepare a tree, in order, each with the tags that it needs. No step creates an
+# element with a tag that a later one needs.
 _STEPS: tuple[tuple[frozenset[str], Callable[[LexborNode], None]], ...] = (
     (frozenset(("img",)), remove_pixels),
     (frozenset(("img",)), write_emoji),
@@ -113,7 +113,7 @@ _EMPTY_ITEM = re.compile(rf"<li{_ATTRIBUTES}>{_INSIDE}</li>")
 
 
 def to_markdown(html: str) -> str:
-    """Return the markdown of an HTML fragment whose addresses are absolute, without a last newline.
+    """Return the markdown of an HTML fragment with absolute URLs, without a last newline.
 
     Raises:
         ConversionError: the converter gave up on it.
@@ -123,16 +123,23 @@ def to_markdown(html: str) -> str:
 
 
 def tree_to_markdown(roots: Sequence[LexborNode]) -> str:
-    """Return the markdown of cleaned elements, which are changed on the way.
+    """Return the markdown of cleaned elements; the elements are changed.
 
     Raises:
         ConversionError: the converter gave up on them.
     """
-    holders = [_held(_whole_table(root)) for root in roots]
+    holders = [_put_into_holder(root) for root in roots]
     for holder in holders:
-        _prepare(holder)
-    hides = any(map(may_hide, holders))
-    return _convert("\n".join(map(html_of, holders)), keeps_hidden=hides)
+        # Each step searches the whole tree, and most pages have nothing for most of them.
+        tags = {node.tag for node in holder.traverse()}
+        for needed, step in _STEPS:
+            if not needed.isdisjoint(tags):
+                step(holder)
+    literal = LiteralText()
+    html = literal.mask("\n".join(map(html_of, holders)))
+    html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", html))
+    markdown = write_markdown(html, keeps_hidden=any(map(may_hide, holders)))
+    return literal.unmask(_strip_line_ends(markdown)).strip()
 
 
 def html_of(root: LexborNode) -> str:
@@ -140,41 +147,24 @@ def html_of(root: LexborNode) -> str:
     return (root.inner_html if root.tag in ("html", "body") else root.html) or ""
 
 
-def _whole_table(root: LexborNode) -> LexborNode:
-    """Return the table that a part of one needs around it to be read as a table."""
+def _put_into_holder(root: LexborNode) -> LexborNode:
+    """Put an element into one that remains when the element itself is replaced.
+
+    A part of a table is converted with its whole table.
+    """
     whole: LexborNode | None = root
     while whole is not None and whole.tag in ("thead", "tbody", "tfoot", "tr"):
         whole = whole.parent
-    return whole if whole is not None else root
-
-
-def _held(root: LexborNode) -> LexborNode:
-    """Put an element into one that stays when the element itself is replaced."""
-    if root.parent is None or root.tag in ("html", "body"):
-        return root
-    holder = insert_element_before(root, "div")
-    move_into(holder, [root])
+    whole = whole if whole is not None else root
+    if whole.parent is None or whole.tag in ("html", "body"):
+        return whole
+    holder = insert_element_before(whole, "div")
+    move_into(holder, [whole])
     return holder
 
 
-def _prepare(root: LexborNode) -> None:
-    """Bring what the converter cannot say into a form that it can."""
-    # Each step looks through the whole tree, and most pages have nothing for most of them.
-    tags = {node.tag for node in root.traverse()}
-    for needed, step in _STEPS:
-        if not needed.isdisjoint(tags):
-            step(root)
-
-
-def _convert(html: str, *, keeps_hidden: bool) -> str:
-    literal = LiteralText()
-    html = _EMPTY_ITEM.sub("", _EMPTY_LINK.sub("", literal.mask(html)))
-    markdown = write_markdown(html, keeps_hidden=keeps_hidden)
-    return literal.unmask(_without_ends_of_lines(markdown)).strip()
-
-
-def _without_ends_of_lines(markdown: str) -> str:
-    """Drop the marks of line breaks that nothing follows, but leave code as it is."""
+def _strip_line_ends(markdown: str) -> str:
+    """Drop the marks of line breaks at the end of blocks, outside of code."""
     if " \n\n" not in markdown:
         return markdown
     lines = markdown.split("\n")

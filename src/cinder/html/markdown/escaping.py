@@ -1,7 +1,7 @@
 """Escapes the text of a page so that it is not read as markdown or HTML.
 
-What would change the meaning of the markdown is put behind characters that no text holds before
-the conversion, and comes back escaped after it.
+Before the conversion, characters with a meaning in markdown are replaced by noncharacters, which no
+text contains. After it they are put back, escaped where necessary.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from cinder.text.invisible_characters import without_invisible_characters
 
-# Noncharacters: cleaning has taken them out of the page, and the converter leaves them alone.
+# Noncharacters: cleaning has removed them from the page, and the converter ignores them.
 _MASKS = {
     "*": "\ufdd0",
     "_": "\ufdd1",
@@ -54,7 +54,7 @@ _BLOCK = re.compile(
 )
 _BLOCK_CHARS = len("</blockquote>")
 _LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
-# Every alternative begins with a plain character, so that a search skips all others at once.
+# Every alternative begins with a literal character, so that a search skips all others quickly.
 _SPECIAL = re.compile(
     r":(?:(?<=http:)|(?<=https:))//[^\s<>&]{1,2000}"
     r"|\\\((?P<inline>[^\\]{1,500}(?:\\[^()\[\]][^\\]{0,500}){0,50})\\\)"
@@ -70,7 +70,7 @@ _LEAD = re.compile(
     r"\s{0,9}[0-9]{1,9}(?P<point>[.)])(?=\s|$)"
     r"|(?P<space>\s{0,9})(?P<lead>[-+]|=+(?=\s*$)|\#{1,6}|&gt;)(?=\s|$|-+\s*$)"
 )
-# What may need a mask: something at the beginning of a text, or a character anywhere in it.
+# Where a text may need masks: at its beginning, or at certain characters anywhere in it.
 _DOUBTFUL_CHARACTERS = "*_`~\\]&$"
 _DOUBTFUL_START = re.compile(r"\s{0,9}+(?:[-+=#]|[0-9]{1,9}+[.)])")
 _ANY_DOUBTFUL = re.escape(_DOUBTFUL_CHARACTERS)
@@ -78,36 +78,46 @@ _DOUBTFUL = re.compile(rf"{_DOUBTFUL_START.pattern}|[^{_ANY_DOUBTFUL}]*+[{_ANY_D
 _MASK_OF = {**_MASKS, "&lt;": _MASKS["<"], "&amp;": _MASKS["&"]}
 _MASKED = re.compile("[\ufdd0-\ufddf]")
 _HELD = re.compile(f"{_HELD_OPEN}([0-9]+){_HELD_CLOSE}")
-# These do something only where a line begins, maybe within a quote or a list.
+# These have a meaning only at the beginning of a line, possibly within a quote or a list.
 _LEADS = frozenset("=-+#>.)")
 _MAX_LINE_START = 200
 _LINE_START = re.compile(r"(?:[ >]|[-+*] |[0-9]+[.)] )*[0-9]*")
-# These do nothing alone, except that a star before a word may begin a list.
+# These have no meaning alone, except that a star before a word may begin a list.
 _PAIRED = {"*": "(?<=[^\\W_])\ufdd0", "_": "\ufdd1", "`": "\ufdd2", "~": "\ufdd3"}
 
 
 @dataclass(slots=True)
 class LiteralText:
-    """What was masked in one page, to be put back when it is markdown."""
+    """The masked texts of one page, which are put back into its markdown."""
 
     held: list[str] = field(default_factory=list)
     has_formulas: bool = False
 
     def mask(self, html: str) -> str:
-        """Return the HTML with all that would change meaning masked, on one line but for code.
+        """Return the HTML with its special characters masked, on one line except for code.
 
-        Characters that nobody sees go first: they might be masks, or split what must be masked.
+        Invisible characters are removed first: they might be masks, or split a sequence to mask.
         """
-        # A sum of money beside formulas would begin one.
+        # On a page with formulas, the sign of a sum of money would begin one.
         self.has_formulas = "$" in html and any(mark in html for mark in _FORMULA_MARKS)
         pieces = _MARKUP.split(without_invisible_characters(html.replace("&nbsp;", " ")))
         self._mask_texts(pieces)
-        self._rewrite_tags(pieces)
+        tags = pieces[1::2]
+        rewritten: dict[str, str] = {}
+        # A page repeats most of its tags.
+        for tag in dict.fromkeys(tags):
+            if tag.endswith("</span>") and tag != "</span>":
+                rewritten[tag] = _EXACT.sub(self._hold_exact, tag)
+            elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
+                # A title shows only under a pointer, and mostly repeats the text.
+                rewritten[tag] = _TITLE.sub("", tag)
+        if rewritten:
+            pieces[1::2] = [rewritten.get(tag, tag) for tag in tags]
         return "".join(pieces)
 
     def _mask_texts(self, pieces: list[str]) -> None:
         """Mask the texts, which are every other piece."""
-        # One look for what may need it saves a longer one at every other character.
+        # One search for doubtful characters saves a longer one in each text.
         everything = "".join(pieces[::2])
         is_doubtful = any(character in everything for character in _DOUBTFUL_CHARACTERS)
         doubtful = _DOUBTFUL if is_doubtful else _DOUBTFUL_START
@@ -116,48 +126,42 @@ class LiteralText:
             if not text:
                 continue
             if text.isspace():
-                pieces[index] = " " if _is_between_words(pieces, index) else ""
+                # White space is shown between inline elements only.
+                around = pieces[index - 1 : index] + pieces[index + 1 : index + 2]
+                blocks = (_begins_block(tag[:_BLOCK_CHARS]) for tag in around)
+                pieces[index] = " " if len(around) == 2 and not any(blocks) else ""
                 continue
             if "\n" in text:
                 text = pieces[index] = _LINE_BREAK.sub(" ", text)
             if doubtful.match(text):
                 pieces[index] = self._mask_text(text)
 
-    def _rewrite_tags(self, pieces: list[str]) -> None:
-        """Hold the texts that are exact, and drop titles; a page repeats most of its tags."""
-        tags = pieces[1::2]
-        rewritten: dict[str, str] = {}
-        for tag in dict.fromkeys(tags):
-            if tag.endswith("</span>") and tag != "</span>":
-                rewritten[tag] = _EXACT.sub(self._exact, tag)
-            elif ' title="' in tag and tag.startswith(("<a ", "<img ")):
-                # It shows only under a pointer, and mostly says again what is there.
-                rewritten[tag] = _TITLE.sub("", tag)
-        if rewritten:
-            pieces[1::2] = [rewritten.get(tag, tag) for tag in tags]
-
     def unmask(self, markdown: str) -> str:
-        """Return the markdown with what was masked in it, escaped where it must be."""
-        # No mask is in ASCII, which is told at once.
+        """Return the markdown with the masked characters put back, escaped where necessary."""
+        # No mask is in ASCII, which is a fast check.
         if not markdown.isascii() and _MASKED.search(markdown):
             markdown = "\n\n".join(map(_unmask_paragraph, markdown.split("\n\n")))
         if self.held:
-            markdown = _HELD.sub(self._let_go, markdown)
+            markdown = _HELD.sub(self._release, markdown)
         return markdown
 
     def _hold(self, text: str) -> str:
         self.held.append(text)
         return f"{_HELD_OPEN}{len(self.held) - 1}{_HELD_CLOSE}"
 
-    def _let_go(self, found: re.Match[str]) -> str:
+    def _release(self, found: re.Match[str]) -> str:
         index = int(found[1][:_MAX_HELD_DIGITS])
         text = self.held[index] if index < len(self.held) else ""
-        return text.replace("|", "\\|") if "|" in text and _is_in_table(found) else text
+        if "|" not in text:
+            return text
+        start = found.start()
+        line = found.string.rfind("\n", max(0, start - _MAX_ROW), start) + 1
+        is_in_table = found.string.startswith("|", line)
+        return text.replace("|", "\\|") if is_in_table else text
 
-    def _exact(self, found: re.Match[str]) -> str:
+    def _hold_exact(self, found: re.Match[str]) -> str:
         if found[1]:
-            tex = _without_references(found[2])
-            return self._hold(_as_formula(tex, display=found[1] == "display"))
+            return self._hold(_as_formula(found[2], display=found[1] == "display"))
         # A page may have such spans of its own, with anything in them.
         if _NOTE_MARK.fullmatch(found[2]):
             return self._hold(found[2])
@@ -167,33 +171,22 @@ class LiteralText:
         lead = _LEAD.match(text)
         if lead is None:
             return _SPECIAL.sub(self._masked, text)
-        return _masked_lead(lead) + _SPECIAL.sub(self._masked, text[lead.end() :])
+        # At the beginning of a line it would begin a list, a heading, a quote or a rule.
+        if lead["point"]:
+            masked = lead[0][:-1] + _MASKS[lead["point"]]
+        else:
+            marks = lead["lead"].replace("&gt;", ">")
+            masked = lead["space"] + _MASKS[marks[0]] + marks[1:]
+        return masked + _SPECIAL.sub(self._masked, text[lead.end() :])
 
     def _masked(self, found: re.Match[str]) -> str:
         if kind := found.lastgroup:
-            formula = _as_formula(_without_references(found[kind]), display=kind == "display")
-            return self._hold(formula)
+            return self._hold(_as_formula(found[kind], display=kind == "display"))
         text = found[0]
         if text == "$" and not self.has_formulas:
             return text
-        # What has no mask is the rest of an address, which nothing is masked in.
+        # Text without a mask is the rest of a URL, which stays unchanged.
         return _MASK_OF.get(text, text)
-
-
-def _masked_lead(found: re.Match[str]) -> str:
-    """Mask what begins a list, a heading, a quote or a rule where it begins a line."""
-    if found["point"]:
-        return found[0][:-1] + _MASKS[found["point"]]
-    lead = found["lead"].replace("&gt;", ">")
-    return found["space"] + _MASKS[lead[0]] + lead[1:]
-
-
-def _is_between_words(pieces: list[str], index: int) -> bool:
-    """Whether the white space at an index stands between inline elements, where it shows."""
-    if not 0 < index < len(pieces) - 1:
-        return False
-    before, behind = pieces[index - 1], pieces[index + 1]
-    return not (_begins_block(before[:_BLOCK_CHARS]) or _begins_block(behind[:_BLOCK_CHARS]))
 
 
 @lru_cache(maxsize=1024)
@@ -201,21 +194,12 @@ def _begins_block(start: str) -> bool:
     return _BLOCK.match(start) is not None
 
 
-def _is_in_table(found: re.Match[str]) -> bool:
-    start = found.start()
-    line = found.string.rfind("\n", max(0, start - _MAX_ROW), start) + 1
-    return found.string.startswith("|", line)
-
-
-def _as_formula(tex: str, *, display: bool) -> str:
-    """Return TeX as markdown, without what would end it or be read as HTML or as a link."""
+def _as_formula(html: str, *, display: bool) -> str:
+    """Return TeX as markdown, without sequences that would end it or be HTML or a link."""
+    tex = html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     tex = " ".join(tex.split()).replace("](", "] (")
     tex = _TEX_TAG.sub("< ", _TEX_DOLLAR.sub(r"\\$", tex))
     return f"$${tex}$$" if display else f"${tex}$"
-
-
-def _without_references(html: str) -> str:
-    return html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def _unmask_paragraph(paragraph: str) -> str:
@@ -227,18 +211,14 @@ def _unmask_paragraph(paragraph: str) -> str:
     return _MASKED.sub(_escaped, paragraph)
 
 
-def _begins_a_line(found: re.Match[str]) -> bool:
-    start = found.start()
-    line = found.string.rfind("\n", max(0, start - _MAX_LINE_START), start) + 1
-    if start - line > _MAX_LINE_START:
-        return False
-    return _LINE_START.fullmatch(found.string, line, start) is not None
-
-
 def _escaped(found: re.Match[str]) -> str:
     character = _PLAIN[found[0]]
-    if character in _LEADS and not _begins_a_line(found):
-        return character
+    if character in _LEADS:
+        start = found.start()
+        line = found.string.rfind("\n", max(0, start - _MAX_LINE_START), start) + 1
+        is_far = start - line > _MAX_LINE_START
+        if is_far or _LINE_START.fullmatch(found.string, line, start) is None:
+            return character
     if character != "\\":
         return f"\\{character}"
     following = found.string[found.end() : found.end() + 1]

@@ -1,6 +1,6 @@
 """Normalises inline elements for markdown: links, footnotes, super- and subscripts.
 
-A note that is not part of the content leaves its number, `[1]`, without a link.
+A reference to a note outside of the content becomes its number, `[1]`, without a link.
 """
 
 import re
@@ -24,7 +24,7 @@ _LINKED_BLOCKS = frozenset(
     (*_HEADINGS, "p", "div", "section", "article", "figure", "figcaption", "ul", "ol", "li", "dl")
 )
 _LINKS_IN_HEADINGS = ", ".join(f"{tag} a" for tag in _HEADINGS)
-# What themes and generators show as the link to a heading.
+# The texts of links to headings, by the usual themes and generators.
 _PERMALINK_TEXTS = frozenset(
     ("", "#", "##", "###", "¶", "§", "🔗", "⚓", "∞", "link", "anchor", "permalink", "[link]")
 )
@@ -33,29 +33,25 @@ _MAX_LINK_ANCESTORS = 30
 
 
 def normalise_links(root: LexborNode) -> None:
-    """Drop the links that only name their heading, and move links around blocks into one."""
+    """Drop links to their own heading, and move links around blocks into one block."""
     detach(root.css(_EDIT_LINKS))
     for link in root.css(_LINKS_IN_HEADINGS):
-        _drop_permalink(link)
+        text = raw_text(link).strip().strip("\u200b\u200c\u200d").lower()
+        if text in _PERMALINK_TEXTS and link.css_first("img") is None:
+            detach([link])
+            continue
+        heading = _enclosing(link, *_HEADINGS)
+        fragment = (link.attributes.get("href") or "").rpartition("#")[1:]
+        own_ids = {heading.id if heading is not None else None, link.id}
+        if all(fragment) and fragment[1] in own_ids:
+            unwrap(link)
     done: set[int] = set()
-    # Little stands in links, so that it is soon looked through.
+    # Links contain few elements, so this search is fast.
     for block in [node for node in root.css("a *") if node.tag in _LINKED_BLOCKS]:
-        link_or_none = _enclosing(block, "a")
-        if link_or_none is not None and link_or_none.mem_id not in done:
-            done.add(link_or_none.mem_id)
-            _move_inside(link_or_none)
-
-
-def _drop_permalink(link: LexborNode) -> None:
-    text = raw_text(link).strip().strip("\u200b\u200c\u200d").lower()
-    if text in _PERMALINK_TEXTS and link.css_first("img") is None:
-        detach([link])
-        return
-    heading = _enclosing(link, *_HEADINGS)
-    target = (link.attributes.get("href") or "").rpartition("#")
-    own_ids = {heading.id if heading is not None else None, link.id}
-    if target[1] and target[2] and target[2] in own_ids:
-        unwrap(link)
+        outer = _enclosing(block, "a")
+        if outer is not None and outer.mem_id not in done:
+            done.add(outer.mem_id)
+            _move_inside(outer)
 
 
 def _enclosing(node: LexborNode, *tags: str) -> LexborNode | None:
@@ -69,26 +65,22 @@ def _enclosing(node: LexborNode, *tags: str) -> LexborNode | None:
 
 def _move_inside(link: LexborNode) -> None:
     """Link the heading of a card, or its first line, instead of the whole card."""
-    target = _named_block(link)
-    if target is None:
-        _keep_images(link)
+    target = _titled_block(link)
+    if target is not None:
+        if href := link.attributes.get("href"):
+            wrap_children(target, "a").attrs["href"] = href
+        unwrap(link)
         return
-    if href := link.attributes.get("href"):
-        wrap_children(target, "a").attrs["href"] = href
-    unwrap(link)
-
-
-def _keep_images(link: LexborNode) -> None:
-    """Leave a link without words only its images, which blocks around them would hide."""
     images = link.css("img")
     if images and not raw_text(link).strip():
+        # A link without words keeps only its images, which blocks around them would hide.
         inside = child_nodes(link)
         move_into(link, images)
         image_ids = {image.mem_id for image in images}
         detach([node for node in inside if node.mem_id not in image_ids and node.is_element_node])
 
 
-def _named_block(link: LexborNode) -> LexborNode | None:
+def _titled_block(link: LexborNode) -> LexborNode | None:
     for heading in link.css(", ".join(_HEADINGS)):
         if raw_text(heading).strip():
             return heading
@@ -129,14 +121,16 @@ def normalise_footnotes(root: LexborNode) -> None:
     labels: dict[int, str] = {}
     notes: list[LexborNode] = []
     for link in references:
-        fragment = _fragment(link)
+        fragment = unquote((link.attributes.get("href") or "").rpartition("#")[2])[:500]
         note = _note_at(anchors.get(fragment))
         if note is None or note.mem_id == link.mem_id:
             if _NOTE_ID.match(fragment):
                 _write_reference(link, f"[{_label_of(link)}]")
             continue
         if note.mem_id not in labels:
-            labels[note.mem_id] = _unused_label(_label_of(link), labels)
+            label = _label_of(link)
+            is_used = label in labels.values()
+            labels[note.mem_id] = f"{label}-{len(labels) + 1}" if is_used else label
             notes.append(note)
         _write_reference(link, f"[^{labels[note.mem_id]}]")
     for note in notes:
@@ -146,17 +140,6 @@ def normalise_footnotes(root: LexborNode) -> None:
 def _label_of(link: LexborNode) -> str:
     text = raw_text(link).strip().strip("[]()").strip()
     return text.replace(" ", "-") if _NOTE_LABEL.fullmatch(text) else ""
-
-
-def _fragment(link: LexborNode) -> str:
-    return unquote((link.attributes.get("href") or "").rpartition("#")[2])[:500]
-
-
-def _unused_label(label: str, labels: dict[int, str]) -> str:
-    used = set(labels.values())
-    if label not in used:
-        return label
-    return f"{label}-{len(labels) + 1}"
 
 
 def _note_at(anchor: LexborNode | None) -> LexborNode | None:
@@ -203,7 +186,7 @@ def _define_note(note: LexborNode, label: str) -> None:
     detach(note.css(_BACK_LINKS))
     detach([link for link in note.css("a") if raw_text(link).strip().lower() in _BACK_LINK_TEXTS])
     for link in note.css('sup a[href*="#"]')[:1] if note.tag != "li" else ():
-        # A note that repeats its own number would carry it twice.
+        # A note that repeats its own number would have it twice.
         if raw_text(link).strip().strip("[]()") == label:
             detach([_raised_around(link)])
     for paragraph in note.css("p"):
@@ -214,24 +197,18 @@ def _define_note(note: LexborNode, label: str) -> None:
         _insert_literal(first, f"[^{label}]:")
         first.insert_before(" ")
     if note.tag == "li":
-        _unwrap_list(note)
-
-
-def _unwrap_list(note: LexborNode) -> None:
-    above = note.parent
-    is_last = above is not None and all(
-        item.mem_id == note.mem_id or item.tag != "li" for item in above.iter()
-    )
-    rename_element(note, "div")
-    if above is not None and is_last and above.tag in ("ol", "ul"):
-        unwrap(above)
+        above = note.parent
+        is_last = all(item.mem_id == note.mem_id or item.tag != "li" for item in above.iter())
+        rename_element(note, "div")
+        if is_last and above.tag in ("ol", "ul"):
+            unwrap(above)
 
 
 _RAISED = str.maketrans("0123456789+-\u2212=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-\u2212=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _RAISABLE = frozenset(map(chr, _RAISED))
 _LOWERABLE = frozenset(map(chr, _LOWERED))
-# Ordinals and titles are raised for looks only.
+# Ordinals and titles are superscripts without a meaning.
 _FOR_LOOKS = frozenset(
     (
         *("st", "nd", "rd", "th", "er", "re", "ère", "e", "ème", "eme", "o", "a", "os", "as"),
@@ -245,29 +222,22 @@ _MAX_RAISED_CHARS = 40
 def write_superscripts(root: LexborNode) -> None:
     """Replace `sup`, `sub` and `ruby` below `root` by text that keeps their meaning."""
     for ruby in root.css("ruby"):
-        _write_readings(ruby)
+        detach(ruby.css("rp"))
+        for reading in ruby.css("rt"):
+            if text := raw_text(reading).strip():
+                reading.insert_before(f"({text})")
+            detach([reading])
+        unwrap(ruby)
     for node in root.css("sup, sub"):
-        if node.css_first("a, img, code, span.math") is None:
-            _write_superscript(node)
-
-
-def _write_readings(ruby: LexborNode) -> None:
-    detach(ruby.css("rp"))
-    for reading in ruby.css("rt"):
-        if text := raw_text(reading).strip():
-            reading.insert_before(f"({text})")
-        detach([reading])
-    unwrap(ruby)
-
-
-def _write_superscript(node: LexborNode) -> None:
-    text = raw_text(node).strip()
-    written = _raised(text) if node.tag == "sup" else _lowered(text)
-    if written is None or not _follows_text(node):
-        unwrap(node)
-        return
-    node.insert_before(written)
-    detach([node])
+        if node.css_first("a, img, code, span.math") is not None:
+            continue
+        text = raw_text(node).strip()
+        written = _raised(text) if node.tag == "sup" else _lowered(text)
+        if written is not None and _follows_text(node):
+            node.insert_before(written)
+            detach([node])
+        else:
+            unwrap(node)
 
 
 def _raised(text: str) -> str | None:

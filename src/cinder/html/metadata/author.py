@@ -1,7 +1,7 @@
 """The author of a page: declared, marked up, or named in a byline."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from selectolax.lexbor import LexborNode
@@ -33,12 +33,12 @@ _PREFIX = re.compile(
     r"|écrit par|escrito por|scritto da)\b\s*[:\uff1a\u2013-]?\s*",
     re.IGNORECASE,
 )
-# Some of them are also first names, so that they count in the text of a page only.
+# Some of them are also first names, so they count only in the text of a page.
 _PREPOSITION = re.compile(r"\A(?:von|par|por|door|av|af) ", re.IGNORECASE)
 _BYLINE = re.compile(
     rf"(?:(?:{_WRITTEN} )?by|von|par|por|door|av|af)\b:?(?P<name>.*)", re.IGNORECASE
 )
-# What follows a name in a byline.
+# The words after a name in a byline.
 _END = re.compile(
     r"\s*(?:[|•·∙»/]|\s[-\u2013—]\s|\bupdated\b|\bpublished\b|\bposted\b|\blast\b|\bon (?=\w+ \d)"
     r"|\d+ min\b|\breviewed\b|,? (?:contributor|contributing|staff writer|senior|editor)\b).*",
@@ -48,7 +48,7 @@ _JOINT = re.compile(r"[,;&]|and|und|et|y|e|og|och|en", re.IGNORECASE)
 _NOT_A_NAME = re.compile(
     r"https?:|www\.|[?!{}<>=\[\]]|@|^#|^[A-Z]{2}$|\.(?:com|org|net|io)\b|^\w+(?:\.\w+){2,}$"
 )
-_NOBODY = frozenset(
+_NO_NAMES = frozenset(
     (
         *("admin", "administrator", "author", "editor", "guest", "user", "unknown", "anonymous"),
         *("root", "webmaster", "by", "staff", "none", "null", "undefined", "name", "the author"),
@@ -77,35 +77,34 @@ def find_author(
 ) -> str | None:
     """Return the names of a page's authors, joined by commas, or None.
 
-    A person who is named on the page comes before the site or company that is named as author.
+    A person who is named on the page comes before a site or company that is named as author.
     """
     if graph.is_product or meta.get("og:type", "").startswith("product"):
         return None
-    said = list(filter(None, _meta_authors(meta)))
-    sources: tuple[Callable[[], str | None], ...] = (
-        lambda: _join(graph.authors(are_people=True)),
-        lambda: next((names for names in said if name_key(names) not in site_names), None),
-        lambda: _from_marks(marks),
-        lambda: _from_byline(surroundings),
-        lambda: _join(graph.authors(are_people=False)),
-        lambda: next(iter(said), None),
+    declared = list(filter(None, map(_join, _meta_authors(meta))))
+    return (
+        _join(graph.authors(are_people=True))
+        or next((names for names in declared if name_key(names) not in site_names), None)
+        or _from_marks(marks.of(ElementRole.AUTHOR))
+        or _from_byline(surroundings)
+        or _join(graph.authors(are_people=False))
+        or next(iter(declared), None)
     )
-    return next(filter(None, (source() for source in sources)), None)
 
 
-def _meta_authors(meta: Mapping[str, str]) -> Iterator[str | None]:
-    for name in _META_REPEATED:
-        yield _join(map(_first_name_first, meta.get(name, "").split(REPEATS_JOINED_BY)))
-    yield from (_join([meta[name]]) for name in _META if name in meta)
+def _meta_authors(meta: Mapping[str, str]) -> Iterator[list[str]]:
+    for tag in _META_REPEATED:
+        names = []
+        for name in meta.get(tag, "").split(REPEATS_JOINED_BY):
+            # Catalogues write "Last, First".
+            last, comma, first = name.partition(",")
+            is_reversed = comma and "," not in first
+            names.append(f"{first.strip()} {last.strip()}" if is_reversed else name)
+        yield names
+    yield from ([meta[tag]] for tag in _META if tag in meta)
     for label, data in _META_LABELLED:
         if meta.get(label, "").casefold() in _LABELS and data in meta:
-            yield _join([meta[data]])
-
-
-def _first_name_first(name: str) -> str:
-    """Return a name as it is spoken, where a catalogue has "Last, First"."""
-    last, comma, first = name.partition(",")
-    return f"{first.strip()} {last.strip()}" if comma and "," not in first else name
+            yield [meta[data]]
 
 
 def _join(names: Iterable[str]) -> str | None:
@@ -114,55 +113,56 @@ def _join(names: Iterable[str]) -> str | None:
 
 
 def _clean(text: str) -> str | None:
-    """Return a name without what leads to it, or None where it names nobody."""
+    """Return a name without the words before it, or None where it is not a name."""
     name = collapse(text).strip(_EDGES)
     if found := _PREFIX.match(name):
         name = name[found.end() :].strip(_EDGES)
     words = name.casefold().split()
-    if not _MIN_NAME_CHARS <= len(name) <= _MAX_NAME_CHARS or " ".join(words) in _NOBODY:
+    if not _MIN_NAME_CHARS <= len(name) <= _MAX_NAME_CHARS or " ".join(words) in _NO_NAMES:
         return None
     if _NOT_A_NAME.search(name) or "admin" in words or not any(map(str.isalpha, name)):
         return None
     return name
 
 
-def _from_marks(marks: MarkedElements) -> str | None:
-    authors = marks.of(ElementRole.AUTHOR)
-    for position, mark in enumerate(authors):
+def _from_marks(marks: Sequence[MarkedElement]) -> str | None:
+    for position, mark in enumerate(marks):
         if names := _names_in(mark.element):
-            alike = [other for other in authors[position + 1 :] if _are_coauthors(mark, other)]
-            others = [name for other in alike for name in _names_in(other.element)]
-            return _join([*names, *others])
+            holders = _holders(mark.element)
+            for other in marks[position + 1 :]:
+                # Several authors are marked in the same way, in one element or one line.
+                if mark.looks_like(other) and holders & _holders(other.element):
+                    names += _names_in(other.element)
+            return _join(names)
     return None
 
 
-def _are_coauthors(mark: MarkedElement, other: MarkedElement) -> bool:
-    """Whether two marks stand side by side and look the same, as several authors do."""
-    one, two = mark.element, other.element
-    if not mark.looks_like(other):
-        return False
-    return _same(one.parent, two.parent) or _same(_line_of(one), _line_of(two))
+def _holders(element: LexborNode) -> set[tuple[int, int]]:
+    """Return the ids of an element's parent and, where that is only a line, of the one above.
 
-
-def _line_of(element: LexborNode) -> LexborNode | None:
-    """Return what holds an element's parent, as long as that is no more than a line."""
-    above = element.parent.parent if element.parent is not None else None
-    return above if above is not None and _is_line(above) else None
-
-
-def _is_line(element: LexborNode) -> bool:
-    return sum(map(len, texts_within(element))) <= _MAX_LINE_CHARS
-
-
-def _same(one: LexborNode | None, two: LexborNode | None) -> bool:
-    return one is not None and two is not None and one.mem_id == two.mem_id
+    Each has its distance with it: only elements at the same depth are siblings.
+    """
+    parent = element.parent
+    if parent is None:
+        return set()
+    holders, above = {(1, parent.mem_id)}, parent.parent
+    if above is not None and sum(map(len, texts_within(above))) <= _MAX_LINE_CHARS:
+        holders.add((2, above.mem_id))
+    return holders
 
 
 def _names_in(element: LexborNode) -> list[str]:
-    """Return the names that an element begins with."""
+    """Return the names at the beginning of an element."""
+    pieces = texts_within(element)[:_MAX_PIECES]
+    for node in nodes_within(element):
+        attributes = node.attributes if node.is_element_node else {}
+        if attributes.get("itemprop") == "name":
+            content = attributes.get("content")
+            pieces = [collapse(content)] if content else texts_within(node)
+            break
     names: list[str] = []
     is_joined = True
-    for piece in _pieces(element):
+    for piece in pieces:
         if _JOINT.fullmatch(piece):
             is_joined = True
         elif find_date(piece) or not is_joined:
@@ -175,17 +175,8 @@ def _names_in(element: LexborNode) -> list[str]:
     return names
 
 
-def _pieces(element: LexborNode) -> list[str]:
-    for node in nodes_within(element):
-        attributes = node.attributes if node.is_element_node else {}
-        if attributes.get("itemprop") == "name":
-            said = attributes.get("content")
-            return [collapse(said)] if said else texts_within(node)
-    return texts_within(element)[:_MAX_PIECES]
-
-
 def _short_name(text: str) -> str | None:
-    """Return the name that a text of the page is, without what stands behind it."""
+    """Return a text of the page as a name, without the words after it; None if it is not one."""
     name = _clean(_PREPOSITION.sub("", _END.sub("", text), count=1))
     if name is None or len(name) > _MAX_BYLINE_CHARS or len(name.split()) > _MAX_BYLINE_WORDS:
         return None
@@ -193,16 +184,13 @@ def _short_name(text: str) -> str | None:
 
 
 def _from_byline(surroundings: HeadingContext) -> str | None:
-    """Return the name that stands behind the word "by" near the heading."""
+    """Return the name after the word "by" near the heading."""
     for texts in (surroundings.after, surroundings.before):
         for text, following in pairwise(chain(texts, ("",))):
             if found := _BYLINE.fullmatch(text):
-                name = _short_name(found["name"].partition(",")[0] or following)
-                return name if name and _looks_like_name(name) else None
+                name = _short_name(found["name"].partition(",")[0] or following) or ""
+                is_name = name[:1].isupper() and all(
+                    word[0].isupper() or len(word) <= _MAX_PARTICLE_CHARS for word in name.split()
+                )
+                return name if is_name else None
     return None
-
-
-def _looks_like_name(name: str) -> bool:
-    return name[0].isupper() and all(
-        word[0].isupper() or len(word) <= _MAX_PARTICLE_CHARS for word in name.split()
-    )

@@ -13,14 +13,14 @@ from cinder.html.tree import Elements, collapse
 
 _MAX_ELEMENTS = 150
 _MAX_ANCESTORS = 12
-# So many marked elements next to the heading, with no other between, are surely the page's own.
+# So many marked elements next to the heading, with no other heading between, are the page's own.
 _MAX_NEAR_BEFORE = 3
 _MAX_NEAR_BEHIND = 6
 _MAX_CLASS_CHARS = 300
 
 _HEADINGS = frozenset(("h1", "h2"))
-# The others are common web components: what a script writes into them is how long ago it was, and
-# an attribute says when.
+# The others are common web components: a script writes a relative time into them, and an attribute
+# has the date.
 _TIME_TAGS = frozenset(("time", "relative-time", "time-ago"))
 _NEVER_MARKED = frozenset(
     ("html", "body", "main", "article", "input", "form", "link", "meta", "img", "button", "figure")
@@ -36,14 +36,14 @@ _MODIFIED_WORDS = frozenset(
     ("updated", "update", "modified", "modify", "changed", "edited", "revised", "reviewed")
 )
 _PICTURE_WORDS = frozenset(("avatar", "image", "img", "photo", "picture", "icon", "bio", "social"))
-# Where people speak who did not write the page.
+# Names of elements with texts by others than the author.
 _FOREIGN_WORDS = frozenset(
     (
         *("comment", "comments", "reply", "replies", "testimonial", "testimonials", "quote"),
         *("review", "reviews"),
     )
 )
-# Where other pages are named, unless it is the page's own head.
+# Names of elements about other pages, unless they are near the page's heading.
 _DOUBTFUL_WORDS = frozenset(
     (
         *("related", "recommended", "recommendations", "popular", "trending", "similar", "latest"),
@@ -56,7 +56,7 @@ _DOUBTFUL_RANK = 3
 
 
 class ElementRole(Enum):
-    """What a marked element holds."""
+    """What a marked element contains."""
 
     AUTHOR = "author"
     PUBLISHED = "published"
@@ -65,13 +65,13 @@ class ElementRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MarkedElement:
-    """A marked element; the lower its rank, the surer the mark."""
+    """A marked element; the lower its rank, the more certain the mark."""
 
     element: LexborNode
     role: ElementRole
     rank: int
     is_near: bool
-    """Whether it stands next to the page's heading."""
+    """Whether it is next to the page's heading."""
 
     def looks_like(self, other: "MarkedElement") -> bool:
         """Whether both are marked in the same way, as the elements of a list are."""
@@ -84,14 +84,14 @@ class MarkedElement:
 
 
 class MarkedElements:
-    """The marked elements of a page, looked for when first asked for."""
+    """The marked elements of a page, found on first use."""
 
     def __init__(self, elements: Elements, heading: LexborNode | None) -> None:
         self._elements = elements
         self._heading_id = heading.mem_id if heading is not None else None
 
     def of(self, role: ElementRole) -> list[MarkedElement]:
-        """Return those of a role, the surest first, then those next to the heading first."""
+        """Return those of a role, the most certain first, then those next to the heading."""
         return [mark for mark in self._marks if mark.role is role]
 
     @cached_property
@@ -103,39 +103,33 @@ class MarkedElements:
             (mark.rank, place, mark)
             for element, place in zip(elements, places, strict=True)
             for mark in _marks_of(element, doubts, is_near=place in _NEAR)
-            # What is far above the heading is today's date, or that of another page.
+            # A date far above the heading is today's, or that of another page.
             if place is not _Place.BEFORE or mark.role is ElementRole.AUTHOR or mark.rank <= 0
         ]
-        found.sort(key=lambda each: (each[0], each[1].value))
+        found.sort(key=lambda item: (item[0], item[1].value))
         return [mark for *_, mark in found]
 
 
 def _find_marked(elements: Elements) -> list[int]:
-    """Return where headings stand, and what may be marked as an author or a date."""
-    places = set(elements.tagged(*_HEADINGS, *_TIME_TAGS))
-    places.update(elements.classed(_marking_classes(elements)))
-    for place in elements.having("rel", "itemprop"):
-        attributes = elements.attributes(place)
-        itemprop = attributes.get("itemprop") or ""
-        said = (*(attributes.get("rel") or "").lower().split(), *itemprop.split())
-        if "author" in said or itemprop.startswith("date"):
-            places.add(place)
-    for place in elements.tagged("a"):
-        if "/author" in (elements.attributes(place).get("href") or ""):
-            places.add(place)
-    return sorted(places)
-
-
-def _marking_classes(elements: Elements) -> set[str]:
+    """Return the indexes of headings and of elements that may be marked."""
     everything = " ".join(elements.classes).lower()
     words = [word for word in _MARKING_WORDS if word in everything]
-    if not words:
-        return set()
-    return {names for names in elements.classes if any(word in names.lower() for word in words)}
+    marking = {names for names in elements.classes if any(word in names.lower() for word in words)}
+    indexes = {*elements.tagged(*_HEADINGS, *_TIME_TAGS), *elements.classed(marking)}
+    for index in elements.having("rel", "itemprop"):
+        attributes = elements.attributes(index)
+        itemprop = attributes.get("itemprop") or ""
+        names = (*(attributes.get("rel") or "").lower().split(), *itemprop.split())
+        if "author" in names or itemprop.startswith("date"):
+            indexes.add(index)
+    for index in elements.tagged("a"):
+        if "/author" in (elements.attributes(index).get("href") or ""):
+            indexes.add(index)
+    return sorted(indexes)
 
 
 class _Place(Enum):
-    """Where an element stands, the likeliest place for the page's own marks first."""
+    """The position of an element relative to the heading, the likeliest for marks first."""
 
     NEXT = 0
     JUST_BEFORE = 1
@@ -147,7 +141,7 @@ _NEAR = (_Place.NEXT, _Place.JUST_BEFORE)
 
 
 def _places(elements: Sequence[LexborNode], heading_id: int | None) -> list[_Place]:
-    """Return where each element stands, seen from the page's heading."""
+    """Return the position of each element relative to the page's heading."""
     ids = [element.mem_id for element in elements]
     if heading_id not in ids:
         return [_Place.BEHIND] * len(ids)
@@ -156,7 +150,7 @@ def _places(elements: Sequence[LexborNode], heading_id: int | None) -> list[_Pla
     before = range(heading - 1, max(heading - _MAX_NEAR_BEFORE, 0) - 1, -1)
     behind = range(heading + 1, min(heading + _MAX_NEAR_BEHIND + 1, len(ids)))
     for positions, place in ((before, _Place.JUST_BEFORE), (behind, _Place.NEXT)):
-        for position in takewhile(lambda each: elements[each].tag not in _HEADINGS, positions):
+        for position in takewhile(lambda i: elements[i].tag not in _HEADINGS, positions):
             places[position] = place
     return places
 
@@ -179,18 +173,13 @@ def _marks_of(
     if author is not None and not (doubt and author):
         yield MarkedElement(element, ElementRole.AUTHOR, author + doubt, is_near)
     if date is not None and not doubt:
-        role, rank = _date_role(element, words, date)
+        around = words | (_words_of(element.parent) if element.parent is not None else frozenset())
+        is_modified = "dateModified" in (element.attributes.get("itemprop") or "") or (
+            around & _MODIFIED_WORDS and not around & {"published", "posted"}
+        )
+        role = ElementRole.MODIFIED if is_modified else ElementRole.PUBLISHED
+        rank = date - bool(around & _PUBLISHED_WORDS)
         yield MarkedElement(element, role, rank, is_near)
-
-
-def _date_role(element: LexborNode, words: frozenset[str], rank: int) -> tuple[ElementRole, int]:
-    """Return what a date is the date of, and its rank, which is better where that is said."""
-    around = words | (_words_of(element.parent) if element.parent is not None else frozenset())
-    is_modified = "dateModified" in (element.attributes.get("itemprop") or "") or (
-        around & _MODIFIED_WORDS and not around & {"published", "posted"}
-    )
-    role = ElementRole.MODIFIED if is_modified else ElementRole.PUBLISHED
-    return role, rank - bool(around & _PUBLISHED_WORDS)
 
 
 def _author_rank(element: LexborNode, words: frozenset[str]) -> int | None:
@@ -202,7 +191,7 @@ def _author_rank(element: LexborNode, words: frozenset[str]) -> int | None:
     if words & _PICTURE_WORDS:
         return None
     if words & _AUTHOR_WORDS:
-        # A byline holds more than the name.
+        # A byline contains more than the name.
         return 2 if words & _NAME_WORDS else 3 + bool(words & _BYLINE_WORDS)
     return 3 if element.tag == "a" and "/author" in (attributes.get("href") or "") else None
 
@@ -219,12 +208,12 @@ def _date_rank(element: LexborNode, words: frozenset[str]) -> int | None:
 def _doubt(
     node: LexborNode | None, doubts: dict[int, int | None], ancestors_left: int
 ) -> int | None:
-    """Return what its place takes from an element's rank; None where it speaks of another page.
+    """Return how much the ancestors lower an element's rank; None where it is by others.
 
     Args:
-        node: what holds the element.
-        doubts: what was found out about nodes before, as elements share their ancestors.
-        ancestors_left: how far up one looks.
+        node: the parent of the element.
+        doubts: the results for nodes seen before, as elements share their ancestors.
+        ancestors_left: how many ancestors to look at.
     """
     if node is None or not ancestors_left or node.tag in ("body", "main"):
         return 0
@@ -238,10 +227,10 @@ def _doubt(
 
 
 def _words_of(element: LexborNode) -> frozenset[str]:
-    """Return the words that an element's classes, id and property are made of."""
+    """Return the words in an element's classes, id and property."""
     attributes = element.attributes
-    said = filter(None, (attributes.get("itemprop"), attributes.get("id"), attributes.get("class")))
-    return _words_in(" ".join(said)[:_MAX_CLASS_CHARS])
+    names = (attributes.get(name) for name in ("itemprop", "id", "class"))
+    return _words_in(" ".join(filter(None, names))[:_MAX_CLASS_CHARS])
 
 
 # A page repeats its classes, and a site's pages share them.
@@ -258,77 +247,63 @@ _NOT_TEXT = frozenset(("script", "style", "noscript", "template", "svg", "select
 
 
 class HeadingContext:
-    """The texts around a page's heading, read when first asked for; there may be no heading."""
+    """The texts around a page's heading, read on first use; there may be no heading."""
 
     def __init__(self, heading: LexborNode | None) -> None:
         self._heading = heading
 
     @cached_property
     def after(self) -> Iterable[str]:
-        """The texts that follow the heading, in document order, as far as one looks."""
-        return _Texts(_texts_after(self._heading)) if self._heading is not None else ()
+        """The texts after the heading, in document order, up to a limit."""
+        return _Texts(_texts_around(self._heading, _MAX_NODES_AFTER, is_after=True))
 
     @cached_property
     def before(self) -> Iterable[str]:
-        """The texts that precede the heading, the nearest first, as far as one looks."""
-        return _Texts(_texts_before(self._heading)) if self._heading is not None else ()
+        """The texts before the heading, the nearest first, up to a limit."""
+        return _Texts(_texts_around(self._heading, _MAX_NODES_BEFORE, is_after=False))
 
 
 class _Texts:
-    """Texts that are read only as far as somebody goes, and kept for whoever comes next."""
+    """Texts that are read on demand, and kept for the next iteration."""
 
     def __init__(self, unread: Iterator[str]) -> None:
         self._unread = unread
         self._read: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
-        for place in count():
-            if place == len(self._read):
+        for index in count():
+            if index == len(self._read):
                 text = next(self._unread, None)
                 if text is None:
                     return
                 self._read.append(text)
-            yield self._read[place]
+            yield self._read[index]
 
 
 def nodes_within(element: LexborNode) -> Iterator[LexborNode]:
-    """Yield an element and what it holds, in document order, as far as one looks."""
+    """Yield an element and its descendants, in document order, up to a limit."""
     return islice(element.traverse(include_text=True), _MAX_NODES_WITHIN)
 
 
 def texts_within(element: LexborNode) -> list[str]:
-    """Return the texts of an element, as far as one looks."""
+    """Return the texts of an element, up to a limit of nodes."""
     texts = (node for node in nodes_within(element) if node.is_text_node)
     visible = (node for node in texts if node.parent is None or node.parent.tag not in _NOT_TEXT)
     return list(filter(None, map(_text_of, visible)))
 
 
-def _texts_after(element: LexborNode) -> Iterator[str]:
-    node = _next_outside(element)
-    for _ in range(_MAX_NODES_AFTER):
+def _texts_around(element: LexborNode | None, max_nodes: int, *, is_after: bool) -> Iterator[str]:
+    node = _next_outside(element, is_after=is_after)
+    for _ in range(max_nodes):
         if node is None:
             return
         inside = None
         if node.is_text_node:
-            if said := _text_of(node):
-                yield said
+            if text := _text_of(node):
+                yield text
         elif node.tag not in _NOT_TEXT:
-            inside = node.first_child
-        node = inside or _next_outside(node)
-
-
-def _texts_before(element: LexborNode) -> Iterator[str]:
-    node = _previous_outside(element)
-    for _ in range(_MAX_NODES_BEFORE):
-        if node is None:
-            return
-        inside = None
-        if node.is_text_node:
-            if said := _text_of(node):
-                yield said
-        elif node.tag not in _NOT_TEXT:
-            inside = node.last_child
-        node = inside or _previous_outside(node)
+            inside = node.first_child if is_after else node.last_child
+        node = inside or _next_outside(node, is_after=is_after)
 
 
 def _text_of(node: LexborNode) -> str:
@@ -336,18 +311,10 @@ def _text_of(node: LexborNode) -> str:
     return collapse(text[:_MAX_TEXT_CHARS]) if text and not text.isspace() else ""
 
 
-def _next_outside(node: LexborNode | None) -> LexborNode | None:
-    """Return the node that follows in document order, passing over what the node holds."""
+def _next_outside(node: LexborNode | None, *, is_after: bool) -> LexborNode | None:
+    """Return the next node in document order or against it, skipping the node's descendants."""
     while node is not None:
-        if (following := node.next) is not None:
-            return following
-        node = node.parent
-    return None
-
-
-def _previous_outside(node: LexborNode | None) -> LexborNode | None:
-    while node is not None:
-        if (preceding := node.prev) is not None:
-            return preceding
+        if (sibling := node.next if is_after else node.prev) is not None:
+            return sibling
         node = node.parent
     return None

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 
 from selectolax.lexbor import LexborNode
@@ -10,7 +11,6 @@ from selectolax.lexbor import LexborNode
 from cinder.html.metadata.byline_elements import (
     ElementRole,
     HeadingContext,
-    MarkedElement,
     MarkedElements,
     texts_within,
 )
@@ -19,8 +19,8 @@ from cinder.html.metadata.declared import SchemaOrgGraph
 # ruff: noqa: RUF001 - letters of other alphabets are meant
 
 # English, German, French, Spanish, Portuguese, Italian, Dutch, the Scandinavian languages, Polish,
-# Czech, Russian, Ukrainian, Turkish, Greek, Finnish and Romanian, in the case that dates have, each
-# with the short forms in use.
+# Czech, Russian, Ukrainian, Turkish, Greek, Finnish and Romanian, in the grammatical case that
+# dates have, with the usual short forms.
 _MONTH_NAMES = {
     1: "january jan januar jänner janvier janv enero ene janeiro gennaio gen januari stycznia sty "
     "ledna января янв січня ocak oca ιανουαρίου ιαν tammikuuta ianuarie ian",
@@ -54,7 +54,7 @@ MONTHS = {name: number for number, names in _MONTH_NAMES.items() for name in nam
 _DATE_LENGTH = len("2025-01-31")
 _TIMED_FORMATS = ("%a, %d %b %Y %H:%M:%S %z", "%Y/%m/%d %H:%M:%S%z")
 _MAX_LENGTH = 64
-# What stands before it is no date of the web; what stands after it is a number of another kind.
+# Earlier years are not dates of web pages; later ones are other numbers.
 _FIRST_YEAR, _LAST_YEAR = 1990, 2099
 _MAX_SEARCHED_CHARS = 300
 
@@ -83,58 +83,51 @@ _MONTHS_IN_A_YEAR = 12
 
 
 def normalise_date(text: str) -> str:
-    """Return the date in ISO 8601, or as given when it cannot be read without guessing."""
+    """Return the date in ISO 8601, or unchanged when it is ambiguous or not a date."""
     text = text.strip()
     if len(text) > _MAX_LENGTH:
         return text[:_MAX_LENGTH]
-    return _from_iso(text) or _from_timed(text) or find_date(text) or text
+    if iso := _from_iso(text):
+        return iso
+    zoned = text.replace("GMT", "+0000")
+    for pattern in _TIMED_FORMATS:
+        with suppress(ValueError):
+            return datetime.strptime(zoned, pattern).isoformat()  # noqa: DTZ007 - all have %z
+    return find_date(text) or text
 
 
 def parse_date(text: str) -> str | None:
-    """Return the date in ISO 8601, or None when it cannot be read without guessing."""
+    """Return the date in ISO 8601, or None when it is ambiguous or not a date."""
     normalised = normalise_date(text)
-    return normalised if _is_in_range(normalised) else None
+    if len(normalised) < _DATE_LENGTH or not _from_iso(normalised):
+        return None
+    return normalised if _FIRST_YEAR <= int(normalised[:4]) <= _LAST_YEAR else None
 
 
 def find_date(text: str) -> str | None:
-    """Return the first full date that stands in a text, as ISO 8601, or None."""
+    """Return the first full date in a text, as ISO 8601, or None."""
     text = text[:_MAX_SEARCHED_CHARS]
     if not has_year(text):
         return None
     text = unicodedata.normalize("NFC", text)
-    matches = (
-        (found.start(), day)
-        for pattern in _WRITTEN_DATE
-        for found in pattern.finditer(text)
-        if (day := _day_of(found)) is not None
-    )
-    slashed = (
-        (found.start(), day)
-        for found in _SLASHED_DATE.finditer(text)
-        if (day := _slashed_day_of(found)) is not None
-    )
-    first = min([*matches, *slashed], default=None)
-    return first[1].isoformat() if first else None
+    days: list[tuple[int, date | None]] = []
+    for pattern in _WRITTEN_DATE:
+        for found in pattern.finditer(text):
+            groups = found.groupdict()
+            name = groups.get("month")
+            month = MONTHS.get(name.lower(), 0) if name else int(groups["number"])
+            days.append((found.start(), _day(int(groups["year"]), month, int(groups["day"]))))
+    for found in _SLASHED_DATE.finditer(text):
+        first, second, year = (int(found[name]) for name in ("first", "second", "year"))
+        # 31/01/2025 and 01/31/2025 are clear; where both numbers may be the month, it is not.
+        if first == second or max(first, second) > _MONTHS_IN_A_YEAR:
+            days.append((found.start(), _day(year, second, first) or _day(year, first, second)))
+    return min(((start, day.isoformat()) for start, day in days if day), default=(0, None))[1]
 
 
 def has_year(text: str) -> bool:
-    """Whether a text may hold a date at all, which is sooner told than read."""
+    """Whether a text may contain a date; this is faster than `find_date`."""
     return _HAS_YEAR.search(text) is not None
-
-
-def _day_of(found: re.Match[str]) -> date | None:
-    groups = found.groupdict()
-    name = groups.get("month")
-    month = MONTHS.get(name.lower(), 0) if name else int(groups["number"])
-    return _day(int(groups["year"]), month, int(groups["day"]))
-
-
-def _slashed_day_of(found: re.Match[str]) -> date | None:
-    """Read 31/01/2025 and 01/31/2025; where both readings are dates, it would be a guess."""
-    first, second, year = (int(found[name]) for name in ("first", "second", "year"))
-    if first <= _MONTHS_IN_A_YEAR and second <= _MONTHS_IN_A_YEAR and first != second:
-        return None
-    return _day(year, second, first) or _day(year, first, second)
 
 
 def _day(year: int, month: int, day: int) -> date | None:
@@ -144,30 +137,14 @@ def _day(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _is_in_range(normalised: str) -> bool:
-    if len(normalised) < _DATE_LENGTH or not _from_iso(normalised):
-        return False
-    return _FIRST_YEAR <= int(normalised[:4]) <= _LAST_YEAR
-
-
 def _from_iso(text: str) -> str | None:
     try:
         if len(text) == _DATE_LENGTH:
             return date.fromisoformat(text).isoformat()
-        # Shorter ones are a bare year or month, which would gain a day they never had.
+        # Shorter ones are a year or month without a day.
         return datetime.fromisoformat(text).isoformat() if len(text) > _DATE_LENGTH else None
     except ValueError:
         return None
-
-
-def _from_timed(text: str) -> str | None:
-    for pattern in _TIMED_FORMATS:
-        try:
-            zoned = text.replace("GMT", "+0000")
-            return datetime.strptime(zoned, pattern).isoformat()  # noqa: DTZ007 - all have %z
-        except ValueError:
-            continue
-    return None
 
 
 _PUBLISHED = (
@@ -178,7 +155,7 @@ _PUBLISHED = (
     *("published-date", "published_date", "publication-date", "cxenseparse:publishtime"),
     *("datecreated", "created", "dc.date.created", "release_date", "published"),
 )
-# What sites call it that have names of their own, as `acme-published-date`.
+# The names of sites that add a prefix, such as `acme-published-date`.
 _PUBLISHED_NAME = re.compile(r"publi(?:sh|shed|cation)[-_.]?date\Z")
 _MODIFIED = (
     *("article:modified_time", "datemodified", "og:updated_time", "last-modified"),
@@ -206,25 +183,24 @@ def find_published(
 ) -> str | None:
     """Return when a page was published, as ISO 8601, or None.
 
-    A page that shows no other date is dated by its last change: that is how one would cite it.
+    A page that shows no other date is dated by its last change, as one would cite it.
     """
     if graph.is_collection:
         return None
-    if said := _declared_date(meta, graph, marks, surroundings):
-        return said
-    # Dates beside something that is sold, or beside all that a site offers, are not the page's.
+    if declared := _declared_date(meta, graph, marks, surroundings):
+        return declared
+    # The dates on pages of products, and on a site's front page, are not the page's own.
     if graph.is_product or _FRONT_PAGE.fullmatch(address):
         return None
-    sources: tuple[Callable[[], str | None], ...] = (
-        lambda: _date_from_marks(marks, ElementRole.PUBLISHED, _published_in),
-        lambda: _date_from_url(address),
-        lambda: _date_from_marks(marks, ElementRole.AUTHOR, _published_in),
-        lambda: _date_from_texts(surroundings, _published_in),
-        lambda: _date_from_marks(marks, ElementRole.AUTHOR),
-        lambda: _beside_author(marks),
-        lambda: _last_change(marks, surroundings),
+    return (
+        _date_from_marks(marks, ElementRole.PUBLISHED, _published_in)
+        or _date_from_url(address)
+        or _date_from_marks(marks, ElementRole.AUTHOR, _published_in)
+        or _date_from_texts(surroundings, _published_in)
+        or _date_from_marks(marks, ElementRole.AUTHOR)
+        or _date_near_author(marks)
+        or _last_change(marks, surroundings)
     )
-    return next(filter(None, (source() for source in sources)), None)
 
 
 def find_modified(
@@ -243,49 +219,34 @@ def _declared_date(
     marks: MarkedElements,
     surroundings: HeadingContext,
 ) -> str | None:
-    """Return the date that a page declares, unless what it shows tells better."""
-    said = _date_from_meta(meta) or _date_from_graph(graph, marks, surroundings)
-    changed = _declared_change(meta, graph)
-    if said is None or changed is None or graph.is_product:
-        return said
-    if said[:_DAY_CHARS] < changed[:_DAY_CHARS]:
-        return said
-    # Some generators write the day of the last change into both: an earlier one shown is right.
-    shown = _date_from_marks(marks, ElementRole.PUBLISHED, _published_in) or _alone_in(surroundings)
-    return shown if shown and shown[:_DAY_CHARS] < said[:_DAY_CHARS] else said
-
-
-def _date_from_meta(meta: Mapping[str, str]) -> str | None:
-    named = (meta[name] for name in _PUBLISHED if name in meta)
-    # The look for the word spares nearly all names the pattern.
+    """Return the date that a page declares, unless the page shows a better one."""
+    # Checking for the word first spares nearly all names the pattern.
     alike = (
         value for name, value in meta.items() if "publi" in name and _PUBLISHED_NAME.search(name)
     )
-    return _first_date(named) or _first_date(alike)
-
-
-def _date_from_graph(
-    graph: SchemaOrgGraph, marks: MarkedElements, surroundings: HeadingContext
-) -> str | None:
-    said = _first_date(graph.texts("datePublished", "dateCreated", "uploadDate"))
-    if said is None or not graph.is_bare_page:
-        return said
-    # That a page has a record of some day does not date it: most of those that show their readers
-    # no date at all offer a service or something to buy.
-    is_dated = not graph.is_product and _last_change(marks, surroundings) is not None
-    return said if is_dated else None
+    declared = _first_date(meta[name] for name in _PUBLISHED if name in meta) or _first_date(alike)
+    if declared is None:
+        declared = _first_date(graph.texts("datePublished", "dateCreated", "uploadDate"))
+        # The date of a page's record alone does not date it: most pages that show no date offer a
+        # service or a product.
+        is_bare = declared is not None and graph.is_bare_page
+        if is_bare and (graph.is_product or _last_change(marks, surroundings) is None):
+            return None
+    changed = _declared_change(meta, graph)
+    if declared is None or changed is None or graph.is_product:
+        return declared
+    if declared[:_DAY_CHARS] < changed[:_DAY_CHARS]:
+        return declared
+    # Some generators write the day of the last change into both: an earlier one shown is right.
+    shown = _date_from_marks(marks, ElementRole.PUBLISHED, _published_in) or _date_from_texts(
+        surroundings, _published_in, _MAX_DATE_CHARS
+    )
+    return shown if shown and shown[:_DAY_CHARS] < declared[:_DAY_CHARS] else declared
 
 
 def _declared_change(meta: Mapping[str, str], graph: SchemaOrgGraph) -> str | None:
-    said = _first_date(meta[name] for name in _MODIFIED if name in meta)
-    return said or _first_date(graph.texts("dateModified"))
-
-
-def _alone_in(surroundings: HeadingContext) -> str | None:
-    """Return the date next to the heading that is a text of its own."""
-    near = (surroundings.after, surroundings.before)
-    texts = ([text for text in each if len(text) <= _MAX_DATE_CHARS] for each in near)
-    return next((found for each in texts for found in _dates_in(each, _published_in)), None)
+    declared = _first_date(meta[name] for name in _MODIFIED if name in meta)
+    return declared or _first_date(graph.texts("dateModified"))
 
 
 def _first_date(texts: Iterable[str]) -> str | None:
@@ -298,33 +259,26 @@ def _date_from_marks(
     marked = marks.of(role)
     for position, mark in enumerate(marked):
         if found := _date_of(mark.element, read):
-            return None if _is_listed(mark, found, marked[position + 1 :], read) else found
+            if mark.is_near or role is ElementRole.AUTHOR:
+                return found
+            # The first of a list of dates is that of another page.
+            alike = (other for other in marked[position + 1 :] if mark.looks_like(other))
+            dates = (_date_of(other.element, read) for other in alike)
+            is_listed = any(day and day[:_DAY_CHARS] != found[:_DAY_CHARS] for day in dates)
+            return None if is_listed else found
     return None
-
-
-def _is_listed(
-    mark: MarkedElement,
-    date: str,
-    others: Iterable[MarkedElement],
-    read: Callable[[str], str | None],
-) -> bool:
-    """Whether a date is the first of a list's, which are those of other pages."""
-    if mark.is_near or mark.role is ElementRole.AUTHOR:
-        return False
-    alike = (_date_of(other.element, read) for other in others if mark.looks_like(other))
-    return any(other and other[:_DAY_CHARS] != date[:_DAY_CHARS] for other in alike)
 
 
 def _date_of(element: LexborNode, read: Callable[[str], str | None]) -> str | None:
     for name in ("datetime", "content", "title"):
-        said = element.attributes.get(name)
-        if said and (found := parse_date(said)):
+        value = element.attributes.get(name)
+        if value and (found := parse_date(value)):
             return found
     return read(" ".join(texts_within(element)))
 
 
-def _beside_author(marks: MarkedElements) -> str | None:
-    """Return the date in the line that names the author, wherever on the page that is."""
+def _date_near_author(marks: MarkedElements) -> str | None:
+    """Return the date in the line that names the author, anywhere on the page."""
     for mark in marks.of(ElementRole.AUTHOR)[:_MAX_BYLINES]:
         above = mark.element.parent
         for holder in (above, above.parent if above is not None else None):
@@ -335,7 +289,7 @@ def _beside_author(marks: MarkedElements) -> str | None:
 
 
 def _last_change(marks: MarkedElements, surroundings: HeadingContext) -> str | None:
-    """Return the date that a page shows, whatever it is the date of."""
+    """Return the date that a page shows, published or modified."""
     return (
         _date_from_marks(marks, ElementRole.MODIFIED)
         or _date_from_marks(marks, ElementRole.PUBLISHED)
@@ -344,7 +298,7 @@ def _last_change(marks: MarkedElements, surroundings: HeadingContext) -> str | N
 
 
 def _published_in(text: str) -> str | None:
-    """Return the first date of a short text, unless it is said to be of something else."""
+    """Return the first date of a short text, unless it is labelled as another kind of date."""
     other = _UPDATED.search(text)
     return find_date(text[: other.start() if other else _MAX_TEXT_CHARS])
 
@@ -357,20 +311,21 @@ def _date_from_url(address: str) -> str | None:
     return parse_date(f"{day} {month} {year}" if month.isalpha() else f"{year}-{month}-{day}")
 
 
-def _date_from_texts(surroundings: HeadingContext, read: Callable[[str], str | None]) -> str | None:
-    """Return a date that stands alone, or nearly so, close to the heading."""
+def _date_from_texts(
+    surroundings: HeadingContext,
+    read: Callable[[str], str | None],
+    max_chars: int | None = None,
+) -> str | None:
+    """Return a date close to the heading in a short text; texts over `max_chars` are skipped."""
     for texts in (surroundings.after, surroundings.before):
-        if found := next(_dates_in(texts, read), None):
-            return found
+        label = ""
+        for text in texts:
+            if max_chars is not None and len(text) > max_chars:
+                continue
+            may_date = len(text) <= _MAX_TEXT_CHARS and has_year(text)
+            if may_date and (found := read(f"{label} {text}")):
+                return found
+            # A date may be an element of its own after the label that says which date it is.
+            is_label = len(text) <= _MAX_LABEL_CHARS and not any(map(str.isdigit, text))
+            label = text if is_label else ""
     return None
-
-
-def _dates_in(texts: Iterable[str], read: Callable[[str], str | None]) -> Iterator[str]:
-    label = ""
-    for text in texts:
-        may_tell = len(text) <= _MAX_TEXT_CHARS and has_year(text)
-        if may_tell and (found := read(f"{label} {text}")):
-            yield found
-        # A date may be an element of its own behind the word that tells what it is the date of.
-        is_label = len(text) <= _MAX_LABEL_CHARS and not any(map(str.isdigit, text))
-        label = text if is_label else ""

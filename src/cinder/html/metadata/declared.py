@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 
@@ -16,7 +17,7 @@ _JSON_LD = "application/ld+json"
 
 
 def find_meta_tags(elements: Elements) -> list[Attributes]:
-    """Return the attributes of the meta tags that say anything."""
+    """Return the attributes of the meta tags that have content."""
     return [
         attributes
         for attributes in map(elements.attributes, elements.tagged("meta"))
@@ -25,12 +26,11 @@ def find_meta_tags(elements: Elements) -> list[Attributes]:
 
 
 def find_json_ld(elements: Elements) -> list[LexborNode]:
-    """Return the scripts that hold JSON-LD."""
-    scripts = elements.tagged("script")
+    """Return the scripts of JSON-LD."""
     return [
-        elements.node(place)
-        for place in scripts
-        if (elements.attributes(place).get("type") or "").lower() == _JSON_LD
+        elements.node(index)
+        for index in elements.tagged("script")
+        if (elements.attributes(index).get("type") or "").lower() == _JSON_LD
     ]
 
 
@@ -42,38 +42,30 @@ MAX_JSON_LD_OBJECTS = 200
 
 
 def truncation_warnings(html: str, elements: Elements, metadata: PageMetadata) -> tuple[str, ...]:
-    """Return a sentence for each limit that left some of a page's metadata out."""
+    """Return a sentence for each limit that a page's metadata exceeds."""
     found = []
     if len(find_meta_tags(elements)) > MAX_META_TAGS:
         found.append(f"Only the first {MAX_META_TAGS} meta tags of the page were read.")
-    if _has_longer_json_ld(html, elements) or len(metadata.json_ld) >= MAX_JSON_LD_OBJECTS:
+    scripts = find_json_ld(elements)
+    # No script is longer than its page, which is checked first.
+    is_long = len(html) > MAX_JSON_LD_CHARS and any(
+        len(script.text() or "") > MAX_JSON_LD_CHARS for script in scripts[:MAX_JSON_LD_SCRIPTS]
+    )
+    is_many = len(metadata.json_ld) >= MAX_JSON_LD_OBJECTS
+    if is_long or is_many or len(scripts) > MAX_JSON_LD_SCRIPTS:
         found.append(
             f"Some JSON-LD of the page may be left out: at most {MAX_JSON_LD_OBJECTS} objects are "
             f"read, from {MAX_JSON_LD_SCRIPTS} scripts of {MAX_JSON_LD_CHARS} characters."
         )
-    if any(len(value) == MAX_VALUE_CHARS for value in _values(metadata)):
+    values = (metadata.title, metadata.description, metadata.author, *metadata.open_graph.values())
+    if any(len(value or "") == MAX_VALUE_CHARS for value in values):
         found.append(f"Metadata of more than {MAX_VALUE_CHARS} characters was cut.")
     return tuple(found)
 
 
-def _has_longer_json_ld(html: str, elements: Elements) -> bool:
-    scripts = find_json_ld(elements)
-    if len(scripts) > MAX_JSON_LD_SCRIPTS:
-        return True
-    # No script is longer than its page.
-    return len(html) > MAX_JSON_LD_CHARS and any(
-        len(script.text() or "") > MAX_JSON_LD_CHARS for script in scripts
-    )
-
-
-def _values(metadata: PageMetadata) -> list[str]:
-    said = (metadata.title, metadata.description, metadata.author, *metadata.open_graph.values())
-    return [value for value in said if value]
-
-
 _NAME_ATTRIBUTES = ("name", "property", "http-equiv", "itemprop")
 _MAX_PROPERTIES = 4
-# Each author of a paper has a tag of its own; of what robots should do, every tag counts.
+# Each author of a paper has a tag of its own; all directives for robots apply.
 _REPEATED = frozenset(("citation_author", "dc.creator", "robots"))
 _MAX_REPEATS = 20
 REPEATS_JOINED_BY = "; "
@@ -81,7 +73,7 @@ REPEATS_JOINED_BY = "; "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredMetadata:
-    """What a page declares; what it does not is empty."""
+    """The metadata that a page declares; values that it does not declare are empty."""
 
     title: str
     meta: dict[str, str]
@@ -89,15 +81,25 @@ class DeclaredMetadata:
     canonical: str
     headings: list[LexborNode]
     scripts: list[LexborNode]
-    """The scripts that hold JSON-LD."""
+    """The scripts of JSON-LD."""
 
 
 def read_declared(elements: Elements) -> DeclaredMetadata:
-    """Collect the elements by which a page declares what it is."""
+    """Collect the elements that declare a page's metadata."""
     links = map(elements.attributes, elements.tagged("link"))
-    canonical = (link["href"] for link in links if "href" in link and _is_canonical(link))
+    canonical = (
+        link["href"]
+        for link in links
+        if "href" in link and (link.get("rel") or "").lower() == "canonical"
+    )
+    # The title of a drawing is not that of the page.
+    titles = (
+        element.text()
+        for element in elements.nodes(elements.tagged("title"))
+        if element.parent is not None and element.parent.tag != "svg"
+    )
     return DeclaredMetadata(
-        title=_title(elements.nodes(elements.tagged("title"))),
+        title=truncate_value(next(titles, "")),
         meta=_meta_tags(find_meta_tags(elements)[:MAX_META_TAGS]),
         canonical=truncate_value(next(canonical, "")),
         headings=elements.nodes(elements.tagged("h1")),
@@ -110,71 +112,51 @@ def truncate_value(text: str | None) -> str:
     return collapse((text or "")[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
 
 
-def _title(elements: Iterable[LexborNode]) -> str:
-    for element in elements:
-        # That of a drawing names the drawing.
-        if element.parent is not None and element.parent.tag != "svg":
-            return truncate_value(element.text())
-    return ""
-
-
-def _is_canonical(link: Attributes) -> bool:
-    return (link.get("rel") or "").lower() == "canonical"
-
-
 def _meta_tags(tags: Iterable[Attributes]) -> dict[str, str]:
     found: dict[str, str] = {}
     repeats: dict[str, list[str]] = {}
     for attributes in tags:
         content = truncate_value(attributes.get("content"))
-        for name in _names_of(attributes) if content else ():
+        full_name = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "").strip().lower()
+        if not content or not full_name:
+            continue
+        # Only an item's property may have several names.
+        is_property = full_name == (attributes.get("itemprop") or "").strip().lower()
+        for name in full_name.split()[:_MAX_PROPERTIES] if is_property else (full_name,):
             found.setdefault(name, content)
             if name in _REPEATED:
                 repeats.setdefault(name, []).append(content)
-    joined = {name: REPEATS_JOINED_BY.join(said[:_MAX_REPEATS]) for name, said in repeats.items()}
+    joined = {name: REPEATS_JOINED_BY.join(each[:_MAX_REPEATS]) for name, each in repeats.items()}
     return found | joined
 
 
-def _names_of(attributes: Attributes) -> list[str]:
-    said = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "")
-    name = said.strip().lower()
-    # Only an item's property may have several names.
-    if name and name == (attributes.get("itemprop") or "").strip().lower():
-        return name.split()[:_MAX_PROPERTIES]
-    return [name] if name else []
-
-
 _MAX_JSON_DEPTH = 32
-# Old templates hide a script's text from older browsers still.
+# Some templates still hide a script's text from old browsers.
 _WRAPPING = re.compile(r"\A\s*(?://\s*)?(?:<!--|<!\[CDATA\[)|(?://\s*)?(?:-->|\]\]>)\s*\Z")
 _WRAPPING_MARKS = ("<!--", "<![CDATA[", "-->", "]]>")
 
 
 def read_json_ld(scripts: Sequence[LexborNode]) -> tuple[dict[str, Json], ...]:
-    """Return the objects of JSON-LD scripts, members of `@graph` each for itself.
+    """Return the objects of JSON-LD scripts, with the members of each `@graph` separate.
 
     A script that is malformed, too long or nested too deep is skipped.
     """
     objects: list[dict[str, Json]] = []
     for script in scripts[:MAX_JSON_LD_SCRIPTS]:
-        objects.extend(_objects(_parse(script.text() or "")))
+        text = script.text() or ""
+        if len(text) > MAX_JSON_LD_CHARS:
+            continue
+        # On a long script, a search for the marks is much faster than the pattern.
+        if any(mark in text for mark in _WRAPPING_MARKS):
+            text = _WRAPPING.sub("", text)
+        text = text.strip().rstrip(";")
+        with suppress(ValueError, RecursionError):
+            # NaN and Infinity are not JSON, and are refused as infinite numbers are.
+            parsed = json.loads(
+                text, strict=False, parse_constant=_finite_float, parse_float=_finite_float
+            )
+            objects.extend(_objects(_checked(parsed, 0)))
     return tuple(objects[:MAX_JSON_LD_OBJECTS])
-
-
-def _parse(text: str) -> Json:
-    if len(text) > MAX_JSON_LD_CHARS:
-        return None
-    # A search for the marks is far cheaper than the pattern on a long script.
-    if any(mark in text for mark in _WRAPPING_MARKS):
-        text = _WRAPPING.sub("", text)
-    text = text.strip().rstrip(";")
-    try:
-        parsed = json.loads(
-            text, strict=False, parse_constant=_reject_constant, parse_float=_finite_float
-        )
-        return _checked(parsed, 0)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
@@ -187,7 +169,7 @@ def _objects(value: Json) -> list[dict[str, Json]]:
 
 
 def _checked(value: Json, depth: int) -> Json:
-    """Copy a value, refusing deep nesting and repairing text that has no UTF-8."""
+    """Copy a value, refusing deep nesting and replacing lone surrogates."""
     if depth > _MAX_JSON_DEPTH:
         raise ValueError("nested too deep")
     if isinstance(value, str):
@@ -203,10 +185,6 @@ def _repaired(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _finite_float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
@@ -217,7 +195,7 @@ def _finite_float(digits: str) -> float:
 _WORK_ENDINGS = ("Article", "Posting", "Report", "Recipe", "Question")
 _PAGE_ENDINGS = ("Page",)
 _SITE_ENDINGS = ("WebSite", "Organization")
-# A page that lists more of them is none of them.
+# A page that lists more works is not one of them.
 _MAX_WORKS = 4
 _MAX_SITES = 10
 _MAX_GRAPH_DEPTH = 4
@@ -227,43 +205,46 @@ GraphNode = Mapping[str, Json]
 
 
 class SchemaOrgGraph:
-    """The JSON-LD objects of a page, and what their references lead to."""
+    """The JSON-LD objects of a page, with their references resolved."""
 
     def __init__(self, objects: Sequence[GraphNode]) -> None:
-        self._by_id = {named: each for each in objects if isinstance(named := each.get("@id"), str)}
-        everything = [*objects, *_main_entities(objects)]
-        has_product = any(_is_of(each, ("Product",)) for each in everything)
-        # What customers say of a product is not the page.
+        self._by_id = {key: node for node in objects if isinstance(key := node.get("@id"), str)}
+        # A page with several main entities is about none of them.
+        entities = (_as_list(node.get("mainEntity")) for node in objects)
+        mains = [each[0] for each in entities if len(each) == 1]
+        everything = [*objects, *(main for main in mains if isinstance(main, Mapping))]
+        has_product = any(_is_of(node, ("Product",)) for node in everything)
+        # Customers' reviews of a product are not the page.
         endings = _WORK_ENDINGS if has_product else (*_WORK_ENDINGS, "Review")
-        works = [each for each in everything if _is_of(each, endings)]
-        pages = [each for each in everything if _is_of(each, _PAGE_ENDINGS)]
+        works = [node for node in everything if _is_of(node, endings)]
+        pages = [node for node in everything if _is_of(node, _PAGE_ENDINGS)]
         self.works = [*(works if len(works) <= _MAX_WORKS else []), *pages[:_MAX_WORKS]]
         """The objects that may be the page itself, the likeliest first."""
         self.is_product = has_product and not works
-        """Whether the page offers something, which has a maker and no author."""
+        """Whether the page offers a product, which has no author."""
         self.is_bare_page = not works
-        """Whether it says nothing of a work, only of the page that stands for it in a database."""
-        self.is_collection = not works and any(_is_of(each, ("CollectionPage",)) for each in pages)
+        """Whether it describes no work, only the page's own record."""
+        self.is_collection = not works and any(_is_of(page, ("CollectionPage",)) for page in pages)
         """Whether the page lists other pages."""
-        sites = [each for each in everything if _is_of(each, _SITE_ENDINGS)]
+        sites = [node for node in everything if _is_of(node, _SITE_ENDINGS)]
         self._sites = sites[:_MAX_SITES]
 
     def texts(self, *keys: str) -> Iterator[str]:
-        """Yield what the works say under the keys; the first key counts most."""
+        """Yield the works' texts under the keys, those of the first key first."""
         for key in keys:
             for work in self.works:
                 for value in _as_list(work.get(key))[:_MAX_NAMES]:
-                    # Templates escape for HTML what they write into a script.
+                    # Templates escape the texts in scripts as HTML.
                     if isinstance(value, str) and (text := truncate_value(unescape(value))):
                         yield text
 
     def site_name(self) -> str | None:
         """Return the name of the website."""
-        sites = (each for each in self._sites if _is_of(each, ("WebSite",)))
+        sites = (site for site in self._sites if _is_of(site, ("WebSite",)))
         return next((name for site in sites for name in self._names(site.get("name"), 0)), None)
 
     def site_names(self) -> Iterator[str]:
-        """Yield the names of the website and of who is behind it."""
+        """Yield the names of the website and of its owner."""
         for site in self._sites:
             yield from self._names(site.get("name"), 0)
 
@@ -282,13 +263,13 @@ class SchemaOrgGraph:
         return []
 
     def _follow(self, value: Json) -> GraphNode:
-        """Return the object that a value is, or refers to."""
+        """Return a value that is an object, or the object that it refers to."""
         if not isinstance(value, Mapping):
             return {}
-        named = value.get("@id")
-        if "name" in value or not isinstance(named, str):
+        key = value.get("@id")
+        if "name" in value or not isinstance(key, str):
             return value
-        return self._by_id.get(named, value)
+        return self._by_id.get(key, value)
 
     def _names(self, value: Json, depth: int) -> Iterator[str]:
         if depth > _MAX_GRAPH_DEPTH:
@@ -301,14 +282,6 @@ class SchemaOrgGraph:
         elif isinstance(value, Sequence):
             for item in value[:_MAX_NAMES]:
                 yield from self._names(item, depth + 1)
-
-
-def _main_entities(objects: Iterable[GraphNode]) -> Iterator[GraphNode]:
-    """Yield what pages are about; a page that names several things is about none of them."""
-    for each in objects:
-        entities = _as_list(each.get("mainEntity"))
-        if len(entities) == 1 and isinstance(entities[0], Mapping):
-            yield entities[0]
 
 
 def _is_of(value: GraphNode, endings: tuple[str, ...]) -> bool:

@@ -31,25 +31,39 @@ _IMAGES = ("og:image", "og:image:secure_url", "twitter:image", "twitter:image:sr
 
 
 def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "") -> PageMetadata:
-    """Collect a page's metadata; what it does not say is None or empty.
+    """Collect a page's metadata; values that it does not declare are None or empty.
 
     Args:
         elements: the page.
-        base: what its addresses are relative to.
-        address: its own address, as many a page has a base that is another; empty where it is not.
+        base: the base of its relative URLs.
+        address: its own URL, which may differ from the base; empty where it does not.
     """
     declared = read_declared(elements)
     meta = declared.meta
     json_ld = read_json_ld(declared.scripts)
     graph = SchemaOrgGraph(json_ld)
-    titles = _titles(declared, graph, base)
+    site_names = [meta.get("og:site_name", ""), *graph.site_names()]
+    if base is not None:
+        site_names += host_names(base.hostname)
+    titles = Titles(
+        element=declared.title,
+        shared=meta.get("og:title", ""),
+        headings=[_heading_text(heading) for heading in declared.headings[:_MAX_HEADINGS]],
+        headlines=list(graph.texts("headline")),
+        site_names=frozenset(filter(None, map(name_key, site_names))),
+    )
     title = choose_title(titles)
     heading = _heading_of(elements, declared, titles, title)
     marks, surroundings = MarkedElements(elements, heading), HeadingContext(heading)
+    keywords = _first(meta, ("keywords", "news_keywords")) or ",".join(graph.texts("keywords"))
+    images = [meta[name] for name in _IMAGES if name in meta]
+    images += [address for item in json_ld for address in _image_addresses(item.get("image"))]
+    image_urls = (resolve_http_url(base, image) for image in images)
+    language = truncate_value(elements.root.attributes.get("lang"))
     return PageMetadata(
         title=title or None,
         description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
-        language=_declared_language(elements) or _first(meta, _LANGUAGE),
+        language=language or _first(meta, _LANGUAGE),
         author=find_author(meta, graph, marks, surroundings, titles.site_names),
         published=find_published(
             meta, graph, marks, surroundings, address or (base.href if base else "")
@@ -58,23 +72,10 @@ def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "
         canonical=resolve_http_url(base, declared.canonical) if declared.canonical else None,
         site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
         robots=_first(meta, ("robots",)),
-        keywords=_keywords(meta, graph),
-        images=_images(meta, json_ld, base),
+        keywords=tuple(dict.fromkeys(filter(None, map(str.strip, keywords.split(","))))),
+        images=tuple(dict.fromkeys(filter(None, image_urls))),
         open_graph={name: value for name, value in meta.items() if name.startswith("og:")},
         json_ld=json_ld,
-    )
-
-
-def _titles(declared: DeclaredMetadata, graph: SchemaOrgGraph, base: can_ada.URL | None) -> Titles:
-    names = [declared.meta.get("og:site_name", ""), *graph.site_names()]
-    if base is not None:
-        names += host_names(base.hostname)
-    return Titles(
-        element=declared.title,
-        shared=declared.meta.get("og:title", ""),
-        headings=[_heading_text(each) for each in declared.headings[:_MAX_HEADINGS]],
-        headlines=list(graph.texts("headline")),
-        site_names=frozenset(filter(None, map(name_key, names))),
     )
 
 
@@ -91,11 +92,11 @@ def _heading_text(heading: LexborNode) -> str:
 def _heading_of(
     elements: Elements, declared: DeclaredMetadata, titles: Titles, title: str
 ) -> LexborNode | None:
-    """Return the heading that is the page's title, of whichever rank, or else the first one."""
+    """Return the heading that is the page's title, of any level, or else the first one."""
     for heading, text in zip(declared.headings, titles.headings, strict=False):
         if text.startswith(title):
             return heading
-    # Beside a first-rank heading, one that only resembles the title may be that of a reply.
+    # On a page with an h1, another heading that only resembles the title may be that of a reply.
     least = 1.0 if declared.headings else _MIN_TITLE_AGREEMENT
     others = elements.tagged("h2", "h3")[:_MAX_HEADINGS] if title else []
     for heading in elements.nodes(others):
@@ -104,26 +105,8 @@ def _heading_of(
     return declared.headings[0] if declared.headings else None
 
 
-def _declared_language(elements: Elements) -> str | None:
-    return truncate_value(elements.root.attributes.get("lang")) or None
-
-
 def _first(meta: Mapping[str, str], names: Iterable[str]) -> str | None:
     return next((meta[name] for name in names if name in meta), None)
-
-
-def _keywords(meta: Mapping[str, str], graph: SchemaOrgGraph) -> tuple[str, ...]:
-    said = _first(meta, ("keywords", "news_keywords")) or ",".join(graph.texts("keywords"))
-    return tuple(dict.fromkeys(filter(None, (word.strip() for word in said.split(",")))))
-
-
-def _images(
-    meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
-) -> tuple[str, ...]:
-    said = [meta[name] for name in _IMAGES if name in meta]
-    said += [address for item in json_ld for address in _image_addresses(item.get("image"))]
-    found = (resolve_http_url(base, address) for address in said)
-    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _image_addresses(value: Json) -> list[str]:

@@ -5,33 +5,33 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# What stands between a page's name and its site's; a bare hyphen or colon belongs to the name.
+# Separates a page's name from its site's; a hyphen or colon without spaces belongs to the name.
 _SEPARATOR = re.compile(r"\s+[-|\u2013—·•»\u203a«:~/]+\s+|\s?[|»\u203a]\s?")
-# How much of its words a heading must share with another title of the page to be its title. Less
-# than half: a heading may be put quite differently and still be what the page is called.
+# The share of words that a heading must have in common with another title of the page to be its
+# title. It is less than half: a heading may be worded quite differently.
 _MIN_AGREEMENT = 0.3
 _MIN_NAME_CHARS = 4
 _WORD = re.compile(r"\w+")
 _NOT_LETTERS = re.compile(r"[\W_]+")
-# The sign that documentation puts behind a heading to link to it.
+# The signs that documentation puts after a heading as a link to it.
 _TRAILING_MARKS = "¶#§🔗 "
 _SOFT_HYPHEN = "\u00ad"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Titles:
-    """All that a page says its title is; what it does not say is empty."""
+    """All titles that a page declares; those that it does not are empty."""
 
     element: str
     """The text of `<title>`."""
     shared: str
-    """What it is called when shared: `og:title`."""
+    """The title for sharing: `og:title`."""
     headings: Sequence[str]
-    """The page's first-rank headings."""
+    """The texts of the page's `h1` elements."""
     headlines: Sequence[str]
     """The headlines of its JSON-LD."""
     site_names: frozenset[str]
-    """What the site calls itself, and the names in its host, as `name_key` has them."""
+    """The names of the site, and those in its host, as `name_key` returns them."""
 
 
 def choose_title(titles: Titles) -> str:
@@ -64,13 +64,13 @@ def without_site_name(title: str, site_names: frozenset[str]) -> str:
     if last == len(starts) - 1 and _names_site(title[: ends[0]], site_names):
         first = 1
     elif last == len(starts) - 1 and "|" in title[cuts[-1][0] : cuts[-1][1]]:
-        # Nothing says so, but what follows an upright bar is nearly always the site.
+        # The text after a vertical bar is nearly always the site, even where it is not known.
         last -= 1
     return title[starts[first] : ends[last]]
 
 
 def title_agreement(heading: str, references: Iterable[str]) -> float:
-    """Return how many words a heading shares with the reference that it is most like."""
+    """Return the share of words that a heading has in common with the most similar reference."""
     words = _words(heading)
     shares = (
         2 * len(words & other) / (len(words) + len(other))
@@ -81,12 +81,12 @@ def title_agreement(heading: str, references: Iterable[str]) -> float:
 
 
 def name_key(name: str) -> str:
-    """Return a name's letters and digits alone, to compare names by."""
+    """Return only the letters and digits of a name, for comparison."""
     return _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
 def host_names(host: str) -> Iterable[str]:
-    """Return the names within a host that may be its site's: its labels, but for the last."""
+    """Return the names within a host that may be its site's: all labels except the last."""
     labels = host.removeprefix("www.").split(".")
     return [host.removeprefix("www."), *labels[:-1]]
 
