@@ -1,4 +1,4 @@
-"""Matches candidates with fields, by what they are called and whether they can be parsed."""
+"""Matches candidates with fields, by their labels and whether their texts can be parsed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _GENERIC = frozenset(
     for name in ("name", "url", "image", "description", "id", "type", "value", "email", "phone")
     for word in words_of(name)
 )
-# What everything has: under the name of something else it is of that.
-_OF_EVERYTHING = frozenset(
+# Properties of every kind of entity: under another entity's name they belong to that one.
+_UNIVERSAL = frozenset(
     word
     for name in ("name", "url", "image", "description", "id", "type")
     for word in words_of(name)
@@ -40,7 +40,7 @@ _CONTACT = frozenset(
 _OUT_OF_CONTEXT = 0.4
 _NAMED_BY_CONTEXT = 0.85
 _BARE_DATE = 0.65
-_SAID_BY_AMOUNT = 0.7
+_IN_AMOUNT = 0.7
 _FIRST_FIELD = 0.66
 _IN_CHROME = 0.65
 _MAX_BY_LABEL = 25
@@ -53,47 +53,47 @@ _MAX_OTHERS = 3
 
 @dataclass(frozen=True, slots=True)
 class FieldSlot:
-    """A scalar field to fill, and how freely candidates may be taken for it."""
+    """A scalar field to fill, and how strictly labels are compared with it."""
 
     field: FieldSpec
     needs_context: bool = False
-    """Whether a label must also name what the field belongs to, if its own name says little."""
+    """Whether a label must also name the field's parent, if the field's own name is generic."""
     may_be_heading: bool = False
-    """Whether it stands for the thing's name, whatever it is called."""
+    """Whether the entity's name may fill it, whatever the field is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMatch:
-    """A candidate read as the value of a field."""
+    """A candidate parsed as the value of a field."""
 
     slot: FieldSlot
     candidate: Candidate
-    reading: ParsedValue
+    parsed: ParsedValue
     score: float
 
     @property
     def takes(self) -> tuple[object, ...]:
-        """What other fields may not have when this one has it: a text at its place."""
-        # A price says its currency as well.
+        """The keys that no other field may use after this match: a text at its position."""
+        # An amount also gives its currency.
         return () if wants_currency(self.slot.field) else (self.place, self._day)
 
     @property
     def needs(self) -> tuple[object, ...]:
-        """What no other field may have taken."""
+        """The keys that no other field may have taken before."""
         if self.candidate.method is Method.META and wants_date(self.slot.field):
-            # A day that has a label of its own is not that of the page.
+            # A date with a label of its own is not the page's date.
             return (self.place, self._day)
         return () if wants_currency(self.slot.field) else (self.place,)
 
     @property
     def _day(self) -> object:
-        return ("day", self.reading.value) if wants_date(self.slot.field) else self.place
+        return ("day", self.parsed.value) if wants_date(self.slot.field) else self.place
 
     @property
     def place(self) -> object:
-        """Where its text stands."""
-        at, said = self.candidate.at, self.candidate.said
-        return (said if at == NO_ELEMENT else at, self.reading.quote)
+        """The position of its text."""
+        at, label_text = self.candidate.at, self.candidate.label_text
+        return (label_text if at == NO_ELEMENT else at, self.parsed.quote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +106,23 @@ class ChosenMatch:
 
 
 def name_slots(fields: Sequence[FieldSpec], *, needs_context: bool) -> list[FieldSlot]:
-    """Return the slots of an object's scalar fields; where none is its name, the first may be."""
+    """Return the slots of an object's scalar fields; if none is its name, the first may be."""
     scalars = [field for field in fields if field.is_scalar]
     has_name = needs_context or any(_NAME in field.words for field in scalars)
-    first = next((field for field in scalars if _is_plain_text(field)), None)
+    plain = (
+        field
+        for field in scalars
+        if field.kind is FieldKind.STRING and not field.format and not field.choices
+    )
+    first = next(plain, None)
     return [
         FieldSlot(field, needs_context, may_be_heading=not has_name and field is first)
         for field in scalars
     ]
 
 
-def _is_plain_text(field: FieldSpec) -> bool:
-    return field.kind is FieldKind.STRING and not field.format and not field.choices
-
-
 class Labelled(Protocol):
-    """What has a label."""
+    """An object with a label."""
 
     @property
     def label(self) -> Words:
@@ -129,14 +130,14 @@ class Labelled(Protocol):
 
     @property
     def path(self) -> Words:
-        """The words of what it belongs to."""
+        """The words of the labels that it is nested in."""
 
 
 LabelledT = TypeVar("LabelledT", bound=Labelled)
 
 
 class LabelIndex(Generic[LabelledT]):
-    """Candidates or lists of them by their labels, so that a field need not look at all."""
+    """An index of candidates, or of lists of them, by the words of their labels."""
 
     def __init__(self, labelled: Iterable[LabelledT]) -> None:
         self._by_label: dict[tuple[Words, Words], list[LabelledT]] = {}
@@ -151,7 +152,7 @@ class LabelIndex(Generic[LabelledT]):
                 alike.append(each)
 
     def fitting(self, slot: FieldSlot) -> Iterator[tuple[LabelledT, float]]:
-        """Yield those whose labels fit a field, and how well."""
+        """Yield the candidates whose labels fit a field, and how well."""
         field = slot.field
         extra = (_NAME,) if slot.may_be_heading else _MONEY if wants_currency(field) else ()
         words = (*field.words, *field.context, *field.description, *extra)
@@ -171,37 +172,35 @@ def fit_of(slot: FieldSlot, label: Words, path: Words) -> float:
     )
     if _NAME in field.words and label and set(label) <= set(field.context):
         fit = max(fit, _NAMED_BY_CONTEXT)
-    elif (
-        slot.needs_context and _is_generic(field) and not _in_context(field, label, path)
-    ) or _is_of_another(field, label, path):
+    elif (slot.needs_context and _lacks_context(field, label, path)) or _is_of_another(
+        field, label, path
+    ):
         fit *= _OUT_OF_CONTEXT
     if wants_date(field) and label == _DATE and not path:
         fit = max(fit, _BARE_DATE)
     if wants_currency(field) and not set(_MONEY).isdisjoint(label):
-        fit = max(fit, _SAID_BY_AMOUNT)
+        fit = max(fit, _IN_AMOUNT)
     if slot.may_be_heading and label == (_NAME,) and not path:
         fit = max(fit, _FIRST_FIELD)
     return fit
 
 
-def _is_generic(field: FieldSpec) -> bool:
-    return all(word in _GENERIC or is_light(word) for word in field.words)
+def _lacks_context(field: FieldSpec, label: Words, path: Words) -> bool:
+    """Whether a field's name is generic and a label does not name the field's parent."""
+    is_generic = all(word in _GENERIC or is_light(word) for word in field.words)
+    return is_generic and set(field.context).isdisjoint((*label, *path))
 
 
 def _is_of_another(field: FieldSpec, label: Words, path: Words) -> bool:
-    """Whether a name or the like belongs to something beside what is wanted."""
-    if not all(word in _OF_EVERYTHING for word in field.words):
+    """Whether a name, URL or the like belongs to another entity than the field's."""
+    if not all(word in _UNIVERSAL for word in field.words):
         return False
     foreign = set(path) - set(field.words) - set(field.context) - set(label)
     return any(not is_light(word) for word in foreign)
 
 
-def _in_context(field: FieldSpec, label: Words, path: Words) -> bool:
-    return not set(field.context).isdisjoint((*label, *path))
-
-
 class Matcher:
-    """Fills slots from candidates, each text for one field only."""
+    """Fills slots with candidates, each text for one field only."""
 
     def __init__(self, base: can_ada.URL | None) -> None:
         self._base = base
@@ -209,7 +208,7 @@ class Matcher:
     def fill(
         self, slots: Sequence[FieldSlot], labels: LabelIndex[Candidate]
     ) -> dict[str, ChosenMatch]:
-        """Return what fills each slot, by the path of its field."""
+        """Return the match for each slot, by the path of its field."""
         by_path = {slot.field.path: list(self._matches(slot, labels)) for slot in slots}
         matches = [match for found in by_path.values() for match in found]
         matches.sort(key=attrgetter("score"), reverse=True)
@@ -229,9 +228,9 @@ class Matcher:
                 if _CONTACT.isdisjoint(slot.field.words):
                     continue
                 score *= _IN_CHROME
-            reading = parse_value(slot.field, candidate.text, self._base)
-            if reading is not None:
-                yield FieldMatch(slot, candidate, reading, score)
+            parsed = parse_value(slot.field, candidate.text, self._base)
+            if parsed is not None:
+                yield FieldMatch(slot, candidate, parsed, score)
 
 
 def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch:
@@ -240,8 +239,8 @@ def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch
         for each in sorted(matches, key=attrgetter("score"), reverse=True)
         if each is not best and each.score >= _CLOSE * best.score and each.place != best.place
     ]
-    agreeing = [each for each in close if each.reading.value == best.reading.value]
-    contrary = {str(each.reading.value): each for each in reversed(close) if each not in agreeing}
+    agreeing = [each for each in close if each.parsed.value == best.parsed.value]
+    contrary = {str(each.parsed.value): each for each in reversed(close) if each not in agreeing}
     return ChosenMatch(
         best,
         tuple(agreeing[:_MAX_OTHERS]),

@@ -35,7 +35,9 @@ def _with_items(field: FieldSpec) -> Iterable[FieldSpec]:
 
 def _asked_field(field: FieldSpec) -> QueriedField:
     within = " ".join(field.path.replace("[]", "").split("."))
-    return QueriedField(name=within or field.name, description=field.told, sign=_sign_of(field))
+    return QueriedField(
+        name=within or field.name, description=field.description_text, sign=_sign_of(field)
+    )
 
 
 def _sign_of(field: FieldSpec) -> ValueSign | None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from cinder.extraction.candidates import Candidate
 from cinder.extraction.field_specs import FieldKind, FieldSpec, read_schema, schema_path
-from cinder.extraction.filling import build_data, extract_fields
+from cinder.extraction.filling import extract_fields
 from cinder.extraction.flat_page import PageElement
 from cinder.extraction.grounding import Grounder
 from cinder.extraction.matching import FieldMatch, FieldSlot
-from cinder.extraction.merging import MAX_EVIDENCE
+from cinder.extraction.merging import MAX_EVIDENCE, build_data
 from cinder.extraction.page_candidates import flatten_page
 from cinder.extraction.recipes.element_selectors import ElementIndex, parse_selector
 from cinder.extraction.recipes.element_text import label_before, read_element
@@ -46,7 +46,7 @@ class AppliedRecipe:
 class _Found:
     path: FieldPath
     field: FieldSpec
-    reading: ParsedValue
+    parsed: ParsedValue
     label: str
     anchor: str = ""
 
@@ -110,13 +110,13 @@ class RecipeReader:
         seen: set[str] = set()
         for record in records[rule.skipped :]:
             found = list(self._read_record(rule, wanted.item, record))
-            key = str([(each.path, each.reading.value) for each in found])
+            key = str([(each.path, each.parsed.value) for each in found])
             if not found or key in seen:
                 continue
             for each in found:
                 path = (*rule.path, len(seen), *each.path)
-                anchor = found[0].reading.quote
-                yield _Found(path, each.field, each.reading, each.label, anchor)
+                anchor = found[0].parsed.quote
+                yield _Found(path, each.field, each.parsed, each.label, anchor)
             seen.add(key)
 
     def _under_label(self, records: Sequence[PageElement], label: str) -> list[PageElement]:
@@ -163,11 +163,11 @@ class RecipeReader:
 
     def _prove(self, found: _Found) -> FieldValue:
         candidate = Candidate(
-            text=found.reading.quote, label=(), method=Method.RECIPE, said=found.label
+            text=found.parsed.quote, label=(), method=Method.RECIPE, label_text=found.label
         )
-        match = FieldMatch(FieldSlot(found.field), candidate, found.reading, 1.0)
+        match = FieldMatch(FieldSlot(found.field), candidate, found.parsed, 1.0)
         evidence = self._grounder.prove(match, found.anchor)
-        return FieldValue(path=found.path, value=found.reading.value, evidence=(evidence,))
+        return FieldValue(path=found.path, value=found.parsed.value, evidence=(evidence,))
 
 
 def with_format(wanted: FieldSpec, format_: str) -> FieldSpec:

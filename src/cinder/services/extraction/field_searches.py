@@ -268,7 +268,7 @@ def _scalar(wanted: FieldSpec) -> dict[str, Json]:
 def _hint(wanted: FieldSpec) -> str:
     kind = wanted.kind.value if wanted.is_scalar else ""
     shape = {"date": "date as YYYY-MM-DD", "date-time": "date and time in ISO 8601"}
-    parts = (shape.get(wanted.format, kind), wanted.told[:_MAX_TOLD_CHARS])
+    parts = (shape.get(wanted.format, kind), wanted.description_text[:_MAX_TOLD_CHARS])
     said = "; ".join(filter(None, parts))
     return f" ({said})" if said else ""
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cinder.errors import CinderError
-from cinder.extraction.filling import build_data
 from cinder.extraction.grounding import ClaimProver
+from cinder.extraction.merging import build_data
 from cinder.extraction.passage_ranking import build_passage_query
 from cinder.llm.base import (
     Budget,

@@ -12,8 +12,7 @@ import structlog
 
 from cinder.errors import CinderError
 from cinder.extraction.field_specs import schema_path
-from cinder.extraction.filling import build_data
-from cinder.extraction.merging import keep_values, merge_data
+from cinder.extraction.merging import build_data, keep_values, merge_data
 from cinder.llm.base import Budget, BudgetLimits
 from cinder.llm.schema_check import SchemaCheck
 from cinder.models.document import Json
