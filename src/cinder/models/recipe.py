@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from cinder.models.document import Json
-from cinder.models.extraction import ExtractedData
+from cinder.models.extraction import ExtractedData, FieldValue, Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +203,23 @@ def _list(said: Json) -> list[Json]:
 
 MAX_RECIPES = 3
 """How many are tried on one page."""
+
+SURE_SCORE = 0.85
+"""Values of rule-based extraction with this score or more are treated as certain."""
+
+_FOUND_ONCE = frozenset((Method.MODEL, Method.CALLER, Method.RECIPE))
+# Extraction finds these again without a recipe.
+_DECLARED = frozenset((Method.JSON_LD, Method.MICRODATA, Method.META))
+
+
+def is_worth_learning(value: FieldValue) -> bool:
+    """Whether a value is grounded and sure, and not found as easily without a recipe."""
+    if not value.is_grounded or value.value is None:
+        return False
+    methods = {each.method for each in value.evidence}
+    if not methods.isdisjoint(_FOUND_ONCE):
+        return True
+    return value.score >= SURE_SCORE and methods.isdisjoint(_DECLARED)
 
 
 @dataclass(frozen=True, slots=True)

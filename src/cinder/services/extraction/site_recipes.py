@@ -11,9 +11,16 @@ import can_ada
 import structlog
 
 from cinder.errors import CinderError
-from cinder.extraction.recipes.learning import is_worth_learning
 from cinder.models.extraction import ExtractedData, ExtractionEngine, FieldPath, Method
-from cinder.models.recipe import MAX_RECIPES, KeptRecipe, Recipe, RecipePlace, RecipeTrials, Trial
+from cinder.models.recipe import (
+    MAX_RECIPES,
+    KeptRecipe,
+    Recipe,
+    RecipePlace,
+    RecipeTrials,
+    Trial,
+    is_worth_learning,
+)
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
 from cinder.store.base import NewRecipe, RecipeBook, RecipeLimits
