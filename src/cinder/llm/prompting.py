@@ -1,9 +1,13 @@
-"""Fences untrusted page text in a prompt, with a mark that the text cannot contain."""
+"""Fences untrusted page text in a prompt, and keeps prompts within the model's token limit."""
 
+import math
 import secrets
 from dataclasses import dataclass
 
 _MARK_BYTES = 8
+# Tokens are estimated by bytes, since characters of several bytes take more tokens.
+_BYTES_PER_TOKEN = 3.5
+_LEAST_TOKENS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +46,31 @@ class PromptFence:
     def enclose(self, text: str) -> str:
         """Return a text inside the fence."""
         return f"{self.begin}\n{text}\n{self.end}"
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has; the estimate is rather too high."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+
+
+class PromptLimit:
+    """The length of prompts that a model accepts, learned from its answers and refusals."""
+
+    def __init__(self) -> None:
+        self._refused: int | None = None
+        self._read = 0
+
+    def note_read(self, tokens: int) -> None:
+        """Record that the model accepted a prompt of so many tokens."""
+        self._read = max(self._read, tokens)
+
+    def note_refused(self, tokens: int) -> None:
+        """Record that a prompt of so many tokens was too long."""
+        self._refused = min(tokens, self._refused or tokens)
+
+    def room_for(self, text_tokens: int, other_tokens: int) -> int:
+        """Return how many tokens of a text to send, in addition to the rest of the prompt."""
+        if self._refused is None:
+            return text_tokens
+        likely = max(self._refused // 2, min(self._read, self._refused - 1))
+        return max(_LEAST_TOKENS, min(text_tokens, likely - other_tokens))
