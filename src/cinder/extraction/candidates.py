@@ -3,8 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from cinder.extraction.flat_page import PageElement
 from cinder.extraction.synonyms import Words, words_of
@@ -95,12 +94,16 @@ class RecordGroup:
     is_chrome: bool = False
 
 
-@dataclass(frozen=True)
 class CandidateIndex:
     """All candidates of a page's elements, in document order."""
 
-    candidates: Sequence[Candidate]
-    lists: Sequence[CandidateList] = field(default=())
+    def __init__(
+        self, candidates: Sequence[Candidate], lists: Sequence[CandidateList] = ()
+    ) -> None:
+        self.candidates = candidates
+        self.lists = lists
+        self._positions = [candidate.at for candidate in candidates]
+        self._list_positions = [found.at for found in lists]
 
     def within(self, span: ElementRange) -> list[Candidate]:
         """Return the candidates of the elements in a range."""
@@ -109,14 +112,6 @@ class CandidateIndex:
     def lists_within(self, span: ElementRange) -> list[CandidateList]:
         """Return the lists that begin in a range."""
         return list(self.lists[_slice(self._list_positions, span)])
-
-    @cached_property
-    def _positions(self) -> list[int]:
-        return [candidate.at for candidate in self.candidates]
-
-    @cached_property
-    def _list_positions(self) -> list[int]:
-        return [found.at for found in self.lists]
 
 
 def _slice(positions: list[int], span: ElementRange) -> slice:

@@ -142,7 +142,10 @@ class _SchemaReader:
                     found = found.get(part) if isinstance(found, Mapping) else None
                 found = found if isinstance(found, Mapping) else {}
             else:
-                found = _first_branch(schema)
+                lists = (schema.get(key) for key in ("anyOf", "oneOf", "allOf"))
+                branches = (each for found in lists if isinstance(found, list) for each in found)
+                usable = (each for each in branches if isinstance(each, Mapping))
+                found = next((each for each in usable if each.get("type") != "null"), None)
             if found is None:
                 return schema
             schema = {**{k: v for k, v in schema.items() if k not in _FOLLOWED}, **found}
@@ -150,15 +153,6 @@ class _SchemaReader:
 
 
 _FOLLOWED = frozenset(("$ref", "anyOf", "oneOf", "allOf"))
-
-
-def _first_branch(schema: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    for key in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(key)
-        for branch in branches if isinstance(branches, list) else ():
-            if isinstance(branch, Mapping) and branch.get("type") != "null":
-                return branch
-    return None
 
 
 def _kind_of(schema: Mapping[str, Json]) -> FieldKind:

@@ -64,7 +64,27 @@ class FlatPage:
         self._pieces: list[str] = []
         self._length = 0
         self.is_cut = False
-        self._build(root)
+        # The open elements: identity and index, which is None for those that are skipped.
+        opened: list[tuple[int, int | None]] = []
+        for node in root.traverse(include_text=True):
+            parent = node.parent
+            above = parent.mem_id if parent is not None else 0
+            while opened and opened[-1][0] != above:
+                self._close(opened.pop()[1])
+            holder = opened[-1][1] if opened else -1
+            if node.is_text_node:
+                if holder is not None and holder >= 0:
+                    text = node.text_content or ""
+                    if text.strip():
+                        self.elements[holder].has_own_text = True
+                    self._add(" ".join(text.split("\n")))
+                continue
+            if len(self.elements) >= MAX_ELEMENTS:
+                self.is_cut = True
+                break
+            opened.append((node.mem_id, self._open(node, holder)))
+        while opened:
+            self._close(opened.pop()[1])
         self.text = "".join(self._pieces)
 
     def text_of(self, element: PageElement, max_chars: int = 2_000) -> str:
@@ -94,29 +114,6 @@ class FlatPage:
             return None
         following = self.elements[element.end]
         return following if following.parent == element.parent else None
-
-    def _build(self, root: LexborNode) -> None:
-        # The open elements: identity and index, which is None for those that are skipped.
-        opened: list[tuple[int, int | None]] = []
-        for node in root.traverse(include_text=True):
-            parent = node.parent
-            above = parent.mem_id if parent is not None else 0
-            while opened and opened[-1][0] != above:
-                self._close(opened.pop()[1])
-            holder = opened[-1][1] if opened else -1
-            if node.is_text_node:
-                if holder is not None and holder >= 0:
-                    text = node.text_content or ""
-                    if text.strip():
-                        self.elements[holder].has_own_text = True
-                    self._add(" ".join(text.split("\n")))
-                continue
-            if len(self.elements) >= MAX_ELEMENTS:
-                self.is_cut = True
-                break
-            opened.append((node.mem_id, self._open(node, holder)))
-        while opened:
-            self._close(opened.pop()[1])
 
     def _open(self, node: LexborNode, holder: int | None) -> int | None:
         tag = node.tag or ""

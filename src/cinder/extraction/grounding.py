@@ -77,9 +77,12 @@ class SearchedText:
             if start < 0:
                 return None
             window = self.text[start : start + len(quote) * _LONGEST_ESCAPE]
-            end = _end_of_chunks(window, chunks)
-            if end and _unescaped(window[:end]) == quote:
-                return start, start + end
+            if end := _end_of_chunks(window, chunks):
+                written = window[:end]
+                with suppress(ValueError):
+                    written = str(json.loads(f'"{written}"', strict=False))
+                if collapse(unescape(written)) == quote:
+                    return start, start + end
             start += 1
         return None
 
@@ -139,12 +142,6 @@ def _end_of_chunks(window: str, chunks: Sequence[str]) -> int:
     return end
 
 
-def _unescaped(written: str) -> str:
-    with suppress(ValueError):
-        written = str(json.loads(f'"{written}"', strict=False))
-    return collapse(unescape(written))
-
-
 _DECLARED = frozenset((Method.JSON_LD, Method.META, Method.MICRODATA))
 _MIN_TELLING_CHARS = 8
 _FIGURES = re.compile(NUMBER)
@@ -200,9 +197,9 @@ class Grounder:
             return found, found + len(quote), ""
         if kind is QuotedText.PAGE:
             as_json = json.dumps(quote)[1:-1]
-            written = (escape(quote), escape(quote, quote=False), as_json)
-            written += (as_json.replace("/", "\\/"), json.dumps(quote, ensure_ascii=False)[1:-1])
-            for form in written:
+            in_html = (escape(quote), escape(quote, quote=False))
+            in_json = (as_json.replace("/", "\\/"), json.dumps(quote, ensure_ascii=False)[1:-1])
+            for form in (*in_html, as_json, *in_json):
                 if (found := text.find(form, anchors)) >= 0:
                     return found, found + len(form), _UNESCAPED
             if _is_number(value) and _PLAIN_NUMBER.match(quote):
@@ -290,7 +287,10 @@ class ClaimProver:
             quote: the claimed passage of the page that states the value.
             within: the parts of the page that the claim is based on, which are searched first.
         """
-        quote = _trimmed(quote[:_MAX_QUOTE_CHARS])
+        quote = quote[:_MAX_QUOTE_CHARS].strip(_QUOTE_MARKS)
+        for ellipsis in _ELLIPSES:
+            quote = quote.removesuffix(ellipsis).removeprefix(ellipsis)
+        quote = quote.strip(_QUOTE_MARKS)
         for span in self._find_quote(quote, within):
             if found := self._read(field, value, *span):
                 return self._evidence(found)
@@ -412,13 +412,6 @@ def _read_text(field: FieldSpec, value: Json, quote: str, start: int) -> _Quoted
     if words and words <= set(_WORD.findall(quote.casefold())):
         return _QuotedSpan(start, start + len(quote), _REWORDED)
     return None
-
-
-def _trimmed(quote: str) -> str:
-    quote = quote.strip(_QUOTE_MARKS)
-    for ellipsis in _ELLIPSES:
-        quote = quote.removesuffix(ellipsis).removeprefix(ellipsis)
-    return quote.strip(_QUOTE_MARKS)
 
 
 def _as_number(text: str) -> float | None:

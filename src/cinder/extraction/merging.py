@@ -95,36 +95,28 @@ def _tree(page: ExtractedData) -> Node:
 
 
 def _merged(one: Node, other: Node) -> Node:
+    if isinstance(one, _Held) and isinstance(other, _Held):
+        if _key(one) == _key(other):
+            evidence = (*one.value.evidence, *other.value.evidence)[:MAX_EVIDENCE]
+            return _Held(replace(one.value, evidence=evidence), (*one.contrary, *other.contrary))
+        if other.value.is_grounded and not one.value.is_grounded:
+            one, other = other, one
+        return _Held(one.value, (*one.contrary, other.value, *other.contrary))
     if isinstance(one, _Held) or isinstance(other, _Held):
-        return _merged_values(one, other)
+        # With one schema, only one of them is a container, and it is empty: a page without values.
+        return one or other
     if _is_array(one) or _is_array(other):
-        return _joined(one, other)
+        # Items in both arrays occur once, with the evidence of both.
+        items: dict[str, Node] = {}
+        for item in (*one.values(), *other.values()):
+            key = _key(item)
+            items[key] = _merged(items[key], item) if key in items else item
+        return dict(enumerate(items.values()))
     return {
         key: _merged(one[key], other[key]) if key in one and key in other else either[key]
         for either in ({**other, **one},)
         for key in dict.fromkeys((*one, *other))
     }
-
-
-def _merged_values(one: Node, other: Node) -> Node:
-    if not isinstance(one, _Held) or not isinstance(other, _Held):
-        # With one schema, only one of them is a container, and it is empty: a page without values.
-        return one or other
-    if _key(one) == _key(other):
-        evidence = (*one.value.evidence, *other.value.evidence)[:MAX_EVIDENCE]
-        return _Held(replace(one.value, evidence=evidence), (*one.contrary, *other.contrary))
-    if other.value.is_grounded and not one.value.is_grounded:
-        one, other = other, one
-    return _Held(one.value, (*one.contrary, other.value, *other.contrary))
-
-
-def _joined(one: dict[str | int, Node], other: dict[str | int, Node]) -> Node:
-    """Join two arrays; items in both occur once, with the evidence of both."""
-    found: dict[str, Node] = {}
-    for item in (*one.values(), *other.values()):
-        key = _key(item)
-        found[key] = _merged(found[key], item) if key in found else item
-    return dict(enumerate(found.values()))
 
 
 def _closed_up(node: Node) -> Node:

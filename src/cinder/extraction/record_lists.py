@@ -240,13 +240,9 @@ def _label_before(page: FlatPage, element: PageElement) -> str:
         position = siblings.index(element.index) if len(siblings) <= MAX_RECORDS else 0
         for index in reversed(siblings[max(0, position - _MAX_LOOKS_BACK) : position]):
             other = page.elements[index]
-            if other.tag in _LABEL_TAGS or _is_bold_line(page, other):
+            children = page.children_of(other)
+            is_bold = len(children) == 1 and not other.has_own_text and children[0].tag in _BOLD
+            if other.tag in _LABEL_TAGS or is_bold:
                 return page.text_of(other, _MAX_LABEL_CHARS)
         element = page.elements[element.parent]
     return ""
-
-
-def _is_bold_line(page: FlatPage, element: PageElement) -> bool:
-    if element.has_own_text or len(element.children) != 1:
-        return False
-    return page.elements[element.children[0]].tag in _BOLD

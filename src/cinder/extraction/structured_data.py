@@ -108,7 +108,12 @@ def describe_item(item: LinkedDataItem) -> Entity:
     for path, name, owner, is_one_of_several in _walk(item):
         values = owner.properties[name]
         texts = [value for value in values if isinstance(value, str)]
-        items = [_unwrapped(value) for value in values if isinstance(value, LinkedDataItem)]
+        items = []
+        for value in values:
+            if isinstance(value, LinkedDataItem):
+                # An entry of a list has the actual item as a property.
+                inner = value.properties.get("item", [])[:1]
+                items.append(next((i for i in inner if isinstance(i, LinkedDataItem)), value))
         texts += [text for each in items if (text := _stands_for(each))]
         weight = _ONE_OF_SEVERAL if is_one_of_several else 1.0
         _add_candidates((found, lists), path, name, texts, method=owner.method, weight=weight)
@@ -201,12 +206,6 @@ def sibling_groups(items: Sequence[LinkedDataItem]) -> Iterator[RecordGroup]:
 
 def _path_words(path: tuple[str, ...]) -> Words:
     return tuple(word for name in path for word in words_of(name))
-
-
-def _unwrapped(item: LinkedDataItem) -> LinkedDataItem:
-    """Return the item of a list entry."""
-    inner = item.properties.get("item", [])
-    return inner[0] if inner and isinstance(inner[0], LinkedDataItem) else item
 
 
 def _stands_for(item: LinkedDataItem) -> str:

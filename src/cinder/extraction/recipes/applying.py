@@ -117,7 +117,12 @@ class RecipeReader:
             records = [record for record in records if record.parent in labelled]
         seen: set[str] = set()
         for record in records[rule.skipped :]:
-            found = list(self._read_record(rule, spec.item, record))
+            found = [
+                _found(field, field_spec, parsed)
+                for field in rule.fields
+                if (field_spec := field_spec_at(spec.item, field.path))
+                and (parsed := self.read_field(field, field_spec, record))
+            ]
             key = str([(each.path, each.parsed.value) for each in found])
             if not found or key in seen:
                 continue
@@ -125,15 +130,6 @@ class RecipeReader:
                 path = (*rule.path, len(seen), *each.path)
                 yield replace(each, path=path, anchor=found[0].parsed.quote)
             seen.add(key)
-
-    def _read_record(
-        self, rule: ListRule, item: FieldSpec, record: PageElement
-    ) -> Iterator[_Found]:
-        for field in rule.fields:
-            spec = field_spec_at(item, field.path)
-            parsed = self.read_field(field, spec, record) if spec else None
-            if spec is not None and parsed is not None:
-                yield _found(field, spec, parsed)
 
     def _read_by(
         self, locator: Locator, spec: FieldSpec, within: PageElement | None

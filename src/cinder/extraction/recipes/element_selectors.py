@@ -125,20 +125,17 @@ class ElementIndex:
 
         With `within`, all elements of the selector must be descendants of that element.
         """
-        candidates = self._candidates(selector.chain[-1], within)
-        return list(islice((e for e in candidates if self._fits(e, selector, within)), limit))
-
-    def _candidates(
-        self, last: CompoundSelector, within: PageElement | None
-    ) -> Iterable[PageElement]:
+        last = selector.chain[-1]
         rarest = f".{last.classes[0]}" if last.classes else last.tag
         elements = self._by_key.get(f"#{last.id}" if last.id else rarest, [])
-        if within is None:
-            return elements
-        self._steps_left -= min(len(elements), within.end - within.index)
-        if within.end - within.index < len(elements):
-            return self.page.within(within)
-        return (each for each in elements if within.index < each.index < within.end)
+        candidates: Iterable[PageElement] = elements
+        if within is not None:
+            self._steps_left -= min(len(elements), within.end - within.index)
+            if within.end - within.index < len(elements):
+                candidates = self.page.within(within)
+            else:
+                candidates = (e for e in elements if within.index < e.index < within.end)
+        return list(islice((e for e in candidates if self._fits(e, selector, within)), limit))
 
     def _fits(
         self, element: PageElement, selector: RecipeSelector, within: PageElement | None

@@ -254,21 +254,16 @@ class ListLearner:
             if holder.index <= node.element.index < holder.end
         ]
         for rule in islice(self._fields.rules_for(name, field, value, nodes, holder), _MAX_RULES):
-            if all(
-                self._fits(rule, field, record, element)
-                for record, element in zip(known.records, elements, strict=True)
-            ):
+            for record, element in zip(known.records, elements, strict=True):
+                parsed, expected = self._reader.read_field(rule, field, element), record.get(name)
+                if parsed is None or expected is None:
+                    if parsed is not None or expected is not None:
+                        break
+                elif not is_same_value(parsed.value, expected.value):
+                    break
+            else:
                 return rule
         return None
-
-    def _fits(
-        self, rule: FieldRule, field: FieldSpec, record: Record, element: PageElement
-    ) -> bool:
-        parsed = self._reader.read_field(rule, field, element)
-        value = record.get(rule.path)
-        if parsed is None or value is None:
-            return parsed is None and value is None
-        return is_same_value(parsed.value, value.value)
 
     def _learn_selector(
         self,
@@ -332,7 +327,14 @@ def learn_recipe(
     finder = NodeFinder(reader.index.page, markdown)
     learner = FieldLearner(reader)
     fields: list[FieldRule] = []
-    for path, value in _single_values(values)[:MAX_FIELDS]:
+    single = [
+        (names, value)
+        for value in values
+        if len(names := tuple(part for part in value.path if isinstance(part, str)))
+        == len(value.path)
+        and is_worth_learning(value)
+    ]
+    for path, value in single[:MAX_FIELDS]:
         spec = field_spec_at(reader.root, path)
         if spec is not None and spec.is_scalar:
             fields += islice(learner.rules_for(path, spec, value, finder.nodes_of(value)), 1)
@@ -349,15 +351,6 @@ def learn_recipe(
         fields=tuple(each for each in recipe.fields if not is_contradicted(each, applied, found)),
         lists=tuple(each for each in recipe.lists if not is_contradicted(each, applied, found)),
     )
-
-
-def _single_values(values: Sequence[FieldValue]) -> list[tuple[tuple[str, ...], FieldValue]]:
-    found = []
-    for value in values:
-        names = tuple(part for part in value.path if isinstance(part, str))
-        if len(names) == len(value.path) and is_worth_learning(value):
-            found.append((names, value))
-    return found
 
 
 Records = dict[int, dict[tuple[str, ...], FieldValue]]

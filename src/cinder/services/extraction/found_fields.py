@@ -52,7 +52,8 @@ def _fields_of(spec: FieldSpec) -> Iterator[FieldSpec]:
 
 def field_of(path: FieldPath) -> str:
     """Return the field that a value belongs to: `offers` for `offers[2].price`."""
-    return ".".join(takewhile(lambda part: isinstance(part, str), path))
+    names = takewhile(lambda part: not isinstance(part, int), path)
+    return ".".join(map(str, names))
 
 
 def is_in_array(path: FieldPath) -> bool:
