@@ -14,6 +14,7 @@ _MAX_REFERENCES = 10
 _MAX_NAME_CHARS = 200
 _MAX_DESCRIPTION_CHARS = 500
 _MAX_CHOICES = 200
+_CURRENCY_WORDS = frozenset(words_of("currency"))
 
 
 class FieldKind(Enum):
@@ -52,6 +53,16 @@ class FieldSpec:
     def is_scalar(self) -> bool:
         """Whether it holds one value."""
         return self.kind not in (FieldKind.OBJECT, FieldKind.ARRAY)
+
+    @property
+    def holds_date(self) -> bool:
+        """Whether it holds a date or a timestamp."""
+        return self.format in ("date", "date-time")
+
+    @property
+    def holds_currency(self) -> bool:
+        """Whether it holds the code of a currency."""
+        return not _CURRENCY_WORDS.isdisjoint(self.words)
 
     @property
     def item(self) -> "FieldSpec":
@@ -101,6 +112,9 @@ class _SchemaReader:
             # The title of an object is the name of a type, not a label.
             own = tuple(dict.fromkeys((*words_of(name), *plain_words_of(title))))
             children = tuple(self._properties(schema, path, own or context, depth))
+        choices = schema.get("enum")
+        if not isinstance(choices, list):
+            choices = [schema["const"]] if "const" in schema else []
         title_words = words_of(title) if name else ()
         return FieldSpec(
             name=name,
@@ -110,7 +124,7 @@ class _SchemaReader:
             context=context,
             description=tuple(dict.fromkeys((*title_words, *words_of(text)))),
             description_text=text or _text(schema.get("title"), _MAX_DESCRIPTION_CHARS),
-            choices=_choices(schema),
+            choices=tuple(choices[:_MAX_CHOICES]),
             format=_text(schema.get("format"), _MAX_NAME_CHARS),
             children=children,
         )
@@ -163,13 +177,6 @@ def _kind_of(schema: Mapping[str, Json]) -> FieldKind:
     if "properties" in schema:
         return FieldKind.OBJECT
     return FieldKind.ARRAY if "items" in schema else FieldKind.STRING
-
-
-def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
-    members = schema.get("enum")
-    if isinstance(members, list):
-        return tuple(members[:_MAX_CHOICES])
-    return (schema["const"],) if "const" in schema else ()
 
 
 def _text(value: Json, length: int) -> str:

@@ -183,8 +183,6 @@ class SchemaFiller:
     def _fill_records(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> int:
         slots = list(_slots(spec.item))
         group = self._choose_group(spec, slots, entity.groups)
-        if group is None and spec is self._sole_list:
-            group = self._page_as_group(slots)
         if group is None:
             return 0
         seen: set[str] = set()
@@ -195,7 +193,13 @@ class SchemaFiller:
             is_poor = len(slots) >= _POOR_PART and len(chosen) * _POOR_PART < len(slots)
             if not chosen or key in seen or is_poor:
                 continue
-            self._add_record(spec, record, chosen, (*path, len(seen)))
+            item_path = (*path, len(seen))
+            for name, match in chosen.items():
+                below = name.removeprefix(f"{spec.item.path}.").split(".")
+                self._result.filled.append(FilledField((*item_path, *below), match, record.anchor))
+            for array, array_path in _arrays(spec.item, item_path):
+                if array.item.is_scalar:
+                    self._fill_list(array, record, array_path)
             seen.add(key)
         if len(group.records) >= MAX_RECORDS:
             self._result.warnings.append(
@@ -207,27 +211,10 @@ class SchemaFiller:
         ]
         return len(seen)
 
-    def _page_as_group(self, slots: Sequence[FieldSlot]) -> RecordGroup | None:
-        """Return the page as the only record of a list: some sites have a page for each."""
-        page = self._entity_for(slots)
-        found = self._fill_from(slots, page)
-        score = sum(match.best.score for match in found.values())
-        is_record = _has_more_than_name(found) and score >= _LEAST_FILLED * len(slots)
-        return RecordGroup(records=(page,)) if is_record else None
-
-    def _add_record(
-        self, spec: FieldSpec, record: Entity, chosen: dict[str, ChosenMatch], path: FieldPath
-    ) -> None:
-        for name, match in chosen.items():
-            below = tuple(name.removeprefix(f"{spec.item.path}.").split("."))
-            self._result.filled.append(FilledField((*path, *below), match, record.anchor))
-        for array, inner in _arrays(spec.item, path):
-            if array.item.is_scalar:
-                self._fill_list(array, record, inner)
-
     def _choose_group(
         self, spec: FieldSpec, slots: Sequence[FieldSlot], groups: Sequence[RecordGroup]
     ) -> RecordGroup | None:
+        """Return the best group of records; else the page itself, if it is one record."""
         best: tuple[float, int] = (0.0, 0)
         chosen = None
         for group in groups if slots else ():
@@ -237,7 +224,14 @@ class SchemaFiller:
             score = 0.0 if group.is_chrome else self._rate_group(spec, slots, group)
             if (score, len(group.records)) > best:
                 best, chosen = (score, len(group.records)), group
-        return chosen if best[0] else None
+        if best[0] or spec is not self._sole_list:
+            return chosen if best[0] else None
+        # Some sites have a page for each record of a list.
+        page = self._entity_for(slots)
+        found = self._fill_from(slots, page)
+        score = sum(match.best.score for match in found.values())
+        is_record = _has_more_than_name(found) and score >= _LEAST_FILLED * len(slots)
+        return RecordGroup(records=(page,)) if is_record else None
 
     def _rate_group(self, spec: FieldSpec, slots: Sequence[FieldSlot], group: RecordGroup) -> float:
         """Return how well a group's records fill the fields; 0 if they are something else."""

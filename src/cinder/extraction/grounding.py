@@ -13,7 +13,7 @@ from itertools import islice
 from cinder.extraction.candidates import NUMBER
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.matching import FieldMatch
-from cinder.extraction.values import parse_value, wants_date
+from cinder.extraction.values import parse_value
 from cinder.html.tree import collapse
 from cinder.models.document import Json
 from cinder.models.extraction import Evidence, Grounding, Method, QuotedText
@@ -247,6 +247,7 @@ TextSpan = tuple[int, int]
 _MAX_QUOTE_CHARS = 5_000
 _MAX_FIGURES = 50
 _WORD = re.compile(r"\w+")
+_LINE = re.compile(r"[^\n]+")
 # Characters that models put around a quote although the page does not have them.
 _QUOTE_MARKS = " \t\n\"'“”„«»`"
 _ELLIPSES = ("...", "…")
@@ -325,11 +326,12 @@ class ClaimProver:
         words = set(_WORD.findall(quote.casefold()))
         if len(words) < _MIN_QUOTE_WORDS or field.kind is FieldKind.BOOLEAN or field.choices:
             return None
-        for start, end in _lines_of(self._text.text, within):
-            shared = words & set(_WORD.findall(self._text.text[start:end].casefold()))
+        text = self._text.text
+        for line in (line for span in within for line in _LINE.finditer(text, *span)):
+            shared = words & set(_WORD.findall(line[0].casefold()))
             if len(shared) < _LEAST_SHARED * len(words):
                 continue
-            if found := self._read(field, value, start, end):
+            if found := self._read(field, value, *line.span()):
                 rules = "; ".join(filter(None, (_NEARLY_QUOTED, found.rule)))
                 return _QuotedSpan(found.start, found.end, rules)
         return None
@@ -360,19 +362,9 @@ class ClaimProver:
         )
 
 
-def _lines_of(text: str, within: Sequence[TextSpan]) -> Iterator[TextSpan]:
-    for first, last in within:
-        start = first
-        while start < last:
-            newline = text.find("\n", start, last)
-            end = newline if newline >= 0 else last
-            yield start, end
-            start = end + 1
-
-
 def normalise_claim(field: FieldSpec, value: Json) -> Json:
     """Return a claimed value in the format of its field; None if it cannot be converted."""
-    if not wants_date(field) or not isinstance(value, str):
+    if not field.holds_date or not isinstance(value, str):
         return value
     parsed = parse_value(field, value, None)
     return parsed.value if parsed is not None else None

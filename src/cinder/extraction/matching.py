@@ -11,7 +11,7 @@ import can_ada
 from cinder.extraction.candidates import NO_ELEMENT, Candidate
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.synonyms import Words, agreement, described, is_light, words_of
-from cinder.extraction.values import ParsedValue, parse_value, wants_currency, wants_date
+from cinder.extraction.values import ParsedValue, parse_value
 from cinder.models.extraction import Method
 
 MIN_FIT = 0.6
@@ -75,19 +75,19 @@ class FieldMatch:
     def takes(self) -> tuple[object, ...]:
         """The keys that no other field may use after this match: a text at its position."""
         # An amount also gives its currency.
-        return () if wants_currency(self.slot.field) else (self.place, self._day)
+        return () if self.slot.field.holds_currency else (self.place, self._day)
 
     @property
     def needs(self) -> tuple[object, ...]:
         """The keys that no other field may have taken before."""
-        if self.candidate.method is Method.META and wants_date(self.slot.field):
+        if self.candidate.method is Method.META and self.slot.field.holds_date:
             # A date with a label of its own is not the page's date.
             return (self.place, self._day)
-        return () if wants_currency(self.slot.field) else (self.place,)
+        return () if self.slot.field.holds_currency else (self.place,)
 
     @property
     def _day(self) -> object:
-        return ("day", self.parsed.value) if wants_date(self.slot.field) else self.place
+        return ("day", self.parsed.value) if self.slot.field.holds_date else self.place
 
     @property
     def place(self) -> object:
@@ -154,7 +154,7 @@ class LabelIndex(Generic[LabelledT]):
     def fitting(self, slot: FieldSlot) -> Iterator[tuple[LabelledT, float]]:
         """Yield the candidates whose labels fit a field, and how well."""
         field = slot.field
-        extra = (_NAME,) if slot.may_be_heading else _MONEY if wants_currency(field) else ()
+        extra = (_NAME,) if slot.may_be_heading else _MONEY if field.holds_currency else ()
         words = (*field.words, *field.context, *field.description, *extra)
         keys = {key: None for word in words for key in self._by_word.get(word, ())}
         for label, path in islice(keys, _MAX_LABELS):
@@ -176,9 +176,9 @@ def fit_of(slot: FieldSlot, label: Words, path: Words) -> float:
         field, label, path
     ):
         fit *= _OUT_OF_CONTEXT
-    if wants_date(field) and label == _DATE and not path:
+    if field.holds_date and label == _DATE and not path:
         fit = max(fit, _BARE_DATE)
-    if wants_currency(field) and not set(_MONEY).isdisjoint(label):
+    if field.holds_currency and not set(_MONEY).isdisjoint(label):
         fit = max(fit, _IN_AMOUNT)
     if slot.may_be_heading and label == (_NAME,) and not path:
         fit = max(fit, _FIRST_FIELD)

@@ -37,10 +37,19 @@ def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
     held = list(_leaves(_closed_up(trees[0]), ())) if trees else []
     values = [each.value for each in held]
     nothing = next((page.data for page in pages if page.data in ({}, [])), None)
+    # A field is missing if every page lacks it, alone or with its whole array.
+    missing = [
+        path
+        for path in dict.fromkeys(path for page in pages for path in page.missing)
+        if all(
+            path in page.missing or any(path.startswith(f"{other}[]") for other in page.missing)
+            for page in pages
+        )
+    ]
     return ExtractedData(
         data=build_data(values, nothing),
         values=tuple(values),
-        missing=tuple(_missing(pages)),
+        missing=tuple(missing),
         conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
         warnings=tuple(dict.fromkeys(each for page in pages for each in page.warnings)),
     )
@@ -155,16 +164,6 @@ def _conflicts(held: _Held) -> Iterator[Conflict]:
         if (key := _key(_Held(other))) not in seen:
             seen.add(key)
             yield Conflict(path=path, kept=kept, other=replace(other, path=path))
-
-
-def _missing(pages: Sequence[ExtractedData]) -> Iterator[str]:
-    """Yield the fields that are missing from every page, alone or with their whole array."""
-    for path in dict.fromkeys(path for page in pages for path in page.missing):
-        if all(
-            path in page.missing or any(path.startswith(f"{other}[]") for other in page.missing)
-            for page in pages
-        ):
-            yield path
 
 
 def build_data(values: Iterable[FieldValue], nothing: Json = None) -> Json:

@@ -224,11 +224,17 @@ def collect_from_markdown(markdown: str, url: str) -> PageCandidates:
                 label = words_of(heading)
                 groups.append(RecordGroup(records=records, label=label, label_text=heading))
             continue
+        items: list[Candidate] = []
         for line in block:
             item = _ITEM.match(line)
-            for label_text, value in labelled_parts(plain_text(item[1] if item else line)):
+            text = plain_text(item[1] if item else line)
+            for label_text, value in labelled_parts(text):
                 found.append(labelled_candidate(label_text, value, Method.LABEL))
-        lists += _listed(heading, block)
+            if item and text:
+                items.append(labelled_candidate(heading, text, Method.HEADING))
+        if items and is_label(heading):
+            label = words_of(heading)
+            lists.append(CandidateList(items=tuple(items), label=label, label_text=heading))
     return PageCandidates(
         items=(),
         shown=Entity(candidates=tuple(found), lists=tuple(lists)),
@@ -250,13 +256,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             block = []
         if title:
             heading = plain_text(title[2])
-
-
-def _listed(heading: str, block: Sequence[str]) -> Iterator[CandidateList]:
-    texts = [plain_text(item[1]) for line in block if (item := _ITEM.match(line))]
-    if texts and is_label(heading):
-        items = tuple(labelled_candidate(heading, text, Method.HEADING) for text in texts if text)
-        yield CandidateList(items=items, label=words_of(heading), label_text=heading)
 
 
 def _read_table(block: Sequence[str]) -> tuple[list[Candidate], tuple[Entity, ...]]:

@@ -11,7 +11,6 @@ from itertools import islice, zip_longest
 
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.synonyms import is_light, plain_words_of, synonyms_of, words_of
-from cinder.extraction.values import wants_date
 from cinder.models.extraction import PassageQuery, QueriedField, RankedPassage, ValueSign
 from cinder.text.passages import TextChunk, split_chunks
 from cinder.text.terms import find_query_terms, find_terms
@@ -38,7 +37,7 @@ def build_passage_query(prompt: str, fields: Iterable[FieldSpec]) -> PassageQuer
 def _sign_of(field: FieldSpec) -> ValueSign | None:
     if field.format in ("email", "idn-email") or not _EMAIL.isdisjoint(field.words):
         return ValueSign.AT
-    has_figures = field.kind in _FIGURES or wants_date(field)
+    has_figures = field.kind in _FIGURES or field.holds_date
     return ValueSign.FIGURE if has_figures or not _PHONE.isdisjoint(field.words) else None
 
 

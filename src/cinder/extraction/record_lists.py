@@ -199,7 +199,10 @@ def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRa
     alike: dict[tuple[str, str], list[PageElement]] = {}
     for child in page.children_of(holder):
         if child.tag not in _NEVER_RECORDS and child.stop > child.start:
-            alike.setdefault((child.tag, _look(page, child)), []).append(child)
+            # The items of one list share the first class, or the tags of their children.
+            names = child.classes.split()[:1] or [each.tag for each in page.children_of(child)[:3]]
+            look = "" if child.tag == "li" else " ".join(names)
+            alike.setdefault((child.tag, look), []).append(child)
     for (tag, _), members in alike.items():
         if tag not in _HEADINGS and len(members) >= _MIN_ALIKE:
             yield [ElementRange(each.index, each.end) for each in members[:MAX_RECORDS]]
@@ -207,15 +210,6 @@ def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRa
             ends = [*(each.index for each in members[1:]), holder.end]
             pairs = zip(members, ends, strict=True)
             yield [ElementRange(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
-
-
-def _look(page: FlatPage, element: PageElement) -> str:
-    """Return what the elements of one list share: the first class, or the tags of children."""
-    if element.tag == "li":
-        return ""
-    if names := element.classes.split():
-        return names[0]
-    return " ".join(child.tag for child in page.children_of(element)[:3])
 
 
 def _record(page: FlatPage, index: CandidateIndex, span: ElementRange) -> Entity:

@@ -261,8 +261,13 @@ def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
         names = (element.attributes.get("itemprop") or "").split()[:_MAX_NAMES]
         owner = _owner(element, items) if names else None
         if owner is not None:
+            value: Value | None = item
+            if value is None:
+                source = _VALUE_ATTRIBUTES.get(element.tag or "", "content")
+                text = element.attributes.get("content") or element.attributes.get(source)
+                value = collapse((text or visible_text(element))[:_MAX_TEXT_CHARS])
             for name in names:
-                owner.add(name, item if item is not None else _text_of(element))
+                owner.add(name, value)
         elif item is not None:
             top.append(item)
     return top
@@ -277,14 +282,6 @@ def _owner(element: LexborNode, items: dict[int, LinkedDataItem]) -> LinkedDataI
             return items[above.mem_id]
         above = above.parent
     return None
-
-
-def _text_of(element: LexborNode) -> str:
-    attributes = element.attributes
-    value = attributes.get("content") or attributes.get(
-        _VALUE_ATTRIBUTES.get(element.tag or "", "content")
-    )
-    return collapse((value or visible_text(element))[:_MAX_TEXT_CHARS])
 
 
 _IGNORED_META = frozenset(("og:type", "og:locale", "og:site_name", "og:url", "og:title"))

@@ -148,7 +148,6 @@ _PROSE_WORDS = frozenset(
 )
 _EMAIL_WORDS = frozenset(words_of("email"))
 _PHONE_WORDS = frozenset(words_of("phone"))
-_CURRENCY_WORDS = frozenset(words_of("currency"))
 _URL_WORDS = frozenset((*words_of("url"), *words_of("image")))
 _DATE_WORD = words_of("date")[-1]
 _UPPER_WORDS = frozenset(
@@ -177,16 +176,6 @@ def parse_value(field: FieldSpec, text: str, base: can_ada.URL | None) -> Parsed
         is_fraction = parsed is not None and not isinstance(parsed.value, int)
         return None if field.kind is FieldKind.INTEGER and is_fraction else parsed
     return _parse_string(field, text, base)
-
-
-def wants_date(field: FieldSpec) -> bool:
-    """Whether a field holds a date or a timestamp."""
-    return field.format in ("date", "date-time")
-
-
-def wants_currency(field: FieldSpec) -> bool:
-    """Whether a field holds the code of a currency."""
-    return not _CURRENCY_WORDS.isdisjoint(field.words)
 
 
 def _parse_number(field: FieldSpec, text: str) -> ParsedValue | None:
@@ -230,7 +219,7 @@ def _parse_choice(field: FieldSpec, text: str) -> ParsedValue | None:
 
 
 def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
-    if wants_date(field):
+    if field.holds_date:
         return _parse_date(field, text)
     if field.format in ("email", "idn-email") or not _EMAIL_WORDS.isdisjoint(field.words):
         email = find_email(text)
@@ -240,7 +229,7 @@ def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> Pars
         if joined is None or joined.protocol not in ("http:", "https:"):
             return None
         return ParsedValue(joined.href, text, _rule(text, joined.href, "absolute address"))
-    if wants_currency(field):
+    if field.holds_currency:
         found = find_currency(text)
         return ParsedValue(found[1], found[0], _rule(found[0], found[1], "code")) if found else None
     if not _PHONE_WORDS.isdisjoint(field.words) and len(text) <= MAX_STRING_CHARS:

@@ -135,25 +135,22 @@ class RecipeReader:
         self, locator: Locator, spec: FieldSpec, within: PageElement | None
     ) -> ParsedValue | None:
         """Return the value of the elements that a locator matches, if they all have the same."""
+        elements = [] if within is None else [within]
+        if locator.selector:
+            selector = parse_selector(locator.selector)
+            # A label or the words before a value distinguish elements that the selector does not.
+            is_distinguished = bool(locator.label or locator.before)
+            limit = MAX_RECORDS if is_distinguished else _MAX_SAME_VALUE + 1
+            elements = self.index.select(selector, within, limit) if selector else []
+            if not is_distinguished and len(elements) > _MAX_SAME_VALUE:
+                return None
         texts = [
             text
-            for element in self._elements(locator, within)
+            for element in elements
             if (text := read_element(self.index.page, element, locator)) is not None
         ]
         parsed = [parse_value(spec, text, self.base) for text in dict.fromkeys(texts)]
         return None if None in parsed else _agreed(parsed)
-
-    def _elements(self, locator: Locator, within: PageElement | None) -> Sequence[PageElement]:
-        if not locator.selector:
-            return [] if within is None else [within]
-        selector = parse_selector(locator.selector)
-        if selector is None:
-            return []
-        # A label or the words before a value distinguish elements that the selector does not.
-        is_distinguished = bool(locator.label or locator.before)
-        limit = MAX_RECORDS if is_distinguished else _MAX_SAME_VALUE + 1
-        found = self.index.select(selector, within, limit)
-        return found if is_distinguished or len(found) <= _MAX_SAME_VALUE else []
 
 
 def _agreed(parsed: Sequence[ParsedValue | None]) -> ParsedValue | None:

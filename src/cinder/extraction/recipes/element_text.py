@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 from operator import itemgetter
 
 from cinder.extraction.candidates import without_colon
@@ -118,7 +119,17 @@ class NodeFinder:
         self._page = page
         self._markdown = markdown or ""
         self._condensed, self._offsets = _condense(page.text)
-        self._attributes = _attributes_of(page)
+        self._attributes: dict[str, list[NodeRef]] = {}
+        values = (
+            (element, name, value)
+            for element in page.elements
+            for name, value in element.attributes.items()
+            if value and (name in _VALUE_ATTRIBUTES or name.startswith("data-"))
+        )
+        for element, name, value in islice(values, _MAX_ATTRIBUTES):
+            nodes = self._attributes.setdefault(collapse(value[:_MAX_ATTRIBUTE_CHARS]), [])
+            if len(nodes) < _MAX_NODES:
+                nodes.append(NodeRef(element, name))
 
     def nodes_of(self, value: FieldValue) -> list[NodeRef]:
         """Return the elements that may have a value, the most likely first."""
@@ -225,19 +236,3 @@ def _condense(text: str) -> tuple[str, "array[int]"]:
         if not character.isspace() and character not in _MARKS
     ]
     return "".join(map(itemgetter(1), kept)), array("L", map(itemgetter(0), kept))
-
-
-def _attributes_of(page: FlatPage) -> dict[str, list[NodeRef]]:
-    found: dict[str, list[NodeRef]] = {}
-    left = _MAX_ATTRIBUTES
-    for element in page.elements:
-        for name, value in element.attributes.items():
-            if not value or not (name in _VALUE_ATTRIBUTES or name.startswith("data-")):
-                continue
-            left -= 1
-            if left < 0:
-                return found
-            nodes = found.setdefault(collapse(value[:_MAX_ATTRIBUTE_CHARS]), [])
-            if len(nodes) < _MAX_NODES:
-                nodes.append(NodeRef(element, name))
-    return found

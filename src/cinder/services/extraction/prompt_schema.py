@@ -55,26 +55,20 @@ _ADDRESSES = frozenset(("url", "link", "website", "homepage", "image"))
 
 def read_prompt_fields(prompt: str) -> Mapping[str, Json] | None:
     """Return the schema of the fields that a prompt lists; None if it lists none."""
-    text = _ASIDE.sub(" ", prompt[:_MAX_PROMPT_CHARS])
+    text = _ASIDE.sub(" ", prompt[:_MAX_PROMPT_CHARS]).strip()
     if not _TASKS.isdisjoint(word.casefold() for word in _WORD.findall(text)[:3]):
         return None
+    if end := _SENTENCE_END.search(text):
+        rest = text[end.end() :]
+        # "I need the following: name, price" has its fields after the colon.
+        text = rest if end[0][0] == ":" and rest.strip() else text[: end.start()]
     named: dict[str, Json] = {}
-    for part in _SEPARATORS.split(_first_sentence(text)):
+    for part in _SEPARATORS.split(text):
         words = _field_words(part)
         if 0 < len(words) <= _MAX_WORDS and len(named) < _MAX_FIELDS:
             name = words[0] + "".join(word.capitalize() for word in words[1:])
             named.setdefault(name, _describe(words))
     return {"type": "object", "properties": named} if named else None
-
-
-def _first_sentence(text: str) -> str:
-    text = text.strip()
-    end = _SENTENCE_END.search(text)
-    if end is None:
-        return text
-    rest = text[end.end() :]
-    # "I need the following: name, price" has its fields after the colon.
-    return rest if text[end.start()] == ":" and rest.strip() else text[: end.start()]
 
 
 def _field_words(part: str) -> list[str]:
