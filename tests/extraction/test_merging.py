@@ -1,4 +1,4 @@
-"""The data of several pages made one."""
+"""The data of several pages, merged."""
 
 from collections.abc import Iterable
 

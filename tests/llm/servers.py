@@ -1,4 +1,4 @@
-"""Model servers on loopback that say what a test tells them to, in both wire formats."""
+"""Model servers on loopback with scripted answers, in both wire formats."""
 
 import json
 from collections.abc import Mapping

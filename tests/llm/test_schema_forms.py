@@ -1,4 +1,4 @@
-"""Schemas in which whatever is not known may be missing."""
+"""Schemas in strict and relaxed form."""
 
 from collections.abc import Mapping
 

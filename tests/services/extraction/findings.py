@@ -1,4 +1,4 @@
-"""Findings made by hand, for tests of what is done with them."""
+"""Findings built by hand."""
 
 from cinder.extraction.merging import build_data
 from cinder.models.document import Json

@@ -1,4 +1,4 @@
-"""Data is held against the caller's schema."""
+"""Findings of stages and pages joined, and checked against the caller's schema."""
 
 from dataclasses import replace
 
