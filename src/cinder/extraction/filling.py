@@ -145,10 +145,27 @@ class SchemaFiller:
             self._result.missing.append(spec.path)
 
     def _fill_list(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> int:
+        slot = FieldSlot(spec)
+        if id(entity) not in self._list_labels:
+            self._list_labels[id(entity)] = (entity, LabelIndex(entity.lists))
+        options: list[tuple[Sequence[Candidate], float]] = []
+        for found, fit in islice(self._list_labels[id(entity)][1].fitting(slot), _MAX_LISTS):
+            if not found.is_chrome:
+                is_single = len(found.items) == 1
+                items = split_enumeration(found.items[0]) if is_single else found.items
+                options.append((items, fit))
+        for single, fit in islice(self._labels_of(entity).fitting(slot), _MAX_LISTS):
+            if not single.is_chrome:
+                options.append((split_enumeration(single), fit * _SPLIT))
         best: list[FieldMatch] = []
-        for found in self._lists_for(spec, entity):
-            if found and (not best or found[0].score > best[0].score):
-                best = found
+        for items, fit in options:
+            matches = [
+                FieldMatch(FieldSlot(spec.item), item, parsed, fit * item.trust)
+                for item in items
+                if (parsed := parse_value(spec.item, item.text, self._page.base)) is not None
+            ]
+            if matches and (not best or matches[0].score > best[0].score):
+                best = matches
         seen: dict[str, FieldMatch] = {}
         for match in best[:MAX_RECORDS]:
             seen.setdefault(str(match.parsed.value), match)
@@ -157,28 +174,6 @@ class SchemaFiller:
                 FilledField((*path, index), ChosenMatch(match), entity.anchor)
             )
         return len(seen)
-
-    def _lists_for(self, spec: FieldSpec, entity: Entity) -> Iterator[list[FieldMatch]]:
-        slot = FieldSlot(spec)
-        if id(entity) not in self._list_labels:
-            self._list_labels[id(entity)] = (entity, LabelIndex(entity.lists))
-        for found, fit in islice(self._list_labels[id(entity)][1].fitting(slot), _MAX_LISTS):
-            if not found.is_chrome:
-                is_single = len(found.items) == 1
-                items = split_enumeration(found.items[0]) if is_single else found.items
-                yield self._parse_items(spec, items, fit)
-        for single, fit in islice(self._labels_of(entity).fitting(slot), _MAX_LISTS):
-            if not single.is_chrome:
-                yield self._parse_items(spec, split_enumeration(single), fit * _SPLIT)
-
-    def _parse_items(
-        self, spec: FieldSpec, items: Sequence[Candidate], fit: float
-    ) -> list[FieldMatch]:
-        return [
-            FieldMatch(FieldSlot(spec.item), item, parsed, fit * item.trust)
-            for item in items
-            if (parsed := parse_value(spec.item, item.text, self._page.base)) is not None
-        ]
 
     def _fill_records(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> int:
         slots = list(_slots(spec.item))

@@ -77,7 +77,14 @@ class SearchedText:
             if start < 0:
                 return None
             window = self.text[start : start + len(quote) * _LONGEST_ESCAPE]
-            if end := _end_of_chunks(window, chunks):
+            end = 0
+            for chunk in chunks:
+                found = window.find(chunk, end)
+                if found < 0:
+                    end = 0
+                    break
+                end = found + len(chunk)
+            if end:
                 written = window[:end]
                 with suppress(ValueError):
                     written = str(json.loads(f'"{written}"', strict=False))
@@ -129,17 +136,6 @@ class SearchedText:
 
 def _is_ignored(character: str) -> bool:
     return character.isspace() or character in _MARKS
-
-
-def _end_of_chunks(window: str, chunks: Sequence[str]) -> int:
-    """Return the end of the last of some chunks that follow each other; 0 if they do not."""
-    end = 0
-    for chunk in chunks:
-        found = window.find(chunk, end)
-        if found < 0:
-            return 0
-        end = found + len(chunk)
-    return end
 
 
 _DECLARED = frozenset((Method.JSON_LD, Method.META, Method.MICRODATA))

@@ -209,28 +209,28 @@ class Matcher:
         self, slots: Sequence[FieldSlot], labels: LabelIndex[Candidate]
     ) -> dict[str, ChosenMatch]:
         """Return the match for each slot, by the path of its field."""
-        by_path = {slot.field.path: list(self._matches(slot, labels)) for slot in slots}
-        matches = [match for found in by_path.values() for match in found]
-        matches.sort(key=attrgetter("score"), reverse=True)
+        by_path: dict[str, list[FieldMatch]] = {}
+        for slot in slots:
+            matches = by_path[slot.field.path] = []
+            for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
+                score = fit * candidate.trust
+                if candidate.is_chrome:
+                    if _CONTACT.isdisjoint(slot.field.words):
+                        continue
+                    score *= _IN_CHROME
+                parsed = parse_value(slot.field, candidate.text, self._base)
+                if parsed is not None:
+                    matches.append(FieldMatch(slot, candidate, parsed, score))
+        ranked = [match for found in by_path.values() for match in found]
+        ranked.sort(key=attrgetter("score"), reverse=True)
         best: dict[str, FieldMatch] = {}
         taken: set[object] = set()
-        for match in matches:
+        for match in ranked:
             path = match.slot.field.path
             if path not in best and taken.isdisjoint(match.needs):
                 best[path] = match
                 taken.update(match.takes)
         return {path: _with_others(match, by_path[path]) for path, match in best.items()}
-
-    def _matches(self, slot: FieldSlot, labels: LabelIndex[Candidate]) -> Iterator[FieldMatch]:
-        for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
-            score = fit * candidate.trust
-            if candidate.is_chrome:
-                if _CONTACT.isdisjoint(slot.field.words):
-                    continue
-                score *= _IN_CHROME
-            parsed = parse_value(slot.field, candidate.text, self._base)
-            if parsed is not None:
-                yield FieldMatch(slot, candidate, parsed, score)
 
 
 def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch:

@@ -21,7 +21,7 @@ from cinder.extraction.candidates import (
     address_parts,
     labelled_candidate,
 )
-from cinder.extraction.flat_page import MAX_ELEMENTS, FlatPage, PageElement
+from cinder.extraction.flat_page import MAX_ELEMENTS, FlatPage
 from cinder.extraction.labelled_values import (
     is_heading,
     is_label,
@@ -150,34 +150,28 @@ def _collect_all(page: FlatPage) -> tuple[CandidateIndex, list[list[ElementRange
             pairs, listed = read_definitions(page, element)
             found += pairs
             lists += listed
-        _read_element(page, element, found, lists)
+        found += read_attributes(element)
+        if element.stop == element.start:
+            continue
+        found += read_heading(page, element)
+        found += read_address(page, element)
+        found += read_named(page, element)
+        if element.is_block and not element.holds_blocks:
+            if element.tag not in ("td", "th", "dt"):
+                found += read_lines(page, element)
+            found += read_typed(page, element)
+        if element.children:
+            found += read_rows_of_two(page, element)
+            found += read_alternating(page, element)
+            lists += read_named_lists(page, element)
+        if is_heading(page, element):
+            pairs, listed = read_headed(page, element)
+            found += pairs
+            lists += listed
     found += list(address_parts(found))
     found.sort(key=lambda each: each.at)
     lists.sort(key=lambda each: each.at)
     return CandidateIndex(found, lists), table_rows
-
-
-def _read_element(
-    page: FlatPage, element: PageElement, found: list[Candidate], lists: list[CandidateList]
-) -> None:
-    found += read_attributes(element)
-    if element.stop == element.start:
-        return
-    found += read_heading(page, element)
-    found += read_address(page, element)
-    found += read_named(page, element)
-    if element.is_block and not element.holds_blocks and element.tag not in ("td", "th", "dt"):
-        found += read_lines(page, element)
-    if element.is_block and not element.holds_blocks:
-        found += read_typed(page, element)
-    if element.children:
-        found += read_rows_of_two(page, element)
-        found += read_alternating(page, element)
-        lists += read_named_lists(page, element)
-    if is_heading(page, element):
-        pairs, listed = read_headed(page, element)
-        found += pairs
-        lists += listed
 
 
 def _of_the_page(found: Sequence[Candidate], groups: Sequence[RecordGroup]) -> Iterator[Candidate]:

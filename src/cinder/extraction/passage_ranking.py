@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2s
@@ -131,7 +131,14 @@ def rank_passages(markdown: str, query: PassageQuery, limit: int) -> tuple[Ranke
     for scores in by_aspect:
         for position, score in scores.items():
             total[position] += score / len(by_aspect)
-    ids = list(_make_ids(markdown[each.chunk.start : each.chunk.end] for each in chunks))
+    ids: list[str] = []
+    # A hash of the text; repeated texts get a number.
+    repeats: Counter[str] = Counter()
+    for each in chunks:
+        text = markdown[each.chunk.start : each.chunk.end]
+        digest = blake2s(text.encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
+        repeats[digest] += 1
+        ids.append(f"p{digest}" if repeats[digest] == 1 else f"p{digest}-{repeats[digest]}")
     order = _near_duplicates_last(_order(by_aspect, total, len(chunks)), chunks)[:limit]
     return tuple(
         RankedPassage(
@@ -241,12 +248,3 @@ def _are_near_duplicates(one: frozenset[str], other: frozenset[str]) -> bool:
         return False
     shared = len(one & other)
     return shared >= _MIN_SIMILARITY * (len(one) + len(other) - shared)
-
-
-def _make_ids(texts: Iterable[str]) -> Iterator[str]:
-    """Yield an id for each text, a hash of it; repeated texts get a number."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        digest = blake2s(text.encode("utf-8", "replace"), digest_size=_ID_BYTES).hexdigest()
-        counts[digest] += 1
-        yield f"p{digest}" if counts[digest] == 1 else f"p{digest}-{counts[digest]}"

@@ -145,11 +145,21 @@ def find_groups(
     for spans, first in _all_spans(page, table_rows):
         if len(groups) >= MAX_GROUPS or left <= 0:
             break
+        records = []
+        for span in spans[:left][:MAX_RECORDS]:
+            name = name_of_record(page, span.first, span.end)
+            candidates = index.within(span)[:_MAX_CANDIDATES]
+            records.append(
+                Entity(
+                    candidates=(name, *candidates) if name is not None else tuple(candidates),
+                    lists=tuple(index.lists_within(span)[:_MAX_CANDIDATES]),
+                    anchor=name.text if name is not None else "",
+                )
+            )
         label = _label_before(page, first)
-        records = tuple(_record(page, index, span) for span in spans[:left][:MAX_RECORDS])
         groups.append(
             RecordGroup(
-                records=records,
+                records=tuple(records),
                 label=words_of(label),
                 label_text=label,
                 is_chrome=first.is_chrome,
@@ -210,16 +220,6 @@ def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRa
             ends = [*(each.index for each in members[1:]), holder.end]
             pairs = zip(members, ends, strict=True)
             yield [ElementRange(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
-
-
-def _record(page: FlatPage, index: CandidateIndex, span: ElementRange) -> Entity:
-    name = name_of_record(page, span.first, span.end)
-    own = [name] if name is not None else []
-    return Entity(
-        candidates=(*own, *index.within(span)[:_MAX_CANDIDATES]),
-        lists=tuple(index.lists_within(span)[:_MAX_CANDIDATES]),
-        anchor=name.text if name is not None else "",
-    )
 
 
 def _label_before(page: FlatPage, element: PageElement) -> str:

@@ -130,15 +130,8 @@ _NO = frozenset(
         *("no", "false", "n", "✗", "✘", "❌", "x", "\u00d7", "none", "unavailable", "out of stock"),
         *("outofstock", "sold out", "soldout", "not available", "not included", "nein", "non"),
         *("discontinued", "off", "disabled", "not possible", "not supported", "currently"),
-        *(
-            "currently unavailable",
-            "-",
-            "\u2013",
-            "\u2014",
-            "not allowed",
-            "back order",
-            "on request",
-        ),
+        *("currently unavailable", "-", "\u2013", "\u2014", "not allowed", "back order"),
+        "on request",
     )
 )
 _PROSE_WORDS = frozenset(

@@ -103,26 +103,25 @@ class Refusal:
                 f"{title} cannot read a prompt this long (it answered {self.status}). Send less, "
                 "or choose a model with a larger context"
             )
-        kind = FormatRefused if self.status in _UNSUPPORTED else ModelFailed
-        return kind(f"{title} answered {self.status}: {self._meaning(key, address)}")
-
-    def _meaning(self, key: str | None, address: str) -> str:
         if self._contains(_UNPAID):
-            return "the account has no credit left; top it up with the provider"
-        if self.status in _REFUSED:
-            return f"it refuses the key; check {_KEY}"
-        if self.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return "it is asked too often; ask less often, or lower llm.max-concurrency"
-        if self.status == HTTPStatus.NOT_FOUND:
-            return f"there is no such model or no such path; check {_MODEL} and {SETTING}"
-        if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "it has troubles of its own; try again later"
-        if HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
-            return f"it redirects elsewhere; check {SETTING}"
-        message = hide_address(self.message, address)
-        message = message.replace(key, "…") if key else message
-        message = " ".join(message.split())[:_MAX_SHOWN_CHARS] or "nothing"
-        return f"it refuses the request; check {_MODEL}. It says: {message}"
+            meaning = "the account has no credit left; top it up with the provider"
+        elif self.status in _REFUSED:
+            meaning = f"it refuses the key; check {_KEY}"
+        elif self.status == HTTPStatus.TOO_MANY_REQUESTS:
+            meaning = "it is asked too often; ask less often, or lower llm.max-concurrency"
+        elif self.status == HTTPStatus.NOT_FOUND:
+            meaning = f"there is no such model or no such path; check {_MODEL} and {SETTING}"
+        elif self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            meaning = "it has troubles of its own; try again later"
+        elif HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
+            meaning = f"it redirects elsewhere; check {SETTING}"
+        else:
+            message = hide_address(self.message, address)
+            message = message.replace(key, "…") if key else message
+            message = " ".join(message.split())[:_MAX_SHOWN_CHARS] or "nothing"
+            meaning = f"it refuses the request; check {_MODEL}. It says: {message}"
+        kind = FormatRefused if self.status in _UNSUPPORTED else ModelFailed
+        return kind(f"{title} answered {self.status}: {meaning}")
 
     def _contains(self, words: tuple[str, ...]) -> bool:
         message = self.message.lower()

@@ -72,18 +72,14 @@ class OpenAiFormat:
         sent, received = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
         if not isinstance(refusal, str) or not refusal:
             refusal = "its content filter stopped it" if reason == "content_filter" else None
+        content = message.get("content")
+        parts: Json = [{"text": content}] if isinstance(content, str) else content
+        listed = parts if isinstance(parts, Sequence) else ()
+        texts = (part.get("text") for part in listed if isinstance(part, Mapping))
         return WireAnswer(
-            text=_text_of(message.get("content")),
+            text="".join(text for text in texts if isinstance(text, str)),
             tokens=None if sent is None or received is None else TokenCounts(sent, received),
             finish_reason=FinishReason.LENGTH if reason == "length" else FinishReason.STOP,
             model=model if isinstance(model, str) else None,
             refusal=refusal,
         )
-
-
-def _text_of(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, Sequence) else ()
-    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-    return "".join(text for text in texts if isinstance(text, str))

@@ -23,29 +23,12 @@ MAX_CHAIN = 500
 MAX_CIRCULAR_CHAIN = 32
 """The steps of a cycle for one level of a value: the validator is recursive."""
 
-_NAMED: tuple[str, ...] = ("properties", "dependencies", "dependentSchemas", "patternProperties")
-_PARTS: tuple[str, ...] = (
-    "additionalItems",
-    "additionalProperties",
-    "items",
-    "prefixItems",
-    "properties",
-)
+_NAMED = ("properties", "dependencies", "dependentSchemas", "patternProperties")
+_PARTS = ("additionalItems", "additionalProperties", "items", "prefixItems", "properties")
 # Some of these check parts, but parts that others check too.
-_SAME: tuple[str, ...] = (
-    "allOf",
-    "anyOf",
-    "contains",
-    "dependencies",
-    "dependentSchemas",
-    "else",
-    "if",
-    "not",
-    "oneOf",
-    "patternProperties",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
+_SAME = (
+    *("allOf", "anyOf", "contains", "dependencies", "dependentSchemas", "else", "if", "not"),
+    *("oneOf", "patternProperties", "propertyNames", "then", "unevaluatedItems"),
     "unevaluatedProperties",
 )
 _MOVING = ("$dynamicRef", "$recursiveRef")

@@ -16,19 +16,10 @@ from cinder.models.document import Json
 
 # Keywords that require a value: a model invents one that it does not know if it must give one.
 _DEMANDS = frozenset(
-    {
-        "contains",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "if",
-        "minContains",
-        "minItems",
-        "minProperties",
-        "required",
-        "then",
-    }
+    (
+        *("contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if"),
+        *("minContains", "minItems", "minProperties", "required", "then"),
+    )
 )
 _NAMED = frozenset({"$defs", "definitions", "patternProperties", "properties"})
 _LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})

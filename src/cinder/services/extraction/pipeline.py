@@ -284,8 +284,10 @@ class Extractor:
         for index, page in enumerate(pages):
             if self._model is None or not run.may_ask:
                 break
-            fields = _worth_asking(spec, found[index], await _join(found))
-            if fields:
+            # Fields known from another page are not asked for, but an array is joined from all.
+            unknown = {*open_fields(spec.fields.names, await _join(found)), *spec.fields.arrays}
+            still_open = open_fields(spec.fields.names, found[index])
+            if fields := tuple(field for field in still_open if field in unknown):
                 more = await self._find(self._model.stage, page, spec, fields, run)
                 found[index] = await _add(found[index], more, spec)
         await self.learn(pages, spec, found, run)
@@ -355,15 +357,3 @@ async def _join(pages: Sequence[ExtractedData]) -> ExtractedData:
 def _weigh(findings: Sequence[ExtractedData]) -> int:
     """Return the length of a text that takes about as long to process."""
     return sum(len(each.values) for each in findings) * _CHARS_PER_VALUE
-
-
-def _worth_asking(
-    spec: ExtractionSpec, of_page: ExtractedData, of_all: ExtractedData
-) -> tuple[str, ...]:
-    """Return the fields to ask a model for: open on the page, and not known from another page.
-
-    An array is joined from all pages, so each page is asked for it.
-    """
-    names = spec.fields.names
-    unknown = {*open_fields(names, of_all), *spec.fields.arrays}
-    return tuple(field for field in open_fields(names, of_page) if field in unknown)

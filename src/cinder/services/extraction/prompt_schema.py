@@ -17,19 +17,8 @@ _VERBS = frozenset(
     (
         *("extract", "get", "find", "give", "list", "return", "show", "tell", "fetch", "collect"),
         *("read", "what", "which", "who", "when", "where", "is", "are", "was", "were", "me"),
-        *(
-            "please",
-            "i",
-            "need",
-            "want",
-            "would",
-            "like",
-            "also",
-            "pull",
-            "identify",
-            "for",
-            "each",
-        ),
+        *("please", "i", "need", "want", "would", "like", "also", "pull", "identify", "for"),
+        "each",
         *("out", "then", "both", "us", "with", "including", "includes", "include", "such", "to"),
     )
 )

@@ -11,12 +11,11 @@ import can_ada
 import structlog
 
 from cinder.errors import CinderError
-from cinder.models.extraction import ExtractedData, ExtractionEngine, FieldPath, Method
+from cinder.models.extraction import ExtractedData, ExtractionEngine, Method
 from cinder.models.recipe import (
     MAX_RECIPES,
     KeptRecipe,
     RecipePlace,
-    RecipeTrials,
     Trial,
     is_worth_learning,
 )
@@ -111,31 +110,27 @@ class RecipeStage:
         known = await self._book.find(replace(place, owner=run.caller), limit=MAX_RECIPES)
         if not known:
             return nothing
-        tried = await self._try(page.text, page, spec, known)
-        await self._note(place, known, tried.trials)
-        by_recipe = _by_recipe(tried.extracted)
-        if Trial.HELD not in tried.trials or not by_recipe:
-            return nothing
-        if len(by_recipe) < len(tried.extracted.values):
-            run.note_engine(ExtractionEngine.RULES)
-        return tried.extracted
-
-    async def _try(
-        self, text: str, page: LoadedPage, spec: ExtractionSpec, known: Sequence[KeptRecipe]
-    ) -> RecipeTrials:
         tried = await self._sandbox.try_recipes(
-            text,
+            page.text,
             page.markdown,
             content_type=page.content_type,
             url=page.url,
             schema=spec.schema,
             recipes=[each.recipe for each in known],
         )
+        trials = tried.trials
+        values = tried.extracted.values
+        by_recipe = {v.path for v in values if v.evidence[0].method is Method.RECIPE}
         refused = {path for path, _ in spec.check.violations(tried.extracted.data)}
-        if not refused.isdisjoint(_by_recipe(tried.extracted)):
+        if not refused.isdisjoint(by_recipe):
             # The recipe found another value than it learned.
-            return RecipeTrials(tried.extracted, (*tried.trials[:-1], Trial.MISSED))
-        return tried
+            trials = (*trials[:-1], Trial.MISSED)
+        await self._note(place, known, trials)
+        if Trial.HELD not in trials or not by_recipe:
+            return nothing
+        if len(by_recipe) < len(tried.extracted.values):
+            run.note_engine(ExtractionEngine.RULES)
+        return tried.extracted
 
     async def _note(
         self, place: RecipePlace, known: Sequence[KeptRecipe], trials: Sequence[Trial]
@@ -158,11 +153,6 @@ def is_meant_for(recipe: RecipePlace, page: RecipePlace) -> bool:
     A page of another shape does not count, nor does a private page against a shared recipe.
     """
     return recipe.shape == page.shape and (recipe.owner is not None or page.owner is None)
-
-
-def _by_recipe(found: ExtractedData) -> set[FieldPath]:
-    """Return the paths of the values that a recipe found."""
-    return {each.path for each in found.values if each.evidence[0].method is Method.RECIPE}
 
 
 _TEACHING = (Method.MODEL, Method.CALLER)
