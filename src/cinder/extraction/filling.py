@@ -1,7 +1,7 @@
 """Fills a schema from a page: the best match for each field, with its evidence."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from cinder.extraction.candidates import (
@@ -58,29 +58,22 @@ class FilledField:
     anchor: str = ""
 
 
-@dataclass(slots=True)
-class FillResult:
-    """The filled and the missing fields of a schema."""
-
-    filled: list[FilledField] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
 class SchemaFiller:
     """Fills the fields of a schema from one page."""
 
     def __init__(self, page: PageCandidates) -> None:
         self._page = page
         self._matcher = Matcher(page.base)
-        self._result = FillResult()
+        self.filled: list[FilledField] = []
+        self.missing: list[str] = []
+        self.warnings: list[str] = []
         self._ratings_left = _MAX_RATINGS
         self._sole_list: FieldSpec | None = None
         self._labels: dict[int, tuple[Entity, LabelIndex[Candidate]]] = {}
         self._list_labels: dict[int, tuple[Entity, LabelIndex[CandidateList]]] = {}
 
-    def fill(self, root: FieldSpec) -> FillResult:
-        """Return the values that the page has for a schema's fields."""
+    def fill(self, root: FieldSpec) -> None:
+        """Find the values that the page has for a schema's fields."""
         self._sole_list = _sole_list(root)
         if root.kind is FieldKind.ARRAY:
             self._fill_array(root, self._entity_for(()), ())
@@ -94,10 +87,9 @@ class SchemaFiller:
             slots = [FieldSlot(root)]
             self._fill_slots(slots, self._entity_for(slots))
         if self._ratings_left < 0:
-            self._result.warnings.append(
+            self.warnings.append(
                 "The schema wants more lists than could be compared with all those of the page."
             )
-        return self._result
 
     def _entity_for(self, slots: Sequence[FieldSlot]) -> Entity:
         """Join what the page shows with the linked data that fills the slots best."""
@@ -131,9 +123,9 @@ class SchemaFiller:
             path = slot.field.path
             if path in chosen:
                 parts = tuple(path.split(".")) if path else ()
-                self._result.filled.append(FilledField(parts, chosen[path], entity.anchor))
+                self.filled.append(FilledField(parts, chosen[path], entity.anchor))
             else:
-                self._result.missing.append(path)
+                self.missing.append(path)
 
     def _fill_array(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> None:
         count = 0
@@ -142,7 +134,7 @@ class SchemaFiller:
         elif spec.item.is_scalar:
             count = self._fill_list(spec, entity, path)
         if not count:
-            self._result.missing.append(spec.path)
+            self.missing.append(spec.path)
 
     def _fill_list(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> int:
         slot = FieldSlot(spec)
@@ -170,9 +162,7 @@ class SchemaFiller:
         for match in best[:MAX_RECORDS]:
             seen.setdefault(str(match.parsed.value), match)
         for index, match in enumerate(seen.values()):
-            self._result.filled.append(
-                FilledField((*path, index), ChosenMatch(match), entity.anchor)
-            )
+            self.filled.append(FilledField((*path, index), ChosenMatch(match), entity.anchor))
         return len(seen)
 
     def _fill_records(self, spec: FieldSpec, entity: Entity, path: FieldPath) -> int:
@@ -191,19 +181,17 @@ class SchemaFiller:
             item_path = (*path, len(seen))
             for name, match in chosen.items():
                 below = name.removeprefix(f"{spec.item.path}.").split(".")
-                self._result.filled.append(FilledField((*item_path, *below), match, record.anchor))
+                self.filled.append(FilledField((*item_path, *below), match, record.anchor))
             for array, array_path in _arrays(spec.item, item_path):
                 if array.item.is_scalar:
                     self._fill_list(array, record, array_path)
             seen.add(key)
         if len(group.records) >= MAX_RECORDS:
-            self._result.warnings.append(
+            self.warnings.append(
                 f"Only the first {MAX_RECORDS} records for '{spec.path}' were read."
             )
-        found = {schema_path(filled.path) for filled in self._result.filled}
-        self._result.missing += [
-            slot.field.path for slot in slots if seen and slot.field.path not in found
-        ]
+        found = {schema_path(filled.path) for filled in self.filled}
+        self.missing += [slot.field.path for slot in slots if seen and slot.field.path not in found]
         return len(seen)
 
     def _choose_group(
@@ -288,11 +276,12 @@ def extract_fields(
         page = collect_from_markdown(markdown or "", url)
     else:
         page = collect_from_html(html, url)
-    result = SchemaFiller(page).fill(root)
+    filler = SchemaFiller(page)
+    filler.fill(root)
     grounder = Grounder(markdown, html, url)
     values = tuple(
         _value(filled, grounder, filled.chosen.best, *filled.chosen.agreeing)
-        for filled in result.filled
+        for filled in filler.filled
     )
     conflicts = tuple(
         Conflict(
@@ -300,16 +289,16 @@ def extract_fields(
             kept=filled.chosen.best.parsed.value,
             other=_value(filled, grounder, other),
         )
-        for filled in result.filled
+        for filled in filler.filled
         for other in filled.chosen.contrary
     )
     refused = (f"The page's markup was not read, only its text: {bomb}.",) if bomb else ()
     return ExtractedData(
         data=build_data(values, _EMPTY.get(root.kind)),
         values=values,
-        missing=tuple(dict.fromkeys(result.missing)),
+        missing=tuple(dict.fromkeys(filler.missing)),
         conflicts=conflicts,
-        warnings=(*cuts, *refused, *page.warnings, *result.warnings),
+        warnings=(*cuts, *refused, *page.warnings, *filler.warnings),
     )
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import can_ada
 
-from cinder.extraction.candidates import NO_ELEMENT, Candidate
+from cinder.extraction.candidates import NO_ELEMENT, Candidate, CandidateList
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.synonyms import Words, agreement, described, is_light, words_of
 from cinder.extraction.values import ParsedValue, parse_value
@@ -121,19 +121,7 @@ def name_slots(fields: Sequence[FieldSpec], *, needs_context: bool) -> list[Fiel
     ]
 
 
-class Labelled(Protocol):
-    """An object with a label."""
-
-    @property
-    def label(self) -> Words:
-        """The words of the label."""
-
-    @property
-    def path(self) -> Words:
-        """The words of the labels that it is nested in."""
-
-
-LabelledT = TypeVar("LabelledT", bound=Labelled)
+LabelledT = TypeVar("LabelledT", Candidate, CandidateList)
 
 
 class LabelIndex(Generic[LabelledT]):

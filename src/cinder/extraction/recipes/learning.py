@@ -1,7 +1,7 @@
 """Learns a recipe from a page and its grounded values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from cinder.extraction.field_specs import FieldKind, FieldSpec
@@ -164,25 +164,6 @@ Names = tuple[str, ...]
 Record = Mapping[Names, FieldValue]
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownRecords:
-    """The records that were found."""
-
-    records: list[Record]
-
-    @property
-    def names(self) -> list[Names]:
-        return list(dict.fromkeys(name for record in self.records for name in record))
-
-    @property
-    def values(self) -> dict[FieldPath, Json]:
-        return {
-            (index, *name): value.value
-            for index, record in enumerate(self.records)
-            for name, value in record.items()
-        }
-
-
 class ListLearner:
     """Learns rules for the arrays of a page, each whole or not at all."""
 
@@ -197,31 +178,27 @@ class ListLearner:
         is_learnable = _LEAST_RECORDS <= len(records) <= _MAX_RECORDS
         if spec.kind is not FieldKind.ARRAY or not is_learnable:
             return None
-        known = _KnownRecords([records[index] for index in sorted(records)])
-        if len(known.names) > _MAX_FIELDS:
+        known = [records[index] for index in sorted(records)]
+        names = list(dict.fromkeys(name for record in known for name in record))
+        if len(names) > _MAX_FIELDS:
             return None
-        for elements in self._record_elements(known):
+        shared = [name for name in names if all(name in record for record in known)]
+        # A field with a different value in each record identifies the records best.
+        shared.sort(key=lambda name: -len({str(record[name].value) for record in known}))
+        for identifier in shared[:_MAX_TELLING]:
+            nodes = [self._finder.nodes_of(record[identifier])[:1] for record in known]
+            firsts = [node.element for found in nodes for node in found]
+            elements = self._branches(firsts) if len(firsts) == len(known) else []
             fields = []
-            for name in known.names:
+            for name in names if elements else ():
                 field = field_spec_at(spec.item, name)
                 rule = self._learn_field(field, name, known, elements) if field else None
                 if rule is None:
                     break
                 fields.append(rule)
-            else:
+            if fields and len(fields) == len(names):
                 return self._learn_selector(path, elements, tuple(fields), known)
         return None
-
-    def _record_elements(self, known: _KnownRecords) -> Iterator[list[PageElement]]:
-        """Yield possible elements of the records, by fields that all of them have."""
-        shared = [name for name in known.names if all(name in each for each in known.records)]
-        # A field with a different value in each record identifies the records best.
-        shared.sort(key=lambda name: -len({str(each[name].value) for each in known.records}))
-        for name in shared[:_MAX_TELLING]:
-            nodes = [self._finder.nodes_of(each[name])[:1] for each in known.records]
-            firsts = [node.element for found in nodes for node in found]
-            if len(firsts) == len(known.records) and (branches := self._branches(firsts)):
-                yield branches
 
     def _branches(self, elements: list[PageElement]) -> list[PageElement]:
         """Return the siblings below the common ancestor, one for each element; empty if shared."""
@@ -243,18 +220,18 @@ class ListLearner:
         return found if is_apart and len({each.tag for each in found}) == 1 else []
 
     def _learn_field(
-        self, field: FieldSpec, name: Names, known: _KnownRecords, elements: list[PageElement]
+        self, field: FieldSpec, name: Names, known: list[Record], elements: list[PageElement]
     ) -> FieldRule | None:
         """Return a rule that gives a field in every record that has it, and in no other."""
-        sample = next(index for index, record in enumerate(known.records) if name in record)
-        holder, value = elements[sample], known.records[sample][name]
+        sample = next(index for index, record in enumerate(known) if name in record)
+        holder, value = elements[sample], known[sample][name]
         nodes = [
             node
             for node in self._finder.nodes_of(value)
             if holder.index <= node.element.index < holder.end
         ]
         for rule in islice(self._fields.rules_for(name, field, value, nodes, holder), _MAX_RULES):
-            for record, element in zip(known.records, elements, strict=True):
+            for record, element in zip(known, elements, strict=True):
                 parsed, expected = self._reader.read_field(rule, field, element), record.get(name)
                 if parsed is None or expected is None:
                     if parsed is not None or expected is not None:
@@ -270,9 +247,13 @@ class ListLearner:
         path: Names,
         elements: list[PageElement],
         fields: tuple[FieldRule, ...],
-        known: _KnownRecords,
+        known: list[Record],
     ) -> ListRule | None:
-        expected = known.values
+        expected: dict[FieldPath, Json] = {
+            (index, *name): value.value
+            for index, record in enumerate(known)
+            for name, value in record.items()
+        }
         for rule in islice(self._rules(path, elements, fields), _MAX_SELECTORS):
             found = {each.path[len(path) :]: each.value for each in self._reader.read(rule)}
             if found.keys() == expected.keys() and all(

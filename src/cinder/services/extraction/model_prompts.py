@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from cinder.extraction.field_specs import FieldKind, FieldSpec, read_schema
 from cinder.extraction.grounding import ClaimProver, TextSpan, normalise_claim
@@ -45,47 +44,6 @@ class ProofContext:
         evidence = self.prover.prove(spec, value, text, self.spans)
         proved = FieldValue(path=path, value=value, evidence=(evidence,), score=_GROUNDED)
         return proved if proved.is_grounded else replace(proved, score=_UNPROVED)
-
-
-class FieldSearch(Protocol):
-    """A field that is searched for."""
-
-    is_open: bool
-    """Whether the search goes on."""
-
-    @property
-    def key(self) -> str:
-        """Its name in the model's answer."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """Its path in the schema."""
-        ...
-
-    @property
-    def spec(self) -> FieldSpec | None:
-        """Its specification; None if there is no schema."""
-        ...
-
-    @property
-    def line(self) -> str:
-        """Its line in the prompt."""
-        ...
-
-    @property
-    def wire(self) -> dict[str, Json]:
-        """Its JSON Schema in the model's answer."""
-        ...
-
-    @property
-    def values(self) -> tuple[FieldValue, ...]:
-        """The values found so far."""
-        ...
-
-    def take(self, data: Json, context: ProofContext) -> bool:
-        """Look up the model's answer for the field; return whether it adds a value."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -236,6 +194,15 @@ class FreeSearch:
         proved = context.prove(spec, (name,), value, item.get("quote"))
         if proved is not None:
             self.found[identity] = proved
+
+
+FieldSearch = ScalarSearch | ListSearch | FreeSearch
+"""A field that is searched for.
+
+`key` is its name in the model's answer, `name` its path in the schema, `line` its line in the
+prompt, `wire` its JSON Schema in the answer. `take` looks up the model's answer for it and returns
+whether that adds a value; `is_open` says whether the search goes on.
+"""
 
 
 def _camel_case(name: Json) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from cinder.errors import CinderError
 from cinder.extraction.grounding import ClaimProver
@@ -24,9 +23,9 @@ from cinder.models.extraction import (
     ExtractedData,
     ExtractionEngine,
     FieldValue,
-    PassageQuery,
     RankedPassage,
 )
+from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.model_prompts import (
     FieldSearch,
     FreeSearch,
@@ -46,16 +45,6 @@ _LEAST_CHARS = 200
 _FIELDS_AT_ONCE = 20
 # After so many chunks in a row without a new value, the rest of the page is not read.
 _MAX_FRUITLESS_CHUNKS = 5
-
-
-class PassageRanker(Protocol):
-    """Ranks the passages of a page."""
-
-    async def rank_passages(
-        self, markdown: str, query: PassageQuery, *, limit: int
-    ) -> tuple[RankedPassage, ...]:
-        """Return the passages that match a query, the best first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +126,13 @@ class ModelExtractor:
     """Asks a model about the passages of a page that most likely have the fields."""
 
     def __init__(
-        self, model: LanguageModel, ranker: PassageRanker, chunk_tokens: int = DEFAULT_CHUNK_TOKENS
+        self,
+        model: LanguageModel,
+        sandbox: ExtractionSandbox,
+        chunk_tokens: int = DEFAULT_CHUNK_TOKENS,
     ) -> None:
         self._model = model
-        self._ranker = ranker
+        self._sandbox = sandbox
         self._chunk_tokens = chunk_tokens
         self._limit = PromptLimit()
 
@@ -177,8 +169,8 @@ class ModelExtractor:
         """Return the passages of a page that may have the fields, the best first."""
         specs = [search.spec for search in searches if search.spec is not None]
         query = build_passage_query(question.prompt, specs)
-        ranked = await self._ranker.rank_passages(question.markdown, query, limit=_RANKED_PASSAGES)
-        return list(ranked)
+        markdown = question.markdown
+        return list(await self._sandbox.rank_passages(markdown, query, limit=_RANKED_PASSAGES))
 
     async def complete(self, question: PageQuestion, chunk: Chunk, budget: Budget) -> Json:
         """Return the model's answer about a chunk.
