@@ -121,7 +121,7 @@ def name_slots(fields: Sequence[FieldSpec], *, needs_context: bool) -> list[Fiel
     ]
 
 
-LabelledT = TypeVar("LabelledT", Candidate, CandidateList)
+LabelledT = TypeVar("LabelledT", bound=Candidate | CandidateList)
 
 
 class LabelIndex(Generic[LabelledT]):
