@@ -1,1 +1,1 @@
-"""tests.extraction"""
+"""Tests of extraction."""

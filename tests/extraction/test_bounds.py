@@ -1,4 +1,4 @@
-"""Pages and schemas made to hurt: they end, and say what was left out."""
+"""Hostile pages and schemas: extraction ends, and says what was left out."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Postal addresses taken apart."""
+"""Postal addresses split into their parts."""
 
 import pytest
 

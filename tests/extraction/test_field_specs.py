@@ -1,4 +1,4 @@
-"""The wanted tree of a schema."""
+"""The field tree of a schema."""
 
 from cinder.extraction.field_specs import MAX_FIELDS, FieldKind, read_schema, schema_path
 from cinder.models.document import Json

@@ -1,4 +1,4 @@
-"""From a page and a schema to values with proof."""
+"""Schemas filled from pages, with evidence."""
 
 import json
 

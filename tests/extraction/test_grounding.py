@@ -130,7 +130,7 @@ FIELD = read_schema({"properties": {"a": {}}})[0].children[0]
 
 
 def match(value: Json, quote: str, rule: str = "", method: Method = Method.LABEL) -> FieldMatch:
-    candidate = Candidate(text=quote, label=(), method=method, said="Label")
+    candidate = Candidate(text=quote, label=(), method=method, label_text="Label")
     return FieldMatch(FieldSlot(FIELD), candidate, ParsedValue(value, quote, rule), 1.0)
 
 

@@ -1,9 +1,8 @@
-"""The data of several pages made one."""
+"""The data of several pages, merged."""
 
 from collections.abc import Iterable
 
-from cinder.extraction.filling import build_data
-from cinder.extraction.merging import keep_grounded, merge_data
+from cinder.extraction.merging import build_data, keep_grounded, merge_data
 from cinder.models.document import Json
 from cinder.models.extraction import (
     Conflict,

@@ -1,4 +1,4 @@
-"""tests.extraction.test_passage_ranking"""
+"""Passages ranked by the fields and the prompt of an extraction."""
 
 import time
 from random import Random

@@ -1,8 +1,13 @@
 """The words of names and labels, and how they agree."""
 
+import tomllib
+from collections import Counter
+from importlib.resources import files
+
 import pytest
 
 from cinder.extraction.synonyms import agreement, described, synonyms_of, words_of
+from cinder.text.terms import find_terms
 
 
 @pytest.mark.parametrize(
@@ -53,3 +58,15 @@ def test_a_name_has_the_words_of_all_that_means_the_same() -> None:
     assert {"cost", "fee"} <= set(synonyms_of("price"))
     assert {"guarante", "garanti"} <= set(synonyms_of("warrantyMonths"))
     assert synonyms_of("zyx") == ()
+
+
+def test_each_phrase_of_the_data_file_is_in_lower_case_and_has_one_meaning() -> None:
+    data = tomllib.loads((files("cinder.extraction") / "synonyms.toml").read_text("utf-8"))
+    phrases = [
+        phrase
+        for meaning, others in data["phrases"].items()
+        for phrase in {tuple(find_terms(name)) for name in (meaning, *others)}
+    ]
+    assert [phrase for phrase, count in Counter(phrases).items() if count > 1] == []
+    names = [name for meaning, others in data["phrases"].items() for name in (meaning, *others)]
+    assert [name for name in names if name != name.lower()] == []

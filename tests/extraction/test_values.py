@@ -1,4 +1,4 @@
-"""Texts read as what fields want."""
+"""Texts parsed as the values of fields."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Model servers that answer by what they are asked, in both wire formats."""
+"""Model servers that answer depending on the prompt, in both wire formats."""
 
 import json
 from collections.abc import Callable

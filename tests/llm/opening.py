@@ -1,4 +1,4 @@
-"""A model behind a server on loopback, with the way out that an owner's own address has."""
+"""A model behind a server on loopback, opened with its egress."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Model servers on loopback that say what a test tells them to, in both wire formats."""
+"""Model servers on loopback with scripted answers, in both wire formats."""
 
 import json
 from collections.abc import Mapping
@@ -39,13 +39,13 @@ class ModelServer(SearchServer):
 
     @property
     def trials(self) -> list[ResponseFormat]:
-        """The rungs that were tried out."""
+        """The formats that were tried out."""
         bodies: list[Body] = [json.loads(asked.body) for asked in self.asked]
-        return [self.rung_of(body) for body in bodies if _is_trial(body)]
+        return [self.format_of(body) for body in bodies if _is_trial(body)]
 
     def answer(self, asked: Asked) -> Reply:
         body: Body = json.loads(asked.body)
-        treatment = self.formats.get(self.rung_of(body), HELD)
+        treatment = self.formats.get(self.format_of(body), HELD)
         if treatment == REFUSED:
             return self.error(400, "this format is not supported")
         if not _is_trial(body):
@@ -57,7 +57,7 @@ class ModelServer(SearchServer):
     def wire(self) -> WireFormat:
         raise NotImplementedError
 
-    def rung_of(self, body: Body) -> ResponseFormat:
+    def format_of(self, body: Body) -> ResponseFormat:
         raise NotImplementedError
 
     def message(self, text: str, body: Body) -> Body:
@@ -73,7 +73,7 @@ class OpenAiServer(ModelServer):
     def wire(self) -> WireFormat:
         return OpenAiFormat(f"{self.url}/v1", MODEL, KEY)
 
-    def rung_of(self, body: Body) -> ResponseFormat:
+    def format_of(self, body: Body) -> ResponseFormat:
         return ResponseFormat(body.get("response_format", {}).get("type", "prompt"))
 
     def message(self, text: str, body: Body) -> Body:
@@ -102,7 +102,7 @@ class AnthropicServer(ModelServer):
     def wire(self) -> WireFormat:
         return AnthropicFormat(self.url, MODEL, KEY)
 
-    def rung_of(self, body: Body) -> ResponseFormat:
+    def format_of(self, body: Body) -> ResponseFormat:
         if "output_config" in body:
             return ResponseFormat.JSON_SCHEMA
         return ResponseFormat.JSON_OBJECT if "tools" in body else ResponseFormat.PROMPT

@@ -11,10 +11,10 @@ from cinder.llm.wire_format import EndpointDialect, RequestedJson, ResponseForma
 from cinder.models.document import Json
 
 FORMAT = AnthropicFormat("http://a.example", "ember", "k")
-WANTED = RequestedJson(
-    rung=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
+REQUESTED = RequestedJson(
+    format=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
 )
-CALL = WireCall(user="Hi", system="Be exact.", max_output_tokens=9, wanted=WANTED)
+CALL = WireCall(user="Hi", system="Be exact.", max_output_tokens=9, requested=REQUESTED)
 
 
 def test_a_call_with_a_schema_names_the_format_of_the_answer() -> None:
@@ -28,7 +28,7 @@ def test_a_call_with_a_schema_names_the_format_of_the_answer() -> None:
 
 
 def test_without_that_format_the_model_has_to_call_a_tool() -> None:
-    call = replace(CALL, wanted=replace(WANTED, rung=ResponseFormat.JSON_OBJECT))
+    call = replace(CALL, requested=replace(REQUESTED, format=ResponseFormat.JSON_OBJECT))
     body = FORMAT.body(call, EndpointDialect())
     assert body["tool_choice"] == {"type": "tool", "name": "answer"}
     assert '"input_schema": {"title": "shown"}' in json.dumps(body["tools"])

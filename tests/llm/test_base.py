@@ -1,4 +1,4 @@
-"""What one request may take of a language model."""
+"""The budget of one request."""
 
 import asyncio
 

@@ -90,7 +90,7 @@ async def test_a_format_that_is_refused_or_ignored_is_not_used(kind: Kind, treat
         assert opened.count("cinder_model_fallbacks_total", rung="json_schema") == 1
     assert [answer.value for answer in answers] == [{"name": "Ember", "price": 12}] * 2
     assert server.trials == [ResponseFormat.JSON_SCHEMA, ResponseFormat.JSON_OBJECT]
-    assert [server.rung_of(body) for body in server.bodies] == [ResponseFormat.JSON_OBJECT] * 2
+    assert [server.format_of(body) for body in server.bodies] == [ResponseFormat.JSON_OBJECT] * 2
 
 
 @both
@@ -102,7 +102,7 @@ async def test_without_any_format_the_model_is_told_the_schema(kind: Kind) -> No
     body = server.bodies[0]
     system = body.get("system") or body["messages"][0]["content"]
     assert answer.value == {"name": "Ember", "price": 12}
-    assert server.rung_of(body) is ResponseFormat.PROMPT
+    assert server.format_of(body) is ResponseFormat.PROMPT
     assert system.startswith("Be exact.")
     assert '"description":"in euros"' in system
 
@@ -196,7 +196,7 @@ async def test_a_schema_that_a_server_refuses_steps_down_and_no_other_does(kind:
         await opened.model.complete(QUESTION, again)
         await opened.model.complete(other, some_budget())
     assert (answer.value, again.calls) == ({"name": "Ember", "price": 12}, 1)
-    assert [server.rung_of(body) for body in server.bodies] == [
+    assert [server.format_of(body) for body in server.bodies] == [
         ResponseFormat.JSON_SCHEMA,
         ResponseFormat.JSON_SCHEMA,
         ResponseFormat.JSON_OBJECT,
@@ -212,7 +212,7 @@ async def test_objects_of_any_names_are_asked_for_without_holding_the_model(kind
     async with open_model(server) as opened:
         answer = await opened.model.complete(ModelRequest(user="?", schema=prices), some_budget())
     assert answer.value == {"ember": 12}
-    assert server.rung_of(server.bodies[0]) is ResponseFormat.JSON_OBJECT
+    assert server.format_of(server.bodies[0]) is ResponseFormat.JSON_OBJECT
 
 
 @both

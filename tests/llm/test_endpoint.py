@@ -1,4 +1,4 @@
-"""One call to a model's server: patience, its limits, and what failures say."""
+"""Calls to a model's server: retries, limits and error messages."""
 
 import asyncio
 import json

@@ -8,13 +8,13 @@ from cinder.llm.wire_format import EndpointDialect, Repair, RequestedJson, Respo
 from cinder.models.document import Json
 
 FORMAT = OpenAiFormat("http://a.example/v1", "ember", "k")
-WANTED = RequestedJson(
-    rung=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
+REQUESTED = RequestedJson(
+    format=ResponseFormat.JSON_SCHEMA, strict={"type": "object"}, shown={"title": "shown"}
 )
 
 
 def test_a_call_with_a_schema_holds_the_model_to_one_and_shows_it_the_other() -> None:
-    call = WireCall(user="Hi", system="", max_output_tokens=9, wanted=WANTED)
+    call = WireCall(user="Hi", system="", max_output_tokens=9, requested=REQUESTED)
     body = FORMAT.body(call, EndpointDialect())
     messages = body.pop("messages")
     assert body == {
@@ -35,7 +35,7 @@ def test_a_call_with_a_schema_holds_the_model_to_one_and_shows_it_the_other() ->
 
 def test_a_repair_repeats_what_was_said_and_never_a_turn_without_words() -> None:
     call = WireCall(
-        user="Hi", system="", max_output_tokens=9, repair=Repair(said=" \n", complaint="No.")
+        user="Hi", system="", max_output_tokens=9, repair=Repair(answer=" \n", complaint="No.")
     )
     assert FORMAT.body(call, EndpointDialect())["messages"] == [
         {"role": "user", "content": "Hi"},

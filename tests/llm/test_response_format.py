@@ -1,4 +1,4 @@
-"""Which way of asking for JSON a server takes, found out once."""
+"""Negotiating the response format of a server."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Schemas in which whatever is not known may be missing."""
+"""Schemas in strict and relaxed form."""
 
 from collections.abc import Mapping
 
@@ -195,12 +195,12 @@ def test_what_servers_cannot_hold_a_model_to_begins_lower() -> None:
     free = build_schema_forms({"type": "object"})
     fixed = build_schema_forms({"properties": {"a": {}}})
     assert free.strict is None
-    assert [free.fitting(rung) for rung in ResponseFormat] == [
+    assert [free.fitting(format_) for format_ in ResponseFormat] == [
         ResponseFormat.JSON_OBJECT,
         ResponseFormat.JSON_OBJECT,
         ResponseFormat.PROMPT,
     ]
-    assert [fixed.fitting(rung) for rung in ResponseFormat] == list(ResponseFormat)
+    assert [fixed.fitting(format_) for format_ in ResponseFormat] == list(ResponseFormat)
 
 
 def test_schemas_are_told_apart_whatever_the_order_of_their_words() -> None:

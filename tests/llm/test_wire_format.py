@@ -1,4 +1,4 @@
-"""The addresses of model servers."""
+"""URLs of model servers, and JSON in answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""tests.services.test_excerpt"""
+"""Texts, lists and objects cut to a size."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""tests.services.test_reading"""
+"""Documents read whole, by section, by query, and as JSON."""
 
 import json
 from dataclasses import replace

@@ -1,18 +1,18 @@
-"""Candidates for the value of a field, and texts whose form tells: prices, addresses, lists."""
+"""Candidates for the value of a field, and patterns of typed values: prices, addresses, lists."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 
+from cinder.extraction.flat_page import PageElement
 from cinder.extraction.synonyms import Words, words_of
 from cinder.models.extraction import Method
 
 NO_ELEMENT = -1
 MAX_TEXT_CHARS = 2_000
 
-# How far a way of saying something is trusted, all else being equal.
+# How far a candidate is trusted by the method that found it.
 METHOD_WEIGHTS = {
     Method.JSON_LD: 1.0,
     Method.MICRODATA: 1.0,
@@ -29,26 +29,26 @@ METHOD_WEIGHTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A text, what it is called, and where it stands."""
+    """A text of a page, its label, and its position."""
 
     text: str
     label: Words
     method: Method
     path: Words = ()
-    """The words of what it belongs to."""
-    said: str = ""
+    """The words of the labels that it is nested in."""
+    label_text: str = ""
     """The label as the page has it."""
     at: int = NO_ELEMENT
-    """The number of its element; NOWHERE for what stands in no element that is shown."""
+    """The index of its element; NO_ELEMENT if it is in no visible element."""
     weight: float = 1.0
     is_chrome: bool = False
-    """Whether it stands in a part that pages share: navigation, footer, side bar."""
+    """Whether it is in a part that pages share: navigation, footer, side bar."""
     is_record_only: bool = False
-    """Whether it says something only of the record that it stands in."""
+    """Whether it describes only the record that it is in."""
 
     @property
     def trust(self) -> float:
-        """How far it is to be trusted, all else being equal."""
+        """How far it is trusted, regardless of the field."""
         return self.weight * METHOD_WEIGHTS[self.method]
 
 
@@ -59,14 +59,14 @@ class CandidateList:
     items: tuple[Candidate, ...]
     label: Words
     path: Words = ()
-    said: str = ""
+    label_text: str = ""
     at: int = NO_ELEMENT
     is_chrome: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ElementRange:
-    """The elements of a record: from one number up to another."""
+    """The elements of a record: from the first index up to, but without, the end."""
 
     first: int
     end: int
@@ -74,52 +74,79 @@ class ElementRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """What is known of one thing: a page, an item of linked data, a record of a list."""
+    """All candidates for one entity: a page, an item of linked data, a record of a list."""
 
     candidates: tuple[Candidate, ...] = ()
     lists: tuple[CandidateList, ...] = ()
     groups: tuple["RecordGroup", ...] = ()
     anchor: str = ""
-    """A text near which its quotes are looked for."""
+    """A text near which its quotes are searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordGroup:
-    """Things of one kind that stand together: rows, cards, items of a list."""
+    """Entities of one kind in one list: rows, cards, items."""
 
     records: tuple[Entity, ...]
     label: Words = ()
     path: Words = ()
-    said: str = ""
+    label_text: str = ""
     is_chrome: bool = False
 
 
-@dataclass(frozen=True)
 class CandidateIndex:
     """All candidates of a page's elements, in document order."""
 
-    candidates: Sequence[Candidate]
-    lists: Sequence[CandidateList] = field(default=())
+    def __init__(
+        self, candidates: Sequence[Candidate], lists: Sequence[CandidateList] = ()
+    ) -> None:
+        self.candidates = candidates
+        self.lists = lists
+        self._positions = [candidate.at for candidate in candidates]
+        self._list_positions = [found.at for found in lists]
 
     def within(self, span: ElementRange) -> list[Candidate]:
-        """Return the candidates of the elements of a span."""
-        return list(self.candidates[_range(self._places, span)])
+        """Return the candidates of the elements in a range."""
+        return list(self.candidates[_slice(self._positions, span)])
 
     def lists_within(self, span: ElementRange) -> list[CandidateList]:
-        """Return the lists that begin in a span."""
-        return list(self.lists[_range(self._list_places, span)])
-
-    @cached_property
-    def _places(self) -> list[int]:
-        return [each.at for each in self.candidates]
-
-    @cached_property
-    def _list_places(self) -> list[int]:
-        return [each.at for each in self.lists]
+        """Return the lists that begin in a range."""
+        return list(self.lists[_slice(self._list_positions, span)])
 
 
-def _range(places: list[int], span: ElementRange) -> slice:
-    return slice(bisect_left(places, span.first), bisect_left(places, span.end))
+def _slice(positions: list[int], span: ElementRange) -> slice:
+    return slice(bisect_left(positions, span.first), bisect_left(positions, span.end))
+
+
+_LABEL_ENDINGS = " :\uff1a-\u2013\u2014"
+
+
+def labelled_candidate(
+    label: str,
+    text: str,
+    method: Method,
+    element: PageElement | None = None,
+    *,
+    weight: float = 1.0,
+    is_record_only: bool = False,
+) -> Candidate:
+    """Return a candidate with a label from the page, which may end with a colon."""
+    label = without_colon(label)
+    return Candidate(
+        text=text,
+        label=words_of(label),
+        label_text=label,
+        method=method,
+        at=element.index if element else NO_ELEMENT,
+        weight=weight,
+        is_chrome=element is not None and element.is_chrome,
+        is_record_only=is_record_only,
+    )
+
+
+def without_colon(label: str) -> str:
+    """Return a label without the colon or dash before its value."""
+    return label.strip().rstrip(_LABEL_ENDINGS)
 
 
 _SIGNS = r"[$€£¥₹₽₩₺]"
@@ -178,12 +205,12 @@ def find_phone(text: str) -> str | None:
 
 
 def find_stock(text: str) -> str | None:
-    """Return what a short text that begins so says of being in stock."""
+    """Return the availability that a short text begins with: `In stock`."""
     return _first(_STOCK, text) if len(text) <= _MAX_STOCK_CHARS else None
 
 
 def find_currency(text: str) -> tuple[str, str] | None:
-    """Return the first sign or code of a currency in a text, and the code that it stands for."""
+    """Return the first sign or code of a currency in a text, and the code it means."""
     found = _first(_CURRENCY, text)
     return (found, _CURRENCIES.get(found, found)) if found else None
 
@@ -203,12 +230,12 @@ _MARKS = (
 
 
 def split_enumeration(candidate: Candidate) -> Sequence[Candidate]:
-    """Return the things that a text lists, or the text itself where it lists none."""
+    """Return the items that a text enumerates, or the text itself if it is no enumeration."""
     for mark in _MARKS:
         parts = [part.strip() for part in mark.split(candidate.text, MAX_PARTS)]
         parts = [part for part in parts if part]
         if len(parts) > 1:
-            # The commas of sentences divide nothing.
+            # Long parts are clauses of sentences, not items.
             is_list = max(map(len, parts)) <= _MAX_PART_CHARS
             return [replace(candidate, text=part) for part in parts] if is_list else [candidate]
     return [candidate]
@@ -227,34 +254,34 @@ _LINES = re.compile(r"\s*[,\n]\s*")
 
 
 def address_parts(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield the parts of what is called an address, each under its own name."""
-    for each in candidates:
-        if each.label == _ADDRESS and len(each.text) <= _MAX_CHARS:
-            for name, text in split_address(each.text):
+    """Yield the parts of postal addresses, each under its own name."""
+    for candidate in candidates:
+        if candidate.label == _ADDRESS and len(candidate.text) <= _MAX_CHARS:
+            for name, text in split_address(candidate.text):
                 yield replace(
-                    each,
+                    candidate,
                     text=text,
                     label=words_of(name),
                     path=_ADDRESS,
-                    weight=each.weight * _TRUST,
+                    weight=candidate.weight * _TRUST,
                 )
 
 
 def split_address(text: str) -> list[tuple[str, str]]:
-    """Return the parts of an address by name, as far as they can be told without guessing."""
+    """Return the parts of an address by name, those that are certain."""
     parts = [part for part in _LINES.split(text.strip())[:_MAX_PARTS] if part]
-    place = next((n for n in range(len(parts) - 1, 0, -1) if _POSTAL.search(parts[n])), None)
-    if place is None or not any(character.isdigit() for character in parts[0]):
+    index = next((n for n in range(len(parts) - 1, 0, -1) if _POSTAL.search(parts[n])), None)
+    if index is None or not any(character.isdigit() for character in parts[0]):
         return []
-    postal = _POSTAL.findall(parts[place])[-1]
-    beside = parts[place].replace(postal, "").strip(" -")
+    postal = _POSTAL.findall(parts[index])[-1]
+    rest = parts[index].replace(postal, "").strip(" -")
     found = [("street", parts[0]), ("postal code", postal)]
-    if _REGION.match(beside) or not beside:
+    if _REGION.match(rest) or not rest:
         # `Springfield, IL 62701`, or the code on a line of its own.
-        found += [("region", beside)] if beside else []
-        found += [("city", parts[place - 1])] if place > 1 else []
+        found += [("region", rest)] if rest else []
+        found += [("city", parts[index - 1])] if index > 1 else []
     else:
-        found.append(("city", beside))
-    if place + 1 == len(parts) - 1 and not any(map(str.isdigit, parts[-1])):
+        found.append(("city", rest))
+    if index + 1 == len(parts) - 1 and not any(map(str.isdigit, parts[-1])):
         found.append(("country", parts[-1]))
     return found

@@ -14,6 +14,7 @@ _MAX_REFERENCES = 10
 _MAX_NAME_CHARS = 200
 _MAX_DESCRIPTION_CHARS = 500
 _MAX_CHOICES = 200
+_CURRENCY_WORDS = frozenset(words_of("currency"))
 
 
 class FieldKind(Enum):
@@ -32,21 +33,21 @@ _KINDS = {kind.value: kind for kind in FieldKind}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldSpec:
-    """A field: what it is called, what it holds, and what stands beneath it."""
+    """A field of a schema: its name, the kind of its value, and the fields below it."""
 
     name: str
     kind: FieldKind
     path: str
     words: Words
     context: Words = ()
-    """The words of what the field belongs to."""
+    """The words of the field's parent."""
     description: Words = ()
-    told: str = ""
-    """What the schema says of it, in its own words."""
+    description_text: str = ""
+    """The schema's description or title, as written."""
     choices: tuple[Json, ...] = ()
     format: str = ""
     children: tuple["FieldSpec", ...] = ()
-    """The fields of an object, or the one field that says what an array holds."""
+    """The fields of an object, or the one field that describes an array's items."""
 
     @property
     def is_scalar(self) -> bool:
@@ -54,27 +55,33 @@ class FieldSpec:
         return self.kind not in (FieldKind.OBJECT, FieldKind.ARRAY)
 
     @property
+    def holds_date(self) -> bool:
+        """Whether it holds a date or a timestamp."""
+        return self.format in ("date", "date-time")
+
+    @property
+    def holds_currency(self) -> bool:
+        """Whether it holds the code of a currency."""
+        return not _CURRENCY_WORDS.isdisjoint(self.words)
+
+    @property
     def item(self) -> "FieldSpec":
-        """What an array holds."""
+        """The field that describes an array's items."""
         return self.children[0]
 
 
 def schema_path(path: FieldPath) -> str:
-    """Return where a value stands as a schema has it: `speakers[].name`."""
-    told = "".join("[]" if isinstance(part, int) else f".{part}" for part in path)
-    return told.removeprefix(".")
+    """Return the path of a value in the schema: `speakers[].name`."""
+    parts = ("[]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
 
 
 def read_schema(schema: Mapping[str, Json]) -> tuple[FieldSpec, tuple[str, ...]]:
-    """Return the wanted tree of a valid schema, and a sentence for each limit that cut it."""
+    """Return the field tree of a valid schema, and a warning if a limit cut it."""
     reader = _SchemaReader(schema)
     root = reader.read("", schema, path="", context=(), depth=0)
-    cuts = []
-    if reader.is_cut:
-        cuts.append(
-            f"Only {MAX_FIELDS} fields of the schema, nested {MAX_DEPTH} deep, were looked for."
-        )
-    return root, tuple(cuts)
+    cut = f"Only {MAX_FIELDS} fields of the schema, nested {MAX_DEPTH} deep, were looked for."
+    return root, (cut,) if reader.is_cut else ()
 
 
 class _SchemaReader:
@@ -84,90 +91,87 @@ class _SchemaReader:
         self.is_cut = False
 
     def read(
-        self, name: str, said: Mapping[str, Json], *, path: str, context: Words, depth: int
+        self, name: str, subschema: Mapping[str, Json], *, path: str, context: Words, depth: int
     ) -> FieldSpec:
-        schema = self._resolved(said)
+        schema = self._resolved(subschema)
         self._left -= 1
         kind = _kind_of(schema)
-        titled = words_of(_text(schema.get("title"), _MAX_NAME_CHARS))
-        words = words_of(name) or titled
+        title = _text(schema.get("title"), _MAX_NAME_CHARS)
+        text = _text(schema.get("description"), _MAX_DESCRIPTION_CHARS)
+        words = words_of(name) or words_of(title)
         children: tuple[FieldSpec, ...] = ()
         if kind is FieldKind.ARRAY:
-            children = self._item(schema, path, words or context, depth)
+            items = schema.get("items")
+            inner = items if isinstance(items, Mapping) else {}
+            if depth >= MAX_DEPTH:
+                self.is_cut, inner = True, {}
+            children = (
+                self.read("", inner, path=f"{path}[]", context=words or context, depth=depth + 1),
+            )
         elif kind is FieldKind.OBJECT:
-            # What a schema's author calls the whole is a name of a type, not a label.
-            kind_words = plain_words_of(_text(schema.get("title"), _MAX_NAME_CHARS))
-            inner = tuple(dict.fromkeys((*words_of(name), *kind_words)))
-            children = tuple(self._properties(schema, path, inner or context, depth))
+            # The title of an object is the name of a type, not a label.
+            own = tuple(dict.fromkeys((*words_of(name), *plain_words_of(title))))
+            children = tuple(self._properties(schema, path, own or context, depth))
+        choices = schema.get("enum")
+        if not isinstance(choices, list):
+            choices = [schema["const"]] if "const" in schema else []
+        title_words = words_of(title) if name else ()
         return FieldSpec(
             name=name,
             kind=kind,
             path=path,
             words=words,
             context=context,
-            description=_description(schema, titled if name else ()),
-            told=_full_description(schema),
-            choices=_choices(schema),
+            description=tuple(dict.fromkeys((*title_words, *words_of(text)))),
+            description_text=text or _text(schema.get("title"), _MAX_DESCRIPTION_CHARS),
+            choices=tuple(choices[:_MAX_CHOICES]),
             format=_text(schema.get("format"), _MAX_NAME_CHARS),
             children=children,
         )
-
-    def _item(
-        self, schema: Mapping[str, Json], path: str, context: Words, depth: int
-    ) -> tuple[FieldSpec, ...]:
-        items = schema.get("items")
-        said = items if isinstance(items, Mapping) else {}
-        if depth >= MAX_DEPTH:
-            self.is_cut, said = True, {}
-        return (self.read("", said, path=f"{path}[]", context=context, depth=depth + 1),)
 
     def _properties(
         self, schema: Mapping[str, Json], path: str, context: Words, depth: int
     ) -> Iterator[FieldSpec]:
         properties = schema.get("properties")
-        for name, said in properties.items() if isinstance(properties, Mapping) else ():
+        for name, subschema in properties.items() if isinstance(properties, Mapping) else ():
             if self._left <= 0 or depth >= MAX_DEPTH:
                 self.is_cut = True
                 return
-            if isinstance(said, Mapping):
-                place = f"{path}.{name}" if path else name
+            if isinstance(subschema, Mapping):
                 yield self.read(
-                    name[:_MAX_NAME_CHARS], said, path=place, context=context, depth=depth + 1
+                    name[:_MAX_NAME_CHARS],
+                    subschema,
+                    path=f"{path}.{name}" if path else name,
+                    context=context,
+                    depth=depth + 1,
                 )
 
     def _resolved(self, schema: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Follow references within the schema, and choices whose other branch is null."""
+        """Follow references within the schema, and the first branch that is not null."""
         for _ in range(_MAX_REFERENCES):
             reference = schema.get("$ref")
-            found = self._refer(reference) if isinstance(reference, str) else _first_branch(schema)
+            if isinstance(reference, str):
+                found: Json = self._schema if reference.startswith("#") else None
+                for part in reference.removeprefix("#").split("/")[1 : _MAX_REFERENCES + 1]:
+                    found = found.get(part) if isinstance(found, Mapping) else None
+                found = found if isinstance(found, Mapping) else {}
+            else:
+                lists = (schema.get(key) for key in ("anyOf", "oneOf", "allOf"))
+                branches = (each for found in lists if isinstance(found, list) for each in found)
+                usable = (each for each in branches if isinstance(each, Mapping))
+                found = next((each for each in usable if each.get("type") != "null"), None)
             if found is None:
                 return schema
             schema = {**{k: v for k, v in schema.items() if k not in _FOLLOWED}, **found}
         return {}
 
-    def _refer(self, reference: str) -> Mapping[str, Json] | None:
-        found: Json = self._schema if reference.startswith("#") else None
-        for part in reference.removeprefix("#").split("/")[1 : _MAX_REFERENCES + 1]:
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return found if isinstance(found, Mapping) else {}
-
 
 _FOLLOWED = frozenset(("$ref", "anyOf", "oneOf", "allOf"))
 
 
-def _first_branch(schema: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    for key in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(key)
-        for branch in branches if isinstance(branches, list) else ():
-            if isinstance(branch, Mapping) and branch.get("type") != "null":
-                return branch
-    return None
-
-
 def _kind_of(schema: Mapping[str, Json]) -> FieldKind:
-    said = schema.get("type")
-    names = said if isinstance(said, list) else [said]
-    for name in names:
+    declared = schema.get("type")
+    for name in declared if isinstance(declared, list) else [declared]:
         if isinstance(name, str) and name in _KINDS:
             return _KINDS[name]
     if "properties" in schema:
@@ -175,26 +179,9 @@ def _kind_of(schema: Mapping[str, Json]) -> FieldKind:
     return FieldKind.ARRAY if "items" in schema else FieldKind.STRING
 
 
-def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
-    said = schema.get("enum")
-    if isinstance(said, list):
-        return tuple(said[:_MAX_CHOICES])
-    return (schema["const"],) if "const" in schema else ()
-
-
-def _description(schema: Mapping[str, Json], titled: Words) -> Words:
-    said = words_of(_text(schema.get("description"), _MAX_DESCRIPTION_CHARS))
-    return tuple(dict.fromkeys((*titled, *said)))
-
-
-def _full_description(schema: Mapping[str, Json]) -> str:
-    said = (_text(schema.get(key), _MAX_DESCRIPTION_CHARS) for key in ("description", "title"))
-    return next(filter(None, said), "")
-
-
 def _text(value: Json, length: int) -> str:
     return value[:length] if isinstance(value, str) else ""
 
 
-# Raise it with every change of what is found on a page.
+# Increase this when extraction finds other values on the same page: cached results become stale.
 FIELDS_VERSION = 2

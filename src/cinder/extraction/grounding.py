@@ -1,9 +1,10 @@
-"""Looks values and their quotes up in the text of a page, and says how far they are proved."""
+"""Looks up values and their quotes in the text of a page, as evidence."""
 
 import json
 import re
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape, unescape
@@ -12,7 +13,7 @@ from itertools import islice
 from cinder.extraction.candidates import NUMBER
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.matching import FieldMatch
-from cinder.extraction.values import ParsedValue, parse_value, wants_date
+from cinder.extraction.values import parse_value
 from cinder.html.tree import collapse
 from cinder.models.document import Json
 from cinder.models.extraction import Evidence, Grounding, Method, QuotedText
@@ -22,21 +23,21 @@ _MAX_CHUNKS = 40
 _MAX_CONDENSED_CHARS = 3_000_000
 _MARKS = frozenset("\\*_`~<>")
 _PLAIN_CHUNK = re.compile(r"[A-Za-z0-9 ,.]{2,}")
-# A character may be written with up to so many: `&#128512;`, `\ud83d\ude00`.
+# The longest escape of one character: `&#128512;`, `\ud83d\ude00`.
 _LONGEST_ESCAPE = 12
 
 
 class SearchedText:
-    """One text of a page, in which quotes are found as they stand or but for white space."""
+    """One text of a page, in which quotes are searched for, exactly or without white space."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def find(self, quote: str, anchors: tuple[str, ...]) -> int:
-        """Return where a quote stands as a whole, after its anchors if possible; -1 if nowhere."""
+        """Return the position of a whole quote, after its anchors if possible; -1 if not found."""
         start = self._start_after(anchors)
-        found = self._find_whole(quote, start)
-        return found if found >= 0 or not start else self._find_whole(quote, 0)
+        found = self.find_between(quote, start, len(self.text))
+        return found if found >= 0 or not start else self.find_between(quote, 0, len(self.text))
 
     def _start_after(self, anchors: tuple[str, ...]) -> int:
         start = 0
@@ -46,7 +47,7 @@ class SearchedText:
         return start
 
     def find_between(self, quote: str, start: int, end: int) -> int:
-        """Return where a quote stands as a whole between two places; -1 if nowhere."""
+        """Return the position of a whole quote between two positions; -1 if not found."""
         found = self.text.find(quote, start, end)
         for _ in range(_MAX_TRIES):
             if found < 0 or self.is_whole(found, found + len(quote)):
@@ -55,35 +56,45 @@ class SearchedText:
         return -1
 
     def find_marked(self, quote: str) -> tuple[int, int] | None:
-        """Return where a quote stands if white space and marks of emphasis do not count."""
-        condensed, places = self._condensed
-        wanted = "".join(each for each in quote if not _is_passed_over(each))
-        found = condensed.find(wanted) if wanted else -1
+        """Return the position of a quote, ignoring white space and emphasis marks."""
+        condensed, positions = self._condensed
+        needle = "".join(character for character in quote if not _is_ignored(character))
+        found = condensed.find(needle) if needle else -1
         for _ in range(_MAX_TRIES):
             if found < 0:
                 break
-            start, end = places[found], places[found + len(wanted) - 1] + 1
+            start, end = positions[found], positions[found + len(needle) - 1] + 1
             if self.is_whole(start, end):
                 return start, end
-            found = condensed.find(wanted, found + 1)
+            found = condensed.find(needle, found + 1)
         return None
 
     def find_escaped(self, quote: str, start: int = 0) -> tuple[int, int] | None:
-        """Return where a quote stands that the page writes with entities or escapes."""
+        """Return the position of a quote that the page writes with entities or escapes."""
         chunks = _PLAIN_CHUNK.findall(quote)[:_MAX_CHUNKS]
         for _ in range(_MAX_TRIES if chunks else 0):
             start = self.text.find(chunks[0], start)
             if start < 0:
                 return None
             window = self.text[start : start + len(quote) * _LONGEST_ESCAPE]
-            end = _end_of_chunks(window, chunks)
-            if end and _unescaped(window[:end]) == quote:
-                return start, start + end
+            end = 0
+            for chunk in chunks:
+                found = window.find(chunk, end)
+                if found < 0:
+                    end = 0
+                    break
+                end = found + len(chunk)
+            if end:
+                written = window[:end]
+                with suppress(ValueError):
+                    written = str(json.loads(f'"{written}"', strict=False))
+                if collapse(unescape(written)) == quote:
+                    return start, start + end
             start += 1
         return None
 
     def find_number(self, value: float, anchors: tuple[str, ...]) -> tuple[int, int] | None:
-        """Return where a number stands that may have more noughts than it needs."""
+        """Return the position of a number, which may have trailing zeros."""
         shortest = str(int(value)) if value == int(value) else str(value)
         pattern = re.compile(
             rf"(?<![\w.,]){re.escape(shortest)}(?:\.0{{1,9}}|0{{0,9}})(?!\d|[.,]\d)"
@@ -94,21 +105,18 @@ class SearchedText:
                     return found.span()
         return None
 
-    def _find_whole(self, quote: str, start: int) -> int:
-        return self.find_between(quote, start, len(self.text))
-
     def is_whole(self, start: int, end: int) -> bool:
-        """Whether what stands there is no part of a longer word or number."""
+        """Whether a range is no part of a longer word or number."""
         text = self.text
         before = text[start - 1 : start]
         after = text[end : end + 1]
         if before.isalnum() and text[start].isalnum():
             return False
-        # A unit may follow its figure without a gap.
-        if after.isalnum() and text[end - 1].isalnum() and not _is_unit(text[end - 1], after):
+        # A unit may follow its number without a space.
+        is_unit = text[end - 1].isdigit() and after.isalpha()
+        if after.isalnum() and text[end - 1].isalnum() and not is_unit:
             return False
-        is_figure = text[start].isdigit() and text[end - 1].isdigit()
-        if not is_figure:
+        if not (text[start].isdigit() and text[end - 1].isdigit()):
             return True
         return not (
             (before in (".", ",") and text[start - 2 : start - 1].isdigit())
@@ -118,39 +126,16 @@ class SearchedText:
     @cached_property
     def _condensed(self) -> tuple[str, "array[int]"]:
         kept: list[str] = []
-        places = array("L")
-        for place, character in enumerate(self.text[:_MAX_CONDENSED_CHARS]):
-            if not _is_passed_over(character):
+        positions = array("L")
+        for position, character in enumerate(self.text[:_MAX_CONDENSED_CHARS]):
+            if not _is_ignored(character):
                 kept.append(character)
-                places.append(place)
-        return "".join(kept), places
+                positions.append(position)
+        return "".join(kept), positions
 
 
-def _is_unit(last: str, following: str) -> bool:
-    return last.isdigit() and following.isalpha()
-
-
-def _is_passed_over(character: str) -> bool:
+def _is_ignored(character: str) -> bool:
     return character.isspace() or character in _MARKS
-
-
-def _end_of_chunks(window: str, chunks: Sequence[str]) -> int:
-    """Return where the last of some chunks ends that follow each other; 0 where they do not."""
-    place = 0
-    for chunk in chunks:
-        found = window.find(chunk, place)
-        if found < 0:
-            return 0
-        place = found + len(chunk)
-    return place
-
-
-def _unescaped(written: str) -> str:
-    try:
-        written = json.loads(f'"{written}"', strict=False)
-    except ValueError:
-        return collapse(unescape(written))
-    return collapse(unescape(str(written)))
 
 
 _DECLARED = frozenset((Method.JSON_LD, Method.META, Method.MICRODATA))
@@ -162,7 +147,7 @@ _UNESCAPED = "escapes undone"
 
 
 class Grounder:
-    """Proves matches by the texts of the page that they come from."""
+    """Looks up matches in the texts of their page."""
 
     def __init__(self, markdown: str | None, page: str | None, url: str) -> None:
         self._texts = {
@@ -173,26 +158,29 @@ class Grounder:
         self._url = url
 
     def prove(self, match: FieldMatch, anchor: str = "") -> Evidence:
-        """Return what shows a match."""
-        candidate, reading = match.candidate, match.reading
-        anchors = (anchor, candidate.said.rpartition(".")[2])
+        """Return the evidence for a match."""
+        candidate, parsed = match.candidate, match.parsed
+        anchors = (anchor, candidate.label_text.rpartition(".")[2])
         kinds = [QuotedText.MARKDOWN, QuotedText.PAGE]
-        if candidate.method in _DECLARED and not _is_telling_quote(reading.quote):
-            # Such a one stands in many places of the text; the page's markup says which is meant.
+        if candidate.method in _DECLARED and not _is_distinctive(parsed.quote):
+            # A short quote occurs in many places of the text; the markup shows the right one.
             kinds.reverse()
-        for quote in _quotes(reading):
+        quotes = [parsed.quote]
+        if _is_number(parsed.value) and (figures := _FIGURES.search(parsed.quote)):
+            quotes.append(figures[0])
+        for quote in quotes:
             for kind in kinds:
-                if found := self._find(kind, quote, anchors, reading.value):
+                if found := self._find(kind, quote, anchors, parsed.value):
                     start, end, rule = found
-                    rules = "; ".join(filter(None, (rule, reading.rule)))
+                    rules = "; ".join(filter(None, (rule, parsed.rule)))
                     return self._evidence(match, kind, (start, end), rules)
         return Evidence(
             method=candidate.method,
-            quote=reading.quote,
+            quote=parsed.quote,
             grounding=Grounding.UNVERIFIED,
             url=self._url,
-            label=candidate.said,
-            normalization=reading.rule,
+            label=candidate.label_text,
+            normalization=parsed.rule,
         )
 
     def _find(
@@ -204,16 +192,19 @@ class Grounder:
         if (found := text.find(quote, anchors)) >= 0:
             return found, found + len(quote), ""
         if kind is QuotedText.PAGE:
-            for written in (escape(quote), escape(quote, quote=False), *_as_json(quote)):
-                if (found := text.find(written, anchors)) >= 0:
-                    return found, found + len(written), _UNESCAPED
+            as_json = json.dumps(quote)[1:-1]
+            in_html = (escape(quote), escape(quote, quote=False))
+            in_json = (as_json.replace("/", "\\/"), json.dumps(quote, ensure_ascii=False)[1:-1])
+            for form in (*in_html, as_json, *in_json):
+                if (found := text.find(form, anchors)) >= 0:
+                    return found, found + len(form), _UNESCAPED
             if _is_number(value) and _PLAIN_NUMBER.match(quote):
                 number = text.find_number(float(quote), anchors)
                 return (*number, "") if number else None
             if escaped := text.find_escaped(quote):
                 return (*escaped, _UNESCAPED)
-        # Of a short quote that is part of other words, the place would be chance.
-        marked = text.find_marked(quote) if _is_telling_quote(quote) else None
+        # A short quote would be found within other words by chance.
+        marked = text.find_marked(quote) if _is_distinctive(quote) else None
         return (*marked, _UNMARKED) if marked else None
 
     def _evidence(
@@ -221,13 +212,15 @@ class Grounder:
     ) -> Evidence:
         start, end = span
         quote = self._texts[kind].text[start:end]
-        is_literal = not rules and _is_supported_by(match.reading.value, quote)
+        value = match.parsed.value
+        is_same = _is_number(value) and _as_number(quote) == value
+        is_literal = not rules and (value == quote if isinstance(value, str) else is_same)
         return Evidence(
             method=match.candidate.method,
             quote=quote,
             grounding=Grounding.VERIFIED if is_literal else Grounding.NORMALIZED,
             url=self._url,
-            label=match.candidate.said,
+            label=match.candidate.label_text,
             text=kind,
             start=start,
             end=end,
@@ -235,35 +228,14 @@ class Grounder:
         )
 
 
-def _quotes(reading: ParsedValue) -> Iterator[str]:
-    """Yield what to look up: the quote, or at least the figures of an amount."""
-    yield reading.quote
-    if _is_number(reading.value) and (figures := _FIGURES.search(reading.quote)):
-        yield figures[0]
-
-
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_telling_quote(quote: str) -> bool:
-    return len(quote) >= _MIN_TELLING_CHARS and any(each.isalpha() for each in quote)
-
-
-def _as_json(quote: str) -> tuple[str, ...]:
-    written = json.dumps(quote)[1:-1]
-    return (written, written.replace("/", "\\/"), json.dumps(quote, ensure_ascii=False)[1:-1])
-
-
-def _is_supported_by(value: Json, quote: str) -> bool:
-    if isinstance(value, str):
-        return value == quote
-    if not _is_number(value):
-        return False
-    try:
-        return float(quote) == value
-    except ValueError:
-        return False
+def _is_distinctive(text: Json) -> bool:
+    """Whether a text is long enough not to occur by chance."""
+    is_long = isinstance(text, str) and len(text) >= _MIN_TELLING_CHARS
+    return is_long and any(character.isalpha() for character in str(text))
 
 
 TextSpan = tuple[int, int]
@@ -271,7 +243,8 @@ TextSpan = tuple[int, int]
 _MAX_QUOTE_CHARS = 5_000
 _MAX_FIGURES = 50
 _WORD = re.compile(r"\w+")
-# What is put round a quote, or at its end, though the page has none of it.
+_LINE = re.compile(r"[^\n]+")
+# Characters that models put around a quote although the page does not have them.
 _QUOTE_MARKS = " \t\n\"'“”„«»`"
 _ELLIPSES = ("...", "…")
 _REWORDED = "words of the quote"
@@ -279,14 +252,14 @@ _JUDGED = "as the model reads the quote"
 _SAME_NUMBER = "number"
 _MINUS = ("-", "\u2212", "\u2013")
 _NEARLY_QUOTED = "quoted in other words"
-# How many words make a quote that can be told in other words, and what part of them must be there.
+# A quote with so many words may differ from the page; the share of its words that must occur.
 _MIN_QUOTE_WORDS = 3
 _LEAST_SHARED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class _QuotedSpan:
-    """Where a quote stands, and by which rule the value follows from it."""
+    """The position of a quote, and the rule by which the value follows from it."""
 
     start: int
     end: int
@@ -294,7 +267,7 @@ class _QuotedSpan:
 
 
 class ClaimProver:
-    """Looks up what was claimed of one saved page."""
+    """Looks up claimed values in one saved page."""
 
     def __init__(self, markdown: str, url: str) -> None:
         self._text = SearchedText(markdown)
@@ -303,23 +276,26 @@ class ClaimProver:
     def prove(
         self, field: FieldSpec, value: Json, quote: str, within: Sequence[TextSpan] = ()
     ) -> Evidence:
-        """Return what shows that a page says a value.
+        """Return the evidence that a page states a value.
 
         Args:
-            field: what the value is for.
+            field: the field that the value is for.
             value: a scalar.
-            quote: what is said to stand on the page and to say it.
-            within: the parts of the page that were read; elsewhere is looked only after them.
+            quote: the claimed passage of the page that states the value.
+            within: the parts of the page that the claim is based on, which are searched first.
         """
-        quote = _trimmed(quote[:_MAX_QUOTE_CHARS])
+        quote = quote[:_MAX_QUOTE_CHARS].strip(_QUOTE_MARKS)
+        for ellipsis in _ELLIPSES:
+            quote = quote.removesuffix(ellipsis).removeprefix(ellipsis)
+        quote = quote.strip(_QUOTE_MARKS)
         for span in self._find_quote(quote, within):
-            if said := self._read(field, value, *span):
-                return self._evidence(said)
+            if found := self._read(field, value, *span):
+                return self._evidence(found)
         if near := self._find_nearly(field, value, quote, within):
             return self._evidence(near)
-        if _is_telling_value(value) and (place := self._text.find(str(value), ())) >= 0:
-            return self._evidence(_QuotedSpan(place, place + len(str(value))))
-        # That it stands there proves nothing where it does not say the value.
+        if _is_distinctive(value) and (start := self._text.find(str(value), ())) >= 0:
+            return self._evidence(_QuotedSpan(start, start + len(str(value))))
+        # A quote on the page proves nothing if it does not state the value.
         return Evidence(
             method=Method.MODEL,
             quote=quote or str(value)[:_MAX_QUOTE_CHARS],
@@ -328,128 +304,102 @@ class ClaimProver:
         )
 
     def _find_quote(self, quote: str, within: Sequence[TextSpan]) -> Iterator[TextSpan]:
-        """Yield where a quote stands, first in what was read."""
+        """Yield the positions of a quote, first in the given parts."""
         if not quote:
             return
         for start, end in within:
-            if (place := self._text.find_between(quote, start, end)) >= 0:
-                yield place, place + len(quote)
-        if (place := self._text.find(quote, ())) >= 0:
-            yield place, place + len(quote)
-        elif _is_telling_value(quote) and (marked := self._text.find_marked(quote)):
+            if (found := self._text.find_between(quote, start, end)) >= 0:
+                yield found, found + len(quote)
+        if (found := self._text.find(quote, ())) >= 0:
+            yield found, found + len(quote)
+        elif _is_distinctive(quote) and (marked := self._text.find_marked(quote)):
             yield marked
 
     def _find_nearly(
         self, field: FieldSpec, value: Json, quote: str, within: Sequence[TextSpan]
     ) -> _QuotedSpan | None:
-        """Return where a line that was read says a value, and nearly all words of its quote."""
+        """Return the position of a value in a line with nearly all words of its quote."""
         words = set(_WORD.findall(quote.casefold()))
         if len(words) < _MIN_QUOTE_WORDS or field.kind is FieldKind.BOOLEAN or field.choices:
             return None
-        for start, end in _lines_of(self._text.text, within):
-            shared = words & set(_WORD.findall(self._text.text[start:end].casefold()))
+        text = self._text.text
+        for line in (line for span in within for line in _LINE.finditer(text, *span)):
+            shared = words & set(_WORD.findall(line[0].casefold()))
             if len(shared) < _LEAST_SHARED * len(words):
                 continue
-            if said := self._read(field, value, start, end):
-                rules = "; ".join(filter(None, (_NEARLY_QUOTED, said.rule)))
-                return _QuotedSpan(said.start, said.end, rules)
+            if found := self._read(field, value, *line.span()):
+                rules = "; ".join(filter(None, (_NEARLY_QUOTED, found.rule)))
+                return _QuotedSpan(found.start, found.end, rules)
         return None
 
     def _read(self, field: FieldSpec, value: Json, start: int, end: int) -> _QuotedSpan | None:
-        """Return the part of a quote that says a value; None where none does."""
+        """Return the part of a quote that states a value; None if no part does."""
         quote = self._text.text[start:end]
         if field.kind is FieldKind.BOOLEAN or field.choices:
-            return _judged(value, quote, start)
-        read = _read_figure if _is_number(value) else _read_text
-        said = read(field, value, quote, start)
-        # Where a quote was cut, it may begin or end within a word or a number.
-        return said if said and self._text.is_whole(said.start, said.end) else None
+            found = SearchedText(quote).find(value, ()) if isinstance(value, str) and value else -1
+            if isinstance(value, str) and found >= 0:
+                return _QuotedSpan(start + found, start + found + len(value))
+            return _QuotedSpan(start, end, _JUDGED)
+        read = _read_number if _is_number(value) else _read_text
+        span = read(field, value, quote, start)
+        # A quote that was cut may begin or end within a word or a number.
+        return span if span and self._text.is_whole(span.start, span.end) else None
 
-    def _evidence(self, place: _QuotedSpan) -> Evidence:
+    def _evidence(self, span: _QuotedSpan) -> Evidence:
         return Evidence(
             method=Method.MODEL,
-            quote=self._text.text[place.start : place.end],
-            grounding=Grounding.NORMALIZED if place.rule else Grounding.VERIFIED,
+            quote=self._text.text[span.start : span.end],
+            grounding=Grounding.NORMALIZED if span.rule else Grounding.VERIFIED,
             url=self._url,
             text=QuotedText.MARKDOWN,
-            start=place.start,
-            end=place.end,
-            normalization=place.rule,
+            start=span.start,
+            end=span.end,
+            normalization=span.rule,
         )
 
 
-def _lines_of(text: str, within: Sequence[TextSpan]) -> Iterator[TextSpan]:
-    for first, last in within:
-        start = first
-        while start < last:
-            newline = text.find("\n", start, last)
-            end = newline if newline >= 0 else last
-            yield start, end
-            start = end + 1
-
-
 def normalise_claim(field: FieldSpec, value: Json) -> Json:
-    """Return a claimed value in the form that its field wants; None where it cannot have it."""
-    if not wants_date(field) or not isinstance(value, str):
+    """Return a claimed value in the format of its field; None if it cannot be converted."""
+    if not field.holds_date or not isinstance(value, str):
         return value
-    reading = parse_value(field, value, None)
-    return reading.value if reading is not None else None
+    parsed = parse_value(field, value, None)
+    return parsed.value if parsed is not None else None
 
 
-def _judged(value: Json, quote: str, start: int) -> _QuotedSpan:
-    place = SearchedText(quote).find(value, ()) if isinstance(value, str) and value else -1
-    if isinstance(value, str) and place >= 0:
-        return _QuotedSpan(start + place, start + place + len(value))
-    return _QuotedSpan(start, start + len(quote), _JUDGED)
-
-
-def _read_figure(field: FieldSpec, value: Json, quote: str, start: int) -> _QuotedSpan | None:
+def _read_number(field: FieldSpec, value: Json, quote: str, start: int) -> _QuotedSpan | None:
     found = islice(_FIGURES.finditer(quote), _MAX_FIGURES)
     figures = [figure for figure in found if not _is_negative(quote, figure.start())]
     for figure in figures:
         if _as_number(figure[0]) == value:
             return _QuotedSpan(start + figure.start(), start + figure.end())
     for text in (quote, *(figure[0] for figure in figures)):
-        reading = parse_value(field, text, None)
-        if reading is not None and reading.value == value:
-            place = max(0, quote.find(reading.quote))
-            end = place + len(reading.quote) if reading.quote in quote else len(quote)
-            return _QuotedSpan(start + place, start + end, reading.rule or _SAME_NUMBER)
+        parsed = parse_value(field, text, None)
+        if parsed is not None and parsed.value == value:
+            first = max(0, quote.find(parsed.quote))
+            end = first + len(parsed.quote) if parsed.quote in quote else len(quote)
+            return _QuotedSpan(start + first, start + end, parsed.rule or _SAME_NUMBER)
     return None
 
 
 def _is_negative(quote: str, start: int) -> bool:
-    """Whether a sign stands before a figure; between two of them it is a range."""
+    """Whether a minus sign precedes a number; between two numbers it denotes a range."""
     return quote[start - 1 : start] in _MINUS and not quote[max(0, start - 2) : start - 1].isalnum()
 
 
-def _read_text(field: FieldSpec, said: Json, quote: str, start: int) -> _QuotedSpan | None:
-    value = str(said)
-    place = SearchedText(quote).find(value, ()) if value else -1
-    if place >= 0:
-        return _QuotedSpan(start + place, start + place + len(value))
-    reading = parse_value(field, quote, None)
-    if reading is not None and reading.value == value:
-        return _QuotedSpan(start, start + len(quote), reading.rule)
-    if _is_telling_value(value) and (marked := SearchedText(quote).find_marked(value)):
+def _read_text(field: FieldSpec, value: Json, quote: str, start: int) -> _QuotedSpan | None:
+    text = str(value)
+    found = SearchedText(quote).find(text, ()) if text else -1
+    if found >= 0:
+        return _QuotedSpan(start + found, start + found + len(text))
+    parsed = parse_value(field, quote, None)
+    if parsed is not None and parsed.value == text:
+        return _QuotedSpan(start, start + len(quote), parsed.rule)
+    if _is_distinctive(text) and (marked := SearchedText(quote).find_marked(text)):
         return _QuotedSpan(start + marked[0], start + marked[1], _UNMARKED)
-    words = set(_WORD.findall(value.casefold()))
+    words = set(_WORD.findall(text.casefold()))
     if words and words <= set(_WORD.findall(quote.casefold())):
         return _QuotedSpan(start, start + len(quote), _REWORDED)
     return None
-
-
-def _trimmed(quote: str) -> str:
-    quote = quote.strip(_QUOTE_MARKS)
-    for ellipsis in _ELLIPSES:
-        quote = quote.removesuffix(ellipsis).removeprefix(ellipsis)
-    return quote.strip(_QUOTE_MARKS)
-
-
-def _is_telling_value(value: Json) -> bool:
-    """Whether a text is such that it stands nowhere by chance."""
-    is_long = isinstance(value, str) and len(value) >= _MIN_TELLING_CHARS
-    return is_long and any(each.isalpha() for each in str(value))
 
 
 def _as_number(text: str) -> float | None:

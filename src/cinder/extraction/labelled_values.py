@@ -13,6 +13,8 @@ from cinder.extraction.candidates import (
     find_price,
     find_rating,
     find_stock,
+    labelled_candidate,
+    without_colon,
 )
 from cinder.extraction.flat_page import FlatPage, PageElement
 from cinder.extraction.synonyms import Words, words_of
@@ -26,12 +28,11 @@ _COLON = re.compile(r"\s?[:\uff1a](?=\s|$)\s?")
 _DASH = re.compile(r"\s[-\u2013\u2014]\s")
 # Another label in the same line, where pages put several into one: `SKU: A4 Category: Cups`.
 _NEXT_LABEL = re.compile(r"(?<=[^\s:]\s)[A-Z][a-z]{2,20}s?(?=:\s)")
-_ENDINGS = " :\uff1a-\u2013\u2014"
 _MAX_LABELLED_PARTS = 20
 
 
 def is_label(text: str) -> bool:
-    """Whether a text is short enough, and like enough to words, to name something."""
+    """Whether a text can be a label: short, with letters, and no sentence."""
     text = without_colon(text)
     return (
         0 < len(text) <= MAX_LABEL_CHARS
@@ -42,13 +43,8 @@ def is_label(text: str) -> bool:
     )
 
 
-def without_colon(label: str) -> str:
-    """Return a label without what leads over to its value."""
-    return label.strip().rstrip(_ENDINGS)
-
-
 def split_label(line: str) -> tuple[str, str] | None:
-    """Return label and value of a line that says `Label: value`."""
+    """Return label and value of a line of the form `Label: value`."""
     line = line[:_MAX_LINE_CHARS]
     if (colon := _COLON.search(line[: MAX_LABEL_CHARS + 4])) is None:
         return None
@@ -57,9 +53,8 @@ def split_label(line: str) -> tuple[str, str] | None:
 
 
 def labelled_parts(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the labelled values of a line, which may have several, with or without bars between."""
-    parts = _PARTS.split(line[:_MAX_LINE_CHARS])[:_MAX_LABELLED_PARTS]
-    for part in parts:
+    """Yield the labels and values of a line, which may have several, with or without bars."""
+    for part in _PARTS.split(line[:_MAX_LINE_CHARS])[:_MAX_LABELLED_PARTS]:
         if found := split_label(part):
             label, value = found
             starts = [each.start() for each in _NEXT_LABEL.finditer(value)][:_MAX_LABELLED_PARTS]
@@ -70,7 +65,7 @@ def labelled_parts(line: str) -> Iterator[tuple[str, str]]:
 
 
 def split_dash(line: str) -> tuple[str, str] | None:
-    """Return label and value of a line that says `Label - value`."""
+    """Return label and value of a line of the form `Label - value`."""
     if (dash := _DASH.search(line[: MAX_LABEL_CHARS + 4])) is None:
         return None
     label, value = line[: dash.start()].strip(), line[dash.end() :].strip()
@@ -87,14 +82,14 @@ _REVERSED = 0.85
 _UNMARKED = 0.9
 _PAIR = 2
 _MAX_PARTS = 10
-# What a class alone calls so, and is longer, is the layout of something else.
+# A list that only its class names, with longer items, is layout.
 _MAX_NAMED_CHARS = 80
 
 
 def read_definitions(
     page: FlatPage, term: PageElement
 ) -> tuple[list[Candidate], list[CandidateList]]:
-    """Return what follows a `dt`: one value, or several."""
+    """Return the values of the `dd` elements after a `dt`: one value, or several."""
     label = page.text_of(term, 200)
     found: list[Candidate] = []
     following = page.next_sibling(term)
@@ -105,31 +100,26 @@ def read_definitions(
         following = page.next_sibling(following)
     if len(found) > 1:
         return found[:1], [_listed(label, found, term)]
-    lists = list(_list_within(page, label, found)) if found else []
+    inner = page.children_of(page.elements[found[0].at]) if found else []
+    lists = [
+        each
+        for child in inner
+        if child.tag in _LISTS
+        for each in _item_list(page, label, child, Method.DEFINITION_LIST)
+    ]
     return found, lists
 
 
-def _list_within(page: FlatPage, label: str, found: list[Candidate]) -> Iterator[CandidateList]:
-    holder = page.elements[found[0].at]
-    for inner in page.children_of(holder):
-        if inner.tag in _LISTS:
-            yield from _item_list(page, label, inner, Method.DEFINITION_LIST)
-
-
 def read_lines(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
-    """Yield what the lines of a block without blocks say with a colon, a dash or bold words."""
+    """Yield the values in a block's lines after a label with a colon, a dash or in bold."""
     for line in islice(page.lines_of(block), 50):
-        said = False
+        is_labelled = False
         for label, value in labelled_parts(line):
-            said = True
+            is_labelled = True
             yield _labelled_candidate(label, value, block, Method.LABEL)
-        if not said and (pair := split_dash(line)):
+        if not is_labelled and (pair := split_dash(line)):
             yield _labelled_candidate(*pair, block, Method.LABEL, weight=_UNMARKED)
-    yield from _bold_pair(page, block)
-
-
-def _bold_pair(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
-    """Yield `<b>Label</b> value`, which needs no colon."""
+    # `<b>Label</b> value` needs no colon.
     children = page.children_of(block)
     if not children or children[0].tag not in _BOLD or not block.has_own_text:
         return
@@ -140,8 +130,8 @@ def _bold_pair(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
 
 
 def read_rows_of_two(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
-    """Yield what a block with just two children says: a label and its value, in either order."""
-    # Icons and other pictures hold no text.
+    """Yield the value of a block with two children: a label and its value, in either order."""
+    # Icons and other pictures have no text.
     children = [each for each in page.children_of(block)[:_MAX_PARTS] if each.stop > each.start]
     if len(children) != _PAIR or block.has_own_text or block.tag in ("tr", "dl"):
         return
@@ -157,49 +147,45 @@ def read_rows_of_two(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
 
 
 def read_alternating(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
-    """Yield the pairs of a grid, where labels and values alternate and differ in class or tag."""
+    """Yield the values of a grid of labels and values in turn, which differ in class or tag."""
     children = page.children_of(block)
     if len(children) < 2 * _PAIR or len(children) % _PAIR or len(children) > 2 * MAX_ITEMS:
         return
-    looks = {(each.tag, each.classes) for each in children[::2]}
-    others = {(each.tag, each.classes) for each in children[1::2]}
+    looks = {(child.tag, child.classes) for child in children[::2]}
+    others = {(child.tag, child.classes) for child in children[1::2]}
     if len(looks) != 1 or len(others) != 1 or looks == others or block.tag in ("dl", "tr"):
         return
-    if any(each.holds_blocks for each in children):
+    if any(child.holds_blocks for child in children):
         return
     for label, value in zip(children[::2], children[1::2], strict=True):
-        if is_label(said := page.text_of(label, 200)) and label.tag not in _HEADING_TAGS:
-            yield from _valued(page, said, value, Method.LABEL)
+        if label.tag not in _HEADING_TAGS:
+            yield from _valued(page, page.text_of(label, 200), value, Method.LABEL)
 
 
 def read_headed(
     page: FlatPage, heading: PageElement
 ) -> tuple[list[Candidate], list[CandidateList]]:
-    """Return what stands right after a heading, or a bold line: a short text, or a list."""
+    """Return the short text or the list right after a heading or a bold line."""
     label = page.text_of(heading, 200)
     following = page.next_sibling(heading)
     if following is None or not is_label(label) or following.tag in _HEADING_TAGS:
         return [], []
-    is_list = following.tag in _LISTS or _is_inline_list(page, following)
-    lists = following if is_list else _only_list(page, following)
-    if lists is not None:
-        return [], list(_item_list(page, label, lists, Method.HEADING))
+    children = page.children_of(following)
+    if following.tag in _LISTS or _is_inline_list(page, following):
+        return [], list(_item_list(page, label, following, Method.HEADING))
+    if len(children) == 1 and children[0].tag in _LISTS:
+        return [], list(_item_list(page, label, children[0], Method.HEADING))
     if following.holds_blocks or following.tag in ("table", "dl"):
         return [], []
     return list(_valued(page, label, following, Method.HEADING)), []
 
 
 def _is_inline_list(page: FlatPage, element: PageElement) -> bool:
-    """Whether an element holds nothing but inline elements of one tag: tags, as a rule."""
+    """Whether an element has only inline children of one tag, such as a row of keywords."""
     children = page.children_of(element)
     if len(children) < _PAIR or element.has_own_text or element.holds_blocks:
         return False
     return len({each.tag for each in children}) == 1 and not children[0].is_block
-
-
-def _only_list(page: FlatPage, element: PageElement) -> PageElement | None:
-    children = page.children_of(element)
-    return children[0] if len(children) == 1 and children[0].tag in _LISTS else None
 
 
 def is_heading(page: FlatPage, element: PageElement) -> bool:
@@ -224,7 +210,7 @@ def _item_list(
 
 
 def read_named_lists(page: FlatPage, element: PageElement) -> Iterator[CandidateList]:
-    """Yield a list whose class says what it lists."""
+    """Yield a list that is named by its class or id."""
     names = f"{element.classes} {element.attributes.get('id') or ''}".strip()
     if names and (element.tag in _LISTS or _is_inline_list(page, element)):
         for found in _item_list(page, names, element, Method.NAMED_ELEMENT):
@@ -233,11 +219,11 @@ def read_named_lists(page: FlatPage, element: PageElement) -> Iterator[Candidate
 
 
 def _listed(label: str, items: list[Candidate], element: PageElement) -> CandidateList:
-    said = without_colon(label)
+    label = without_colon(label)
     return CandidateList(
         items=tuple(items),
-        label=words_of(said),
-        said=said,
+        label=words_of(label),
+        label_text=label,
         at=element.index,
         is_chrome=element.is_chrome,
     )
@@ -254,26 +240,17 @@ def _valued(
 def _labelled_candidate(
     label: str, text: str, element: PageElement, method: Method, *, weight: float = 1.0
 ) -> Candidate:
-    said = without_colon(label)
-    return Candidate(
-        text=text[:MAX_TEXT_CHARS],
-        label=words_of(said),
-        said=said,
-        method=method,
-        at=element.index,
-        weight=weight,
-        is_chrome=element.is_chrome,
-    )
+    return labelled_candidate(label, text[:MAX_TEXT_CHARS], method, element, weight=weight)
 
 
 _MAX_NAMED_VALUE_CHARS = 400
 _MAX_HELD = 12
 _MAX_NAMES = 6
 _NAMING = ("id", "data-testid", "data-field", "data-name", "data-label", "property", "rel")
-_SAYING = ("data-value", "data-price", "data-rating", "data-sku", "data-date")
+_VALUE_ATTRIBUTES = ("data-value", "data-price", "data-rating", "data-sku", "data-date")
 _NEVER_NAMED = frozenset(("html", "body", "main", "table", "tbody", "thead", "ul", "ol", "dl"))
 _RANKED_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-# Classes that say how something is laid out as often as what it is.
+# Classes that describe the layout as often as the content.
 _LAYOUT_NAMES = frozenset(
     (
         *("about", "cell", "channel", "close", "content", "cover", "details", "display", "end"),
@@ -293,11 +270,11 @@ _TYPED = (
 )
 _SECOND = 0.75
 _LINK_SCHEMES = {"mailto:": "email", "tel:": "phone"}
-_MAX_ADDRESS_CHARS = 2_000
+_MAX_URL_CHARS = 2_000
 
 
 def read_named(page: FlatPage, element: PageElement) -> Iterator[Candidate]:
-    """Yield what an element of few parts holds, under each of its names."""
+    """Yield the text of an element with few parts, under each of its names."""
     names = list(_names_of(element))
     if not names or element.tag in _NEVER_NAMED:
         return
@@ -314,44 +291,43 @@ def read_named(page: FlatPage, element: PageElement) -> Iterator[Candidate]:
 
 def _names_of(element: PageElement) -> Iterator[str]:
     for token in element.classes.split()[:_MAX_NAMES]:
-        # What stands before is the block that the element is a part of.
+        # In BEM, the name of the block comes before that of the element, and a modifier after it.
         yield _BLOCK_PART.split(token)[-1] if "__" in token else token.partition("--")[0]
     for attribute in _NAMING:
-        if said := element.attributes.get(attribute):
-            yield said[:100]
+        if name := element.attributes.get(attribute):
+            yield name[:100]
 
 
 def read_attributes(element: PageElement) -> Iterator[Candidate]:
-    """Yield what attributes say: addresses, dates, machine-readable values."""
+    """Yield the values of attributes: URLs, dates, machine-readable values."""
     attributes = element.attributes
-    for name in _SAYING:
-        if said := attributes.get(name):
+    for name in _VALUE_ATTRIBUTES:
+        if value := attributes.get(name):
             label = words_of(name.removeprefix("data-"))
             named = next(_names_of(element), "") if name == "data-value" else ""
             yield _named_candidate(
-                element, said[:_MAX_NAMED_VALUE_CHARS], words_of(named) or label, name
+                element, value[:_MAX_NAMED_VALUE_CHARS], words_of(named) or label, name
             )
     if element.tag == "time" and (when := attributes.get("datetime")):
         yield _named_candidate(element, when[:100], words_of("date"), "datetime", Method.TYPED)
-    if element.tag == "a" and (address := attributes.get("href")):
-        yield from _linked(element, address[:_MAX_ADDRESS_CHARS])
+    if element.tag == "a" and (href := attributes.get("href")):
+        yield _linked(element, href[:_MAX_URL_CHARS])
     if element.tag == "img" and (source := attributes.get("src")):
-        yield _named_candidate(element, source[:_MAX_ADDRESS_CHARS], words_of("image"), "src")
+        yield _named_candidate(element, source[:_MAX_URL_CHARS], words_of("image"), "src")
     if spoken := attributes.get("aria-label"):
         yield from _typed(element, spoken[:_MAX_NAMED_VALUE_CHARS])
 
 
-def _linked(element: PageElement, address: str) -> Iterator[Candidate]:
+def _linked(element: PageElement, href: str) -> Candidate:
     for scheme, meaning in _LINK_SCHEMES.items():
-        if address.lower().startswith(scheme):
-            said = address[len(scheme) :].partition("?")[0]
-            yield _named_candidate(element, said, words_of(meaning), scheme, Method.TYPED)
-            return
-    yield _named_candidate(element, address, words_of("url"), "href")
+        if href.lower().startswith(scheme):
+            value = href[len(scheme) :].partition("?")[0]
+            return _named_candidate(element, value, words_of(meaning), scheme, Method.TYPED)
+    return _named_candidate(element, href, words_of("url"), "href")
 
 
 def read_typed(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
-    """Yield the prices, ratings and addresses that the text of a block without blocks holds."""
+    """Yield the prices, ratings and mail addresses in the text of an innermost block."""
     return _typed(block, page.text_of(block, _MAX_NAMED_VALUE_CHARS))
 
 
@@ -363,13 +339,13 @@ def _typed(element: PageElement, text: str) -> Iterator[Candidate]:
 
 def read_heading(page: FlatPage, element: PageElement) -> Iterator[Candidate]:
     """Yield the page's own heading as its name."""
-    # The mark of a link to the heading itself is not part of it.
+    # The sign of a link to the heading itself is not part of it.
     if element.tag == "h1" and (text := page.text_of(element, 500).rstrip("\u00b6# ")):
         yield _named_candidate(element, text, words_of("name"), element.tag, Method.HEADING)
 
 
 def read_address(page: FlatPage, element: PageElement) -> Iterator[Candidate]:
-    """Yield a postal address as it stands, and its lines divided, for it to be taken apart."""
+    """Yield a postal address as one text, and with commas between its lines for splitting."""
     is_named = element.tag == "address" or "address" in element.classes.lower()
     if not is_named or page.length_of(element) > _MAX_NAMED_VALUE_CHARS:
         return
@@ -381,7 +357,7 @@ def read_address(page: FlatPage, element: PageElement) -> Iterator[Candidate]:
 
 
 def name_of_record(page: FlatPage, first: int, end: int) -> Candidate | None:
-    """Return what names a record: its heading, else its first bold or linked text, else a line."""
+    """Return the name of a record: its heading, else its first bold or linked text, else a line."""
     elements = page.elements[first : min(end, first + 60)]
     for tags in (_RANKED_HEADINGS, ("b", "strong", "a"), ("td", "span", "p", "div", "li")):
         for element in elements:
@@ -389,33 +365,28 @@ def name_of_record(page: FlatPage, first: int, end: int) -> Candidate | None:
             if element.tag in tags and is_innermost and not element.holds_blocks:
                 text = next(page.lines_of(element, 300), "")
                 if text and split_label(text) is None:
-                    weight = 1.0 if tags is _RANKED_HEADINGS else _SECOND
-                    return _named(element, text, weight)
+                    return Candidate(
+                        text=text,
+                        label=words_of("name"),
+                        method=Method.HEADING,
+                        at=element.index,
+                        weight=1.0 if tags is _RANKED_HEADINGS else _SECOND,
+                        is_record_only=True,
+                    )
     return None
-
-
-def _named(element: PageElement, text: str, weight: float) -> Candidate:
-    return Candidate(
-        text=text,
-        label=words_of("name"),
-        method=Method.HEADING,
-        at=element.index,
-        weight=weight,
-        is_record_only=True,
-    )
 
 
 def _named_candidate(
     element: PageElement,
     text: str,
     label: Words,
-    said: str,
+    label_text: str,
     method: Method = Method.NAMED_ELEMENT,
 ) -> Candidate:
     return Candidate(
         text=text,
         label=label,
-        said=said[:100],
+        label_text=label_text[:100],
         method=method,
         at=element.index,
         is_chrome=element.is_chrome,

@@ -1,17 +1,17 @@
-"""Matches candidates with fields, by what they are called and whether they can be parsed."""
+"""Matches candidates with fields, by their labels and whether their texts can be parsed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import can_ada
 
-from cinder.extraction.candidates import NO_ELEMENT, Candidate
+from cinder.extraction.candidates import NO_ELEMENT, Candidate, CandidateList
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.synonyms import Words, agreement, described, is_light, words_of
-from cinder.extraction.values import ParsedValue, parse_value, wants_currency, wants_date
+from cinder.extraction.values import ParsedValue, parse_value
 from cinder.models.extraction import Method
 
 MIN_FIT = 0.6
@@ -23,8 +23,8 @@ _GENERIC = frozenset(
     for name in ("name", "url", "image", "description", "id", "type", "value", "email", "phone")
     for word in words_of(name)
 )
-# What everything has: under the name of something else it is of that.
-_OF_EVERYTHING = frozenset(
+# Properties of every kind of entity: under another entity's name they belong to that one.
+_UNIVERSAL = frozenset(
     word
     for name in ("name", "url", "image", "description", "id", "type")
     for word in words_of(name)
@@ -40,7 +40,7 @@ _CONTACT = frozenset(
 _OUT_OF_CONTEXT = 0.4
 _NAMED_BY_CONTEXT = 0.85
 _BARE_DATE = 0.65
-_SAID_BY_AMOUNT = 0.7
+_IN_AMOUNT = 0.7
 _FIRST_FIELD = 0.66
 _IN_CHROME = 0.65
 _MAX_BY_LABEL = 25
@@ -53,47 +53,47 @@ _MAX_OTHERS = 3
 
 @dataclass(frozen=True, slots=True)
 class FieldSlot:
-    """A scalar field to fill, and how freely candidates may be taken for it."""
+    """A scalar field to fill, and how strictly labels are compared with it."""
 
     field: FieldSpec
     needs_context: bool = False
-    """Whether a label must also name what the field belongs to, if its own name says little."""
+    """Whether a label must also name the field's parent, if the field's own name is generic."""
     may_be_heading: bool = False
-    """Whether it stands for the thing's name, whatever it is called."""
+    """Whether the entity's name may fill it, whatever the field is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMatch:
-    """A candidate read as the value of a field."""
+    """A candidate parsed as the value of a field."""
 
     slot: FieldSlot
     candidate: Candidate
-    reading: ParsedValue
+    parsed: ParsedValue
     score: float
 
     @property
     def takes(self) -> tuple[object, ...]:
-        """What other fields may not have when this one has it: a text at its place."""
-        # A price says its currency as well.
-        return () if wants_currency(self.slot.field) else (self.place, self._day)
+        """The keys that no other field may use after this match: a text at its position."""
+        # An amount also gives its currency.
+        return () if self.slot.field.holds_currency else (self.place, self._day)
 
     @property
     def needs(self) -> tuple[object, ...]:
-        """What no other field may have taken."""
-        if self.candidate.method is Method.META and wants_date(self.slot.field):
-            # A day that has a label of its own is not that of the page.
+        """The keys that no other field may have taken before."""
+        if self.candidate.method is Method.META and self.slot.field.holds_date:
+            # A date with a label of its own is not the page's date.
             return (self.place, self._day)
-        return () if wants_currency(self.slot.field) else (self.place,)
+        return () if self.slot.field.holds_currency else (self.place,)
 
     @property
     def _day(self) -> object:
-        return ("day", self.reading.value) if wants_date(self.slot.field) else self.place
+        return ("day", self.parsed.value) if self.slot.field.holds_date else self.place
 
     @property
     def place(self) -> object:
-        """Where its text stands."""
-        at, said = self.candidate.at, self.candidate.said
-        return (said if at == NO_ELEMENT else at, self.reading.quote)
+        """The position of its text."""
+        at, label_text = self.candidate.at, self.candidate.label_text
+        return (label_text if at == NO_ELEMENT else at, self.parsed.quote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,37 +106,26 @@ class ChosenMatch:
 
 
 def name_slots(fields: Sequence[FieldSpec], *, needs_context: bool) -> list[FieldSlot]:
-    """Return the slots of an object's scalar fields; where none is its name, the first may be."""
+    """Return the slots of an object's scalar fields; if none is its name, the first may be."""
     scalars = [field for field in fields if field.is_scalar]
     has_name = needs_context or any(_NAME in field.words for field in scalars)
-    first = next((field for field in scalars if _is_plain_text(field)), None)
+    plain = (
+        field
+        for field in scalars
+        if field.kind is FieldKind.STRING and not field.format and not field.choices
+    )
+    first = next(plain, None)
     return [
         FieldSlot(field, needs_context, may_be_heading=not has_name and field is first)
         for field in scalars
     ]
 
 
-def _is_plain_text(field: FieldSpec) -> bool:
-    return field.kind is FieldKind.STRING and not field.format and not field.choices
-
-
-class Labelled(Protocol):
-    """What has a label."""
-
-    @property
-    def label(self) -> Words:
-        """The words of the label."""
-
-    @property
-    def path(self) -> Words:
-        """The words of what it belongs to."""
-
-
-LabelledT = TypeVar("LabelledT", bound=Labelled)
+LabelledT = TypeVar("LabelledT", bound=Candidate | CandidateList)
 
 
 class LabelIndex(Generic[LabelledT]):
-    """Candidates or lists of them by their labels, so that a field need not look at all."""
+    """An index of candidates, or of lists of them, by the words of their labels."""
 
     def __init__(self, labelled: Iterable[LabelledT]) -> None:
         self._by_label: dict[tuple[Words, Words], list[LabelledT]] = {}
@@ -151,9 +140,9 @@ class LabelIndex(Generic[LabelledT]):
                 alike.append(each)
 
     def fitting(self, slot: FieldSlot) -> Iterator[tuple[LabelledT, float]]:
-        """Yield those whose labels fit a field, and how well."""
+        """Yield the candidates whose labels fit a field, and how well."""
         field = slot.field
-        extra = (_NAME,) if slot.may_be_heading else _MONEY if wants_currency(field) else ()
+        extra = (_NAME,) if slot.may_be_heading else _MONEY if field.holds_currency else ()
         words = (*field.words, *field.context, *field.description, *extra)
         keys = {key: None for word in words for key in self._by_word.get(word, ())}
         for label, path in islice(keys, _MAX_LABELS):
@@ -171,37 +160,35 @@ def fit_of(slot: FieldSlot, label: Words, path: Words) -> float:
     )
     if _NAME in field.words and label and set(label) <= set(field.context):
         fit = max(fit, _NAMED_BY_CONTEXT)
-    elif (
-        slot.needs_context and _is_generic(field) and not _in_context(field, label, path)
-    ) or _is_of_another(field, label, path):
+    elif (slot.needs_context and _lacks_context(field, label, path)) or _is_of_another(
+        field, label, path
+    ):
         fit *= _OUT_OF_CONTEXT
-    if wants_date(field) and label == _DATE and not path:
+    if field.holds_date and label == _DATE and not path:
         fit = max(fit, _BARE_DATE)
-    if wants_currency(field) and not set(_MONEY).isdisjoint(label):
-        fit = max(fit, _SAID_BY_AMOUNT)
+    if field.holds_currency and not set(_MONEY).isdisjoint(label):
+        fit = max(fit, _IN_AMOUNT)
     if slot.may_be_heading and label == (_NAME,) and not path:
         fit = max(fit, _FIRST_FIELD)
     return fit
 
 
-def _is_generic(field: FieldSpec) -> bool:
-    return all(word in _GENERIC or is_light(word) for word in field.words)
+def _lacks_context(field: FieldSpec, label: Words, path: Words) -> bool:
+    """Whether a field's name is generic and a label does not name the field's parent."""
+    is_generic = all(word in _GENERIC or is_light(word) for word in field.words)
+    return is_generic and set(field.context).isdisjoint((*label, *path))
 
 
 def _is_of_another(field: FieldSpec, label: Words, path: Words) -> bool:
-    """Whether a name or the like belongs to something beside what is wanted."""
-    if not all(word in _OF_EVERYTHING for word in field.words):
+    """Whether a name, URL or the like belongs to another entity than the field's."""
+    if not all(word in _UNIVERSAL for word in field.words):
         return False
     foreign = set(path) - set(field.words) - set(field.context) - set(label)
     return any(not is_light(word) for word in foreign)
 
 
-def _in_context(field: FieldSpec, label: Words, path: Words) -> bool:
-    return not set(field.context).isdisjoint((*label, *path))
-
-
 class Matcher:
-    """Fills slots from candidates, each text for one field only."""
+    """Fills slots with candidates, each text for one field only."""
 
     def __init__(self, base: can_ada.URL | None) -> None:
         self._base = base
@@ -209,29 +196,29 @@ class Matcher:
     def fill(
         self, slots: Sequence[FieldSlot], labels: LabelIndex[Candidate]
     ) -> dict[str, ChosenMatch]:
-        """Return what fills each slot, by the path of its field."""
-        by_path = {slot.field.path: list(self._matches(slot, labels)) for slot in slots}
-        matches = [match for found in by_path.values() for match in found]
-        matches.sort(key=attrgetter("score"), reverse=True)
+        """Return the match for each slot, by the path of its field."""
+        by_path: dict[str, list[FieldMatch]] = {}
+        for slot in slots:
+            matches = by_path[slot.field.path] = []
+            for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
+                score = fit * candidate.trust
+                if candidate.is_chrome:
+                    if _CONTACT.isdisjoint(slot.field.words):
+                        continue
+                    score *= _IN_CHROME
+                parsed = parse_value(slot.field, candidate.text, self._base)
+                if parsed is not None:
+                    matches.append(FieldMatch(slot, candidate, parsed, score))
+        ranked = [match for found in by_path.values() for match in found]
+        ranked.sort(key=attrgetter("score"), reverse=True)
         best: dict[str, FieldMatch] = {}
         taken: set[object] = set()
-        for match in matches:
+        for match in ranked:
             path = match.slot.field.path
             if path not in best and taken.isdisjoint(match.needs):
                 best[path] = match
                 taken.update(match.takes)
         return {path: _with_others(match, by_path[path]) for path, match in best.items()}
-
-    def _matches(self, slot: FieldSlot, labels: LabelIndex[Candidate]) -> Iterator[FieldMatch]:
-        for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
-            score = fit * candidate.trust
-            if candidate.is_chrome:
-                if _CONTACT.isdisjoint(slot.field.words):
-                    continue
-                score *= _IN_CHROME
-            reading = parse_value(slot.field, candidate.text, self._base)
-            if reading is not None:
-                yield FieldMatch(slot, candidate, reading, score)
 
 
 def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch:
@@ -240,8 +227,8 @@ def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch
         for each in sorted(matches, key=attrgetter("score"), reverse=True)
         if each is not best and each.score >= _CLOSE * best.score and each.place != best.place
     ]
-    agreeing = [each for each in close if each.reading.value == best.reading.value]
-    contrary = {str(each.reading.value): each for each in reversed(close) if each not in agreeing}
+    agreeing = [each for each in close if each.parsed.value == best.parsed.value]
+    contrary = {str(each.parsed.value): each for each in reversed(close) if each not in agreeing}
     return ChosenMatch(
         best,
         tuple(agreeing[:_MAX_OTHERS]),

@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, Union
 
 from cinder.extraction.field_specs import schema_path
-from cinder.extraction.filling import build_data
 from cinder.models.document import Json
 from cinder.models.extraction import Conflict, ExtractedData, FieldPath, FieldValue
 
@@ -22,33 +21,42 @@ class _Held:
 
 
 Node: TypeAlias = "_Held | dict[str | int, Node]"
-"""A value, or what stands beneath: by the names of an object, by the places of an array."""
+"""A value, or a node for each name of an object or each index of an array."""
 
 
 def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
-    """Join the data of pages: the first grounded value of a field counts, arrays are joined.
+    """Merge the data of pages: the first grounded value of a field counts, arrays are joined.
 
-    Equal values keep the evidence of all their pages; where they differ, the others are conflicts.
+    Equal values keep the evidence of all their pages; values that differ become conflicts.
     """
     trees = [_tree(page) for page in pages]
-    # By twos: one after the other, the first pages would be gone through with each that follows.
+    # In pairs: merging one page after the other would be quadratic.
     while len(trees) > 1:
-        pairs = [trees[place : place + 2] for place in range(0, len(trees), 2)]
+        pairs = [trees[index : index + 2] for index in range(0, len(trees), 2)]
         trees = [_merged(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
     held = list(_leaves(_closed_up(trees[0]), ())) if trees else []
     values = [each.value for each in held]
     nothing = next((page.data for page in pages if page.data in ({}, [])), None)
+    # A field is missing if every page lacks it, alone or with its whole array.
+    missing = [
+        path
+        for path in dict.fromkeys(path for page in pages for path in page.missing)
+        if all(
+            path in page.missing or any(path.startswith(f"{other}[]") for other in page.missing)
+            for page in pages
+        )
+    ]
     return ExtractedData(
         data=build_data(values, nothing),
         values=tuple(values),
-        missing=_missing(pages),
+        missing=tuple(missing),
         conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
         warnings=tuple(dict.fromkeys(each for page in pages for each in page.warnings)),
     )
 
 
 def keep_grounded(extracted: ExtractedData) -> ExtractedData:
-    """Return the data without the values that no page proves; those fields count as missing."""
+    """Return the data without ungrounded values; their fields count as missing."""
     kept = tuple(each for each in extracted.values if each.is_grounded)
     if len(kept) == len(extracted.values):
         return extracted
@@ -61,7 +69,7 @@ def keep_grounded(extracted: ExtractedData) -> ExtractedData:
 
 
 def keep_values(extracted: ExtractedData, kept: Iterable[FieldValue]) -> ExtractedData:
-    """Return the data with these of its values alone; arrays close up where items are gone."""
+    """Return the data with only these of its values; arrays are renumbered."""
     left = replace(extracted, values=tuple(kept))
     if len(left.values) == len(extracted.values):
         return extracted
@@ -96,10 +104,23 @@ def _tree(page: ExtractedData) -> Node:
 
 
 def _merged(one: Node, other: Node) -> Node:
+    if isinstance(one, _Held) and isinstance(other, _Held):
+        if _key(one) == _key(other):
+            evidence = (*one.value.evidence, *other.value.evidence)[:MAX_EVIDENCE]
+            return _Held(replace(one.value, evidence=evidence), (*one.contrary, *other.contrary))
+        if other.value.is_grounded and not one.value.is_grounded:
+            one, other = other, one
+        return _Held(one.value, (*one.contrary, other.value, *other.contrary))
     if isinstance(one, _Held) or isinstance(other, _Held):
-        return _merged_values(one, other)
+        # With one schema, only one of them is a container, and it is empty: a page without values.
+        return one or other
     if _is_array(one) or _is_array(other):
-        return _joined(one, other)
+        # Items in both arrays occur once, with the evidence of both.
+        items: dict[str, Node] = {}
+        for item in (*one.values(), *other.values()):
+            key = _key(item)
+            items[key] = _merged(items[key], item) if key in items else item
+        return dict(enumerate(items.values()))
     return {
         key: _merged(one[key], other[key]) if key in one and key in other else either[key]
         for either in ({**other, **one},)
@@ -107,33 +128,12 @@ def _merged(one: Node, other: Node) -> Node:
     }
 
 
-def _merged_values(one: Node, other: Node) -> Node:
-    if not isinstance(one, _Held) or not isinstance(other, _Held):
-        # The same schema never gives both; an empty tree is a page without it.
-        return one or other
-    if _key(one) == _key(other):
-        evidence = (*one.value.evidence, *other.value.evidence)[:MAX_EVIDENCE]
-        return _Held(replace(one.value, evidence=evidence), (*one.contrary, *other.contrary))
-    if other.value.is_grounded and not one.value.is_grounded:
-        one, other = other, one
-    return _Held(one.value, (*one.contrary, other.value, *other.contrary))
-
-
-def _joined(one: dict[str | int, Node], other: dict[str | int, Node]) -> Node:
-    """Join two arrays; what both have stands once, with the evidence of both."""
-    found: dict[str, Node] = {}
-    for item in (*one.values(), *other.values()):
-        key = _key(item)
-        found[key] = _merged(found[key], item) if key in found else item
-    return dict(enumerate(found.values()))
-
-
 def _closed_up(node: Node) -> Node:
-    """Renumber arrays from which items are gone."""
+    """Renumber arrays from which items were removed."""
     if isinstance(node, _Held):
         return node
     if _is_array(node):
-        return {place: _closed_up(node[key]) for place, key in enumerate(sorted(node, key=int))}
+        return {index: _closed_up(node[key]) for index, key in enumerate(sorted(node, key=int))}
     return {key: _closed_up(item) for key, item in node.items()}
 
 
@@ -142,14 +142,14 @@ def _is_array(node: dict[str | int, Node]) -> bool:
 
 
 def _key(node: Node) -> str:
-    """Return what equal values have in common; letters of either case count as equal."""
+    """Return a key that equal values share, regardless of case."""
     if isinstance(node, _Held):
         return json.dumps(node.value.value, ensure_ascii=False).casefold()
     return json.dumps(sorted((str(key), _key(item)) for key, item in node.items()))
 
 
 def _leaves(node: Node, path: FieldPath) -> Iterator[_Held]:
-    """Yield the values of a tree, each with the path at which it now stands."""
+    """Yield the values of a tree, each with its new path."""
     if isinstance(node, _Held):
         yield replace(node, value=replace(node.value, path=path))
         return
@@ -159,21 +159,41 @@ def _leaves(node: Node, path: FieldPath) -> Iterator[_Held]:
 
 def _conflicts(held: _Held) -> Iterator[Conflict]:
     path, kept = held.value.path, held.value.value
-    told: set[str] = {_key(_Held(held.value))}
+    seen: set[str] = {_key(_Held(held.value))}
     for other in held.contrary:
-        if (key := _key(_Held(other))) not in told:
-            told.add(key)
+        if (key := _key(_Held(other))) not in seen:
+            seen.add(key)
             yield Conflict(path=path, kept=kept, other=replace(other, path=path))
 
 
-def _missing(pages: Sequence[ExtractedData]) -> tuple[str, ...]:
-    """Return what is missing from every page, be it with the array that would hold it."""
-    lacking = [set(page.missing) for page in pages]
-    named = dict.fromkeys(path for page in pages for path in page.missing)
-    return tuple(
-        path for path in named if all(path in each or _is_beneath(path, each) for each in lacking)
-    )
+def build_data(values: Iterable[FieldValue], nothing: Json = None) -> Json:
+    """Return the data that values make up; `nothing` if there are none."""
+    tree: Branch = {}
+    for value in values:
+        if not value.path:
+            return value.value
+        inner = tree
+        for part in value.path[:-1]:
+            following = inner.setdefault(part, {})
+            if isinstance(following, _Leaf):
+                raise TypeError(f"{value.path} leads through a value")
+            inner = following
+        inner[value.path[-1]] = _Leaf(value.value)
+    return _plain(tree) if tree else nothing
 
 
-def _is_beneath(path: str, missing: set[str]) -> bool:
-    return any(path.startswith(f"{other}[]") for other in missing)
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    value: Json
+
+
+Branch = dict[str | int, Union[_Leaf, "Branch"]]
+
+
+def _plain(branch: "Branch | _Leaf") -> Json:
+    """Return a branch as data: one whose keys are indices is an array."""
+    if isinstance(branch, _Leaf):
+        return branch.value
+    if all(isinstance(key, int) for key in branch):
+        return [_plain(inner) for _, inner in sorted(branch.items(), key=lambda item: int(item[0]))]
+    return {str(key): _plain(inner) for key, inner in branch.items()}

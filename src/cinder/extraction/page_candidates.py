@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import islice
 
 import can_ada
 from selectolax.lexbor import LexborHTMLParser
@@ -18,8 +19,9 @@ from cinder.extraction.candidates import (
     Entity,
     RecordGroup,
     address_parts,
+    labelled_candidate,
 )
-from cinder.extraction.flat_page import MAX_ELEMENTS, FlatPage, PageElement
+from cinder.extraction.flat_page import MAX_ELEMENTS, FlatPage
 from cinder.extraction.labelled_values import (
     is_heading,
     is_label,
@@ -35,7 +37,6 @@ from cinder.extraction.labelled_values import (
     read_named_lists,
     read_rows_of_two,
     read_typed,
-    without_colon,
 )
 from cinder.extraction.record_lists import find_groups, read_table, repeated_candidates
 from cinder.extraction.structured_data import (
@@ -58,7 +59,7 @@ from cinder.models.extraction import Method
 from cinder.text.sentences import plain_text
 
 MAX_CANDIDATES = 60_000
-# So many values under one label are those of a list, and say nothing of the page.
+# More distinct values under one label belong to a list, not to the page.
 _MAX_DISTINCT = 2
 _MAX_DATE_CHARS = 100
 _DATE_LENGTH = len("2025-01-31")
@@ -66,20 +67,20 @@ _DATE_LENGTH = len("2025-01-31")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCandidates:
-    """What a page offers, apart by where it comes from."""
+    """The candidates of a page, by their source."""
 
     items: tuple[LinkedDataItem, ...]
-    """The things that linked data describes."""
+    """The items of linked data."""
     shown: Entity
-    """What the page shows and declares."""
+    """The candidates that the page shows and declares."""
     groups: tuple[RecordGroup, ...]
-    """Lists of records, wherever they stand."""
+    """All lists of records."""
     base: can_ada.URL | None
     warnings: tuple[str, ...] = ()
 
 
 def collect_from_html(html: str, url: str) -> PageCandidates:
-    """Gather what a page offers; what no visitor sees is left out, but for linked data."""
+    """Collect the candidates of a page; of invisible parts, only linked data."""
     tree = parse_html(html)
     base = document_base(tree, url)
     elements = Elements.of_page(tree)
@@ -89,35 +90,31 @@ def collect_from_html(html: str, url: str) -> PageCandidates:
     items = [*JsonLdReader(objects).read(), *read_microdata(tree)]
     items = [item for item in items if not item.is_part_of_site]
     page = flatten_page(tree)
-    finds, table_rows = _collect_all(page)
-    groups = find_groups(page, finds, table_rows)
-    declared = read_declared_values(
-        metadata, meta, _headings(page), partial(_as_written, html, page)
-    )
+    index, table_rows = _collect_all(page)
+    groups = find_groups(page, index, table_rows)
+    headings = {page.text_of(element) for element in page.elements if element.tag == "h1"}
+    declared = read_declared_values(metadata, meta, headings, partial(_as_written, html, page))
+    cut = f"Only the first {MAX_ELEMENTS} elements of the page were looked through."
     return PageCandidates(
         items=tuple(items),
         shown=Entity(
-            candidates=(*declared, *_of_the_page(finds.candidates, groups)),
-            lists=(*read_keywords(metadata), *finds.lists),
+            candidates=(*declared, *_of_the_page(index.candidates, groups)),
+            lists=(*read_keywords(metadata), *index.lists),
         ),
         groups=(*sibling_groups(items), *groups),
         base=base,
-        warnings=_warnings(page),
+        warnings=(cut,) if page.is_cut else (),
     )
 
 
-def _headings(page: FlatPage) -> set[str]:
-    return {page.text_of(element) for element in page.elements if element.tag == "h1"}
-
-
 def _as_written(html: str, page: FlatPage, value: str) -> str | None:
-    """Return how a page writes a value that metadata was made of; None where it is put together."""
+    """Return how a page writes a value of its metadata; None if it was composed."""
     if value in html or escape(value, quote=False) in html or escape(value) in html:
         return value
     day = value[:_DATE_LENGTH]
     if find_date(day) != day:
         return None
-    # With a time and a zone that are written otherwise.
+    # With a time and a time zone that are written in another way.
     if written := re.search(rf"(?<!\d){day}(?:T[\d:.+Z-]{{0,30}})?(?![\w-])", html):
         return written[0]
     for element in page.elements:
@@ -129,19 +126,13 @@ def _as_written(html: str, page: FlatPage, value: str) -> str | None:
 
 
 def flatten_page(tree: LexborHTMLParser) -> FlatPage:
-    """Return the elements of a page that visitors see; the rest is taken out of the tree."""
+    """Return the visible elements of a page; the others are removed from the tree."""
     elements = Elements.of_page(tree)
     body = tree.body or elements.root
     rules = read_hiding_rules(elements)
     place_deferred_content(elements.within(body))
     remove_invisible(Elements(body), rules)
     return FlatPage(body)
-
-
-def _warnings(page: FlatPage) -> tuple[str, ...]:
-    if not page.is_cut:
-        return ()
-    return (f"Only the first {MAX_ELEMENTS} elements of the page were looked through.",)
 
 
 def _collect_all(page: FlatPage) -> tuple[CandidateIndex, list[list[ElementRange]]]:
@@ -159,48 +150,43 @@ def _collect_all(page: FlatPage) -> tuple[CandidateIndex, list[list[ElementRange
             pairs, listed = read_definitions(page, element)
             found += pairs
             lists += listed
-        _read_element(page, element, found, lists)
+        found += read_attributes(element)
+        if element.stop == element.start:
+            continue
+        found += read_heading(page, element)
+        found += read_address(page, element)
+        found += read_named(page, element)
+        if element.is_block and not element.holds_blocks:
+            if element.tag not in ("td", "th", "dt"):
+                found += read_lines(page, element)
+            found += read_typed(page, element)
+        if element.children:
+            found += read_rows_of_two(page, element)
+            found += read_alternating(page, element)
+            lists += read_named_lists(page, element)
+        if is_heading(page, element):
+            pairs, listed = read_headed(page, element)
+            found += pairs
+            lists += listed
     found += list(address_parts(found))
     found.sort(key=lambda each: each.at)
     lists.sort(key=lambda each: each.at)
     return CandidateIndex(found, lists), table_rows
 
 
-def _read_element(
-    page: FlatPage, element: PageElement, found: list[Candidate], lists: list[CandidateList]
-) -> None:
-    found += read_attributes(element)
-    if element.stop == element.start:
-        return
-    found += read_heading(page, element)
-    found += read_address(page, element)
-    found += read_named(page, element)
-    if element.is_block and not element.holds_blocks and element.tag not in ("td", "th", "dt"):
-        found += read_lines(page, element)
-    if element.is_block and not element.holds_blocks:
-        found += read_typed(page, element)
-    if element.children:
-        found += read_rows_of_two(page, element)
-        found += read_alternating(page, element)
-        lists += read_named_lists(page, element)
-    if is_heading(page, element):
-        pairs, listed = read_headed(page, element)
-        found += pairs
-        lists += listed
-
-
 def _of_the_page(found: Sequence[Candidate], groups: Sequence[RecordGroup]) -> Iterator[Candidate]:
-    """Yield what speaks of the page as a whole: nothing that the records of a list say alike."""
+    """Yield the candidates about the page as a whole: none that the records of a list share."""
     repeated = repeated_candidates(groups)
     kept = [each for each in found if not each.is_record_only and id(each) not in repeated]
-    texts: dict[object, set[str]] = defaultdict(set)
+    by_label: dict[object, set[str]] = defaultdict(set)
     for each in kept:
-        if len(said := texts[(each.method, each.label, each.is_chrome)]) <= _MAX_DISTINCT:
-            said.add(each.text)
+        texts = by_label[(each.method, each.label, each.is_chrome)]
+        if len(texts) <= _MAX_DISTINCT:
+            texts.add(each.text)
     for each in kept:
-        # Which of two prices is meant, their form alone does not tell.
+        # The form of a text alone does not decide between two prices.
         limit = 1 if each.method is Method.TYPED else _MAX_DISTINCT
-        if len(texts[(each.method, each.label, each.is_chrome)]) <= limit:
+        if len(by_label[(each.method, each.label, each.is_chrome)]) <= limit:
             yield each
 
 
@@ -215,29 +201,44 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 def collect_from_markdown(markdown: str, url: str) -> PageCandidates:
-    """Gather what the lines of a markdown text say."""
+    """Collect the candidates in the lines of a markdown text."""
     lines = [line[:_MAX_LINE_CHARS] for line in markdown.split("\n")[:MAX_LINES]]
-    found: list[Candidate] = []
+    titles = (match for line in lines if (match := _HEADING.match(line)) and match[1] == "#")
+    found = [
+        labelled_candidate("name", plain_text(title[2]), Method.HEADING)
+        for title in islice(titles, 1)
+    ]
     lists: list[CandidateList] = []
     groups: list[RecordGroup] = []
     for heading, block in _blocks(lines):
-        if _is_table(block):
+        if len(block) > 1 and "|" in block[0] and _RULE.match(block[1].strip()):
             cells, records = _read_table(block)
             found += cells
-            groups += [RecordGroup(records=tuple(records), label=words_of(heading), said=heading)]
-        else:
-            found += [each for line in block for each in _labelled(line)]
-            lists += _listed(heading, block)
+            if records:
+                label = words_of(heading)
+                groups.append(RecordGroup(records=records, label=label, label_text=heading))
+            continue
+        items: list[Candidate] = []
+        for line in block:
+            item = _ITEM.match(line)
+            text = plain_text(item[1] if item else line)
+            for label_text, value in labelled_parts(text):
+                found.append(labelled_candidate(label_text, value, Method.LABEL))
+            if item and text:
+                items.append(labelled_candidate(heading, text, Method.HEADING))
+        if items and is_label(heading):
+            label = words_of(heading)
+            lists.append(CandidateList(items=tuple(items), label=label, label_text=heading))
     return PageCandidates(
         items=(),
-        shown=Entity(candidates=(*_title(lines), *found), lists=tuple(lists)),
-        groups=tuple(group for group in groups if group.records),
+        shown=Entity(candidates=tuple(found), lists=tuple(lists)),
+        groups=tuple(groups),
         base=parse_http_url(url),
     )
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the runs of lines without a gap, each with the heading it stands under."""
+    """Yield the runs of lines without a blank line, each with the heading above it."""
     heading, block = "", list[str]()
     for line in (*lines, ""):
         title = _HEADING.match(line)
@@ -251,58 +252,29 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             heading = plain_text(title[2])
 
 
-def _title(lines: Sequence[str]) -> Iterator[Candidate]:
-    for line in lines:
-        if (title := _HEADING.match(line)) and title[1] == "#":
-            yield _candidate("name", plain_text(title[2]), Method.HEADING)
-            return
-
-
-def _labelled(line: str) -> Iterator[Candidate]:
-    item = _ITEM.match(line)
-    for label, value in labelled_parts(plain_text(item[1] if item else line)):
-        yield _candidate(label, value, Method.LABEL)
-
-
-def _listed(heading: str, block: Sequence[str]) -> Iterator[CandidateList]:
-    texts = [plain_text(item[1]) for line in block if (item := _ITEM.match(line))]
-    if texts and is_label(heading):
-        items = tuple(_candidate(heading, text, Method.HEADING) for text in texts if text)
-        yield CandidateList(items=items, label=words_of(heading), said=heading)
-
-
-def _is_table(block: Sequence[str]) -> bool:
-    return len(block) > 1 and "|" in block[0] and _RULE.match(block[1].strip()) is not None
-
-
-def _read_table(block: Sequence[str]) -> tuple[list[Candidate], list[Entity]]:
+def _read_table(block: Sequence[str]) -> tuple[list[Candidate], tuple[Entity, ...]]:
     head = _cells(block[0])
     rows = [_cells(line) for line in block[2 : _MAX_ROWS + 2]]
-    # The first row of a table without labels stands where the labels do.
+    # In a table without labels, the header row is the first row of data.
     is_row = len(head) == _PAIR and any(character.isdigit() for character in head[1])
     pairs = [
-        _candidate(row[0], row[1], Method.TABLE)
+        labelled_candidate(row[0], row[1], Method.TABLE)
         for row in ([head, *rows] if is_row else rows)
         if len(row) == _PAIR and row[1] and is_label(row[0])
     ]
-    records = [
+    records = tuple(
         Entity(
             candidates=tuple(
-                _candidate(name, text, Method.TABLE)
+                labelled_candidate(name, text, Method.TABLE)
                 for name, text in zip(head, row, strict=False)
                 if name and text
             ),
             anchor=row[0] if row else "",
         )
         for row in rows
-    ]
+    )
     return pairs, records
 
 
 def _cells(line: str) -> list[str]:
     return [plain_text(cell) for cell in _CELL.split(line.strip().strip("|"))]
-
-
-def _candidate(label: str, text: str, method: Method) -> Candidate:
-    said = without_colon(label)
-    return Candidate(text=text, label=words_of(said), said=said, method=method)

@@ -10,22 +10,24 @@ from cinder.extraction.candidates import (
     ElementRange,
     Entity,
     RecordGroup,
+    labelled_candidate,
 )
 from cinder.extraction.flat_page import FlatPage, PageElement
-from cinder.extraction.labelled_values import is_label, name_of_record, without_colon
+from cinder.extraction.labelled_values import is_label, name_of_record
 from cinder.extraction.synonyms import words_of
 from cinder.models.extraction import Method
 
-# A row of labels, and as many records as are read.
+# A row of labels, and the maximum of records.
 MAX_ROWS = 1_001
 MAX_COLUMNS = 30
 _PAIR_COLUMNS = 2
 _MIN_RECORDS = 1
+_BOLD = ("b", "strong")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCell:
-    """A cell: its text, whether it is marked as a label, and its element."""
+    """A cell: its text, whether it is a header cell, and its element."""
 
     text: str
     is_header: bool
@@ -42,53 +44,48 @@ class RecordRow:
 
     @property
     def is_all_headers(self) -> bool:
-        """Whether every cell is marked as a label."""
+        """Whether every cell is a header cell."""
         return bool(self.cells) and all(cell.is_header for cell in self.cells)
 
 
 def read_rows(page: FlatPage, table: PageElement) -> list[RecordRow]:
-    """Return the rows of a table that are its own, as far as one looks."""
+    """Return the rows of a table, without those of nested tables."""
     rows: list[RecordRow] = []
     index = table.index + 1
     while index < table.end and len(rows) < MAX_ROWS:
         element = page.elements[index]
-        if element.tag == "table":
-            index = element.end
-            continue
         if element.tag == "tr":
             rows.append(_read_row(page, element))
-            index = element.end
-            continue
-        index += 1
+        index = element.end if element.tag in ("table", "tr") else index + 1
     return [row for row in rows if any(cell.text for cell in row.cells)]
 
 
 def _read_row(page: FlatPage, row: PageElement) -> RecordRow:
-    cells = [each for each in page.children_of(row) if each.tag in ("td", "th")][:MAX_COLUMNS]
+    cells = []
+    for cell in [each for each in page.children_of(row) if each.tag in ("td", "th")][:MAX_COLUMNS]:
+        text, children = page.text_of(cell), page.children_of(cell)
+        is_bold = len(children) == 1 and not cell.has_own_text and children[0].tag in _BOLD
+        cells.append(RecordCell(text, cell.tag == "th" or (is_bold and bool(text)), cell))
     above = page.elements[row.parent].tag if row.parent >= 0 else ""
-    return RecordRow(tuple(_read_cell(page, cell) for cell in cells), row, is_head=above == "thead")
-
-
-def _read_cell(page: FlatPage, cell: PageElement) -> RecordCell:
-    text = page.text_of(cell)
-    children = page.children_of(cell)
-    is_bold = len(children) == 1 and not cell.has_own_text and children[0].tag in ("b", "strong")
-    return RecordCell(text, cell.tag == "th" or (is_bold and bool(text)), cell)
+    return RecordRow(tuple(cells), row, is_head=above == "thead")
 
 
 def read_table(page: FlatPage, table: PageElement) -> tuple[list[Candidate], list[ElementRange]]:
-    """Return what a table says, and the records that its rows are."""
+    """Return the candidates of a table, and the rows that are records."""
     rows = read_rows(page, table)
-    if not rows:
-        return [], []
-    head = _head_of(rows)
-    if head is not None:
-        body = [row for row in rows if row.element.index > head.element.index]
-        found = [each for row in body for each in _under_head(head, row)]
-        if len(head.cells) == _PAIR_COLUMNS:
-            found += [each for row in body for each in _pairs(row)]
-        return found, [ElementRange(row.element.index, row.element.end) for row in body]
-    return [each for row in rows for each in _pairs(row)], []
+    head = _head_of(rows) if rows else None
+    if head is None:
+        return [each for row in rows for each in _pairs(row)], []
+    body = [row for row in rows if row.element.index > head.element.index]
+    found = [
+        labelled_candidate(name.text, cell.text, Method.TABLE, cell.element, is_record_only=True)
+        for row in body
+        for name, cell in zip(head.cells, row.cells, strict=False)
+        if cell.text and name.text
+    ]
+    if len(head.cells) == _PAIR_COLUMNS:
+        found += [each for row in body for each in _pairs(row)]
+    return found, [ElementRange(row.element.index, row.element.end) for row in body]
 
 
 def _head_of(rows: Sequence[RecordRow]) -> RecordRow | None:
@@ -106,14 +103,8 @@ def _head_of(rows: Sequence[RecordRow]) -> RecordRow | None:
     return first if is_wide and looks_so and has_figures and not has_row_labels else None
 
 
-def _under_head(head: RecordRow, row: RecordRow) -> Iterator[Candidate]:
-    for name, cell in zip(head.cells, row.cells, strict=False):
-        if cell.text and name.text:
-            yield _candidate(name.text, cell, is_record_only=True)
-
-
 def _pairs(row: RecordRow) -> Iterator[Candidate]:
-    """Yield label and value of a row: two cells, or several pairs of them side by side."""
+    """Yield the values of a row of label and value, or of several such pairs."""
     cells = row.cells
     is_paired = len(cells) > _PAIR_COLUMNS and len(cells) % _PAIR_COLUMNS == 0
     if is_paired and not all(c.is_header for c in cells[::2]):
@@ -122,20 +113,7 @@ def _pairs(row: RecordRow) -> Iterator[Candidate]:
         return
     for label, value in zip(cells[::2], cells[1::2], strict=True):
         if is_label(label.text) and value.text and not value.is_header:
-            yield _candidate(label.text, value)
-
-
-def _candidate(label: str, cell: RecordCell, *, is_record_only: bool = False) -> Candidate:
-    said = without_colon(label)
-    return Candidate(
-        text=cell.text,
-        label=words_of(said),
-        said=said,
-        method=Method.TABLE,
-        at=cell.element.index,
-        is_chrome=cell.element.is_chrome,
-        is_record_only=is_record_only,
-    )
+            yield labelled_candidate(label.text, value.text, Method.TABLE, value.element)
 
 
 def _has_digit(text: str) -> bool:
@@ -144,7 +122,7 @@ def _has_digit(text: str) -> bool:
 
 MAX_GROUPS = 300
 MAX_RECORDS = 1_000
-# Of all groups together: groups within groups share their elements.
+# Of all groups together: nested groups share their elements.
 _MAX_ALL_RECORDS = 6_000
 _MAX_CANDIDATES = 80
 _MIN_ALIKE = 2
@@ -159,24 +137,47 @@ _MAX_LABEL_CHARS = 200
 
 
 def find_groups(
-    page: FlatPage, finds: CandidateIndex, table_rows: list[list[ElementRange]]
+    page: FlatPage, index: CandidateIndex, table_rows: list[list[ElementRange]]
 ) -> list[RecordGroup]:
-    """Return the groups of records of a page, in document order, within bounds."""
+    """Return the groups of records on a page, in document order, within bounds."""
     groups: list[RecordGroup] = []
     left = _MAX_ALL_RECORDS
     for spans, first in _all_spans(page, table_rows):
         if len(groups) >= MAX_GROUPS or left <= 0:
             break
-        groups.append(_group(page, finds, spans[:left], first))
+        records = []
+        for span in spans[:left][:MAX_RECORDS]:
+            name = name_of_record(page, span.first, span.end)
+            candidates = index.within(span)[:_MAX_CANDIDATES]
+            records.append(
+                Entity(
+                    candidates=(name, *candidates) if name is not None else tuple(candidates),
+                    lists=tuple(index.lists_within(span)[:_MAX_CANDIDATES]),
+                    anchor=name.text if name is not None else "",
+                )
+            )
+        label = _label_before(page, first)
+        groups.append(
+            RecordGroup(
+                records=tuple(records),
+                label=words_of(label),
+                label_text=label,
+                is_chrome=first.is_chrome,
+            )
+        )
         left -= len(spans)
     return groups
 
 
 def repeated_candidates(groups: Iterable[RecordGroup]) -> set[int]:
-    """Return the identities of candidates that several records of one group have alike."""
+    """Return the identities of candidates whose label occurs in several records of one group."""
     found: set[int] = set()
     for group in groups:
-        counts = Counter(key for record in group.records for key in _labels_of(record))
+        counts = Counter(
+            key
+            for record in group.records
+            for key in {(each.method, each.label) for each in record.candidates}
+        )
         found.update(
             id(each)
             for record in group.records
@@ -186,102 +187,56 @@ def repeated_candidates(groups: Iterable[RecordGroup]) -> set[int]:
     return found
 
 
-def _labels_of(record: Entity) -> set[object]:
-    return {(each.method, each.label) for each in record.candidates}
-
-
 def _all_spans(
     page: FlatPage, table_rows: list[list[ElementRange]]
 ) -> Iterator[tuple[list[ElementRange], PageElement]]:
+    """Yield the ranges of each group's records, and the element that its label is looked for at."""
     for spans in table_rows:
         if spans:
-            yield spans, _table_of(page, spans[0])
+            element = page.elements[spans[0].first]
+            while element.tag != "table" and element.parent >= 0:
+                element = page.elements[element.parent]
+            yield spans, element
     for holder in page.elements:
         for spans in _alike_spans(page, holder):
             yield spans, page.elements[spans[0].first]
 
 
-def _table_of(page: FlatPage, row: ElementRange) -> PageElement:
-    element = page.elements[row.first]
-    while element.tag != "table" and element.parent >= 0:
-        element = page.elements[element.parent]
-    return element
-
-
 def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRange]]:
-    children = page.children_of(holder)
-    if len(children) < _MIN_ALIKE:
+    """Yield the ranges of children with the same tag and look, or from one heading to the next."""
+    if len(holder.children) < _MIN_ALIKE:
         return
     alike: dict[tuple[str, str], list[PageElement]] = {}
-    for child in children:
+    for child in page.children_of(holder):
         if child.tag not in _NEVER_RECORDS and child.stop > child.start:
-            alike.setdefault((child.tag, _look(page, child)), []).append(child)
+            # The items of one list share the first class, or the tags of their children.
+            names = child.classes.split()[:1] or [each.tag for each in page.children_of(child)[:3]]
+            look = "" if child.tag == "li" else " ".join(names)
+            alike.setdefault((child.tag, look), []).append(child)
     for (tag, _), members in alike.items():
-        if tag in _HEADINGS:
-            if len(members) >= _MIN_HEADED:
-                yield _headed_spans(members, holder)
-        elif len(members) >= _MIN_ALIKE:
+        if tag not in _HEADINGS and len(members) >= _MIN_ALIKE:
             yield [ElementRange(each.index, each.end) for each in members[:MAX_RECORDS]]
-
-
-def _look(page: FlatPage, element: PageElement) -> str:
-    """Return what elements of one list share: the first class, or the tags of what they hold."""
-    if element.tag == "li":
-        return ""
-    names = element.classes.split()
-    if names:
-        return names[0]
-    return " ".join(child.tag for child in page.children_of(element)[:3])
-
-
-def _headed_spans(headings: list[PageElement], holder: PageElement) -> list[ElementRange]:
-    """Return the stretches from each heading up to the next."""
-    ends = [*(each.index for each in headings[1:]), holder.end]
-    pairs = zip(headings, ends, strict=True)
-    return [ElementRange(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
-
-
-def _group(
-    page: FlatPage, finds: CandidateIndex, spans: list[ElementRange], first: PageElement
-) -> RecordGroup:
-    said = _label_before(page, first)
-    return RecordGroup(
-        records=tuple(_record(page, finds, span) for span in spans[:MAX_RECORDS]),
-        label=words_of(said),
-        said=said,
-        is_chrome=first.is_chrome,
-    )
-
-
-def _record(page: FlatPage, finds: CandidateIndex, span: ElementRange) -> Entity:
-    name = name_of_record(page, span.first, span.end)
-    own: list[Candidate] = [name] if name is not None else []
-    return Entity(
-        candidates=(*own, *finds.within(span)[:_MAX_CANDIDATES]),
-        lists=tuple(finds.lists_within(span)[:_MAX_CANDIDATES]),
-        anchor=name.text if name is not None else "",
-    )
+        elif tag in _HEADINGS and len(members) >= _MIN_HEADED:
+            ends = [*(each.index for each in members[1:]), holder.end]
+            pairs = zip(members, ends, strict=True)
+            yield [ElementRange(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
 
 
 def _label_before(page: FlatPage, element: PageElement) -> str:
-    """Return the heading that a list stands under, or its caption."""
+    """Return the heading before a list, or its caption."""
     for inner in page.children_of(element)[:1]:
         if inner.tag == "caption":
             return page.text_of(inner, _MAX_LABEL_CHARS)
     for _ in range(_MAX_LOOKS_BACK):
         if element.parent < 0:
             break
-        before = page.elements[element.parent].children
-        place = before.index(element.index) if len(before) <= MAX_RECORDS else 0
-        for index in reversed(before[max(0, place - _MAX_LOOKS_BACK) : place]):
+        siblings = page.elements[element.parent].children
+        position = siblings.index(element.index) if len(siblings) <= MAX_RECORDS else 0
+        for index in reversed(siblings[max(0, position - _MAX_LOOKS_BACK) : position]):
             other = page.elements[index]
-            if other.tag in _LABEL_TAGS or _is_bold_line(page, other):
+            children = page.children_of(other)
+            is_bold = len(children) == 1 and not other.has_own_text and children[0].tag in _BOLD
+            if other.tag in _LABEL_TAGS or is_bold:
                 return page.text_of(other, _MAX_LABEL_CHARS)
         element = page.elements[element.parent]
     return ""
-
-
-def _is_bold_line(page: FlatPage, element: PageElement) -> bool:
-    if element.has_own_text or len(element.children) != 1:
-        return False
-    return page.elements[element.children[0]].tag in ("b", "strong")

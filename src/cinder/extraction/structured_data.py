@@ -21,10 +21,10 @@ _MAX_VALUES = 500
 _MAX_PROPERTIES = 100
 _MAX_VALUE_CHARS = 5_000
 _SITE_PARTS = frozenset(("BreadcrumbList", "SearchAction", "SiteNavigationElement"))
-# An item that says hardly more than its name stands for it.
+# The properties whose text can represent a whole item.
 _NAMES = ("name", "text", "value", "@value", "headline", "ratingValue", "item")
 _ONE_OF_SEVERAL = 0.85
-# Some pages begin the same item anew for each of its properties.
+# Some pages repeat the same item for each of its properties.
 _MAX_ALIKE = 5
 
 Value = Union[str, "LinkedDataItem"]
@@ -32,14 +32,14 @@ Value = Union[str, "LinkedDataItem"]
 
 @dataclass(slots=True, kw_only=True)
 class LinkedDataItem:
-    """A thing that linked data describes: its types, and the values of each property."""
+    """An item of linked data: its types, and the values of each property."""
 
     method: Method
     kinds: tuple[str, ...] = ()
     properties: dict[str, list[Value]] = field(default_factory=dict)
 
     def add(self, name: str, value: Value) -> None:
-        """Add a value, as far as there is room."""
+        """Add a value, unless the item is full."""
         if name in self.properties or len(self.properties) < _MAX_PROPERTIES:
             values = self.properties.setdefault(name, [])
             if len(values) < _MAX_VALUES:
@@ -47,12 +47,12 @@ class LinkedDataItem:
 
     @property
     def is_part_of_site(self) -> bool:
-        """Whether it describes how the site is used, not what the page is about."""
+        """Whether it describes the site's navigation, not the page's content."""
         return not _SITE_PARTS.isdisjoint(self.kinds)
 
 
 class JsonLdReader:
-    """Makes items of JSON-LD objects, following references, within bounds."""
+    """Builds items from JSON-LD objects, following references, within bounds."""
 
     def __init__(self, objects: Sequence[Mapping[str, Json]]) -> None:
         self._objects = objects
@@ -60,16 +60,21 @@ class JsonLdReader:
         self._left = MAX_ITEMS
 
     def read(self) -> list[LinkedDataItem]:
-        """Return the top items."""
+        """Return the top-level items."""
         return [self._item(each, 0) for each in self._objects]
 
-    def _item(self, said: Mapping[str, Json], depth: int) -> LinkedDataItem:
+    def _item(self, data: Mapping[str, Json], depth: int) -> LinkedDataItem:
         self._left -= 1
-        named = said.get("@id")
-        if isinstance(named, str) and len(said) == 1:
-            said = self._by_id.get(named, said)
-        item = LinkedDataItem(method=Method.JSON_LD, kinds=_kinds(said.get("@type")))
-        for name, value in said.items():
+        identifier = data.get("@id")
+        if isinstance(identifier, str) and len(data) == 1:
+            data = self._by_id.get(identifier, data)
+        kinds = data.get("@type")
+        names = kinds if isinstance(kinds, list) else [kinds]
+        item = LinkedDataItem(
+            method=Method.JSON_LD,
+            kinds=tuple(name.rpartition("/")[2] for name in names if isinstance(name, str)),
+        )
+        for name, value in data.items():
             if not name.startswith("@"):
                 self._add(item, name, value, depth)
         return item
@@ -91,30 +96,27 @@ def _text(value: Json) -> str | None:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    # Templates escape for HTML what they write into a script.
+    # Some templates escape text for HTML even within a script.
     return collapse(unescape(value[:_MAX_VALUE_CHARS])) or None if isinstance(value, str) else None
 
 
-def _kinds(said: Json) -> tuple[str, ...]:
-    names = said if isinstance(said, list) else [said]
-    return tuple(name.rpartition("/")[2] for name in names if isinstance(name, str))
-
-
 def describe_item(item: LinkedDataItem) -> Entity:
-    """Return what an item says of itself and of what belongs to it."""
+    """Return the candidates of an item and of the items nested in it."""
     found: list[Candidate] = []
     lists: list[CandidateList] = []
     groups: list[RecordGroup] = []
     for path, name, owner, is_one_of_several in _walk(item):
         values = owner.properties[name]
         texts = [value for value in values if isinstance(value, str)]
-        items = [_unwrapped(value) for value in values if isinstance(value, LinkedDataItem)]
+        items = []
+        for value in values:
+            if isinstance(value, LinkedDataItem):
+                # An entry of a list has the actual item as a property.
+                inner = value.properties.get("item", [])[:1]
+                items.append(next((i for i in inner if isinstance(i, LinkedDataItem)), value))
         texts += [text for each in items if (text := _stands_for(each))]
         weight = _ONE_OF_SEVERAL if is_one_of_several else 1.0
-        made = _candidates(path, name, texts, owner.method, weight)
-        found += made[:1]
-        found += _joined(made[:1], path, name)
-        lists += _listed(made)
+        _add_candidates((found, lists), path, name, texts, method=owner.method, weight=weight)
         if items:
             groups.append(_group(name, _path_words(path), items))
     return Entity(
@@ -122,31 +124,40 @@ def describe_item(item: LinkedDataItem) -> Entity:
     )
 
 
-def _candidates(
-    path: tuple[str, ...], name: str, texts: Sequence[str], method: Method, weight: float
-) -> list[Candidate]:
-    label, context, said = words_of(name), _path_words(path), ".".join((*path, name))
-    return [
-        Candidate(text=text, label=label, path=context, said=said, method=method, weight=weight)
+def _add_candidates(
+    into: tuple[list[Candidate], list[CandidateList]],
+    path: tuple[str, ...],
+    name: str,
+    texts: Sequence[str],
+    *,
+    method: Method,
+    weight: float = 1.0,
+) -> None:
+    if not texts:
+        return
+    found, lists = into
+    label, context, label_text = words_of(name), _path_words(path), ".".join((*path, name))
+    items = tuple(
+        Candidate(
+            text=text,
+            label=label,
+            path=context,
+            label_text=label_text,
+            method=method,
+            weight=weight,
+        )
         for text in texts
-    ]
-
-
-def _joined(made: Sequence[Candidate], path: tuple[str, ...], name: str) -> Iterator[Candidate]:
-    """Yield the same under the name of its owner and its own, which together may be a word."""
-    for each in made if path else ():
-        label = words_of(f"{path[-1]} {name}")
-        yield replace(each, label=label, path=_path_words(path[:-1]))
-
-
-def _listed(made: Sequence[Candidate]) -> Iterator[CandidateList]:
-    if made:
-        first = made[0]
-        yield CandidateList(items=tuple(made), label=first.label, path=first.path, said=first.said)
+    )
+    found.append(items[0])
+    if path:
+        # The names of owner and property together may be a known phrase.
+        joined = words_of(f"{path[-1]} {name}")
+        found.append(replace(items[0], label=joined, path=_path_words(path[:-1])))
+    lists.append(CandidateList(items=items, label=label, path=context, label_text=label_text))
 
 
 def _walk(item: LinkedDataItem) -> Iterator[tuple[tuple[str, ...], str, LinkedDataItem, bool]]:
-    """Yield each property of an item and of the items beneath it: path, name, owner."""
+    """Yield each property of an item and its nested items: path, name, owner, is one of several."""
     waiting: deque[tuple[tuple[str, ...], LinkedDataItem, bool]] = deque([((), item, False)])
     for _ in range(MAX_ITEMS):
         if not waiting:
@@ -161,15 +172,15 @@ def _walk(item: LinkedDataItem) -> Iterator[tuple[tuple[str, ...], str, LinkedDa
 
 def _group(name: str, path: Words, items: Sequence[LinkedDataItem]) -> RecordGroup:
     return RecordGroup(
-        records=tuple(_describe_alone(item) for item in items),
+        records=tuple(_describe_record(item) for item in items),
         label=words_of(name),
         path=path,
-        said=name,
+        label_text=name,
     )
 
 
-def _describe_alone(item: LinkedDataItem) -> Entity:
-    """Return what an item says without the groups within it, which would be read again."""
+def _describe_record(item: LinkedDataItem) -> Entity:
+    """Return the candidates of an item without its groups, which are collected separately."""
     found: list[Candidate] = []
     lists: list[CandidateList] = []
     for path, name, owner, _ in _walk(item):
@@ -178,15 +189,12 @@ def _describe_alone(item: LinkedDataItem) -> Entity:
             for value in owner.properties[name]
             if (text := value if isinstance(value, str) else _stands_for(value))
         ]
-        made = _candidates(path, name, texts, owner.method, 1.0)
-        found += made[:1]
-        found += _joined(made[:1], path, name)
-        lists += _listed(made)
+        _add_candidates((found, lists), path, name, texts, method=owner.method)
     return Entity(candidates=tuple(found), lists=tuple(lists), anchor=_name_of(item))
 
 
 def sibling_groups(items: Sequence[LinkedDataItem]) -> Iterator[RecordGroup]:
-    """Yield the top items of one type as the records of a list."""
+    """Yield the top-level items of one type as the records of a list."""
     by_kind: dict[str, list[LinkedDataItem]] = {}
     for item in items:
         for kind in item.kinds[:1]:
@@ -200,23 +208,12 @@ def _path_words(path: tuple[str, ...]) -> Words:
     return tuple(word for name in path for word in words_of(name))
 
 
-def _unwrapped(item: LinkedDataItem) -> LinkedDataItem:
-    """Return what an entry of a list is about."""
-    inner = item.properties.get("item", [])
-    return inner[0] if inner and isinstance(inner[0], LinkedDataItem) else item
-
-
 def _stands_for(item: LinkedDataItem) -> str:
-    names = ("text", *_NAMES) if "HowToStep" in item.kinds else _NAMES
-    for name in names:
+    """Return the text that represents an item; of a nameless place, its town."""
+    for name in ("text", *_NAMES) if "HowToStep" in item.kinds else _NAMES:
         for value in item.properties.get(name, [])[:1]:
             if isinstance(value, str):
                 return value
-    return _town_of(item)
-
-
-def _town_of(item: LinkedDataItem) -> str:
-    """Return the town of a place that has no name."""
     for address in item.properties.get("address", [])[:1]:
         if isinstance(address, LinkedDataItem):
             towns = address.properties.get("addressLocality", [])
@@ -232,8 +229,8 @@ _MAX_ELEMENTS = 5_000
 _MAX_ANCESTORS = 60
 _MAX_NAMES = 4
 _MAX_TEXT_CHARS = 5_000
-# Which attribute of which element says what its text does not.
-_SAID_BY = {
+# The attribute that has the value of an element, instead of its text.
+_VALUE_ATTRIBUTES = {
     "meta": "content",
     "time": "datetime",
     "a": "href",
@@ -250,7 +247,7 @@ _SAID_BY = {
 
 
 def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
-    """Return the items of a page that belong to no other."""
+    """Return the top-level items of a page."""
     items: dict[int, LinkedDataItem] = {}
     top: list[LinkedDataItem] = []
     for element in tree.css("[itemscope], [itemprop]")[:_MAX_ELEMENTS]:
@@ -260,13 +257,17 @@ def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
             item = LinkedDataItem(
                 method=Method.MICRODATA, kinds=tuple(kind.rpartition("/")[2] for kind in kinds)
             )
-            items.setdefault(element.mem_id, item)
-            item = items[element.mem_id]
+            item = items.setdefault(element.mem_id, item)
         names = (element.attributes.get("itemprop") or "").split()[:_MAX_NAMES]
         owner = _owner(element, items) if names else None
         if owner is not None:
+            value: Value | None = item
+            if value is None:
+                source = _VALUE_ATTRIBUTES.get(element.tag or "", "content")
+                text = element.attributes.get("content") or element.attributes.get(source)
+                value = collapse((text or visible_text(element))[:_MAX_TEXT_CHARS])
             for name in names:
-                owner.add(name, item if item is not None else _text_of(element))
+                owner.add(name, value)
         elif item is not None:
             top.append(item)
     return top
@@ -283,21 +284,13 @@ def _owner(element: LexborNode, items: dict[int, LinkedDataItem]) -> LinkedDataI
     return None
 
 
-def _text_of(element: LexborNode) -> str:
-    attributes = element.attributes
-    said = attributes.get("content") or attributes.get(_SAID_BY.get(element.tag or "", "content"))
-    if said:
-        return collapse(said[:_MAX_TEXT_CHARS])
-    return collapse(visible_text(element)[:_MAX_TEXT_CHARS])
-
-
-_UNTELLING = frozenset(("og:type", "og:locale", "og:site_name", "og:url", "og:title"))
+_IGNORED_META = frozenset(("og:type", "og:locale", "og:site_name", "og:url", "og:title"))
 _MAX_KEYWORDS = 50
 _DATE_LENGTH = len("2025-01-31")
-_TOLD = 0.95
-# What cinder made out of all that a page declares and shows; linked data is a part of that, and
-# often that of a template.
-_MADE_OUT = 1.15
+_DECLARED = 0.95
+# Metadata weighs more than linked data alone: it considers all that a page declares and shows,
+# while linked data often comes from a template.
+_DERIVED = 1.15
 
 
 def read_declared_values(
@@ -306,46 +299,46 @@ def read_declared_values(
     headings: Collection[str],
     as_written: Callable[[str], str | None],
 ) -> Iterator[Candidate]:
-    """Yield what the page says about itself: title, author, dates, properties of a product.
+    """Yield what the page declares about itself: title, author, dates, properties of a product.
 
     Args:
-        metadata: what was made of all that the page declares and shows.
+        metadata: the metadata that was derived from the page.
         meta: the meta tags.
-        headings: the texts of the page's first-rank headings.
-        as_written: returns how the page itself writes a value, or None where it does not.
+        headings: the texts of the page's `h1` headings.
+        as_written: returns how the page itself writes a value, or None if it does not.
     """
-    title_weight = _MADE_OUT if metadata.title in headings else _TOLD
-    told = (
+    title_weight = _DERIVED if metadata.title in headings else _DECLARED
+    declared = (
         (metadata.title, "name", title_weight),
-        (metadata.description, "description", _TOLD),
-        (metadata.author, "author", _MADE_OUT),
-        (metadata.published, "published date", _MADE_OUT),
-        (metadata.modified, "modified date", _MADE_OUT),
-        (metadata.language, "language code", _TOLD),
-        (metadata.canonical, "url", _TOLD),
-        (metadata.site_name, "site name", _TOLD),
-        (metadata.images[0] if metadata.images else None, "image", _TOLD),
+        (metadata.description, "description", _DECLARED),
+        (metadata.author, "author", _DERIVED),
+        (metadata.published, "published date", _DERIVED),
+        (metadata.modified, "modified date", _DERIVED),
+        (metadata.language, "language code", _DECLARED),
+        (metadata.canonical, "url", _DECLARED),
+        (metadata.site_name, "site name", _DECLARED),
+        (metadata.images[0] if metadata.images else None, "image", _DECLARED),
     )
-    for value, meaning, weight in told:
+    for value, meaning, weight in declared:
         if value and (text := as_written(value)):
-            # A day that only stands beside the heading may be of something else.
-            is_said = text[:_DATE_LENGTH] == value[:_DATE_LENGTH]
-            yield _candidate(text, meaning, weight if is_said else _TOLD)
+            # A date that was only found near the heading may be about something else.
+            is_literal = text[:_DATE_LENGTH] == value[:_DATE_LENGTH]
+            yield _candidate(text, meaning, weight if is_literal else _DECLARED)
     for name, text in meta.items():
-        # Those of other kinds speak of the page's delivery.
-        if ":" in name and name not in _UNTELLING:
+        # Names without a prefix describe the delivery of the page.
+        if ":" in name and name not in _IGNORED_META:
             yield _candidate(text, name.partition(":")[2].replace(":", " "), 1.0)
 
 
 def read_keywords(metadata: PageMetadata) -> Iterator[CandidateList]:
     """Yield the page's keywords as a list."""
-    items = tuple(_candidate(word, "keywords", _TOLD) for word in metadata.keywords)
+    items = tuple(_candidate(word, "keywords", _DECLARED) for word in metadata.keywords)
     if items:
         label = words_of("keywords")
-        yield CandidateList(items=items[:_MAX_KEYWORDS], label=label, said="keywords")
+        yield CandidateList(items=items[:_MAX_KEYWORDS], label=label, label_text="keywords")
 
 
 def _candidate(text: str, meaning: str, weight: float) -> Candidate:
     return Candidate(
-        text=text, label=words_of(meaning), said=meaning, method=Method.META, weight=weight
+        text=text, label=words_of(meaning), label_text=meaning, method=Method.META, weight=weight
     )

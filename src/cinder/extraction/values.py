@@ -1,14 +1,13 @@
 """Parses a text as the type that a field asks for: numbers, dates, prices, URLs, choices."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import can_ada
 
 from cinder.extraction.candidates import NUMBER, find_currency, find_email, find_phone, find_price
 from cinder.extraction.field_specs import FieldKind, FieldSpec
-from cinder.extraction.synonyms import Words, plain_words_of, words_of
+from cinder.extraction.synonyms import plain_words_of, words_of
 from cinder.html.metadata.dates import find_date, normalise_date
 from cinder.html.tree import join_url
 from cinder.models.document import Json
@@ -46,7 +45,7 @@ _THOUSAND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ParsedNumber:
-    """A number, the text that says it, and the rule by which it was read."""
+    """A number, the text it was parsed from, and the rule that was used."""
 
     value: float
     quote: str
@@ -56,16 +55,16 @@ class ParsedNumber:
 def parse_number(
     text: str, *, unit: str | None = None, is_last: bool = False
 ) -> ParsedNumber | None:
-    """Return the number that a text says.
+    """Return the number in a text.
 
     Args:
         text: a short text with a number in it.
-        unit: the unit of time that the number is wanted in.
-        is_last: whether the last number is meant, as for the upper end of a range.
+        unit: the unit of time to convert a duration to.
+        is_last: whether to take the last number, as for the upper end of a range.
     """
     text = text[:_MAX_SEARCHED_CHARS].strip()
-    if unit is not None and (figure := _parse_duration(text, unit)):
-        return figure
+    if unit is not None and (duration := _parse_duration(text, unit)):
+        return duration
     if not is_last and (money := find_price(text)) and (found := _GLUED_NUMBER.search(money)):
         return ParsedNumber(_scaled(found, is_money=True), money, "amount of money")
     matches = list(_NUMBER.finditer(text))
@@ -76,44 +75,34 @@ def parse_number(
     return ParsedNumber(_scaled(found, is_money=False), found[0], rule)
 
 
-def unit_of_time(words: Words) -> str | None:
-    """Return the unit of time that a field's words name."""
-    return next((_UNIT_WORDS[word] for word in words if word in _UNIT_WORDS), None)
-
-
 def _scaled(found: re.Match[str], *, is_money: bool) -> float:
     digits = found[0].rstrip("kK")
-    return _value(digits, is_money=is_money) * (_THOUSAND if found["scale"] else 1)
-
-
-def _value(digits: str, *, is_money: bool) -> float:
     sign = -1.0 if digits[0] in "-\u2212" else 1.0
     digits = digits.lstrip("+-\u2212")
     last = max(digits.rfind(","), digits.rfind("."))
     grouped = _GROUPED.match(digits)
-    # A point before three digits divides thousands only in money: 1.299 € but 1.299 kg.
+    # A point before three digits separates thousands only in money: 1.299 € but 1.299 kg.
     if grouped and (grouped[1] != "." or is_money or digits.count(".") > 1):
         last = -1
     whole, part = (digits, "") if last < 0 else (digits[:last], digits[last + 1 :])
     plain = "".join(character for character in whole if character.isdigit())
-    return sign * float(f"{plain}.{part or '0'}")
+    return sign * float(f"{plain}.{part or '0'}") * (_THOUSAND if found["scale"] else 1)
 
 
 def _parse_duration(text: str, unit: str) -> ParsedNumber | None:
     if iso := _ISO_DURATION.match(text):
-        parts = {name: int(said) for name, said in iso.groupdict().items() if said}
-        seconds = sum(count * _SECONDS[name.removesuffix("s")] for name, count in parts.items())
+        counts = {name: int(count) for name, count in iso.groupdict().items() if count}
+        seconds = sum(count * _SECONDS[name.removesuffix("s")] for name, count in counts.items())
     else:
         found = [
             (float(each["number"].replace(",", ".")), _UNITS[each["unit"].lower()])
             for each in _DURATION_PART.finditer(text)
             if each["unit"].lower() in _UNITS
         ]
-        parts = {named: 1 for _, named in found}
-        seconds = round(sum(number * _SECONDS[named] for number, named in found[:4]))
-        if len(found) != len(parts):
+        if len(found) != len({name for _, name in found}):
             return None
-    if not parts or not seconds:
+        seconds = round(sum(number * _SECONDS[name] for number, name in found[:4]))
+    if not seconds:
         return None
     return ParsedNumber(seconds / _SECONDS[unit], text, f"length of time in {unit}s")
 
@@ -122,7 +111,7 @@ MAX_STRING_CHARS = 300
 _MAX_PROSE_CHARS = 2_000
 _MAX_DATE_CHARS = 120
 _MAX_NUMBER_CHARS = 100
-_MAX_NUMBERS = 3
+_MAX_NUMBERS = 6
 _DATE_LENGTH = len("2025-01-31")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SCHEMA_ORG = re.compile(r"https?://schema\.org/(\w{1,60})\Z")
@@ -141,15 +130,8 @@ _NO = frozenset(
         *("no", "false", "n", "✗", "✘", "❌", "x", "\u00d7", "none", "unavailable", "out of stock"),
         *("outofstock", "sold out", "soldout", "not available", "not included", "nein", "non"),
         *("discontinued", "off", "disabled", "not possible", "not supported", "currently"),
-        *(
-            "currently unavailable",
-            "-",
-            "\u2013",
-            "\u2014",
-            "not allowed",
-            "back order",
-            "on request",
-        ),
+        *("currently unavailable", "-", "\u2013", "\u2014", "not allowed", "back order"),
+        "on request",
     )
 )
 _PROSE_WORDS = frozenset(
@@ -159,7 +141,6 @@ _PROSE_WORDS = frozenset(
 )
 _EMAIL_WORDS = frozenset(words_of("email"))
 _PHONE_WORDS = frozenset(words_of("phone"))
-_CURRENCY_WORDS = frozenset(words_of("currency"))
 _URL_WORDS = frozenset((*words_of("url"), *words_of("image")))
 _DATE_WORD = words_of("date")[-1]
 _UPPER_WORDS = frozenset(
@@ -170,7 +151,7 @@ _URL_FORMATS = ("uri", "url", "uri-reference", "iri")
 
 @dataclass(frozen=True, slots=True)
 class ParsedValue:
-    """A value, the quote that says it, and the rule between them; no rule where they are equal."""
+    """A value, the quote it was parsed from, and the rule between them; empty if both are equal."""
 
     value: Json
     quote: str
@@ -178,61 +159,38 @@ class ParsedValue:
 
 
 def parse_value(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
-    """Return a text as the value that a scalar field wants, or None where it is none."""
+    """Return a text as the value of a scalar field, or None if it cannot be one."""
     if field.choices:
         return _parse_choice(field, text)
-    readers: dict[FieldKind, Callable[[FieldSpec, str], ParsedValue | None]] = {
-        FieldKind.NUMBER: _parse_number,
-        FieldKind.INTEGER: _parse_integer,
-        FieldKind.BOOLEAN: _parse_boolean,
-    }
-    if reader := readers.get(field.kind):
-        return reader(field, text)
+    if field.kind is FieldKind.BOOLEAN:
+        return _parse_boolean(text)
+    if field.kind in (FieldKind.NUMBER, FieldKind.INTEGER):
+        parsed = _parse_number(field, text)
+        is_fraction = parsed is not None and not isinstance(parsed.value, int)
+        return None if field.kind is FieldKind.INTEGER and is_fraction else parsed
     return _parse_string(field, text, base)
 
 
-def wants_date(field: FieldSpec) -> bool:
-    """Whether a field holds a day or a moment."""
-    return field.format in ("date", "date-time")
-
-
-def wants_currency(field: FieldSpec) -> bool:
-    """Whether a field holds the code of a currency."""
-    return not _CURRENCY_WORDS.isdisjoint(field.words)
-
-
 def _parse_number(field: FieldSpec, text: str) -> ParsedValue | None:
-    if len(text) > _MAX_NUMBER_CHARS or _is_date(text):
+    is_date = len(text) <= _MAX_DATE_CHARS and find_date(text) is not None
+    if len(text) > _MAX_NUMBER_CHARS or is_date:
         return None
     # A synonym of the whole name would lose the unit in it.
     words = (*plain_words_of(field.name), *field.description)
-    is_last = not _UPPER_WORDS.isdisjoint(field.words)
-    figure = parse_number(text, unit=unit_of_time(words), is_last=is_last)
-    if figure is None or (not figure.rule and _has_more_numbers(text)):
+    unit = next((_UNIT_WORDS[word] for word in words if word in _UNIT_WORDS), None)
+    number = parse_number(text, unit=unit, is_last=not _UPPER_WORDS.isdisjoint(field.words))
+    # Among many numbers, none is reliably the right one.
+    if number is None or (not number.rule and len(_DIGITS.findall(text)) > _MAX_NUMBERS):
         return None
-    value = int(figure.value) if figure.value.is_integer() else figure.value
-    return ParsedValue(value, figure.quote, figure.rule)
+    value = int(number.value) if number.value.is_integer() else number.value
+    return ParsedValue(value, number.quote, number.rule)
 
 
-def _has_more_numbers(text: str) -> bool:
-    """Whether a text has so many numbers that none of them is the one."""
-    return len(_DIGITS.findall(text)) > 2 * _MAX_NUMBERS
-
-
-def _parse_integer(field: FieldSpec, text: str) -> ParsedValue | None:
-    reading = _parse_number(field, text)
-    return reading if reading is not None and isinstance(reading.value, int) else None
-
-
-def _is_date(text: str) -> bool:
-    return len(text) <= _MAX_DATE_CHARS and find_date(text) is not None
-
-
-def _parse_boolean(_: FieldSpec, text: str) -> ParsedValue | None:
+def _parse_boolean(text: str) -> ParsedValue | None:
     plain = _plain(_of_schema_org(text))
-    said = text.strip().casefold()
+    folded = text.strip().casefold()
     for answer, texts in ((True, _YES), (False, _NO)):
-        if plain in texts or said in texts:
+        if plain in texts or folded in texts:
             return ParsedValue(answer, text, "yes or no")
     first = plain.partition(" ")[0]
     if first in ("yes", "no") or plain.startswith(("in stock", "out of stock", "not ")):
@@ -247,24 +205,29 @@ def _parse_choice(field: FieldSpec, text: str) -> ParsedValue | None:
         value = by_text[plain]
         return ParsedValue(value, text, "" if value == text else "member of the enumeration")
     padded = f" {plain} "
-    within = [choice for said, choice in by_text.items() if said and f" {said} " in padded]
+    within = [choice for name, choice in by_text.items() if name and f" {name} " in padded]
     if len(within) != 1 or len(text) > _MAX_DATE_CHARS:
         return None
     return ParsedValue(within[0], text, "member of the enumeration")
 
 
 def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
-    if wants_date(field):
+    if field.holds_date:
         return _parse_date(field, text)
     if field.format in ("email", "idn-email") or not _EMAIL_WORDS.isdisjoint(field.words):
-        return _quoted(find_email(text))
+        email = find_email(text)
+        return ParsedValue(email, email) if email else None
     if field.format in _URL_FORMATS:
-        return _parse_url(text, base)
-    if wants_currency(field):
+        joined = None if " " in text.strip() else join_url(base, text)
+        if joined is None or joined.protocol not in ("http:", "https:"):
+            return None
+        return ParsedValue(joined.href, text, _rule(text, joined.href, "absolute address"))
+    if field.holds_currency:
         found = find_currency(text)
         return ParsedValue(found[1], found[0], _rule(found[0], found[1], "code")) if found else None
     if not _PHONE_WORDS.isdisjoint(field.words) and len(text) <= MAX_STRING_CHARS:
-        return _quoted(find_phone(text))
+        phone = find_phone(text)
+        return ParsedValue(phone, phone) if phone else None
     return _parse_plain(field, text)
 
 
@@ -290,20 +253,9 @@ def _parse_date(field: FieldSpec, text: str) -> ParsedValue | None:
     if field.format == "date":
         found = found[:_DATE_LENGTH]
     elif len(found) == _DATE_LENGTH:
-        # A day has no time of day, and one must not be made up.
+        # The text gives no time of day, and a made-up one would be wrong.
         return None
     return ParsedValue(found, text, _rule(text, found, "ISO 8601 date"))
-
-
-def _parse_url(text: str, base: can_ada.URL | None) -> ParsedValue | None:
-    joined = None if " " in text.strip() else join_url(base, text)
-    if joined is None or joined.protocol not in ("http:", "https:"):
-        return None
-    return ParsedValue(joined.href, text, _rule(text, joined.href, "absolute address"))
-
-
-def _quoted(found: str | None) -> ParsedValue | None:
-    return ParsedValue(found, found) if found else None
 
 
 def _rule(quote: str, value: str, rule: str) -> str:

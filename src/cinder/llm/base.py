@@ -1,11 +1,11 @@
 """The protocol of a language model, the budget of a request, and how a model fails.
 
-ModelFailed               EXTRACTION_FAILED  it is down, refuses, or is not understood
-├── ContextTooLong        the prompt is longer than the model reads
-├── ModelLengthExceeded   the answer is longer than it may be
-├── ModelAnswerInvalid    the answer does not match the schema, nor did a second one
-├── BudgetSpent           nothing is left of the request's budget
-└── FormatRefused         the endpoint takes no request of this shape
+ModelFailed               EXTRACTION_FAILED  the model is down, refuses, or its answer is unreadable
+├── ContextTooLong        the prompt is longer than the model's context
+├── ModelLengthExceeded   the answer reached the limit of output tokens
+├── ModelAnswerInvalid    neither the answer nor its correction matches the schema
+├── BudgetExceeded        the request's budget is used up
+└── FormatRefused         the endpoint does not support this kind of request
 """
 
 import asyncio
@@ -50,17 +50,17 @@ class FormatRefused(ModelFailed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLimits:
-    """How much one request may take."""
+    """The limits of one request."""
 
     calls: int
-    """Tries at the provider, those in vain included."""
+    """Calls to the provider, including failed ones."""
     tokens: int
-    """Sent and received. The call that goes beyond is paid for; there is none after it."""
+    """Sent and received. The call that exceeds the limit completes; no other call follows."""
     seconds: float
 
 
 class Budget:
-    """What one request has taken so far; its time begins when it is made."""
+    """Counts what one request has used; its time starts when the budget is created."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Budget:
         caller: str = OWNER,
     ) -> None:
         self.caller = caller
-        """Whose request it is."""
+        """The caller of the request."""
         self._limits = limits
         self._clock = clock
         self._until = clock() + limits.seconds
@@ -79,33 +79,33 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        """How long the request may still take."""
+        """The remaining time of the request."""
         return max(0.0, self._until - self._clock())
 
     def take_call(self) -> None:
-        """Pay for one call.
+        """Count one call.
 
         Raises:
-            BudgetSpent: it cannot be paid for.
+            BudgetExceeded: the budget is used up.
         """
         if self.calls >= self._limits.calls:
             _refuse(f"{self.calls} of {self._limits.calls} calls", "calls")
         if self.tokens >= self._limits.tokens:
             _refuse(f"{self.tokens} of {self._limits.tokens} tokens", "tokens")
         if not self.seconds_left:
-            self._refuse_time()
+            _refuse(f"{self._limits.seconds:g} seconds", "seconds")
         self.calls += 1
 
     def note_tokens(self, count: int) -> None:
-        """Remember what a call has taken."""
+        """Count the tokens of a call."""
         self.tokens += count
 
     @asynccontextmanager
     async def limiting_time(self) -> AsyncIterator[None]:
-        """End what is done inside when the time is up.
+        """Cancel the body when the time is used up.
 
         Raises:
-            BudgetSpent: it is.
+            BudgetExceeded: the time is used up.
         """
         try:
             async with asyncio.timeout(self.seconds_left) as limit:
@@ -113,10 +113,7 @@ class Budget:
         except TimeoutError:
             if not limit.expired():
                 raise
-            self._refuse_time()
-
-    def _refuse_time(self) -> Never:
-        _refuse(f"{self._limits.seconds:g} seconds", "seconds")
+            _refuse(f"{self._limits.seconds:g} seconds", "seconds")
 
 
 def _refuse(spent: str, kind: str) -> Never:
@@ -128,14 +125,14 @@ def _refuse(spent: str, kind: str) -> Never:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """What a model is asked."""
+    """A prompt for a model."""
 
     user: str
     system: str = ""
     schema: Mapping[str, Json] | None = None
-    """What the answer must be like, as JSON Schema; None for plain text."""
+    """The JSON Schema of the answer; None for plain text."""
     max_output_tokens: int | None = None
-    """None for as many as the settings allow."""
+    """None for the limit of the settings."""
 
 
 class FinishReason(StrEnum):
@@ -158,22 +155,22 @@ class TokenCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """What a model answered."""
+    """A model's answer."""
 
     text: str
-    """As it came."""
+    """The answer as received."""
     value: Json = None
-    """What it says, where a schema was given. A value that the model does not know is null or
-    absent, even where the schema asks for it."""
+    """The JSON of the answer, if a schema was given. A value that the model does not know is null
+    or absent, even if the schema requires it."""
     tokens: TokenCounts | None
-    """Those of all calls that the answer took; None where the provider did not count."""
+    """The tokens of all calls for the answer; None if the provider did not count them."""
     finish_reason: FinishReason
-    """Always `stop` where a schema was given: what is cut is no answer then."""
+    """Always `stop` if a schema was given: a cut answer is an error then."""
     model: str
-    """The name by which the provider calls it."""
+    """The name that the provider gives the model."""
     milliseconds: int
     is_repaired: bool = False
-    """Whether the first answer did not match the schema, and this is the second."""
+    """Whether the first answer did not match the schema, and this is its correction."""
 
 
 class LanguageModel(Protocol):
@@ -188,19 +185,19 @@ class LanguageModel(Protocol):
         """Return the model's answer, which matches the schema if there is one.
 
         Raises:
-            InvalidRequest: the schema cannot be used; names where.
-            ContextTooLong: the prompt is longer than the model reads: send less of it.
-            ModelLengthExceeded: the answer is longer than it may be: ask about less.
-            ModelAnswerInvalid: it does not match the schema, nor did a second one.
-            BudgetSpent: nothing is left of the budget.
-            ModelFailed: all of those above but the first, and whatever else gave no answer.
+            InvalidRequest: the schema cannot be used; the message says where.
+            ContextTooLong: the prompt is longer than the model's context: send less.
+            ModelLengthExceeded: the answer reached its limit: ask for less.
+            ModelAnswerInvalid: neither the answer nor its correction matches the schema.
+            BudgetExceeded: the budget is used up.
+            ModelFailed: the base class of those above but the first; any other failure.
         """
         ...
 
 
 class ModelHttpClient(Protocol):
-    """Posts to the server that the owner chose, through egress."""
+    """Posts to the configured server, through egress."""
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the answer, whatever its status; raise `CinderError` where none came."""
+        """Return the response, of any status; raise `CinderError` if there is none."""
         ...

@@ -1,4 +1,4 @@
-"""A language model over HTTP: asks for JSON, checks it, and has a wrong answer repaired."""
+"""A language model over HTTP: asks for JSON, checks it, and asks for a correction if needed."""
 
 import time
 from dataclasses import dataclass, replace
@@ -11,7 +11,6 @@ from cinder.llm.base import (
     ModelAnswerInvalid,
     ModelLengthExceeded,
     ModelRequest,
-    TokenCounts,
 )
 from cinder.llm.endpoint import Endpoint
 from cinder.llm.response_format import ResponseFormatNegotiator
@@ -20,13 +19,13 @@ from cinder.llm.wire_format import Repair, WireAnswer, WireCall, find_json
 from cinder.metrics import Metrics
 from cinder.models.document import Json
 
-# What is shown of a wrong answer when a right one is asked for: repeating more helps nobody.
-_MAX_SAID_CHARS = 20_000
+# How much of a wrong answer is sent back when asking for its correction.
+_MAX_ANSWER_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    """An answer to a question with a schema, and what is wrong with it."""
+    """An answer to a prompt with a schema, and its problems."""
 
     call: WireCall
     answer: WireAnswer
@@ -44,49 +43,59 @@ class HttpLanguageModel:
         self._max_output_tokens = max_output_tokens
         self._endpoint = endpoint
         self._metrics = metrics
-        self._ladder = ResponseFormatNegotiator(endpoint, metrics, max_output_tokens)
+        self._formats = ResponseFormatNegotiator(endpoint, metrics, max_output_tokens)
 
     async def complete(self, prompt: ModelRequest, budget: Budget) -> ModelAnswer:
         """Return the model's answer, which matches the schema if there is one.
 
         Raises:
-            InvalidRequest: the schema cannot be used; names where.
-            ModelFailed: there is no answer; its subclasses tell why.
+            InvalidRequest: the schema cannot be used; the message says where.
+            ModelFailed: there is no answer; the subclass says why.
         """
         started = time.monotonic()
+        call = WireCall(
+            user=prompt.user,
+            system=prompt.system,
+            max_output_tokens=prompt.max_output_tokens or self._max_output_tokens,
+        )
         if prompt.schema is None:
-            answer = await self._endpoint.ask(self._call(prompt), budget)
-            return self._finish(started, answer)
+            return self._finish(started, await self._endpoint.ask(call, budget))
         forms = build_schema_forms(prompt.schema)
-        draft = await self._draft(prompt, forms, budget)
+        draft = await self._draft(call, forms, budget)
         if not draft.problems:
             return self._finish(started, draft.answer, value=draft.value)
-        mended = await self._repair(forms, draft, budget)
-        return self._finish(
-            started, mended.answer, value=mended.value, before=draft.answer.tokens, is_repaired=True
-        )
+        second = await self._repair(forms, draft, budget)
+        before, after = draft.answer.tokens, second.answer.tokens
+        tokens = None if before is None or after is None else before + after
+        finished = self._finish(started, second.answer, value=second.value)
+        return replace(finished, tokens=tokens, is_repaired=True)
 
-    async def _draft(self, prompt: ModelRequest, forms: SchemaForms, budget: Budget) -> _Draft:
-        best = rung = await self._ladder.find_best(forms, budget)
+    async def _draft(self, call: WireCall, forms: SchemaForms, budget: Budget) -> _Draft:
+        best = format_ = await self._formats.find_best(forms, budget)
         while True:
-            call = replace(self._call(prompt), wanted=forms.wanted(rung))
             try:
-                draft = await self._ask(forms, call, budget)
+                draft = await self._ask(
+                    forms, replace(call, requested=forms.requested(format_)), budget
+                )
             except FormatRefused:
-                # It takes the format in general: what it refuses is this schema.
-                below = self._ladder.step_down(rung)
-                if below is None:
+                # The server supports the format in general, but not with this schema.
+                weaker = self._formats.step_down(format_)
+                if weaker is None:
                     raise
-                rung = below
+                format_ = weaker
             else:
-                if rung is not best:
-                    self._ladder.remember(forms, rung)
+                if format_ is not best:
+                    self._formats.remember(forms, format_)
                 return draft
 
     async def _repair(self, forms: SchemaForms, draft: _Draft, budget: Budget) -> _Draft:
-        repair = Repair(
-            said=draft.answer.text[:_MAX_SAID_CHARS], complaint=_complaint(draft.problems)
+        problems = "\n".join(f"- {problem}" for problem in draft.problems)
+        complaint = (
+            f"That answer does not match the schema:\n{problems}\n"
+            "Answer again with the whole JSON object, corrected, and nothing else. Where a value "
+            "is not known, write null."
         )
+        repair = Repair(answer=draft.answer.text[:_MAX_ANSWER_CHARS], complaint=complaint)
         try:
             second = await self._ask(forms, replace(draft.call, repair=repair), budget)
         except BaseException:
@@ -115,37 +124,12 @@ class HttpLanguageModel:
         problems = forms.check.problems(value)
         return _Draft(call=call, answer=answer, value=value, problems=problems)
 
-    def _call(self, prompt: ModelRequest) -> WireCall:
-        limit = prompt.max_output_tokens or self._max_output_tokens
-        return WireCall(user=prompt.user, system=prompt.system, max_output_tokens=limit)
-
-    def _finish(
-        self,
-        started: float,
-        answer: WireAnswer,
-        *,
-        value: Json = None,
-        before: TokenCounts | None = None,
-        is_repaired: bool = False,
-    ) -> ModelAnswer:
-        tokens = answer.tokens
-        if is_repaired:
-            tokens = None if tokens is None or before is None else before + tokens
+    def _finish(self, started: float, answer: WireAnswer, *, value: Json = None) -> ModelAnswer:
         return ModelAnswer(
             text=answer.text,
             value=value,
-            tokens=tokens,
+            tokens=answer.tokens,
             finish_reason=answer.finish_reason,
             model=answer.model or self.name,
             milliseconds=round((time.monotonic() - started) * 1000),
-            is_repaired=is_repaired,
         )
-
-
-def _complaint(problems: tuple[str, ...]) -> str:
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    return (
-        f"That answer does not match the schema:\n{listed}\n"
-        "Answer again with the whole JSON object, corrected, and nothing else. Where a value is "
-        "not known, write null."
-    )

@@ -1,4 +1,4 @@
-"""One call to a model's server: retries, and what its error responses mean."""
+"""Calls to a model's server, with retries, and the meaning of its error responses."""
 
 import asyncio
 import json
@@ -28,9 +28,9 @@ _MODEL = "llm.model (CINDER_LLM__MODEL)"
 _MAX_SHOWN_CHARS = 200
 _MAX_READ_CHARS = 4_000
 
-_EVER_TOO_LONG = ("request too large", "request_too_large")
+_ALWAYS_TOO_LONG = ("request too large", "request_too_large")
 _TOO_LONG = (
-    *_EVER_TOO_LONG,
+    *_ALWAYS_TOO_LONG,
     "context_length_exceeded",
     "exceed_context_size",
     "context length",
@@ -44,7 +44,7 @@ _TOO_LONG = (
     "reduce the length",
 )
 _UNPAID = ("insufficient_quota", "billing", "credit balance", "insufficient credits")
-_UNSHAPED = (
+_UNSUPPORTED = (
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.NOT_IMPLEMENTED,
@@ -64,96 +64,91 @@ _RETRIED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """An answer that is none."""
+    """An error response."""
 
     status: int
-    said: str
-    """What the server says of it, as far as it was read."""
+    message: str
+    """The server's message, cut to a length limit."""
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the prompt is longer than the model reads."""
+        """Whether the prompt is longer than the model's context."""
         if self.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return True
         if self.status == HTTPStatus.TOO_MANY_REQUESTS:
-            # Of tokens too it tells how many a minute may have; but some requests never fit.
-            return self._says(_EVER_TOO_LONG)
-        return self.status >= HTTPStatus.BAD_REQUEST and self._says(_TOO_LONG)
+            # A rate limit on tokens has similar words; these occur only if a request never fits.
+            return self._contains(_ALWAYS_TOO_LONG)
+        return self.status >= HTTPStatus.BAD_REQUEST and self._contains(_TOO_LONG)
 
     @property
     def is_retryable(self) -> bool:
-        """Whether another try may go better."""
-        return self.status in _RETRIED and not self.is_too_long and not self._says(_UNPAID)
+        """Whether a retry may succeed."""
+        return self.status in _RETRIED and not self.is_too_long and not self._contains(_UNPAID)
 
     def adapt(self, dialect: EndpointDialect) -> EndpointDialect | None:
-        """Return the dialect that the server asks for instead; None where it asks for none."""
-        if self.status not in _UNSHAPED or self.is_too_long:
+        """Return the dialect that the server asks for instead; None if it asks for none."""
+        if self.status not in _UNSUPPORTED or self.is_too_long:
             return None
         limit = "max_completion_tokens"
-        if dialect.limit_name != limit and self._says((limit,)):
+        if dialect.limit_name != limit and self._contains((limit,)):
             return replace(dialect, limit_name=limit)
-        if dialect.sends_temperature and self._says(("temperature",)):
+        if dialect.sends_temperature and self._contains(("temperature",)):
             return replace(dialect, sends_temperature=False)
         return None
 
     def to_error(self, title: str, key: str | None, address: str) -> ModelFailed:
-        """Return what is wrong and what to do; neither key nor address stands anywhere in it."""
+        """Return the error for the caller; its message contains neither key nor address."""
         if self.is_too_long:
             return ContextTooLong(
                 f"{title} cannot read a prompt this long (it answered {self.status}). Send less, "
                 "or choose a model with a larger context"
             )
-        kind = FormatRefused if self.status in _UNSHAPED else ModelFailed
-        return kind(f"{title} answered {self.status}: {self._meaning(key, address)}")
+        if self._contains(_UNPAID):
+            meaning = "the account has no credit left; top it up with the provider"
+        elif self.status in _REFUSED:
+            meaning = f"it refuses the key; check {_KEY}"
+        elif self.status == HTTPStatus.TOO_MANY_REQUESTS:
+            meaning = "it is asked too often; ask less often, or lower llm.max-concurrency"
+        elif self.status == HTTPStatus.NOT_FOUND:
+            meaning = f"there is no such model or no such path; check {_MODEL} and {SETTING}"
+        elif self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            meaning = "it has troubles of its own; try again later"
+        elif HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
+            meaning = f"it redirects elsewhere; check {SETTING}"
+        else:
+            message = hide_address(self.message, address)
+            message = message.replace(key, "…") if key else message
+            message = " ".join(message.split())[:_MAX_SHOWN_CHARS] or "nothing"
+            meaning = f"it refuses the request; check {_MODEL}. It says: {message}"
+        kind = FormatRefused if self.status in _UNSUPPORTED else ModelFailed
+        return kind(f"{title} answered {self.status}: {meaning}")
 
-    def _meaning(self, key: str | None, address: str) -> str:
-        if self._says(_UNPAID):
-            return "the account has no credit left; top it up with the provider"
-        if self.status in _REFUSED:
-            return f"it refuses the key; check {_KEY}"
-        if self.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return "it is asked too often; ask less often, or lower llm.max-concurrency"
-        if self.status == HTTPStatus.NOT_FOUND:
-            return f"there is no such model or no such path; check {_MODEL} and {SETTING}"
-        if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "it has troubles of its own; try again later"
-        if HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
-            return f"it redirects elsewhere; check {SETTING}"
-        return f"it refuses the request; check {_MODEL}. It says: {self._shown(key, address)}"
-
-    def _says(self, words: tuple[str, ...]) -> bool:
-        said = self.said.lower()
-        return any(word in said for word in words)
-
-    def _shown(self, key: str | None, address: str) -> str:
-        said = hide_address(self.said, address)
-        said = said.replace(key, "…") if key else said
-        return " ".join(said.split())[:_MAX_SHOWN_CHARS] or "nothing"
+    def _contains(self, words: tuple[str, ...]) -> bool:
+        message = self.message.lower()
+        return any(word in message for word in words)
 
 
-def find_refusal(answer: HttpResponse, body: Json) -> Refusal | None:
-    """Return what is wrong with an answer, if anything.
+def find_refusal(response: HttpResponse, body: Json) -> Refusal | None:
+    """Return the error in a response, if any.
 
-    Some gateways send errors with the status 200, and the true one in the body.
+    Some gateways send errors with the status 200, and the actual one in the body.
     """
     error = body.get("error") if isinstance(body, Mapping) else None
-    if answer.status == HTTPStatus.OK and error is None:
+    if response.status == HTTPStatus.OK and error is None:
         return None
-    status = answer.status
+    status = response.status
     if status == HTTPStatus.OK:
-        told = error.get("code") if isinstance(error, Mapping) else None
-        is_status = isinstance(told, int) and HTTPStatus.BAD_REQUEST <= told < 600
-        status = told if isinstance(told, int) and is_status else HTTPStatus.BAD_GATEWAY
-    return Refusal(status=status, said=_words(answer, error))
-
-
-def _words(answer: HttpResponse, error: Json) -> str:
+        code = error.get("code") if isinstance(error, Mapping) else None
+        is_status = isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code < 600
+        status = code if isinstance(code, int) and is_status else HTTPStatus.BAD_GATEWAY
     if isinstance(error, Mapping):
         parts = (error.get(name) for name in ("message", "type", "code", "param"))
-        return " · ".join(str(part) for part in parts if part)[:_MAX_READ_CHARS]
-    if error is not None:
-        return json.dumps(error)[:_MAX_READ_CHARS]
-    return answer.body[:_MAX_READ_CHARS].decode(errors="replace")
+        message = " · ".join(str(part) for part in parts if part)
+    elif error is not None:
+        message = json.dumps(error)
+    else:
+        message = response.body[:_MAX_READ_CHARS].decode(errors="replace")
+    return Refusal(status=status, message=message[:_MAX_READ_CHARS])
 
 
 _HEADERS = {
@@ -161,7 +156,7 @@ _HEADERS = {
     "Accept": "application/json",
     "Content-Type": "application/json",
 }
-# Fewer than any tokenizer makes of common text: a provider that does not count is not free.
+# An estimate for providers that do not count tokens; common text has more characters per token.
 _CHARS_PER_TOKEN = 3
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -171,23 +166,23 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointOptions:
-    """Who is asked, and how patiently."""
+    """The server to call, and how often to retry."""
 
     title: str
-    """How failures name it to whoever asked, such as `The language model 'qwen3'`."""
+    """Its name in error messages, such as `The language model 'qwen3'`."""
     address: str
-    """Where it is, such as `http://127.0.0.1:11434`: for the log alone, which is the owner's."""
+    """Its address, such as `http://127.0.0.1:11434`: for the log only, not for callers."""
     api_key: str | None = field(default=None, repr=False)
-    """What must stand in no message."""
+    """The key, which no message may contain."""
     max_concurrency: int = 4
     max_retries: int = 2
     first_wait_seconds: float = 0.5
     max_wait_seconds: float = 20
-    """A server that wants to be left alone for longer is not tried again."""
+    """If a server asks to wait longer, there is no retry."""
 
 
 class Endpoint:
-    """A model's server, asked in its wire format."""
+    """A model's server, called in its wire format."""
 
     def __init__(
         self,
@@ -207,51 +202,63 @@ class Endpoint:
 
     @property
     def title(self) -> str:
-        """How failures name it."""
+        """Its name in error messages."""
         return self._options.title
 
     async def ask(self, call: WireCall, budget: Budget) -> WireAnswer:
-        """Return what comes of a call.
+        """Return the answer to a call.
 
         Raises:
-            ContextTooLong: the prompt is longer than the model reads.
-            FormatRefused: it takes no request of this shape.
-            BudgetSpent: nothing is left of the budget.
-            ModelFailed: there is no answer, for another reason.
+            ContextTooLong: the prompt is longer than the model's context.
+            FormatRefused: the server does not support this kind of request.
+            BudgetExceeded: the budget is used up.
+            ModelFailed: there is no answer for another reason.
         """
         async with budget.limiting_time():
-            answer = await self._ask_patiently(call, budget)
-        self._note(call, answer, budget)
+            answer = await self._ask_with_retries(call, budget)
+        if answer.tokens is None:
+            first = call.repair.answer if call.repair is not None else ""
+            chars = sum(map(len, (call.system, call.user, first, answer.text)))
+            budget.note_tokens(chars // _CHARS_PER_TOKEN)
+        else:
+            budget.note_tokens(answer.tokens.sent + answer.tokens.received)
+            self._metrics.count_model_tokens(answer.tokens.sent, answer.tokens.received)
         if answer.refusal is not None:
             raise ModelFailed(
                 f"{self.title} would not answer: {' '.join(answer.refusal.split())[:200]}"
             )
         return answer
 
-    async def _ask_patiently(self, call: WireCall, budget: Budget) -> WireAnswer:
+    async def _ask_with_retries(self, call: WireCall, budget: Budget) -> WireAnswer:
         retries = 0
         while True:
-            dialect = self._dialect
             budget.take_call()
-            outcome = await self._try(call, dialect, Requester(caller=budget.caller))
+            outcome = await self._try(call, self._dialect, Requester(caller=budget.caller))
             if isinstance(outcome, WireAnswer):
                 return outcome
-            if outcome.wanted_dialect is not None:
-                # No retry: the next try is another question. A dialect has but two turns to take.
-                self._dialect = self._dialect.joined(outcome.wanted_dialect)
+            if outcome.dialect is not None:
+                # Not counted as a retry: the next request differs. A dialect changes at most twice.
+                self._dialect = self._dialect.joined(outcome.dialect)
                 continue
             wait = self._wait_seconds(outcome, retries)
             if wait is None:
-                self._log_failure(outcome.error)
-                raise outcome.error
+                error = outcome.error
+                # Another response format is tried after this one: no problem yet.
+                log = _log.info if isinstance(error, FormatRefused) else _log.warning
+                log(
+                    "the language model failed",
+                    address=self._options.address,
+                    reason=error.message,
+                )
+                raise error
             retries += 1
             await self._sleep(wait)
 
     async def _try(
-        self, call: WireCall, dialect: EndpointDialect, who: Requester
+        self, call: WireCall, dialect: EndpointDialect, requester: Requester
     ) -> "WireAnswer | _Failure":
         body = json.dumps(self._wire.body(call, dialect)).encode()
-        async with self._places.hold(who):
+        async with self._places.hold(requester):
             started = time.monotonic()
             outcome: WireAnswer | _Failure | None = None
             try:
@@ -262,56 +269,40 @@ class Endpoint:
         return outcome
 
     async def _post(self, body: bytes, dialect: EndpointDialect) -> "WireAnswer | _Failure":
+        options = self._options
         try:
-            answer = await self._client.post(
-                self._wire.url, body, {**_HEADERS, **self._wire.headers}
-            )
+            headers = {**_HEADERS, **self._wire.headers}
+            response = await self._client.post(self._wire.url, body, headers)
         except CinderError as error:
-            return self._without_answer(error)
-        except asyncio.CancelledError:
-            _log.info("the language model was given up", address=self._options.address)
-            raise
-        read = _read_json(answer)
-        refusal = find_refusal(answer, read)
-        if refusal is not None:
-            return self._refused(answer, refusal, dialect)
-        return self._understand(answer, read)
-
-    def _understand(self, answer: HttpResponse, read: Json) -> "WireAnswer | _Failure":
-        if answer.is_cut:
-            problem = "sent an answer that is too long or broke off; try again later"
-            return _Failure(ModelFailed(f"{self.title} {problem}"))
-        try:
-            return self._wire.read(read)
-        except ValueError as error:
-            problem = (
-                f"answered what cannot be understood ({error}); check llm.protocol and {SETTING}"
+            failed = ModelFailed(
+                f"{self.title} gave no answer: {error.message.rstrip('.')}. Check that it runs and "
+                f"that {SETTING} is its address; `cinder doctor` and the log tell which that is"
             )
-            return _Failure(ModelFailed(f"{self.title} {problem}"))
-
-    def _refused(
-        self, answer: HttpResponse, refusal: Refusal, dialect: EndpointDialect
-    ) -> "_Failure":
-        after = read_retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
-        return _Failure(
-            refusal.to_error(self.title, self._options.api_key, self._options.address),
-            is_retryable=refusal.is_retryable,
-            retry_after_seconds=after,
-            wanted_dialect=refusal.adapt(dialect),
-        )
-
-    def _without_answer(self, error: CinderError) -> "_Failure":
-        failed = ModelFailed(
-            f"{self.title} gave no answer: {error.message.rstrip('.')}. Check that it runs and "
-            f"that {SETTING} is its address; `cinder doctor` and the log tell which that is"
-        )
-        failed.__cause__ = error
-        return _Failure(failed, is_retryable=isinstance(error, ConnectionFailed))
-
-    def _log_failure(self, error: ModelFailed) -> None:
-        # What takes no request of one shape is asked in another: that is no trouble yet.
-        say = _log.info if isinstance(error, FormatRefused) else _log.warning
-        say("the language model failed", address=self._options.address, reason=error.message)
+            failed.__cause__ = error
+            return _Failure(failed, is_retryable=isinstance(error, ConnectionFailed))
+        except asyncio.CancelledError:
+            _log.info("the call to the language model was cancelled", address=options.address)
+            raise
+        try:
+            data: Json = json.loads(response.body)
+        except (ValueError, RecursionError):
+            data = None
+        if refusal := find_refusal(response, data):
+            after = read_retry_after(response.headers.get("retry-after", ""), datetime.now(UTC))
+            return _Failure(
+                refusal.to_error(self.title, options.api_key, options.address),
+                is_retryable=refusal.is_retryable,
+                retry_after_seconds=after,
+                dialect=refusal.adapt(dialect),
+            )
+        problem = "sent an answer that is too long or broke off; try again later"
+        if not response.is_cut:
+            try:
+                return self._wire.read(data)
+            except ValueError as error:
+                hint = f"check llm.protocol and {SETTING}"
+                problem = f"answered what cannot be understood ({error}); {hint}"
+        return _Failure(ModelFailed(f"{self.title} {problem}"))
 
     def _wait_seconds(self, failure: "_Failure", retries: int) -> float | None:
         options = self._options
@@ -322,29 +313,13 @@ class Endpoint:
             return wait if wait <= options.max_wait_seconds else None
         return min(options.first_wait_seconds * 2.0**retries, options.max_wait_seconds)
 
-    def _note(self, call: WireCall, answer: WireAnswer, budget: Budget) -> None:
-        if answer.tokens is None:
-            said = call.repair.said if call.repair is not None else ""
-            chars = sum(map(len, (call.system, call.user, said, answer.text)))
-            budget.note_tokens(chars // _CHARS_PER_TOKEN)
-            return
-        budget.note_tokens(answer.tokens.sent + answer.tokens.received)
-        self._metrics.count_model_tokens(answer.tokens.sent, answer.tokens.received)
-
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A try that came to nothing."""
+    """A failed call, and how to try again."""
 
     error: ModelFailed
     is_retryable: bool = False
     retry_after_seconds: float | None = None
-    wanted_dialect: EndpointDialect | None = None
-
-
-def _read_json(answer: HttpResponse) -> Json:
-    try:
-        read: Json = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return None
-    return read
+    dialect: EndpointDialect | None = None
+    """The dialect that the server asks for."""

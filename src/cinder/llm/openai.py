@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which Ollama, vLLM, llama.cpp, OpenRouter and Gemini speak too."""
+"""OpenAI's chat completions, which Ollama, vLLM, llama.cpp, OpenRouter and Gemini support too."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,6 @@ from cinder.llm.base import FinishReason, TokenCounts
 from cinder.llm.wire_format import (
     ANSWER_NAME,
     EndpointDialect,
-    RequestedJson,
     ResponseFormat,
     WireAnswer,
     WireCall,
@@ -32,24 +31,31 @@ class OpenAiFormat:
         self._model = model
 
     def body(self, call: WireCall, dialect: EndpointDialect) -> dict[str, Json]:
-        """Return what is posted.
+        """Return the body to post.
 
-        The model is always shown the schema: servers that hold it to one mostly do not tell it.
+        The prompt always has the schema: most servers that enforce one do not show it the model.
         """
+        requested = call.requested
+        instructions = [] if requested is None else [schema_instructions(requested)]
+        system = "\n\n".join(part for part in (call.system, *instructions) if part)
+        turns: list[Json] = [{"role": "system", "content": system}] if system else []
         body: dict[str, Json] = {
             "model": self._model,
-            "messages": [*_system_turn(call), *messages_of(call)],
+            "messages": [*turns, *messages_of(call)],
             dialect.limit_name: call.max_output_tokens,
             "stream": False,
         }
         if dialect.sends_temperature:
             body["temperature"] = 0
-        if call.wanted is not None and call.wanted.rung is not ResponseFormat.PROMPT:
-            body["response_format"] = _response_format(call.wanted)
+        if requested is not None and requested.format is ResponseFormat.JSON_OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        elif requested is not None and requested.format is ResponseFormat.JSON_SCHEMA:
+            schema: Json = {"name": ANSWER_NAME, "strict": True, "schema": requested.strict}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
     def read(self, body: Json) -> WireAnswer:
-        """Return what an answer says.
+        """Return the answer in a response.
 
         Raises:
             ValueError: it is no chat completion.
@@ -59,54 +65,21 @@ class OpenAiFormat:
         choices = body.get("choices")
         if not isinstance(choices, Sequence) or not choices or not isinstance(choices[0], Mapping):
             raise ValueError("it has no choices")
-        choice = choices[0]
-        message = choice.get("message")
+        message, reason = choices[0].get("message"), choices[0].get("finish_reason")
         if not isinstance(message, Mapping):
             raise ValueError("it has no message")
-        model = body.get("model")
+        model, usage, refusal = body.get("model"), body.get("usage"), message.get("refusal")
+        sent, received = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
+        if not isinstance(refusal, str) or not refusal:
+            refusal = "its content filter stopped it" if reason == "content_filter" else None
+        content = message.get("content")
+        parts: Json = [{"text": content}] if isinstance(content, str) else content
+        listed = parts if isinstance(parts, Sequence) else ()
+        texts = (part.get("text") for part in listed if isinstance(part, Mapping))
         return WireAnswer(
-            text=_text_of(message.get("content")),
-            tokens=_tokens_of(body.get("usage")),
-            finish_reason=(
-                FinishReason.LENGTH
-                if choice.get("finish_reason") == "length"
-                else FinishReason.STOP
-            ),
+            text="".join(text for text in texts if isinstance(text, str)),
+            tokens=None if sent is None or received is None else TokenCounts(sent, received),
+            finish_reason=FinishReason.LENGTH if reason == "length" else FinishReason.STOP,
             model=model if isinstance(model, str) else None,
-            refusal=_refusal_of(choice, message),
+            refusal=refusal,
         )
-
-
-def _system_turn(call: WireCall) -> list[Json]:
-    asking = [] if call.wanted is None else [schema_instructions(call.wanted)]
-    system = "\n\n".join(part for part in (call.system, *asking) if part)
-    return [{"role": "system", "content": system}] if system else []
-
-
-def _response_format(wanted: RequestedJson) -> Json:
-    if wanted.rung is ResponseFormat.JSON_OBJECT:
-        return {"type": "json_object"}
-    schema: Json = {"name": ANSWER_NAME, "strict": True, "schema": wanted.strict}
-    return {"type": "json_schema", "json_schema": schema}
-
-
-def _text_of(content: Json) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, Sequence) else ()
-    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _tokens_of(usage: Json) -> TokenCounts | None:
-    sent, received = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
-    return None if sent is None or received is None else TokenCounts(sent, received)
-
-
-def _refusal_of(choice: Mapping[str, Json], message: Mapping[str, Json]) -> str | None:
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal:
-        return refusal
-    return (
-        "its content filter stopped it" if choice.get("finish_reason") == "content_filter" else None
-    )

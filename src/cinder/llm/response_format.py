@@ -30,10 +30,10 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 
 class ResponseFormatNegotiator:
-    """Knows the surest rung that an endpoint takes.
+    """Finds the most reliable response format that an endpoint supports.
 
-    It is tried out with a small question, as a server may also take a format and ignore it. What
-    that costs is not the request's, whose budget would otherwise depend on who came first.
+    A small trial prompt finds it, since a server may accept a format and ignore it. The trial does
+    not use the request's budget, which would otherwise depend on which request came first.
     """
 
     def __init__(self, endpoint: Endpoint, metrics: Metrics, max_output_tokens: int) -> None:
@@ -41,11 +41,11 @@ class ResponseFormatNegotiator:
         self._metrics = metrics
         self._max_output_tokens = max_output_tokens
         self._best: ResponseFormat | None = None
-        self._lower: OrderedDict[bytes, ResponseFormat] = OrderedDict()
+        self._weaker: OrderedDict[bytes, ResponseFormat] = OrderedDict()
         self._lock = asyncio.Lock()
 
     async def find_best(self, forms: SchemaForms, budget: Budget) -> ResponseFormat:
-        """Return the rung to ask on for JSON of a schema, within the time of a budget.
+        """Return the format to ask in for JSON of a schema, within the time of a budget.
 
         Raises:
             ModelFailed: the endpoint does not answer; nothing is remembered then.
@@ -53,61 +53,59 @@ class ResponseFormatNegotiator:
         async with budget.limiting_time(), self._lock:
             if self._best is None:
                 self._best = await self._try_formats(budget.seconds_left)
-                _log.info("a language model takes structured output", rung=self._best.value)
-        return forms.fitting(self._lower.get(forms.digest, self._best))
+                _log.info("a language model takes structured output", format=self._best.value)
+        return forms.fitting(self._weaker.get(forms.digest, self._best))
 
-    def step_down(self, rung: ResponseFormat) -> ResponseFormat | None:
-        """Return the rung below, and count that it is needed; None below the last."""
-        rungs = list(ResponseFormat)
-        below = rungs[rungs.index(rung) + 1 :]
-        if not below:
+    def step_down(self, format_: ResponseFormat) -> ResponseFormat | None:
+        """Return the next weaker format, and count the fallback; None after the last."""
+        formats = list(ResponseFormat)
+        weaker = formats[formats.index(format_) + 1 :]
+        if not weaker:
             return None
-        self._metrics.count_model_fallback(rung.value)
-        return below[0]
+        self._metrics.count_model_fallback(format_.value)
+        return weaker[0]
 
-    def remember(self, forms: SchemaForms, rung: ResponseFormat) -> None:
-        """Begin with this rung where the schema comes again: those above refused it."""
-        self._lower[forms.digest] = rung
-        if len(self._lower) > _MAX_REMEMBERED:
-            self._lower.popitem(last=False)
+    def remember(self, forms: SchemaForms, format_: ResponseFormat) -> None:
+        """Start with this format for the same schema: the endpoint refused the better ones."""
+        self._weaker[forms.digest] = format_
+        if len(self._weaker) > _MAX_REMEMBERED:
+            self._weaker.popitem(last=False)
 
     async def _try_formats(self, seconds: float) -> ResponseFormat:
         forms = build_schema_forms(_TRIAL_SCHEMA)
         tokens = _TRIAL_CALLS * (self._max_output_tokens + _TRIAL_TOKENS)
-        # What it finds is for all, and waits for no caller's share.
+        # All callers benefit from the result, so the trial counts for none of them.
         limits = BudgetLimits(calls=_TRIAL_CALLS, tokens=tokens, seconds=seconds)
         budget = Budget(limits, caller=NO_CALLER)
-        for rung in ResponseFormat:
-            if await self._serves(forms, rung, budget):
-                return rung
-            self.step_down(rung)
+        for format_ in ResponseFormat:
+            call = WireCall(
+                user="What is the colour of fresh grass?",
+                system="",
+                # The full limit: a model that reasons first needs room for it.
+                max_output_tokens=self._max_output_tokens,
+                requested=forms.requested(format_),
+            )
+            try:
+                answer = await self._endpoint.ask(call, budget)
+            except FormatRefused:
+                if format_ is ResponseFormat.PROMPT:
+                    raise
+            else:
+                is_whole = answer.finish_reason is FinishReason.STOP
+                if format_ is ResponseFormat.PROMPT or (
+                    is_whole and _is_honoured(format_, answer.text)
+                ):
+                    return format_
+            self.step_down(format_)
         return ResponseFormat.PROMPT
 
-    async def _serves(self, forms: SchemaForms, rung: ResponseFormat, budget: Budget) -> bool:
-        call = WireCall(
-            user="What is the colour of fresh grass?",
-            system="",
-            # As many as any: a model that thinks first needs room for it.
-            max_output_tokens=self._max_output_tokens,
-            wanted=forms.wanted(rung),
-        )
-        try:
-            answer = await self._endpoint.ask(call, budget)
-        except FormatRefused:
-            if rung is ResponseFormat.PROMPT:
-                raise
-            return False
-        return rung is ResponseFormat.PROMPT or (
-            answer.finish_reason is FinishReason.STOP and _is_honoured(rung, answer.text)
-        )
 
-
-def _is_honoured(rung: ResponseFormat, text: str) -> bool:
-    """Whether a server did what the rung promises: what it did not ask for comes bare."""
+def _is_honoured(format_: ResponseFormat, text: str) -> bool:
+    """Whether an answer is what the format promises, although the prompt did not ask for it."""
     try:
         value = find_json(text)
     except ValueError:
         return False
-    if rung is ResponseFormat.JSON_OBJECT:
+    if format_ is ResponseFormat.JSON_OBJECT:
         return isinstance(value, dict)
     return isinstance(value, dict) and value.get("colour", "") in _TRIAL_CHOICES

@@ -1,8 +1,8 @@
-"""Checks values against a caller's JSON Schema, and what that check may cost.
+"""Checks values against a caller's JSON Schema, and limits the cost of such a check.
 
-A schema is a graph here. Beside its value's own parts a schema may check the value itself by
-further schemas (`anyOf`, `$ref`): where two of those lead back to where they came from, the work
-doubles with every level of the value, and where many follow one another, with every one of them.
+The cost is computed on the graph of a schema's subschemas. A subschema checks a part of the value,
+or the same value again (`anyOf`, `$ref`). If two of the latter lead back to their start, the work
+doubles with each level of the value; if many follow one another, it doubles with each of them.
 """
 
 import json
@@ -21,71 +21,54 @@ from cinder.models.document import Json
 MAX_STEPS = 20_000
 MAX_CHAIN = 500
 MAX_CIRCULAR_CHAIN = 32
-"""Steps of a circle that a value may go through at each of its levels: the validator recurs."""
+"""The steps of a cycle for one level of a value: the validator is recursive."""
 
-_NAMED: tuple[str, ...] = ("properties", "dependencies", "dependentSchemas", "patternProperties")
-_PARTS: tuple[str, ...] = (
-    "additionalItems",
-    "additionalProperties",
-    "items",
-    "prefixItems",
-    "properties",
-)
-# Some of these look at parts, but at parts that others look at too.
-_SAME: tuple[str, ...] = (
-    "allOf",
-    "anyOf",
-    "contains",
-    "dependencies",
-    "dependentSchemas",
-    "else",
-    "if",
-    "not",
-    "oneOf",
-    "patternProperties",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
+_NAMED = ("properties", "dependencies", "dependentSchemas", "patternProperties")
+_PARTS = ("additionalItems", "additionalProperties", "items", "prefixItems", "properties")
+# Some of these check parts, but parts that others check too.
+_SAME = (
+    *("allOf", "anyOf", "contains", "dependencies", "dependentSchemas", "else", "if", "not"),
+    *("oneOf", "patternProperties", "propertyNames", "then", "unevaluatedItems"),
     "unevaluatedProperties",
 )
 _MOVING = ("$dynamicRef", "$recursiveRef")
 
 
 class TooCostly(Exception):
-    """Checking against the schema could take too long, or cannot be foreseen."""
+    """A check against the schema could take too long."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A schema and those that it leads to."""
+    """A schema and its subschemas."""
 
     place: str
     same: list[int] = field(default_factory=list)
-    """Those that check the same value."""
+    """The subschemas that check the same value."""
     parts: list[int] = field(default_factory=list)
-    """Those that check parts of it, each another one."""
+    """The subschemas that check different parts of the value."""
     cost: int = 1
-    """Steps that it takes, without those that lead into a circle."""
+    """The number of steps, without those that lead into a cycle."""
     chain: int = 1
-    """Steps of the longest way from it, likewise."""
+    """The length of the longest path, likewise."""
 
 
 def check_cost(schema: Mapping[str, Json]) -> None:
-    """Let a schema by that values can be checked against in a foreseeable time.
+    """Check that the time of checking values against a schema is bounded.
 
     Raises:
-        TooCostly: it is none; the message tells where and why.
+        TooCostly: it is not; the message says where and why.
     """
     nodes = _read_graph(schema)
     circular = _sum_costs(nodes)
     for key in circular:
-        _check_circle(nodes, circular, key)
+        _check_cycle(nodes, circular, key)
     if sum(nodes[key].cost for key in circular) > MAX_STEPS:
         raise TooCostly(f"its references make more than {MAX_STEPS} steps of it")
 
 
-def _check_circle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> None:
-    """Follow the ways from a schema that check the same value; there must be one, and an end."""
+def _check_cycle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> None:
+    """Follow the path of subschemas that check the same value: it must be the only one, and end."""
     for _ in range(MAX_CIRCULAR_CHAIN):
         node = nodes[key]
         onward = [child for child in node.same if child in circular]
@@ -98,7 +81,7 @@ def _check_circle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> N
 
 
 def _read_graph(schema: Mapping[str, Json]) -> dict[int, _Node]:
-    """Return all schemas that can be come to, by their identities."""
+    """Return all reachable schemas, by their identities."""
     nodes = {id(schema): _Node("it")}
     waiting: deque[Mapping[str, Json]] = deque([schema])
     while waiting:
@@ -142,7 +125,7 @@ def _schemas_at(name: str, found: Json) -> Iterator[tuple[str, Mapping[str, Json
 
 
 def _resolve(root: Mapping[str, Json], reference: str) -> Json:
-    """Return what a reference names; None where there is nothing, which is for others to tell."""
+    """Return the target of a reference; None if it has none, which the validator reports."""
     if reference != "#" and not reference.startswith("#/"):
         raise TooCostly(f"{reference[:100]} leads elsewhere; refer to places such as #/$defs/name")
     target: Json = root
@@ -158,33 +141,33 @@ def _resolve(root: Mapping[str, Json], reference: str) -> Json:
 
 
 def _sum_costs(nodes: Mapping[int, _Node]) -> set[int]:
-    """Fill in the costs; return the schemas that lead into a circle.
+    """Fill in the costs; return the schemas that lead into a cycle.
 
     Raises:
         TooCostly: one costs too much.
     """
-    askers: dict[int, list[int]] = {key: [] for key in nodes}
-    open_ways: dict[int, int] = {}
+    parents: dict[int, list[int]] = {key: [] for key in nodes}
+    unresolved: dict[int, int] = {}
     for key, node in nodes.items():
-        open_ways[key] = len(node.same) + len(node.parts)
+        unresolved[key] = len(node.same) + len(node.parts)
         for child in (*node.same, *node.parts):
-            askers[child].append(key)
-    settled = deque(key for key, count in open_ways.items() if not count)
+            parents[child].append(key)
+    resolved = deque(key for key, count in unresolved.items() if not count)
     circular = set(nodes)
-    while settled:
-        key = settled.popleft()
+    while resolved:
+        key = resolved.popleft()
         circular.discard(key)
         if nodes[key].cost > MAX_STEPS:
             place = nodes[key].place
             raise TooCostly(f"references make more than {MAX_STEPS} steps of {place}")
         if nodes[key].chain > MAX_CHAIN:
             raise TooCostly(f"more than {MAX_CHAIN} references follow one another")
-        for asker in askers[key]:
-            nodes[asker].cost += nodes[key].cost
-            nodes[asker].chain = max(nodes[asker].chain, nodes[key].chain + 1)
-            open_ways[asker] -= 1
-            if not open_ways[asker]:
-                settled.append(asker)
+        for parent in parents[key]:
+            nodes[parent].cost += nodes[key].cost
+            nodes[parent].chain = max(nodes[parent].chain, nodes[key].chain + 1)
+            unresolved[parent] -= 1
+            if not unresolved[parent]:
+                resolved.append(parent)
     return circular
 
 
@@ -201,12 +184,12 @@ _MAX_PROBLEM_CHARS = 300
 class SchemaCheck:
     """A schema that values can be checked against.
 
-    A check takes a time that can be foreseen: references stay within the schema and do not
-    multiply, and patterns are regular expressions of linear time, so without look-around. Nothing
-    is ever asked of the network.
+    The time of a check is bounded: references stay within the schema and do not multiply, and
+    patterns are regular expressions of linear time, without look-around. There are no network
+    requests.
 
     Raises:
-        InvalidRequest: it is not valid JSON Schema, or too large; names where.
+        InvalidRequest: it is not valid JSON Schema, or too large; the message says where.
     """
 
     def __init__(self, schema: Mapping[str, Json], field: str = "schema") -> None:
@@ -227,25 +210,28 @@ class SchemaCheck:
             _refuse(field, _cut(str(error)))
 
     def problems(self, value: Json) -> tuple[str, ...]:
-        """Return what is wrong with a value, up to ten sentences; nothing where it is valid."""
+        """Return up to ten sentences about a value's problems; none if it is valid."""
         return tuple(f"{_join('', place)}: {message}" for place, message in self.violations(value))
 
     def violations(
         self, value: Json, most: int = _MAX_PROBLEMS
     ) -> tuple[tuple[tuple[str | int, ...], str], ...]:
-        """Return what is wrong, each sentence with the place in the value that it is about."""
-        if _is_deeper(value, MAX_VALUE_DEPTH):
+        """Return the problems of a value, each with its path in the value."""
+        level: list[Json] = [value]
+        for _ in range(MAX_VALUE_DEPTH):
+            level = [child for parent in level for child in _json_children(parent)]
+        if level:
             return (((), f"It is nested more than {MAX_VALUE_DEPTH} levels deep"),)
         try:
             errors = list(islice(self._validator.iter_errors(value), most))
         except ValueError as error:
-            # Half of a surrogate pair, or a number beyond all measure.
+            # Half of a surrogate pair, or a number out of range.
             return (((), _cut(str(error))),)
         return tuple((tuple(error.instance_path), _cut(error.message)) for error in errors)
 
 
 def _find_excess(schema: Json) -> str | None:
-    """Return in which way a schema is too large, if so; without recursion."""
+    """Return how a schema is too large, if it is; without recursion."""
     level: list[Json] = [schema]
     parts = 0
     for _ in range(MAX_SCHEMA_DEPTH):
@@ -260,13 +246,6 @@ def _find_excess(schema: Json) -> str | None:
     if len(json.dumps(schema)) > MAX_SCHEMA_CHARS:
         return f"It has more than {MAX_SCHEMA_CHARS} characters"
     return None
-
-
-def _is_deeper(value: Json, levels: int) -> bool:
-    level: list[Json] = [value]
-    for _ in range(levels):
-        level = [child for parent in level for child in _json_children(parent)]
-    return bool(level)
 
 
 def _json_children(value: Json) -> Iterable[Json]:

@@ -1,8 +1,8 @@
-"""The forms of a caller's schema: strict for servers, relaxed for models, and to check by.
+"""The forms of a caller's schema: strict for servers, relaxed for models and to check answers.
 
-Of all dialects the narrowest: every object lists its properties, all of them required and no
-others allowed; every leaf may be null; and no keyword but those below. What a value has to be like
-beyond that is checked when it has come.
+The strict form is in the narrowest dialect of all servers: every object lists its properties, all
+required and no others allowed; every leaf may be null; only few keywords. What else the schema
+demands of a value is checked in the answer.
 """
 
 import json
@@ -14,21 +14,12 @@ from cinder.llm.schema_check import SchemaCheck
 from cinder.llm.wire_format import ANSWER_NAME, RequestedJson, ResponseFormat
 from cinder.models.document import Json
 
-# What asks for a value to be there: a model made to give one that it does not know invents it.
+# Keywords that require a value: a model invents one that it does not know if it must give one.
 _DEMANDS = frozenset(
-    {
-        "contains",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "if",
-        "minContains",
-        "minItems",
-        "minProperties",
-        "required",
-        "then",
-    }
+    (
+        *("contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if"),
+        *("minContains", "minItems", "minProperties", "required", "then"),
+    )
 )
 _NAMED = frozenset({"$defs", "definitions", "patternProperties", "properties"})
 _LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
@@ -36,23 +27,27 @@ _SINGLE = frozenset({"additionalItems", "additionalProperties", "items"})
 
 
 def relax_schema(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the schema with every value but the whole one nullable, and none required.
+    """Return the schema with every value except the root nullable, and none required.
 
-    What else it says of values stays: types, patterns, bounds.
+    Other constraints stay: types, patterns, bounds.
     """
-    return {key: _part(key, value) for key, value in _without_demands(schema).items()}
+    kept = {key: value for key, value in schema.items() if key not in _DEMANDS}
+    if "oneOf" in kept and "anyOf" not in kept:
+        # Null matches several branches.
+        kept["anyOf"] = kept.pop("oneOf")
+    return {key: _relax_part(key, value) for key, value in kept.items()}
 
 
 def make_nullable(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the lenient schema of what may be null as a whole."""
-    lenient = relax_schema(schema)
-    if "const" in lenient:
-        lenient["enum"] = [lenient.pop("const")]
-    if isinstance(choices := lenient.get("enum"), list) and None not in choices:
-        lenient["enum"] = [*choices, None]
-    if "type" in lenient:
-        lenient["type"] = with_null(lenient["type"])
-    return lenient
+    """Return the relaxed schema of a value that may be null itself."""
+    relaxed = relax_schema(schema)
+    if "const" in relaxed:
+        relaxed["enum"] = [relaxed.pop("const")]
+    if isinstance(choices := relaxed.get("enum"), list) and None not in choices:
+        relaxed["enum"] = [*choices, None]
+    if "type" in relaxed:
+        relaxed["type"] = with_null(relaxed["type"])
+    return relaxed
 
 
 def _nullable(schema: Json) -> Json:
@@ -60,20 +55,12 @@ def _nullable(schema: Json) -> Json:
 
 
 def with_null(types: Json) -> Json:
-    """Return the types of a schema, null among them."""
+    """Return the types of a schema, including null."""
     listed = list(types) if isinstance(types, list) else [types]
     return listed if "null" in listed else [*listed, "null"]
 
 
-def _without_demands(schema: Mapping[str, Json]) -> dict[str, Json]:
-    kept = {key: value for key, value in schema.items() if key not in _DEMANDS}
-    if "oneOf" in kept and "anyOf" not in kept:
-        # Null matches several of them.
-        kept["anyOf"] = kept.pop("oneOf")
-    return kept
-
-
-def _part(key: str, value: Json) -> Json:
+def _relax_part(key: str, value: Json) -> Json:
     if key in _NAMED and isinstance(value, Mapping):
         return {name: _nullable(schema) for name, schema in value.items()}
     if (key in _LISTED or key in _SINGLE) and isinstance(value, list):
@@ -91,14 +78,14 @@ _DEFINITIONS = ("$defs", "definitions")
 
 
 class NotStrict(Exception):
-    """The schema says what the narrow dialect cannot."""
+    """The strict dialect cannot express the schema."""
 
 
 def make_strict(schema: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the schema in the narrow dialect; its root must be an object.
+    """Return the schema in the strict dialect; its root must be an object.
 
     Raises:
-        NotStrict: it cannot be said so, such as objects of any names; the message tells where.
+        NotStrict: the dialect cannot express it, such as objects with any names.
     """
     strict = _node(schema, "")
     definitions = {
@@ -125,7 +112,10 @@ def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
     if isinstance(reference := schema.get("$ref"), str):
         return {"$ref": _local(reference, place)}
     if isinstance(parts := schema.get("allOf"), list):
-        return _merged(schema, parts, place)
+        if len(parts) != 1 or not isinstance(parts[0], Mapping):
+            raise NotStrict(f"{place}: it must match several schemas at once")
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        return _shape({**rest, **parts[0]}, place)
     branches = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(branches, list):
         return {"anyOf": [_node(branch, place) for branch in branches]}
@@ -140,17 +130,13 @@ def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
 
 
 def _typed(schema: Mapping[str, Json], kind: str, place: str) -> dict[str, Json]:
-    if kind == "object":
-        return _object(schema, place)
     if kind == "array":
         items = schema.get("items")
         if "prefixItems" in schema or isinstance(items, list):
             raise NotStrict(f"{place}: its items differ by their places")
         return {"type": "array", "items": _node(items, f"{place}[]")}
-    return {"type": [kind, "null"]}
-
-
-def _object(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
+    if kind != "object":
+        return {"type": [kind, "null"]}
     properties = _mapping(schema.get("properties"))
     has_more = isinstance(schema.get("additionalProperties"), Mapping)
     if not properties or has_more or "patternProperties" in schema:
@@ -166,13 +152,6 @@ def _object(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
     }
 
 
-def _merged(schema: Mapping[str, Json], parts: Sequence[Json], place: str) -> dict[str, Json]:
-    if len(parts) != 1 or not isinstance(parts[0], Mapping):
-        raise NotStrict(f"{place}: it must match several schemas at once")
-    rest = {key: value for key, value in schema.items() if key != "allOf"}
-    return _shape({**rest, **parts[0]}, place)
-
-
 def _choice(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
     listed = [schema["const"]] if "const" in schema else schema["enum"]
     values = [value for value in _sequence(listed) if value is not None]
@@ -183,7 +162,7 @@ def _choice(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
 
 
 def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the types that a schema names or means, without null; all scalars where none."""
+    """Return the types that a schema names or implies, without null; all scalars if none."""
     named = schema.get("type")
     listed = [named] if isinstance(named, str) else _sequence(named)
     types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
@@ -211,7 +190,7 @@ def _sequence(value: Json) -> Sequence[Json]:
 
 
 _ROOT_ONLY = ("$schema", "$id", "$defs", "definitions")
-_ELSEWHERE = ("$ref", "allOf", "anyOf", "enum", "oneOf")
+_INDIRECT = ("$ref", "allOf", "anyOf", "enum", "oneOf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,32 +198,31 @@ class SchemaForms:
     """One schema, in all its forms."""
 
     strict: Mapping[str, Json] | None
-    """None where servers cannot hold a model to it."""
+    """None if servers cannot enforce it."""
     shown: Mapping[str, Json]
     check: SchemaCheck
     is_wrapped: bool
-    """Whether the model is asked for an object that has the value in it, as all servers take
-    objects alone."""
+    """Whether the model gives the value as a property of an object: servers take only objects."""
 
     @property
     def digest(self) -> bytes:
-        """What tells it from other schemas."""
+        """A hash that identifies the schema."""
         return sha256(json.dumps(self.shown, sort_keys=True).encode()).digest()
 
-    def fitting(self, rung: ResponseFormat) -> ResponseFormat:
-        """Return the rung, or the one below if that one cannot serve."""
-        is_too_high = self.strict is None and rung is ResponseFormat.JSON_SCHEMA
-        return ResponseFormat.JSON_OBJECT if is_too_high else rung
+    def fitting(self, format_: ResponseFormat) -> ResponseFormat:
+        """Return the format, or the next weaker one if the schema has no strict form."""
+        is_impossible = self.strict is None and format_ is ResponseFormat.JSON_SCHEMA
+        return ResponseFormat.JSON_OBJECT if is_impossible else format_
 
-    def wanted(self, rung: ResponseFormat) -> RequestedJson:
-        """Return what to ask for on a rung."""
-        return RequestedJson(rung=rung, strict=self.strict or {}, shown=self.shown)
+    def requested(self, format_: ResponseFormat) -> RequestedJson:
+        """Return the JSON to ask for in a format."""
+        return RequestedJson(format=format_, strict=self.strict or {}, shown=self.shown)
 
     def unwrap(self, value: Json) -> Json:
-        """Return the value of an answer.
+        """Return the value in an answer.
 
         Raises:
-            ValueError: it has none.
+            ValueError: the answer has none.
         """
         if not self.is_wrapped:
             return value
@@ -257,15 +235,16 @@ def build_schema_forms(schema: Mapping[str, Json]) -> SchemaForms:
     """Return the forms of a schema.
 
     Raises:
-        InvalidRequest: it is not valid JSON Schema, or too large; names where.
+        InvalidRequest: it is not valid JSON Schema, or too large; the message says where.
     """
     SchemaCheck(schema)
-    if _is_plain_object(schema):
-        lenient = {**relax_schema(schema), "type": "object"}
+    is_object = schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
+    if is_object and not any(key in schema for key in _INDIRECT):
+        relaxed = {**relax_schema(schema), "type": "object"}
         return SchemaForms(
             strict=_strict_or_none(schema),
-            shown=lenient,
-            check=SchemaCheck(lenient),
+            shown=relaxed,
+            check=SchemaCheck(relaxed),
             is_wrapped=False,
         )
     nullable = make_nullable(schema)
@@ -282,11 +261,6 @@ def _strict_or_none(schema: Mapping[str, Json]) -> Mapping[str, Json] | None:
         return make_strict(schema)
     except NotStrict:
         return None
-
-
-def _is_plain_object(schema: Mapping[str, Json]) -> bool:
-    is_object = schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
-    return is_object and not any(key in schema for key in _ELSEWHERE)
 
 
 def _wrap(schema: Mapping[str, Json]) -> dict[str, Json]:

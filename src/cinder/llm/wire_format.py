@@ -13,38 +13,38 @@ from cinder.models.document import Json
 from cinder.models.url import parse_web_url
 
 ANSWER_NAME = "answer"
-"""What the wanted JSON is called where a format wants a name for it."""
+"""The name of the requested JSON in formats that require one."""
 
 _COMMON_LIMIT = "max_tokens"
 
 
 class ResponseFormat(StrEnum):
-    """The ways to ask for JSON, the surest first."""
+    """The ways to ask for JSON, the most reliable first."""
 
     JSON_SCHEMA = "json_schema"
-    """The server lets the model write only what matches the schema."""
+    """The server enforces the schema."""
     JSON_OBJECT = "json_object"
-    """The server sees to it that it is JSON; the schema is advice."""
+    """The server enforces JSON; the schema is in the prompt."""
     PROMPT = "prompt"
-    """The model is told."""
+    """The prompt asks for JSON, and nothing enforces it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedJson:
     """The JSON that a call asks for."""
 
-    rung: ResponseFormat
+    format: ResponseFormat
     strict: Mapping[str, Json]
-    """The schema for servers that hold the model to it."""
+    """The schema for servers to enforce."""
     shown: Mapping[str, Json]
     """The schema for the model to read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A second round: what the model said, and what is wrong with it."""
+    """A second turn: the model's first answer, and its problems."""
 
-    said: str
+    answer: str
     complaint: str
 
 
@@ -55,31 +55,31 @@ class WireCall:
     user: str
     system: str
     max_output_tokens: int
-    wanted: RequestedJson | None = None
+    requested: RequestedJson | None = None
     repair: Repair | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireAnswer:
-    """What came of a call."""
+    """The answer to a call."""
 
     text: str
     tokens: TokenCounts | None
     finish_reason: FinishReason
     model: str | None
     refusal: str | None = None
-    """Why the model would not answer, if so."""
+    """Why the model declined, if it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointDialect:
-    """What endpoints of the same format take differently; found out by their refusals."""
+    """The parameters in which endpoints of one format differ; learned from their refusals."""
 
     sends_temperature: bool = True
     limit_name: str = _COMMON_LIMIT
 
     def joined(self, other: "EndpointDialect") -> "EndpointDialect":
-        """Return what both have been found to want."""
+        """Return the dialect with the findings of both."""
         return EndpointDialect(
             sends_temperature=self.sends_temperature and other.sends_temperature,
             limit_name=other.limit_name if self.limit_name == _COMMON_LIMIT else self.limit_name,
@@ -87,27 +87,27 @@ class EndpointDialect:
 
 
 class WireFormat(Protocol):
-    """Turns calls into HTTP and back."""
+    """Translates calls into HTTP bodies, and responses into answers."""
 
     @property
     def url(self) -> str:
-        """Where calls are posted."""
+        """The URL that calls are posted to."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What is sent with each; the key is among them."""
+        """The headers of each call, including the key."""
         ...
 
     def body(self, call: WireCall, dialect: EndpointDialect) -> dict[str, Json]:
-        """Return what is posted."""
+        """Return the body to post."""
         ...
 
     def read(self, body: Json) -> WireAnswer:
-        """Return what an answer says.
+        """Return the answer in a response.
 
         Raises:
-            ValueError: it is none of this format.
+            ValueError: the response does not have this format.
         """
         ...
 
@@ -116,16 +116,16 @@ def messages_of(call: WireCall) -> list[Json]:
     """Return the turns of a call, as both formats write them."""
     turns: list[Json] = [{"role": "user", "content": call.user}]
     if call.repair is not None:
-        # Servers refuse a turn without words.
-        said = call.repair.said.strip() or "(nothing)"
-        turns.append({"role": "assistant", "content": said})
+        # Servers refuse an empty turn.
+        answer = call.repair.answer.strip() or "(nothing)"
+        turns.append({"role": "assistant", "content": answer})
         turns.append({"role": "user", "content": call.repair.complaint})
     return turns
 
 
-def schema_instructions(wanted: RequestedJson) -> str:
+def schema_instructions(requested: RequestedJson) -> str:
     """Return the sentences that ask a model for JSON of a schema."""
-    schema = json.dumps(wanted.shown, ensure_ascii=False, separators=(",", ":"))
+    schema = json.dumps(requested.shown, ensure_ascii=False, separators=(",", ":"))
     return (
         "Answer with one JSON object and nothing else: no explanation, no code fence. Where a "
         f"value is not known, write null. The object must match this JSON Schema:\n{schema}"
@@ -133,10 +133,10 @@ def schema_instructions(wanted: RequestedJson) -> str:
 
 
 def parse_base_url(text: str) -> str:
-    """Return the canonical URL that paths can be added to; it ends without a slash.
+    """Return the canonical URL that paths can be appended to, without a slash at its end.
 
     Raises:
-        ValueError: it is no web URL, or has parameters.
+        ValueError: it is no web URL, or has a query or a fragment.
     """
     parsed = can_ada.parse(parse_web_url(text))
     if parsed.search or parsed.hash:
@@ -145,7 +145,7 @@ def parse_base_url(text: str) -> str:
 
 
 def path_of(base_url: str) -> str:
-    """Return the path of a base URL; blank where there is none."""
+    """Return the path of a base URL; empty if there is none."""
     return can_ada.parse(base_url).pathname.rstrip("/")
 
 
@@ -155,16 +155,15 @@ _FENCE = "```"
 
 
 def find_json(text: str) -> Json:
-    """Return the JSON of an answer, which may have thoughts, a fence or sentences round it.
+    """Return the JSON in an answer, which may be surrounded by reasoning, a fence or sentences.
 
     Raises:
-        ValueError: there is none, or it cannot be kept.
+        ValueError: there is none, or it cannot be stored.
     """
     text = text.rpartition(_END_OF_THOUGHT)[2].strip()
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     try:
-        value = _decode(decoder, text)
-        # Half of a surrogate pair can be written as an escape, and then never be saved.
+        value = _decode(text)
+        # Half of a surrogate pair can be written as an escape, but not stored as UTF-8.
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -173,14 +172,15 @@ def find_json(text: str) -> Json:
     return value
 
 
-def _decode(decoder: json.JSONDecoder, text: str) -> Json:
+def _decode(text: str) -> Json:
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     try:
         whole: Json = decoder.decode(text)
     except ValueError as error:
         problem = error
     else:
         return whole
-    # An object further on may stand inside one that is broken, and would be taken for the whole.
+    # Later objects are not tried: they may be parts of a broken one.
     for start in (text.find("{", text.find(_FENCE)), text.find("{")):
         try:
             found: Json = decoder.raw_decode(text, start)[0] if start >= 0 else None
@@ -196,7 +196,7 @@ def _refuse_constant(name: str) -> Never:
 
 
 def count_at(value: Json, name: str) -> int | None:
-    """Return the count of a name in an object; None where there is no sensible one."""
+    """Return the count of a name in an object; None if it is missing or implausible."""
     found = value.get(name) if isinstance(value, Mapping) else None
     if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < _MAX_COUNT:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from cinder.models.document import Json
-from cinder.models.extraction import ExtractedData
+from cinder.models.extraction import ExtractedData, FieldValue, Method
 
 MAX_RECIPES = 3
 """How many recipes are tried on one page."""
@@ -120,6 +120,24 @@ class KeptRecipe:
     successes: int
     failures: int
     """How many in a row."""
+
+
+SURE_SCORE = 0.85
+"""Values of rule-based extraction with this score or more are treated as certain."""
+
+_FOUND_ONCE = frozenset((Method.MODEL, Method.CALLER, Method.RECIPE))
+# Extraction finds these again without a recipe.
+_DECLARED = frozenset((Method.JSON_LD, Method.MICRODATA, Method.META))
+
+
+def is_worth_learning(value: FieldValue) -> bool:
+    """Whether a value is grounded and sure, and not found as easily without a recipe."""
+    if not value.is_grounded or value.value is None:
+        return False
+    methods = {each.method for each in value.evidence}
+    if not methods.isdisjoint(_FOUND_ONCE):
+        return True
+    return value.score >= SURE_SCORE and methods.isdisjoint(_DECLARED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Cuts texts, lists and objects to the size of an answer, and says how to get the rest."""
+"""Cuts texts, lists and objects to the size of an answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,24 +10,24 @@ from cinder.models.document import Json
 
 @dataclass(frozen=True, slots=True)
 class TextWindow:
-    """Which part of a text an answer may hold."""
+    """The part of a text to return."""
 
     start: int
     max_chars: int
     section: str | None = None
     """The id or title of the one section to read; `start` counts from its beginning."""
     query: str | None = None
-    """What to look for; only passages that match are read."""
+    """A query; only passages that match are returned."""
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether a part of the markdown is asked for, which no other format has."""
+        """Whether it selects a section or passages, which only markdown has."""
         return self.section is not None or self.query is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a text, and where in the whole it stands."""
+    """A part of a text, and its position in the whole."""
 
     text: str
     start: int
@@ -45,12 +45,12 @@ class Excerpt:
 
     @property
     def next_start(self) -> int | None:
-        """Where to go on reading; None at the end."""
+        """The start of the next excerpt; None at the end."""
         return self.end if self.was_truncated else None
 
 
 def take_excerpt(text: str, window: TextWindow) -> Excerpt:
-    """Return the part of a text that lies in the window; beyond the end it is empty."""
+    """Return the part of a text in the window; empty after the end."""
     start = min(window.start, len(text))
     return Excerpt(text[start : start + window.max_chars], start, len(text))
 
@@ -84,7 +84,7 @@ def fit_members(members: Mapping[str, Json], max_chars: int) -> dict[str, Json]:
 
 
 def fit_text(text: str, max_chars: int) -> str:
-    """Return as much of a text's beginning as takes so many characters within JSON."""
+    """Return the beginning of a text that takes at most so many characters in JSON."""
     escaped = json.dumps(text[:max_chars], ensure_ascii=False)[1:-1][:max_chars]
     for left_out in range(_MAX_ESCAPE_CHARS):
         try:
@@ -95,7 +95,7 @@ def fit_text(text: str, max_chars: int) -> str:
 
 
 def fit_lists(data: dict[str, Json], names: Sequence[str], max_chars: int) -> str | None:
-    """Cut the named lists in `data` to the given size each; return a sentence on what was cut."""
+    """Cut the named lists in `data` to the given size each; return a sentence about the cuts."""
     cuts = []
     for name in names:
         whole = data.get(name)
@@ -107,13 +107,13 @@ def fit_lists(data: dict[str, Json], names: Sequence[str], max_chars: int) -> st
 
 
 def json_chars(value: object) -> int:
-    """Return how many characters a value takes within a list or an object."""
-    # Two more for the comma and the space to the next.
+    """Return the number of characters of a value in a JSON list or object."""
+    # Two more for the comma and the space after it.
     return len(json.dumps(value, ensure_ascii=False)) + 2
 
 
 def without_nulls(value: Json) -> Json:
-    """Return a JSON value with every null left out, at any depth."""
+    """Return a JSON value without nulls, at any depth."""
     if isinstance(value, dict):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):

@@ -11,7 +11,6 @@ from cinder.services.excerpt import Excerpt, TextWindow, fit_items, fit_members,
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock, find_blocks
 from cinder.text.outline import (
     OutlineHeading,
-    OutlineSection,
     find_heading,
     find_outline,
     find_tables,
@@ -41,24 +40,24 @@ __all__ = [
 MAX_PASSAGES = 10
 
 _JOINT = "\n\n"
-# Passages so near each other are one; more white space would cost more than a heading of its own.
+# Passages with a smaller gap are joined: a heading of their own would be longer than the gap.
 _GAP_CHARS = 8
 _TABLE_HEAD_CHARS = 500
-# In less room than this a passage goes without being headed.
+# With less room than this, a passage has no heading.
 _HEADED_CHARS = 100
 _FENCE = re.compile(r"`{3,}|~{3,}")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassages:
-    """The text of passages, and which they are."""
+    """Passages and their text."""
 
     text: str
     passages: tuple[MatchedPassage, ...]
     count: int
-    """How many passages were taken, before neighbours were joined."""
+    """The number of passages before neighbours were joined."""
     is_cut: bool = False
-    """Whether the only one was too long to be shown whole."""
+    """Whether the only passage was too long to be shown whole."""
 
 
 def show_passages(markdown: str, ranked: Sequence[MatchedPassage], max_chars: int) -> ShownPassages:
@@ -72,7 +71,14 @@ def show_passages(markdown: str, ranked: Sequence[MatchedPassage], max_chars: in
             room -= size
     if ranked and not taken:
         return _show_part(markdown, ranked[0], max_chars)
-    joined = _join_neighbours(markdown, sorted(taken, key=lambda passage: passage.start))
+    joined: list[MatchedPassage] = []
+    for passage in sorted(taken, key=lambda passage: passage.start):
+        last = joined[-1] if joined else None
+        gap = markdown[last.end : passage.start] if last else ""
+        if last and last.section == passage.section and len(gap) <= _GAP_CHARS and not gap.strip():
+            joined[-1] = replace(last, end=passage.end)
+        else:
+            joined.append(passage)
     text = _JOINT.join(_show(markdown, passage) for passage in joined)
     return ShownPassages(text, tuple(joined), len(taken))
 
@@ -82,7 +88,7 @@ def _show(markdown: str, passage: MatchedPassage) -> str:
 
 
 def _head(markdown: str, passage: MatchedPassage) -> str:
-    """Return what precedes a passage: its place, and the first row of a table it is not in."""
+    """Return the lines before a passage: its position, and the header of its table if cut off."""
     place = f"[{passage.section}, {passage.start}-{passage.end}]\n"
     if passage.kind is not BlockKind.TABLE or passage.start == passage.block:
         return place
@@ -90,23 +96,12 @@ def _head(markdown: str, passage: MatchedPassage) -> str:
     return f"{place}{rows[0]}\n{rows[1]}\n" if len(rows) > 2 else place
 
 
-def _join_neighbours(markdown: str, passages: Sequence[MatchedPassage]) -> list[MatchedPassage]:
-    joined: list[MatchedPassage] = []
-    for passage in passages:
-        last = joined[-1] if joined else None
-        gap = markdown[last.end : passage.start] if last else ""
-        if last and last.section == passage.section and len(gap) <= _GAP_CHARS and not gap.strip():
-            joined[-1] = replace(last, end=passage.end)
-        else:
-            joined.append(passage)
-    return joined
-
-
 def _show_part(markdown: str, passage: MatchedPassage, max_chars: int) -> ShownPassages:
-    """Return the beginning of a passage that alone is too long; code is closed again."""
+    """Return the beginning of a passage that is too long; a cut code block is closed."""
     head = _head(markdown, passage) if max_chars >= _HEADED_CHARS else ""
     first_line = markdown[passage.start : passage.end].partition("\n")[0]
-    closing = "\n" + _fence_of(first_line) if passage.kind is BlockKind.CODE else ""
+    fence = _FENCE.search(first_line)
+    closing = f"\n{fence[0] if fence else ''}" if passage.kind is BlockKind.CODE else ""
     room = max_chars - len(head) - len(closing)
     if room < 1:
         head, closing, room = "", "", max_chars
@@ -116,16 +111,11 @@ def _show_part(markdown: str, passage: MatchedPassage, max_chars: int) -> ShownP
     return ShownPassages(text, (replace(passage, end=end),), 1, is_cut=True)
 
 
-def _fence_of(line: str) -> str:
-    fence = _FENCE.search(line)
-    return fence[0] if fence else ""
-
-
-# A tool's failure is cut at a thousand characters.
+# Error messages of tools are cut at a thousand characters.
 _LISTED_CHARS = 500
-# About what a block and a heading take in memory.
+# The approximate size of a block and a heading in memory.
 _BLOCK_BYTES, _HEADING_BYTES = 100, 250
-# A structure is kept if it is small, or takes at most so many times what its text does.
+# A structure is cached if it is small, or takes at most so many times the memory of its text.
 _SMALL_STRUCTURE_BYTES, _MAX_STRUCTURE_SHARE = 4 * 1024, 4
 _STRUCTURE = "structure"
 _MARKDOWN_NAMES = (".md", ".mdx", ".markdown", "/llms.txt", "/llms-full.txt")
@@ -146,30 +136,30 @@ class TextStructure:
 
     @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes."""
+        """Its approximate size in memory."""
         return len(self.blocks) * _BLOCK_BYTES + len(self.outline) * _HEADING_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentView:
-    """What was read of a text, and the outline of the whole."""
+    """A part of a text, and the outline of the whole."""
 
     excerpt: Excerpt
     outline: tuple[OutlineHeading, ...] = ()
     section: OutlineHeading | None = None
-    """The section that was read, where one was asked for."""
+    """The section, if one was requested."""
     passages: tuple[MatchedPassage, ...] | None = None
-    """What matches the query, in order; None where there was no query."""
+    """The passages that match the query, in order; None if there was no query."""
     notices: tuple[str, ...] = ()
-    """What to know about the excerpt, in sentences."""
+    """Sentences about the excerpt."""
     has_more: bool = False
     """Whether passages were left out."""
 
 
 def has_headings(document: Document) -> bool:
-    """Whether `# …` begins a heading in a document's text: in plain text it is a comment.
+    """Whether `# …` is a heading in a document's text: in plain text it is a comment.
 
-    Servers send markdown as plain text, too; then its name tells.
+    Some servers send markdown as plain text; its file name identifies it then.
     """
     if document.content_type.partition(";")[0].strip().lower() != "text/plain":
         return True
@@ -178,9 +168,9 @@ def has_headings(document: Document) -> bool:
 
 
 def structure_of(document: Document) -> TextStructure:
-    """Return the structure of a document's markdown, computed once for as long as it is in memory.
+    """Return the structure of a document's markdown, which is cached with the document.
 
-    One that takes far more room than its text is computed each time.
+    A structure that takes far more memory than its text is computed each time.
     """
     content = document.content
     kept = content.derived.get(_STRUCTURE)
@@ -199,7 +189,7 @@ def is_structure_kept(document: Document) -> bool:
 
 
 def read_document(document: Document, window: TextWindow) -> DocumentView:
-    """Return the part of a document's markdown that a window asks for.
+    """Return the part of a document's markdown that a window selects.
 
     Raises:
         InvalidRequest: it has no such section.
@@ -208,7 +198,7 @@ def read_document(document: Document, window: TextWindow) -> DocumentView:
 
 
 def read_markdown(markdown: str, window: TextWindow, *, has_headings: bool = True) -> DocumentView:
-    """Return the part of a text that a window asks for.
+    """Return the part of a text that a window selects.
 
     Raises:
         InvalidRequest: it has no such section.
@@ -218,13 +208,18 @@ def read_markdown(markdown: str, window: TextWindow, *, has_headings: bool = Tru
 
 def _read(markdown: str, structure: TextStructure, window: TextWindow) -> DocumentView:
     blocks, outline = structure.blocks, structure.outline
-    section = None if window.section is None else _find_section(outline, window.section)
+    section = None
+    if window.section is not None:
+        section = find_heading(outline, window.section)
+        if section is None:
+            offer = _offer(outline, window.section)
+            message = f"The page has no section {window.section[:100]!r}. {offer}"
+            raise InvalidRequest(problems=(FieldProblem("section", message),))
     start, end = (section.start, section.end) if section else (0, len(markdown))
     if window.query is not None:
-        inside = _blocks_between(blocks, start, end)
-        return _read_passages(markdown, inside, outline, section, window)
+        return _read_passages(markdown, structure, section, window)
     first = min(start + window.start, end)
-    # Blocks of the section alone: what follows it is no reason to end early.
+    # Only blocks of the section: text after it does not matter for the cut.
     last = find_cut(markdown[:end], blocks, first, window.max_chars)
     begin = describe_begin(markdown, blocks, first)
     return DocumentView(
@@ -236,22 +231,14 @@ def _read(markdown: str, structure: TextStructure, window: TextWindow) -> Docume
 
 
 def take_markdown(markdown: str, window: TextWindow) -> Excerpt:
-    """Return the part of a text that lies in the window, cut where nothing is torn."""
+    """Return the part of a text in the window, cut between blocks or sentences."""
     return read_markdown(markdown, window).excerpt
 
 
-def _find_section(outline: Sequence[OutlineHeading], wanted: str) -> OutlineHeading:
-    heading = find_heading(outline, wanted)
-    if heading is None:
-        message = f"The page has no section {wanted[:100]!r}. {_offer(outline, wanted)}"
-        raise InvalidRequest(problems=(FieldProblem("section", message),))
-    return heading
-
-
-def _offer(outline: Sequence[OutlineHeading], wanted: str) -> str:
+def _offer(outline: Sequence[OutlineHeading], section: str) -> str:
     if not outline:
         return "It has no text at all."
-    nearest = nearest_ids(outline, wanted)
+    nearest = nearest_ids(outline, section)
     hint = f"Did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
     listed: list[str] = []
     room = _LISTED_CHARS
@@ -264,29 +251,31 @@ def _offer(outline: Sequence[OutlineHeading], wanted: str) -> str:
     return f"{hint}It has: {', '.join(listed)}" + (f", and {rest} more" if rest else "")
 
 
-def _blocks_between(
-    blocks: Sequence[MarkdownBlock], start: int, end: int
-) -> Sequence[MarkdownBlock]:
-    first = bisect_left(blocks, start, key=lambda block: block.start)
-    last = bisect_left(blocks, end, key=lambda block: block.start)
-    return blocks[first:last]
-
-
 def _read_passages(
-    markdown: str,
-    blocks: Sequence[MarkdownBlock],
-    outline: tuple[OutlineHeading, ...],
-    section: OutlineHeading | None,
-    window: TextWindow,
+    markdown: str, structure: TextStructure, section: OutlineHeading | None, window: TextWindow
 ) -> DocumentView:
-    found = find_passages(markdown, blocks, outline, window.query or "")
+    query = window.query or ""
+    start, end = (section.start, section.end) if section else (0, len(markdown))
+    first = bisect_left(structure.blocks, start, key=lambda block: block.start)
+    last = bisect_left(structure.blocks, end, key=lambda block: block.start)
+    blocks = structure.blocks[first:last]
+    found = find_passages(markdown, blocks, structure.outline, query)
     shown = show_passages(markdown, found, window.max_chars)
-    notices = [_describe_matches(len(found), shown.count, section, window.query or "")]
+    where = f"section {section.id!r}" if section else "the text"
+    if found:
+        matches = f"{len(found)} passages match" if len(found) > 1 else "One passage matches"
+        cut = f"; the best {shown.count} are shown" if shown.count < len(found) else ""
+        notices = [f"{matches} the query in {where}{cut}."]
+    else:
+        notices = [
+            f"Nothing in {where} matches {query[:100]!r}: try other words, or choose a section "
+            "from the outline."
+        ]
     if blocks and blocks[-1].end - blocks[0].start > SEARCHED_CHARS:
         notices.append(f"Only the first {SEARCHED_CHARS} characters were searched.")
     return DocumentView(
         excerpt=Excerpt(shown.text, 0, len(shown.text)),
-        outline=outline,
+        outline=structure.outline,
         section=section,
         passages=shown.passages,
         notices=tuple(notices),
@@ -294,23 +283,11 @@ def _read_passages(
     )
 
 
-def _describe_matches(found: int, shown: int, section: OutlineHeading | None, query: str) -> str:
-    where = f"section {section.id!r}" if section else "the text"
-    if not found:
-        return (
-            f"Nothing in {where} matches {query[:100]!r}: try other words, or choose a section "
-            "from the outline."
-        )
-    passages = f"{found} passages match" if found > 1 else "One passage matches"
-    beside = f"; the best {shown} are shown" if shown < found else ""
-    return f"{passages} the query in {where}{beside}."
-
-
 def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], list[str]]:
     """Return a page's content as structured data, and the names of the parts that were cut.
 
-    Metadata and outline take at most a quarter of the room each; then come sections, tables, links
-    and JSON-LD, as long as there is any.
+    Metadata and outline take at most a quarter of the room each. Sections, tables, links and
+    JSON-LD follow, as far as there is room.
     """
     content = document.content
     page: dict[str, Json] = {"url": document.url, "title": (content.metadata.title or "")[:1_000]}
@@ -319,13 +296,20 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     cut = [] if fitting == whole else ["metadata"]
     markdown = content.markdown or ""
     structure = structure_of(document)
-    blocks, outline = structure.blocks, structure.outline
-    sections = split_sections(markdown, outline)
-    shortened = [_shorten(section, max_chars // 2) for section in sections]
+    sections: list[Json] = []
+    is_shortened = False
+    for section in split_sections(markdown, structure.outline):
+        text = section.text
+        if len(text) > max_chars // 2:
+            text = take_markdown(text, TextWindow(0, max_chars // 2)).text
+            is_shortened = True
+        sections.append(
+            {"id": section.id, "level": section.level, "title": section.title, "text": text}
+        )
     parts: dict[str, list[Json]] = {
-        "outline": [describe_heading(heading) for heading in outline],
-        "sections": [_text(section) for section in shortened],
-        "tables": list(find_tables(markdown, blocks)),
+        "outline": [describe_heading(heading) for heading in structure.outline],
+        "sections": sections,
+        "tables": list(find_tables(markdown, structure.blocks)),
         "links": list(content.links or ()),
         "jsonLd": list(content.metadata.json_ld),
     }
@@ -336,19 +320,13 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
         )
         if len(shown) < len(items):
             cut.append(name)
-    if shortened != sections and "sections" not in cut:
+    if is_shortened and "sections" not in cut:
         cut.append("sections")
     return page, cut
 
 
-def _shorten(section: OutlineSection, max_chars: int) -> OutlineSection:
-    if len(section.text) <= max_chars:
-        return section
-    return replace(section, text=take_markdown(section.text, TextWindow(0, max_chars)).text)
-
-
 def describe_heading(heading: OutlineHeading) -> dict[str, Json]:
-    """Return a heading as JSON: its id, rank and title, and its section's place and size."""
+    """Return a heading as JSON: its id, rank and title, and its section's position and size."""
     return {
         "id": heading.id,
         "level": heading.level,
@@ -359,17 +337,8 @@ def describe_heading(heading: OutlineHeading) -> dict[str, Json]:
     }
 
 
-def _text(section: OutlineSection) -> Json:
-    return {
-        "id": section.id,
-        "level": section.level,
-        "title": section.title,
-        "text": section.text,
-    }
-
-
 def describe_metadata(metadata: PageMetadata) -> dict[str, Json]:
-    """Return what a page says about itself, but for what it does not say."""
+    """Return a page's metadata as JSON, without empty values."""
     shown: dict[str, Json] = {
         "description": metadata.description,
         "language": metadata.language,

@@ -17,10 +17,9 @@ from cinder.llm.base import (
     ModelFailed,
     ModelRequest,
 )
-from cinder.llm.prompting import PromptFence
+from cinder.llm.prompting import PromptFence, PromptLimit, estimate_tokens
 from cinder.metrics import Metrics
 from cinder.models.document import Document
-from cinder.services.extraction.model_prompts import PromptLimit, estimate_tokens
 from cinder.services.threads import run_in_thread
 from cinder.text.markdown_blocks import find_blocks
 from cinder.text.passages import TextChunk, split_chunks
@@ -29,11 +28,11 @@ from cinder.text.summary import Summary, summarize
 
 MAX_SUMMARY_CHARS = 2_800
 
-# So many parts of a page are read at most, and about half of the calls are left for the rest.
+# The maximum of parts of a page; about half of the calls remain for joining their notes.
 _MOST_PARTS = 12
 _LEAST_CHARS = 400
-# What a prompt has besides the page's text.
-_BESIDE_TOKENS = 250
+# The tokens of a prompt without the page's text.
+_OTHER_TOKENS = 250
 _MAX_ANSWER_CHARS = 20_000
 _END_OF_THOUGHT = "</think>"
 _TASK = (
@@ -51,14 +50,14 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """What a model wrote, and what is to be known of it."""
+    """A model's summary, and a warning about it."""
 
     text: str
     warning: str = ""
 
 
 class SummaryWriter:
-    """Asks a model for summaries, within what one request may take."""
+    """Asks a model for summaries, within the limits of one request."""
 
     def __init__(self, model: LanguageModel, limits: BudgetLimits, chunk_tokens: int) -> None:
         self._model = model
@@ -75,12 +74,14 @@ class SummaryWriter:
         """Return a summary of a page.
 
         Raises:
-            ModelFailed: the model wrote none; its subclasses tell why.
+            ModelFailed: the model wrote none; the subclass says why.
         """
         parts, is_whole = await run_in_thread(len(markdown), self._cut, markdown)
         if len(parts) == 1:
             return WrittenSummary(await self._digest(parts[0], _SUMMARY, budget))
-        noted = await self._note_all(parts, budget)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._note(part, budget)) for part in parts]
+        noted = [task.result() for task in tasks]
         notes = [note for note in noted if isinstance(note, str)]
         if not notes:
             raise next(note for note in noted if isinstance(note, ModelFailed))
@@ -95,7 +96,7 @@ class SummaryWriter:
     def _cut(self, markdown: str) -> tuple[list[str], bool]:
         """Return the parts to read, and whether they are all of the page."""
         pieces = split_chunks(markdown)
-        tokens = self._limit.room_for(self._chunk_tokens, _BESIDE_TOKENS)
+        tokens = self._limit.room_for(self._chunk_tokens, _OTHER_TOKENS)
         most = min(_MOST_PARTS, self._limits.calls // 2, self._limits.tokens // (2 * tokens))
         chosen = _choose(markdown, pieces, max(1, most) * tokens)
         parts: list[str] = []
@@ -111,11 +112,6 @@ class SummaryWriter:
         is_read = bool(pieces) and pieces[-1].end >= len(markdown.rstrip())
         return parts or [markdown[:_LEAST_CHARS]], is_read and len(chosen) == len(pieces)
 
-    async def _note_all(self, parts: Sequence[str], budget: Budget) -> list[str | ModelFailed]:
-        async with asyncio.TaskGroup() as tasks:
-            noting = [tasks.create_task(self._note(part, budget)) for part in parts]
-        return [task.result() for task in noting]
-
     async def _note(self, part: str, budget: Budget) -> str | ModelFailed:
         try:
             return await self._digest(part, _NOTES, budget)
@@ -123,7 +119,7 @@ class SummaryWriter:
             return failure
 
     async def _digest(self, text: str, task: str, budget: Budget) -> str:
-        """Return what a model makes of a text; of one that is too long, by way of its halves."""
+        """Return a model's digest of a text; of a long one, by way of notes on its halves."""
         try:
             return await self._ask(text, task, budget)
         except ContextTooLong:
@@ -176,14 +172,14 @@ def _choose(markdown: str, pieces: Sequence[TextChunk], max_tokens: int) -> list
 
 
 def _spread(pieces: Sequence[TextChunk], sizes: Sequence[int], max_tokens: int) -> list[TextChunk]:
-    """Return pieces from all over, of no more tokens together."""
+    """Return pieces that are spread evenly and fit into so many tokens."""
     total = sum(sizes)
     if total <= max_tokens:
         return list(pieces)
     kept: list[TextChunk] = []
     passed = taken = 0
     for piece, size in zip(pieces, sizes, strict=True):
-        # A piece is taken whenever what was taken falls behind its share of what was passed.
+        # A piece is taken when the taken share falls behind the passed share.
         if (taken + size) * total <= (passed + size) * max_tokens and taken + size <= max_tokens:
             kept.append(piece)
             taken += size
@@ -191,14 +187,14 @@ def _spread(pieces: Sequence[TextChunk], sizes: Sequence[int], max_tokens: int) 
     return kept
 
 
-def _clean(said: str, *, is_cut: bool) -> str:
-    """Return what a model wrote as plain sentences: no thoughts, no markup, no links."""
-    said = said[-_MAX_ANSWER_CHARS:].rpartition(_END_OF_THOUGHT)[2]
-    text = plain_text(said[: 2 * MAX_SUMMARY_CHARS].strip())
+def _clean(answer: str, *, is_cut: bool) -> str:
+    """Return a model's answer as plain sentences: no reasoning, no markup, no links."""
+    answer = answer[-_MAX_ANSWER_CHARS:].rpartition(_END_OF_THOUGHT)[2]
+    text = plain_text(answer[: 2 * MAX_SUMMARY_CHARS].strip())
     if not is_cut and len(text) <= MAX_SUMMARY_CHARS:
         return text
     ends = [end for _, end in find_sentences(text, 0, len(text)) if end <= MAX_SUMMARY_CHARS]
-    # The last one of a cut text was not brought to its end.
+    # The last sentence of a cut text is incomplete.
     whole = ends[:-1] if is_cut and ends and ends[-1] == len(text) else ends
     return text[: whole[-1]] if whole else ""
 
@@ -206,23 +202,23 @@ def _clean(said: str, *, is_cut: bool) -> str:
 BY_MODEL = "model"
 
 _KEPT_SUMMARIES = 256
-# Choosing sentences takes about as long as reading a text so many times as long.
+# Choosing sentences takes about as long as other work on a text of so many times the length.
 SENTENCES_COST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSummary:
-    """A document's summary, who wrote it, and what the reader should know of it."""
+    """A document's summary, its origin, and a warning about it."""
 
     summary: Summary | None
-    """None where the page has nothing to make one of."""
+    """None if the page has no text to summarize."""
     model: str = ""
-    """The model that wrote it; empty where it is sentences of the page."""
+    """The model that wrote it; empty if it consists of sentences of the page."""
     warning: str = ""
 
 
 class Summarizer:
-    """Has summaries written by the language model; where that fails, chooses sentences."""
+    """Summarizes with the language model; if that fails, chooses sentences."""
 
     def __init__(
         self, writer: SummaryWriter, new_budget: Callable[[str], Budget], metrics: Metrics
@@ -233,7 +229,7 @@ class Summarizer:
         self._kept: OrderedDict[bytes, PageSummary] = OrderedDict()
 
     async def summarize(self, document: Document, seconds: float, caller: str) -> PageSummary:
-        """Return a document's summary within so many seconds; a failing model is only told."""
+        """Return a document's summary within so many seconds; a model's failure is a warning."""
         markdown = document.content.markdown or ""
         if not markdown.strip():
             return PageSummary(summary=None)
@@ -245,35 +241,31 @@ class Summarizer:
             async with asyncio.timeout(max(0.0, seconds)):
                 written = await self._writer.write(markdown, self._new_budget(caller))
         except TimeoutError:
-            return await self._stand_in(document, "The request's timeout left it too little time.")
+            return await self._fall_back(document, "The request's timeout left it too little time.")
         except CinderError as error:
-            return await self._stand_in(document, error.message)
-        summary = self._describe(written)
-        self._keep(key, summary)
-        return summary
-
-    def _describe(self, written: WrittenSummary) -> PageSummary:
-        return PageSummary(
+            return await self._fall_back(document, error.message)
+        summary = PageSummary(
             summary=Summary(written.text, BY_MODEL, ()),
             model=self._writer.model_name,
             warning=written.warning,
         )
-
-    async def _stand_in(self, document: Document, reason: str) -> PageSummary:
-        self._metrics.count_model_stand_in("summary")
-        cost = SENTENCES_COST * len(document.content.markdown or "")
-        summary = await run_in_thread(cost, summarize_document, document)
-        told = f"The summary is made of the page's own sentences, not by the model: {reason}"
-        return PageSummary(summary=summary, warning=told if told.endswith(".") else f"{told}.")
-
-    def _keep(self, key: bytes, summary: PageSummary) -> None:
         self._kept[key] = summary
         while len(self._kept) > _KEPT_SUMMARIES:
             self._kept.popitem(last=False)
+        return summary
+
+    async def _fall_back(self, document: Document, reason: str) -> PageSummary:
+        self._metrics.count_model_stand_in("summary")
+        cost = SENTENCES_COST * len(document.content.markdown or "")
+        summary = await run_in_thread(cost, summarize_document, document)
+        warning = f"The summary is made of the page's own sentences, not by the model: {reason}"
+        return PageSummary(
+            summary=summary, warning=warning if warning.endswith(".") else f"{warning}."
+        )
 
 
 def summarize_document(document: Document) -> Summary | None:
-    """Return the sentences that say most of a document; None where it has none."""
+    """Return the most important sentences of a document; None if it has none."""
     markdown = document.content.markdown or ""
     summary = summarize(markdown, find_blocks(markdown))
     return summary if summary.text else None

@@ -10,13 +10,13 @@ __all__ = ["TextTools", "is_valid_selector"]
 
 
 class TextTools:
-    """Answers from what it is given alone; nothing is fetched or kept."""
+    """Answers from its arguments alone; it fetches and stores nothing."""
 
     def __init__(self, sandbox: ExtractionSandbox) -> None:
         self._sandbox = sandbox
 
     async def inspect(self, html: str, base_url: str = "") -> HtmlFacts:
-        """Return what an HTML string holds.
+        """Return facts about an HTML string.
 
         Raises:
             ParseLimitExceeded: it could not be parsed within the limits.
@@ -24,10 +24,10 @@ class TextTools:
         return await self._sandbox.inspect(html, base_url)
 
     async def check(self) -> None:
-        """Return if HTML can be parsed, or is being parsed: a busy sandbox is a working one."""
+        """Check that the sandbox can parse HTML; a busy sandbox counts as working."""
         if not self._sandbox.is_busy:
             await self.inspect("<p>ready</p>")
 
     async def similarity(self, text_a: str, text_b: str) -> float:
-        """Return how alike two texts' words are, from 0.0 to 1.0."""
+        """Return the similarity of two texts' words, from 0.0 to 1.0."""
         return await run_in_thread(len(text_a) + len(text_b), text_similarity, text_a, text_b)

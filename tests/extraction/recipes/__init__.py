@@ -1,1 +1,1 @@
-"""tests.extraction.recipes"""
+"""Tests of recipes."""

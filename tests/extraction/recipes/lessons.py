@@ -1,4 +1,4 @@
-"""Lessons: pages with what a model said of them, and what is learned from that."""
+"""Lessons: pages with values from a model, and the recipes learned from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

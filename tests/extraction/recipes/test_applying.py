@@ -1,4 +1,4 @@
-"""Checking: a recipe's values count while it finds what it is for and nothing contradicts it."""
+"""Recipes applied to pages: their values count until the page contradicts them."""
 
 from cinder.extraction.filling import extract_fields
 from cinder.extraction.recipes.applying import extract_with_recipes

@@ -1,4 +1,4 @@
-"""Finding the elements that a proved value came from."""
+"""Finding the elements that a grounded value came from."""
 
 import pytest
 

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from cinder.extraction.filling import build_data, extract_fields
+from cinder.extraction.filling import extract_fields
+from cinder.extraction.merging import build_data
 from cinder.extraction.recipes.applying import RecipeReader, extract_with_recipes
 from cinder.extraction.recipes.learning import learn_recipe
 from cinder.models.extraction import FieldValue, Grounding, Method, QuotedText

@@ -1,6 +1,6 @@
-"""Findings made by hand, for tests of what is done with them."""
+"""Findings built by hand."""
 
-from cinder.extraction.filling import build_data
+from cinder.extraction.merging import build_data
 from cinder.models.document import Json
 from cinder.models.extraction import (
     Evidence,

@@ -1,4 +1,4 @@
-"""A small site of rooms to let, whose layout a test can change, and what is asked of it."""
+"""A small site of rooms to let, whose layout a test can change, and its schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

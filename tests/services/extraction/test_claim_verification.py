@@ -1,4 +1,4 @@
-"""What a caller found is looked up in the pages."""
+"""Values that a caller claims are looked up in the pages."""
 
 import pytest
 

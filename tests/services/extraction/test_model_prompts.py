@@ -1,68 +1,106 @@
-"""tests.services.extraction.test_model_prompts"""
+"""The fields that a model is asked for, and the prompt that asks for them."""
 
+from collections.abc import Mapping
+
+from cinder.models.document import Json
 from cinder.models.extraction import RankedPassage
-from cinder.services.extraction.field_searches import FreeSearch
-from cinder.services.extraction.model_prompts import (
-    Chunk,
-    PromptLimit,
-    estimate_tokens,
-    pack_passages,
-)
+from cinder.services.extraction.model_prompts import format_passages, make_prompt, plan_searches
+
+SCHEMA: Mapping[str, Json] = {
+    "properties": {
+        "price": {"type": "number"},
+        "address": {"properties": {"city": {"type": "string"}, "zip": {"type": "string"}}},
+        "address_city": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "offers": {
+            "type": "array",
+            "items": {
+                "properties": {
+                    "quote": {"type": "string"},
+                    "seller": {"properties": {"name": {"type": "string"}}},
+                    "colours": {"type": "array", "items": {"type": "string"}},
+                }
+            },
+        },
+        "Größe": {"type": "string"},
+    }
+}
 
 
-def passage(text: str, start: int = 0) -> RankedPassage:
+def names(*asked: str) -> dict[str, str]:
+    searches, _ = plan_searches(SCHEMA, asked)
+    return {each.name: each.key for each in searches}
+
+
+def test_each_named_field_has_a_search_of_its_own() -> None:
+    assert names("price", "address.city") == {"price": "price", "address.city": "address_city"}
+
+
+def test_the_name_of_an_object_means_all_its_fields() -> None:
+    assert set(names("address")) == {"address.city", "address.zip"}
+
+
+def test_what_stands_in_an_array_means_the_whole_array() -> None:
+    assert set(names("offers[].seller.name", "tags[]")) == {"offers", "tags"}
+
+
+def test_keys_are_such_as_servers_take_and_never_the_same() -> None:
+    assert names("address.city", "address_city") == {
+        "address.city": "address_city",
+        "address_city": "address_city_2",
+    }
+    assert names("Größe") == {"Größe": "Gr_e"}
+
+
+def test_items_have_flat_columns_beside_their_quote() -> None:
+    (search,), _ = plan_searches(SCHEMA, ("offers",))
+    item = search.wire["items"]
+    assert isinstance(item, dict)
+    assert item["properties"] == {
+        "quote": {"type": "string"},
+        "quote_2": {"type": "string"},
+        "seller_name": {"type": "string"},
+    }
+
+
+def test_what_is_not_in_the_schema_is_named() -> None:
+    assert plan_searches(SCHEMA, ("weight", "price"))[1] == ("weight",)
+
+
+def test_a_schema_of_one_value_and_one_of_an_array_are_asked_for_as_a_whole() -> None:
+    (value,), _ = plan_searches({"type": "string"}, ("",))
+    (items,), _ = plan_searches({"type": "array", "items": {"type": "number"}}, ("[]",))
+    assert (value.key, items.key) == ("field", "field")
+
+
+def passage(text: str, start: int, heading: str = "Tea", context: str = "") -> RankedPassage:
     return RankedPassage(
-        id=f"p{start}", heading="", text=text, start=start, end=start + len(text), score=1
+        id="p", heading=heading, text=text, start=start, end=0, score=1, context=context
     )
 
 
-def test_tokens_are_counted_by_bytes() -> None:
-    assert estimate_tokens("word " * 70) == 100
-    assert estimate_tokens("茶" * 70) == 60
+def test_passages_stand_in_the_order_of_the_page_under_their_headings() -> None:
+    head = "| Tea | Price |\n| --- | --- |"
+    shown = format_passages(
+        [passage("| Oolong | 3 |\n", 90, context=head), passage("Green.", 5), passage("A", 0, "")]
+    )
+    assert shown == f"A\n\n(Tea)\nGreen.\n\n{head}\n| Oolong | 3 |"
 
 
-def test_passages_are_packed_as_far_as_they_fit_and_one_always_is() -> None:
-    passages = [passage("x" * 350, start) for start in range(5)]
-    assert pack_passages(passages, 250) == tuple(passages[:2])
-    assert pack_passages(passages, 1) == (passages[0],)
-    assert pack_passages([], 100) == ()
-
-
-def test_of_several_passages_the_better_half_comes_first() -> None:
-    passages = tuple(passage("text", start) for start in (30, 10, 20))
-    first, second = Chunk(passages, ()).halve_text()
-    assert (first.passages, second.passages) == (passages[:2], passages[2:])
-
-
-def test_one_passage_is_halved_between_words_and_keeps_its_places() -> None:
-    text = "word " * 100
-    first, second = Chunk((passage(text, 7),), ()).halve_text()
-    (one,), (other,) = first.passages, second.passages
-    assert (one.start, one.end, other.end) == (7, other.start, 7 + len(text))
-    assert one.text + other.text == text
-    assert one.text.endswith(" ")
-
-
-def test_what_is_short_and_asks_one_thing_has_no_halves() -> None:
-    chunk = Chunk((passage("short"),), (FreeSearch(),))
-    assert chunk.halve_text() == chunk.halve_searches() == ()
-    two = Chunk((passage("short"),), (FreeSearch(), FreeSearch()))
-    assert [len(each.searches) for each in two.halve_searches()] == [1, 1]
-
-
-def test_what_a_model_refused_halves_the_next_and_what_it_read_raises_it_again() -> None:
-    limit = PromptLimit()
-    assert limit.room_for(6_000, 500) == 6_000
-    limit.note_refused(4_000)
-    assert limit.room_for(6_000, 500) == 1_500
-    limit.note_read(3_000)
-    assert limit.room_for(6_000, 500) == 2_500
-    limit.note_read(5_000)
-    assert limit.room_for(6_000, 500) == 3_499
-
-
-def test_a_long_question_leaves_little_room_for_itself_alone() -> None:
-    limit = PromptLimit()
-    limit.note_refused(4_000)
-    assert limit.room_for(6_000, 1_990) == 150
-    assert limit.room_for(6_000, 200) == 1_800
+def test_the_answer_has_a_value_and_a_quote_for_each_field_and_nothing_else() -> None:
+    schema = {"properties": {"price": {"type": "number", "description": "in euros"}}}
+    searches, _ = plan_searches(schema, ("price",))
+    prompt = make_prompt("", searches, [passage("Green.", 5)])
+    assert prompt.schema == {
+        "type": "object",
+        "properties": {
+            "price": {
+                "type": "object",
+                "properties": {"value": {"type": "number"}, "quote": {"type": "string"}},
+                "required": ["value", "quote"],
+            }
+        },
+        "required": ["price"],
+    }
+    assert "- price (number; in euros)" in prompt.user
+    assert "What is wanted" not in prompt.user

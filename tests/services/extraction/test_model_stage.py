@@ -1,4 +1,4 @@
-"""A model is asked for what is missing, from the parts of a page that may hold it."""
+"""A model is asked for missing fields, from the passages of a page that may have them."""
 
 import json
 import re
@@ -13,10 +13,17 @@ from cinder.documents.page_content import extract_content
 from cinder.html.main_content.scorer import shipped_scorer
 from cinder.llm.base import Budget
 from cinder.models.document import Json
-from cinder.models.extraction import Grounding, Method, QuotedText
+from cinder.models.extraction import Grounding, Method, QuotedText, RankedPassage
 from cinder.models.request import ExtractOptions, Format
 from cinder.sandbox.sandbox import ExtractionSandbox
-from cinder.services.extraction.model_stage import ModelExtractor, ModelFindings, PageQuestion
+from cinder.services.extraction.model_prompts import FreeSearch
+from cinder.services.extraction.model_stage import (
+    Chunk,
+    ModelExtractor,
+    ModelFindings,
+    PageQuestion,
+    pack_passages,
+)
 from tests.extraction.test_passage_ranking import book
 from tests.llm.knowing_servers import KNOWING, KnowingOpenAiServer, KnowingServer, Tell
 from tests.llm.opening import OpenModel, open_model, some_budget
@@ -351,3 +358,38 @@ async def test_text_hidden_from_visitors_never_reaches_the_prompt() -> None:
     _, prompts = await ask(lambda _: "{}", question)
     assert "49 euros" in prompts[0]
     assert "SECRET" not in "".join(prompts)
+
+
+def passage(text: str, start: int = 0) -> RankedPassage:
+    return RankedPassage(
+        id=f"p{start}", heading="", text=text, start=start, end=start + len(text), score=1
+    )
+
+
+def test_passages_are_packed_as_far_as_they_fit_and_one_always_is() -> None:
+    passages = [passage("x" * 350, start) for start in range(5)]
+    assert pack_passages(passages, 250) == tuple(passages[:2])
+    assert pack_passages(passages, 1) == (passages[0],)
+    assert pack_passages([], 100) == ()
+
+
+def test_of_several_passages_the_better_half_comes_first() -> None:
+    passages = tuple(passage("text", start) for start in (30, 10, 20))
+    first, second = Chunk(passages, ()).halve_text()
+    assert (first.passages, second.passages) == (passages[:2], passages[2:])
+
+
+def test_one_passage_is_halved_between_words_and_keeps_its_places() -> None:
+    text = "word " * 100
+    first, second = Chunk((passage(text, 7),), ()).halve_text()
+    (one,), (other,) = first.passages, second.passages
+    assert (one.start, one.end, other.end) == (7, other.start, 7 + len(text))
+    assert one.text + other.text == text
+    assert one.text.endswith(" ")
+
+
+def test_what_is_short_and_asks_one_thing_has_no_halves() -> None:
+    chunk = Chunk((passage("short"),), (FreeSearch(),))
+    assert chunk.halve_text() == chunk.halve_searches() == ()
+    two = Chunk((passage("short"),), (FreeSearch(), FreeSearch()))
+    assert [len(each.searches) for each in two.halve_searches()] == [1, 1]

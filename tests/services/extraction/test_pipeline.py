@@ -1,4 +1,4 @@
-"""Data is held against the caller's schema."""
+"""Findings of stages and pages joined, and checked against the caller's schema."""
 
 from dataclasses import replace
 
@@ -7,7 +7,6 @@ from cinder.services.extraction.found_fields import SchemaFields
 from cinder.services.extraction.pipeline import (
     FindingsCache,
     drop_refused,
-    find_problems,
     findings_key,
     join_pages,
     join_stages,
@@ -139,7 +138,7 @@ def test_a_refused_value_is_left_out_named_and_missing() -> None:
     left = drop_refused(findings(value(("code",), "abc"), value(("sizes", 0), 3)), CHECK)
     assert (left.data, left.missing) == ({"sizes": [3]}, ("code",))
     assert left.warnings[0].startswith("code: a value was left out")
-    assert find_problems(left, CHECK)
+    assert CHECK.problems(left.data)
 
 
 def test_of_an_array_only_the_refused_items_go() -> None:
@@ -147,7 +146,7 @@ def test_of_an_array_only_the_refused_items_go() -> None:
     left = drop_refused(findings(value(("code",), "A"), *items), CHECK)
     assert left.data == {"code": "A", "sizes": list(range(30))}
     assert [each.path for each in left.values[1:3]] == [("sizes", 0), ("sizes", 1)]
-    assert find_problems(left, CHECK) == ()
+    assert CHECK.problems(left.data) == ()
 
 
 def test_what_fits_is_left_alone() -> None:

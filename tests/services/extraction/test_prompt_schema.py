@@ -1,4 +1,4 @@
-"""Prompts that list what they want are read as schemas."""
+"""Schemas derived from prompts that list fields."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recipes end to end: what a model told of one page, the next page gives without it."""
+"""Recipes end to end: values of a model on one page are found on the next without it."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Data has a limit of size."""
+"""Extract requests end to end, and the size limit of their data."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Recipes and callers: what was learned from pages with credentials is its caller's alone."""
+"""Recipes of sites: their keys, who may use them, and learning."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,11 @@ from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.site_recipes import (
     RecipeLearner,
     RecipeStage,
+    describe_fields,
     is_worth_learning_from,
+    recipe_place_of,
+    shape_of,
+    site_of,
 )
 from cinder.services.extraction.stages import ExtractionRun, LoadedPage, make_extraction_spec
 from cinder.store import Store
@@ -23,8 +27,8 @@ from tests.store.conftest import open_at
 from tests.store.samples import Clock
 
 SCHEMA: dict[str, Json] = {"type": "object", "properties": {"keeper": {"type": "string"}}}
-WISH = make_extraction_spec("", SCHEMA)
-FIELDS = WISH.fields.names
+SPEC = make_extraction_spec("", SCHEMA)
+FIELDS = SPEC.fields.names
 
 
 def page(keeper: str, *, owner: str | None = None, name: str = "1") -> LoadedPage:
@@ -55,10 +59,10 @@ class School:
     async def learn(
         self, of: LoadedPage, keeper: str, method: Method = Method.MODEL, caller: str = "her"
     ) -> None:
-        await self.learner.learn([of], WISH, [told(keeper, method)], ExtractionRun(caller=caller))
+        await self.learner.learn([of], SPEC, [told(keeper, method)], ExtractionRun(caller=caller))
 
     async def find(self, on: LoadedPage, caller: str = "her") -> Json:
-        found = await self.stage.find(on, WISH, FIELDS, ExtractionRun(caller=caller))
+        found = await self.stage.find(on, SPEC, FIELDS, ExtractionRun(caller=caller))
         return found.data
 
     async def kept(self) -> list[KeptRecipe]:
@@ -165,3 +169,53 @@ def test_what_a_recipe_gave_is_no_lesson() -> None:
     assert not is_worth_learning_from(told("Ada", Method.TABLE))
     assert not is_worth_learning_from(told("Ada", Method.RECIPE))
     assert not is_worth_learning_from(ExtractedData(data={}))
+
+
+TAGGED_SCHEMA: dict[str, Json] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "tags": {"type": "array"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("https://www.shop.example/lamps/1", "shop.example"),
+        ("https://shop.example:8443/", "shop.example:8443"),
+        ("http://[::1]:80/", "[::1]"),
+    ],
+)
+def test_the_site_is_the_host(url: str, site: str) -> None:
+    assert site_of(url) == site
+
+
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/", "/"),
+        ("/lamps/brass-lamp", "/lamps/*"),
+        ("/lamps/brass-lamp?utm_source=x", "/lamps/*"),
+        ("/2024/05/news/", "/*/*/news/"),
+        ("/product.php?id=5&utm_source=x", "/product.php?id=*"),
+        ("/product.php", "/product.php"),
+        ("/items/8f3a9c77d1/reviews", "/items/*/*"),
+    ],
+)
+def test_the_shape_is_what_pages_made_alike_share(path: str, shape: str) -> None:
+    assert shape_of(f"https://shop.example{path}") == shape
+
+
+def test_a_shape_has_a_bounded_length() -> None:
+    assert len(shape_of("https://shop.example/" + "x/" * 2_000)) == 300
+
+
+def test_the_wish_is_the_schema_and_the_prompt() -> None:
+    page = LoadedPage(url="https://a.example/x", markdown="", text="", content_type="", owner="her")
+
+    def wish(prompt: str, schema: dict[str, Json] = TAGGED_SCHEMA) -> str:
+        return recipe_place_of(page, make_extraction_spec(prompt, schema)).wish
+
+    assert wish("a  name") == wish(" a name")
+    assert len({wish(""), wish("name"), wish("", {"type": "object"})}) == 3
+    assert recipe_place_of(page, make_extraction_spec("", TAGGED_SCHEMA)).owner == "her"
+    assert describe_fields(make_extraction_spec("", TAGGED_SCHEMA)) == "name, tags"

@@ -1,4 +1,4 @@
-"""A real small model is asked about pages: whatever it says is looked up."""
+"""A real small model extracts from pages, and its values are looked up."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

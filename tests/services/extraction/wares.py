@@ -1,4 +1,4 @@
-"""What tests ask of the shop's pages, and how they open cinder to ask it."""
+"""The schema and prompt for the shop's pages, and how tests open cinder."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

@@ -1,15 +1,15 @@
-"""Applies recipes to a page, and checks their values against what the rules find."""
+"""Applies recipes to a page, and checks their values against those of rule-based extraction."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cinder.extraction.candidates import Candidate
 from cinder.extraction.field_specs import FieldKind, FieldSpec, read_schema, schema_path
-from cinder.extraction.filling import build_data, extract_fields
+from cinder.extraction.filling import extract_fields
 from cinder.extraction.flat_page import PageElement
 from cinder.extraction.grounding import Grounder
 from cinder.extraction.matching import FieldMatch, FieldSlot
-from cinder.extraction.merging import MAX_EVIDENCE
+from cinder.extraction.merging import MAX_EVIDENCE, build_data
 from cinder.extraction.page_candidates import flatten_page
 from cinder.extraction.recipes.element_selectors import ElementIndex, parse_selector
 from cinder.extraction.recipes.element_text import label_before, read_element
@@ -20,6 +20,7 @@ from cinder.models.document import Json
 from cinder.models.extraction import Conflict, ExtractedData, FieldPath, FieldValue, Method
 from cinder.models.recipe import (
     MAX_RECIPES,
+    SURE_SCORE,
     FieldRule,
     ListRule,
     Locator,
@@ -29,14 +30,14 @@ from cinder.models.recipe import (
 )
 
 MAX_RECORDS = 1_000
-# Of more elements that one selector means, none is the one.
-_MAX_SAYING_THE_SAME = 20
+# A selector that matches more elements identifies none of them.
+_MAX_SAME_VALUE = 20
 _MAX_LABEL_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedRecipe:
-    """What a recipe found on a page, and for which of its rules nothing."""
+    """The values that a recipe found on a page, and its rules that found none."""
 
     values: tuple[FieldValue, ...]
     missed: tuple[FieldRule | ListRule, ...]
@@ -46,13 +47,13 @@ class AppliedRecipe:
 class _Found:
     path: FieldPath
     field: FieldSpec
-    reading: ParsedValue
+    parsed: ParsedValue
     label: str
     anchor: str = ""
 
 
 class RecipeReader:
-    """Reads one page by recipes for one schema."""
+    """Applies recipes for one schema to one page."""
 
     def __init__(
         self, html: str, markdown: str | None, *, url: str, schema: Mapping[str, Json]
@@ -65,7 +66,7 @@ class RecipeReader:
         self._grounder = Grounder(markdown, html, url)
 
     def apply(self, recipe: Recipe) -> AppliedRecipe:
-        """Return the values that the page holds where a recipe says; none that it does not hold."""
+        """Return the grounded values that a recipe finds on the page."""
         values: list[FieldValue] = []
         missed: list[FieldRule | ListRule] = []
         for rule in recipe.rules:
@@ -76,107 +77,94 @@ class RecipeReader:
         return AppliedRecipe(tuple(values), tuple(missed))
 
     def read(self, rule: FieldRule | ListRule) -> list[FieldValue]:
-        """Return the values that a rule gives on the page, those that the page proves."""
-        wanted = field_spec_at(self.root, rule.path)
-        if wanted is None:
+        """Return the grounded values that a rule finds on the page."""
+        spec = field_spec_at(self.root, rule.path)
+        if spec is None:
             return []
         if isinstance(rule, ListRule):
-            found = list(self._read_list(rule, wanted))
+            found = list(self._read_list(rule, spec))
         else:
-            reading = self.read_field(rule, wanted)
-            found = [] if reading is None else [_found(rule, rule.path, wanted, reading)]
-        return [value for each in found if (value := self._prove(each)).is_grounded]
+            parsed = self.read_field(rule, spec)
+            found = [] if parsed is None else [_found(rule, spec, parsed)]
+        values = []
+        for each in found:
+            candidate = Candidate(
+                text=each.parsed.quote, label=(), method=Method.RECIPE, label_text=each.label
+            )
+            match = FieldMatch(FieldSlot(each.field), candidate, each.parsed, 1.0)
+            evidence = self._grounder.prove(match, each.anchor)
+            values.append(FieldValue(path=each.path, value=each.parsed.value, evidence=(evidence,)))
+        return [value for value in values if value.is_grounded]
 
     def read_field(
-        self, rule: FieldRule, wanted: FieldSpec, within: PageElement | None = None
+        self, rule: FieldRule, spec: FieldSpec, within: PageElement | None = None
     ) -> ParsedValue | None:
-        """Return what a rule gives on the page or in a record; None where its locators differ."""
-        if not wanted.is_scalar:
+        """Return the value of a rule on the page or in a record; None if its locators differ."""
+        if not spec.is_scalar:
             return None
-        field = with_format(wanted, rule.format)
-        readings = [self._read_by(locator, field, within) for locator in rule.locators]
-        told = [reading for reading in readings if reading is not None]
-        if not told or any(reading.value != told[0].value for reading in told):
-            return None
-        return told[0]
+        field = with_format(spec, rule.format)
+        return _agreed([self._read_by(locator, field, within) for locator in rule.locators])
 
-    def _read_list(self, rule: ListRule, wanted: FieldSpec) -> Iterator[_Found]:
+    def _read_list(self, rule: ListRule, spec: FieldSpec) -> Iterator[_Found]:
         selector = parse_selector(rule.selector)
-        if selector is None or wanted.kind is not FieldKind.ARRAY:
+        if selector is None or spec.kind is not FieldKind.ARRAY:
             return
         records = self.index.select(selector, limit=MAX_RECORDS)
         if rule.label:
-            records = self._under_label(records, rule.label)
+            page = self.index.page
+            holders = {record.parent for record in records if record.parent >= 0}
+            labelled = {n for n in holders if label_before(page, page.elements[n]) == rule.label}
+            records = [record for record in records if record.parent in labelled]
         seen: set[str] = set()
         for record in records[rule.skipped :]:
-            found = list(self._read_record(rule, wanted.item, record))
-            key = str([(each.path, each.reading.value) for each in found])
+            found = [
+                _found(field, field_spec, parsed)
+                for field in rule.fields
+                if (field_spec := field_spec_at(spec.item, field.path))
+                and (parsed := self.read_field(field, field_spec, record))
+            ]
+            key = str([(each.path, each.parsed.value) for each in found])
             if not found or key in seen:
                 continue
             for each in found:
                 path = (*rule.path, len(seen), *each.path)
-                anchor = found[0].reading.quote
-                yield _Found(path, each.field, each.reading, each.label, anchor)
+                yield replace(each, path=path, anchor=found[0].parsed.quote)
             seen.add(key)
 
-    def _under_label(self, records: Sequence[PageElement], label: str) -> list[PageElement]:
-        holders = {each.parent for each in records if each.parent >= 0}
-        page = self.index.page
-        labelled = {each for each in holders if label_before(page, page.elements[each]) == label}
-        return [each for each in records if each.parent in labelled]
-
-    def _read_record(
-        self, rule: ListRule, item: FieldSpec, record: PageElement
-    ) -> Iterator[_Found]:
-        for field in rule.fields:
-            wanted = field_spec_at(item, field.path)
-            reading = self.read_field(field, wanted, record) if wanted else None
-            if wanted is not None and reading is not None:
-                yield _found(field, field.path, wanted, reading)
-
     def _read_by(
-        self, locator: Locator, wanted: FieldSpec, within: PageElement | None
+        self, locator: Locator, spec: FieldSpec, within: PageElement | None
     ) -> ParsedValue | None:
-        """Return what the elements say that a locator means, if they all say the same."""
+        """Return the value of the elements that a locator matches, if they all have the same."""
+        elements = [] if within is None else [within]
+        if locator.selector:
+            selector = parse_selector(locator.selector)
+            # A label or the words before a value distinguish elements that the selector does not.
+            is_distinguished = bool(locator.label or locator.before)
+            limit = MAX_RECORDS if is_distinguished else _MAX_SAME_VALUE + 1
+            elements = self.index.select(selector, within, limit) if selector else []
+            if not is_distinguished and len(elements) > _MAX_SAME_VALUE:
+                return None
         texts = [
             text
-            for element in self._elements(locator, within)
+            for element in elements
             if (text := read_element(self.index.page, element, locator)) is not None
         ]
-        readings = [parse_value(wanted, text, self.base) for text in dict.fromkeys(texts)]
-        told = [reading for reading in readings if reading is not None]
-        if not told or len(told) < len(readings):
-            return None
-        return told[0] if all(each.value == told[0].value for each in told) else None
-
-    def _elements(self, locator: Locator, within: PageElement | None) -> Sequence[PageElement]:
-        if not locator.selector:
-            return [] if within is None else [within]
-        selector = parse_selector(locator.selector)
-        if selector is None:
-            return []
-        # The words around it tell apart what the selector does not.
-        is_told_apart = bool(locator.label or locator.before)
-        limit = MAX_RECORDS if is_told_apart else _MAX_SAYING_THE_SAME + 1
-        found = self.index.select(selector, within, limit)
-        return found if is_told_apart or len(found) <= _MAX_SAYING_THE_SAME else []
-
-    def _prove(self, found: _Found) -> FieldValue:
-        candidate = Candidate(
-            text=found.reading.quote, label=(), method=Method.RECIPE, said=found.label
-        )
-        match = FieldMatch(FieldSlot(found.field), candidate, found.reading, 1.0)
-        evidence = self._grounder.prove(match, found.anchor)
-        return FieldValue(path=found.path, value=found.reading.value, evidence=(evidence,))
+        parsed = [parse_value(spec, text, self.base) for text in dict.fromkeys(texts)]
+        return None if None in parsed else _agreed(parsed)
 
 
-def with_format(wanted: FieldSpec, format_: str) -> FieldSpec:
-    """Return a field as one of another format, in which its values were given."""
-    return replace(wanted, format=format_) if format_ else wanted
+def _agreed(parsed: Sequence[ParsedValue | None]) -> ParsedValue | None:
+    found = [each for each in parsed if each is not None]
+    return found[0] if found and all(each.value == found[0].value for each in found) else None
+
+
+def with_format(spec: FieldSpec, format_: str) -> FieldSpec:
+    """Return a field with the format that its values were learned in."""
+    return replace(spec, format=format_) if format_ else spec
 
 
 def field_spec_at(root: FieldSpec, path: Sequence[str]) -> FieldSpec | None:
-    """Return the field that names lead to, or None where the schema has none there."""
+    """Return the field at a path of names, or None if the schema has none there."""
     for name in path:
         found = next((child for child in root.children if child.name == name), None)
         if found is None or root.kind is not FieldKind.OBJECT:
@@ -185,18 +173,14 @@ def field_spec_at(root: FieldSpec, path: Sequence[str]) -> FieldSpec | None:
     return root
 
 
-def _found(rule: FieldRule, path: FieldPath, wanted: FieldSpec, reading: ParsedValue) -> _Found:
+def _found(rule: FieldRule, spec: FieldSpec, parsed: ParsedValue) -> _Found:
     first = rule.locators[0]
     label = (first.label or first.selector or "record")[:_MAX_LABEL_CHARS]
-    return _Found(path, wanted, reading, label)
-
-
-# What the page's own rules found counts as beyond doubt from here on.
-SURE_SCORE = 0.85
+    return _Found(rule.path, spec, parsed, label)
 
 
 def judge_trial(recipe: Recipe, applied: AppliedRecipe, found: ExtractedData) -> Trial:
-    """Return what a recipe's values show about it: most of them must be there, and none wrong."""
+    """Return whether a recipe held: most rules must find a value, and none a wrong one."""
     if any(is_contradicted(rule, applied, found) for rule in recipe.rules):
         return Trial.DISAGREED
     hits = len(recipe.rules) - len(applied.missed)
@@ -206,28 +190,28 @@ def judge_trial(recipe: Recipe, applied: AppliedRecipe, found: ExtractedData) ->
 def is_contradicted(
     rule: FieldRule | ListRule, applied: AppliedRecipe, found: ExtractedData
 ) -> bool:
-    """Whether the page's own rules are sure of something else than a rule gives.
+    """Whether rule-based extraction is sure of another value than a recipe's rule gives.
 
-    Of records, most must be among those that the rule gives, wherever they stand.
+    Of a list, most sure values must be among those of the rule, in any order.
     """
-    told = list(values_under(applied.values, rule.path))
+    given = list(values_under(applied.values, rule.path))
     sure = [each for each in values_under(found.values, rule.path) if is_sure(each)]
     if isinstance(rule, ListRule):
         names = {field.path for field in rule.fields}
         compared = [each for each in sure if each.path[len(rule.path) + 1 :] in names]
-        given = {_key(each.value) for each in told}
-        known = sum(_key(each.value) in given for each in compared)
-        return bool(told) and known * 2 < len(compared)
-    return any(not is_same_value(one.value, other.value) for one in told for other in sure)
+        keys = {_key(each.value) for each in given}
+        known = sum(_key(each.value) in keys for each in compared)
+        return bool(given) and known * 2 < len(compared)
+    return any(not is_same_value(one.value, other.value) for one in given for other in sure)
 
 
 def values_under(values: Sequence[FieldValue], path: FieldPath) -> Iterator[FieldValue]:
-    """Yield the values at a path and beneath it."""
+    """Yield the values at a path and below it."""
     return (each for each in values if each.path[: len(path)] == path)
 
 
 def is_same_value(one: Json, other: Json) -> bool:
-    """Whether two values are equal; white space of texts does not count."""
+    """Whether two values are equal, ignoring white space in texts."""
     return _key(one) == _key(other)
 
 
@@ -236,7 +220,7 @@ def _key(value: Json) -> tuple[bool, Json]:
 
 
 def is_sure(value: FieldValue) -> bool:
-    """Whether the page proves a value, and what it is called fits beyond doubt."""
+    """Whether a value is grounded and its label fits with a high score."""
     return value.is_grounded and value.score >= SURE_SCORE
 
 
@@ -248,9 +232,9 @@ def extract_with_recipes(
     schema: Mapping[str, Json],
     recipes: Sequence[Recipe],
 ) -> RecipeTrials:
-    """Fill a schema from a page: by the first recipe that holds, and by rules for the rest.
+    """Fill a schema from a page: with the first recipe that holds, and with rules for the rest.
 
-    The arguments are those of `extract_fields`; a page that is no HTML is none for a recipe.
+    The arguments are those of `extract_fields`; recipes apply to HTML only.
     """
     found = extract_fields(html, markdown, url=url, schema=schema)
     if html is None or find_bomb(html):
@@ -268,7 +252,7 @@ def extract_with_recipes(
 def _joined(
     root: FieldSpec, recipe: Recipe, applied: AppliedRecipe, found: ExtractedData
 ) -> ExtractedData:
-    """Return what a recipe found, with what only the page's own rules did."""
+    """Return the values of a recipe, and of rule-based extraction for the other fields."""
     by_path = {each.path: each for each in found.values}
     filled = [rule for rule in recipe.rules if rule not in applied.missed]
     replaced = [rule.path for rule in filled]
@@ -276,7 +260,7 @@ def _joined(
     def is_replaced(path: FieldPath) -> bool:
         return any(path[: len(rule)] == rule for rule in replaced)
 
-    own = [_with_agreeing(each, by_path.get(each.path)) for each in applied.values]
+    own = [_with_evidence_of(each, by_path.get(each.path)) for each in applied.values]
     rest = [each for each in found.values if not is_replaced(each.path)]
     added = [each for rule in recipe.lists for each in _further(rule, applied, found)]
     values = sorted((*own, *rest, *added), key=_order_in(root))
@@ -296,7 +280,7 @@ def _joined(
 
 
 def _further(rule: ListRule, applied: AppliedRecipe, found: ExtractedData) -> Iterator[FieldValue]:
-    """Yield what else the page's own rules know of the records that a recipe found."""
+    """Yield further fields that rule-based extraction has for the records of a recipe."""
     depth = len(rule.path) + 1
     own, others = _by_record(applied.values, rule.path), _by_record(found.values, rule.path)
     for record, fields in own.items():
@@ -315,8 +299,8 @@ def _by_record(
     return found
 
 
-def _with_agreeing(value: FieldValue, other: FieldValue | None) -> FieldValue:
-    """Return a value with the evidence of both; what rules are sure of needs no recipe."""
+def _with_evidence_of(value: FieldValue, other: FieldValue | None) -> FieldValue:
+    """Return a value with the evidence of an equal one, which comes first if it is sure."""
     if other is None or not is_same_value(value.value, other.value):
         return value
     both = (other, value) if is_sure(other) else (value, other)
@@ -330,31 +314,32 @@ def _missing(
     found: ExtractedData,
     values: Sequence[FieldValue],
 ) -> Iterator[str]:
-    """Yield the fields without a value, those of the records that a recipe found among them."""
-    told = {schema_path(each.path) for each in values}
+    """Yield the fields without a value, including those of a recipe's records."""
+    with_value = {schema_path(each.path) for each in values}
     named = dict.fromkeys((*found.missing, *(schema_path(each.path) for each in found.values)))
     for rule in filled:
-        wanted = field_spec_at(root, rule.path)
-        if isinstance(rule, ListRule) and wanted is not None:
-            named |= dict.fromkeys(each.path for each in wanted.item.children if each.is_scalar)
+        spec = field_spec_at(root, rule.path)
+        if isinstance(rule, ListRule) and spec is not None:
+            named |= dict.fromkeys(child.path for child in spec.item.children if child.is_scalar)
     for path in named:
-        if not any(each == path or each.startswith((f"{path}.", f"{path}[]")) for each in told):
+        below = (f"{path}.", f"{path}[]")
+        if not any(each == path or each.startswith(below) for each in with_value):
             yield path
 
 
 def _order_in(root: FieldSpec) -> Callable[[FieldValue], tuple[int, ...]]:
-    """Return what sorts values as the schema has their fields."""
+    """Return a sort key for values, in the order of the schema's fields."""
 
-    def place(value: FieldValue) -> tuple[int, ...]:
-        wanted, places = root, []
+    def position(value: FieldValue) -> tuple[int, ...]:
+        spec, positions = root, []
         for part in value.path:
             if isinstance(part, int):
-                places.append(part)
-                wanted = wanted.item if wanted.children else wanted
+                positions.append(part)
+                spec = spec.item if spec.children else spec
             else:
-                names = [child.name for child in wanted.children]
-                places.append(names.index(part) if part in names else len(names))
-                wanted = wanted.children[places[-1]] if part in names else wanted
-        return tuple(places)
+                names = [child.name for child in spec.children]
+                positions.append(names.index(part) if part in names else len(names))
+                spec = spec.children[positions[-1]] if part in names else spec
+        return tuple(positions)
 
-    return place
+    return position

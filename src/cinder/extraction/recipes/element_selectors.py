@@ -1,6 +1,6 @@
 """Parses the selectors of recipes, looks them up on a page, and builds them for elements.
 
-A selector is a chain of parents, `div.offer > span.price`, with at most one ancestor further up:
+A selector is a chain of children, `div.offer > span.price`, with at most one ancestor before it:
 `#main span.price`.
 """
 
@@ -15,7 +15,7 @@ from cinder.extraction.flat_page import FlatPage, PageElement
 
 MAX_SELECTOR_CHARS = 300
 MAX_SELECTED = 1_001
-# Of all selectors together that are looked up on one page; what is beyond finds nothing.
+# Of all selectors together that are looked up on one page; after that, selectors match nothing.
 MAX_STEPS = 3_000_000
 _MAX_CHAIN = 8
 _MAX_ANCESTORS = 200
@@ -31,26 +31,26 @@ _COMBINATOR = re.compile(r" > | (?![^\[]*\])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompoundSelector:
-    """What one element of a selector must be."""
+    """The conditions for one element of a selector."""
 
     tag: str = ""
     id: str = ""
     classes: tuple[str, ...] = ()
     attribute: tuple[str, str] | None = None
     nth: int | None = None
-    """Its place among the elements of its tag in the same parent, from 1."""
+    """Its position among the elements of its tag in the same parent, from 1."""
 
     def __str__(self) -> str:
         id_ = f"#{self.id}" if self.id else ""
         classes = "".join(f".{name}" for name in self.classes)
-        said = f'[{self.attribute[0]}="{self.attribute[1]}"]' if self.attribute else ""
+        attribute = f'[{self.attribute[0]}="{self.attribute[1]}"]' if self.attribute else ""
         nth = f":nth-of-type({self.nth})" if self.nth else ""
-        return f"{self.tag}{id_}{classes}{said}{nth}"
+        return f"{self.tag}{id_}{classes}{attribute}{nth}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeSelector:
-    """A chain of parents, the last of which is meant, and an ancestor of the first."""
+    """A chain of children, the last of which is selected, and an ancestor of the first."""
 
     chain: tuple[CompoundSelector, ...]
     ancestor: CompoundSelector | None = None
@@ -62,7 +62,7 @@ class RecipeSelector:
 
 @lru_cache(maxsize=2_048)
 def parse_selector(text: str) -> RecipeSelector | None:
-    """Return a selector, read; None where it is none of a recipe's."""
+    """Return a selector, parsed; None if recipes do not support it."""
     if len(text) > MAX_SELECTOR_CHARS:
         return None
     pieces = [_parse_compound(piece) for piece in _COMBINATOR.split(text)]
@@ -89,50 +89,53 @@ def _parse_compound(text: str) -> CompoundSelector | None:
 
 
 def classes_of(element: PageElement) -> list[str]:
-    """Return the classes of an element, as far as one looks."""
+    """Return the first classes of an element."""
     return element.classes.split()[:_MAX_CLASSES]
 
 
 class ElementIndex:
-    """The elements of a page by what selectors name them by."""
+    """The elements of a page, indexed by tag, id and class."""
 
     def __init__(self, page: FlatPage) -> None:
         self.page = page
         self._steps_left = MAX_STEPS
         self._by_key: dict[str, list[PageElement]] = {}
         for element in page.elements:
-            for key in _keys_of(element):
+            keys = [element.tag, *(f".{name}" for name in dict.fromkeys(classes_of(element)))]
+            if id_ := element.attributes.get("id"):
+                keys.append(f"#{id_[:60]}")
+            for key in keys:
                 self._by_key.setdefault(key, []).append(element)
 
     @cached_property
     def nth_of_type(self) -> list[int]:
-        """The place of each element among those of its tag in the same parent, from 1."""
-        places = [1] * len(self.page.elements)
+        """The position of each element among those of its tag in the same parent, from 1."""
+        positions = [1] * len(self.page.elements)
         for parent in self.page.elements:
             counts: Counter[str] = Counter()
             for child in self.page.children_of(parent):
                 counts[child.tag] += 1
-                places[child.index] = counts[child.tag]
-        return places
+                positions[child.index] = counts[child.tag]
+        return positions
 
     def select(
         self, selector: RecipeSelector, within: PageElement | None = None, limit: int = MAX_SELECTED
     ) -> list[PageElement]:
-        """Return the elements that a selector means, in document order, the first of them.
+        """Return the first elements that match a selector, in document order.
 
-        Those within an element come from what it holds, and so do the parents that are named.
+        With `within`, all elements of the selector must be descendants of that element.
         """
-        alike = self._alike(selector.chain[-1], within)
-        return list(islice((each for each in alike if self._fits(each, selector, within)), limit))
-
-    def _alike(self, last: CompoundSelector, within: PageElement | None) -> Iterable[PageElement]:
-        elements = self._by_key.get(_rarest_key(last), [])
-        if within is None:
-            return elements
-        self._steps_left -= min(len(elements), within.end - within.index)
-        if within.end - within.index < len(elements):
-            return self.page.within(within)
-        return (each for each in elements if within.index < each.index < within.end)
+        last = selector.chain[-1]
+        rarest = f".{last.classes[0]}" if last.classes else last.tag
+        elements = self._by_key.get(f"#{last.id}" if last.id else rarest, [])
+        candidates: Iterable[PageElement] = elements
+        if within is not None:
+            self._steps_left -= min(len(elements), within.end - within.index)
+            if within.end - within.index < len(elements):
+                candidates = self.page.within(within)
+            else:
+                candidates = (e for e in elements if within.index < e.index < within.end)
+        return list(islice((e for e in candidates if self._fits(e, selector, within)), limit))
 
     def _fits(
         self, element: PageElement, selector: RecipeSelector, within: PageElement | None
@@ -173,20 +176,6 @@ class ElementIndex:
         return compound.nth is None or self.nth_of_type[element.index] == compound.nth
 
 
-def _keys_of(element: PageElement) -> Iterator[str]:
-    yield element.tag
-    if id_ := element.attributes.get("id"):
-        yield f"#{id_[:60]}"
-    for name in dict.fromkeys(classes_of(element)):
-        yield f".{name}"
-
-
-def _rarest_key(compound: CompoundSelector) -> str:
-    if compound.id:
-        return f"#{compound.id}"
-    return f".{compound.classes[0]}" if compound.classes else compound.tag
-
-
 _MAX_NAME_CHARS = 60
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[-_]+")
@@ -194,65 +183,38 @@ _LETTERS_AND_DIGITS = re.compile(r"[a-z]*\d+[a-z]|[a-z]*\d{3}", re.IGNORECASE)
 _NUMBERED = re.compile(r"[A-Za-z]+\d{1,2}\Z")
 _VOWELS = frozenset("aeiouyAEIOUY")
 _LEAST_WORD = 3
-# Words that tell where a thing stands and how it looks, which the next redesign changes.
+# Words about position and look, which the next redesign changes.
 _LAYOUT = frozenset(
     (
         *("flex", "grid", "row", "rows", "col", "cols", "column", "columns", "container", "wrap"),
-        *(
-            "wrapper",
-            "inner",
-            "outer",
-            "left",
-            "right",
-            "center",
-            "middle",
-            "top",
-            "bottom",
-            "block",
-        ),
-        *("inline", "box", "text", "font", "bold", "italic", "small", "medium", "large", "big"),
-        *("light", "dark", "bg", "mt", "mb", "ml", "mr", "mx", "my", "pt", "pb", "pl", "pr", "px"),
-        *("py", "sm", "md", "lg", "xl", "xs", "gap", "space", "justify", "items", "self", "border"),
-        *(
-            "rounded",
-            "shadow",
-            "hover",
-            "focus",
-            "active",
-            "first",
-            "last",
-            "odd",
-            "even",
-            "hidden",
-        ),
-        *("visible", "clearfix", "clear", "float", "pull", "push", "offset", "span", "width", "w"),
-        *("height", "h", "full", "auto", "none", "between", "start", "end", "leading", "tracking"),
-        *("color", "red", "green", "blue", "gray", "grey", "black", "white", "muted", "uppercase"),
-        *("mobile", "desktop", "tablet", "layout", "module", "component", "section", "js", "is"),
+        *("wrapper", "inner", "outer", "left", "right", "center", "middle", "top", "bottom"),
+        *("block", "inline", "box", "text", "font", "bold", "italic", "small", "medium", "large"),
+        *("big", "light", "dark", "bg", "mt", "mb", "ml", "mr", "mx", "my", "pt", "pb", "pl"),
+        *("pr", "px", "py", "sm", "md", "lg", "xl", "xs", "gap", "space", "justify", "items"),
+        *("self", "border", "rounded", "shadow", "hover", "focus", "active", "first", "last"),
+        *("odd", "even", "hidden", "visible", "clearfix", "clear", "float", "pull", "push"),
+        *("offset", "span", "width", "w", "height", "h", "full", "auto", "none", "between"),
+        *("start", "end", "leading", "tracking", "color", "red", "green", "blue", "gray", "grey"),
+        *("black", "white", "muted", "uppercase", "mobile", "desktop", "tablet", "layout"),
+        *("module", "component", "section", "js", "is"),
     )
 )
 
 
-# A page repeats its classes, and a site's pages share them.
-@lru_cache(maxsize=4_096)
+# The same classes occur many times on a page and on the pages of a site.
 def is_meaningful_name(name: str) -> bool:
-    """Whether a class or an id is one that says what a thing is, and likely to stay."""
+    """Whether a class or an id describes the content, and is likely to last."""
     if len(name) > _MAX_NAME_CHARS or not _PLAIN.match(name):
         return False
     parts = [part for part in _PARTS.split(name) if part]
     if any(_LETTERS_AND_DIGITS.match(part) and not _NUMBERED.match(part) for part in parts):
         return False
     words = [part for part in parts if not part.isdigit()]
-    return any(_is_word(word) for word in words) and not all(
-        word.lower() in _LAYOUT for word in words
-    )
+    has_word = any(len(word) >= _LEAST_WORD and not _VOWELS.isdisjoint(word) for word in words)
+    return has_word and not all(word.lower() in _LAYOUT for word in words)
 
 
-def _is_word(part: str) -> bool:
-    return len(part) >= _LEAST_WORD and not _VOWELS.isdisjoint(part)
-
-
-# What is written for machines that find things by it, first what is written for all of them.
+# Attributes for programs that look elements up, the most widely used first.
 _NAMING_ATTRIBUTES = (
     *("itemprop", "data-testid", "data-test", "data-qa", "data-field", "data-name", "data-label"),
     *("data-role", "data-type", "property", "rel"),
@@ -266,19 +228,19 @@ _MAX_STEPS_FROM_ROOT = 8
 
 
 def names_of(element: PageElement) -> Iterator[CompoundSelector]:
-    """Yield what names an element by itself, the surest first; its tag is part of it."""
+    """Yield selectors of an element by its tag and a name, the most reliable first."""
     id_ = element.attributes.get("id") or ""
     if is_meaningful_name(id_):
         yield CompoundSelector(tag=element.tag, id=id_)
     for attribute in _NAMING_ATTRIBUTES:
-        said = element.attributes.get(attribute)
-        if said and ATTRIBUTE_VALUE.match(said) and not any(each.isdigit() for each in said):
-            yield CompoundSelector(tag=element.tag, attribute=(attribute, said))
-    given = [name for name in classes_of(element) if is_meaningful_name(name)][:_MAX_GIVEN]
-    for name in given:
+        name = element.attributes.get(attribute)
+        if name and ATTRIBUTE_VALUE.match(name) and not any(map(str.isdigit, name)):
+            yield CompoundSelector(tag=element.tag, attribute=(attribute, name))
+    classes = [name for name in classes_of(element) if is_meaningful_name(name)][:_MAX_GIVEN]
+    for name in classes:
         yield CompoundSelector(tag=element.tag, classes=(name,))
-    if len(given) > 1:
-        yield CompoundSelector(tag=element.tag, classes=tuple(given))
+    if len(classes) > 1:
+        yield CompoundSelector(tag=element.tag, classes=tuple(classes))
     if element.tag in _TELLING_TAGS:
         yield CompoundSelector(tag=element.tag)
 
@@ -286,10 +248,10 @@ def names_of(element: PageElement) -> Iterator[CompoundSelector]:
 def named_selectors(
     index: ElementIndex, element: PageElement, within: PageElement | None = None
 ) -> Iterator[RecipeSelector]:
-    """Yield selectors of an element by its own names, then by those of what holds it as well."""
+    """Yield selectors of an element by its own names, then by those of its ancestors as well."""
     own = list(names_of(element))
     if "itemprop" in element.attributes:
-        # Everything has a name: of what, the property says that holds it.
+        # A property such as `name` needs the property of the item that it belongs to.
         for ancestor in _ancestors(index, element, within):
             if ancestor.attribute and ancestor.attribute[0] == "itemprop":
                 yield from (RecipeSelector(chain=(each,), ancestor=ancestor) for each in own)
@@ -301,7 +263,7 @@ def named_selectors(
 
 
 def labelled_selectors(element: PageElement) -> Iterator[RecipeSelector]:
-    """Yield selectors of an element that leave it to its label to tell it from others."""
+    """Yield selectors of an element that is identified by its label."""
     for compound in (*names_of(element), CompoundSelector(tag=element.tag)):
         yield RecipeSelector(chain=(compound,))
 
@@ -309,7 +271,7 @@ def labelled_selectors(element: PageElement) -> Iterator[RecipeSelector]:
 def bare_selectors(
     index: ElementIndex, element: PageElement, within: PageElement | None = None
 ) -> Iterator[RecipeSelector]:
-    """Yield selectors of an element by its tag and the names of what holds it."""
+    """Yield selectors of an element by its tag and the names of its ancestors."""
     for ancestor in _ancestors(index, element, within):
         yield RecipeSelector(chain=(CompoundSelector(tag=element.tag),), ancestor=ancestor)
 
@@ -317,13 +279,14 @@ def bare_selectors(
 def placed_selectors(
     index: ElementIndex, element: PageElement, within: PageElement | None = None
 ) -> Iterator[RecipeSelector]:
-    """Yield selectors of an element that rest on its place among others."""
+    """Yield selectors of an element by its position among its siblings."""
     if within is not None:
         yield RecipeSelector(chain=(CompoundSelector(tag=element.tag),))
     steps: list[CompoundSelector] = []
     current = element
     for _ in range(_MAX_PARENTS if within is None else _MAX_STEPS_FROM_ROOT):
-        steps.insert(0, _placed(index, current))
+        nth = index.nth_of_type[current.index]
+        steps.insert(0, CompoundSelector(tag=current.tag, nth=nth))
         if within is not None:
             yield RecipeSelector(chain=tuple(steps))
         parent = index.page.elements[current.parent] if current.parent >= 0 else None
@@ -335,7 +298,7 @@ def placed_selectors(
 
 
 def record_selectors(index: ElementIndex, records: list[PageElement]) -> Iterator[RecipeSelector]:
-    """Yield selectors by names that may mean all of some elements, which have one parent."""
+    """Yield selectors by names for all of some elements, which have one parent."""
     shared = _shared_names(records)
     for name in shared:
         yield RecipeSelector(chain=(name,))
@@ -350,7 +313,7 @@ def record_selectors(index: ElementIndex, records: list[PageElement]) -> Iterato
 def labelled_record_selectors(
     index: ElementIndex, records: list[PageElement]
 ) -> Iterator[RecipeSelector]:
-    """Yield selectors that leave it to the label of a list to tell its records from others."""
+    """Yield selectors of records that are identified by the label of their list."""
     parent = index.page.elements[records[0].parent]
     yield RecipeSelector(
         chain=(CompoundSelector(tag=parent.tag), CompoundSelector(tag=records[0].tag))
@@ -360,7 +323,7 @@ def labelled_record_selectors(
 def placed_record_selectors(
     index: ElementIndex, records: list[PageElement]
 ) -> Iterator[RecipeSelector]:
-    """Yield selectors of records by the place of what holds them."""
+    """Yield selectors of records by the position of their parent."""
     name = next(iter(_shared_names(records)), CompoundSelector(tag=records[0].tag))
     for placed in placed_selectors(index, index.page.elements[records[0].parent]):
         yield RecipeSelector(chain=(*placed.chain, name))
@@ -374,17 +337,6 @@ def _shared_names(records: list[PageElement]) -> list[CompoundSelector]:
 def _ancestors(
     index: ElementIndex, element: PageElement, within: PageElement | None
 ) -> Iterator[CompoundSelector]:
-    for holder in _holders(index, element, within):
-        yield from list(names_of(holder))[:_MAX_HOLDER_NAMES]
-
-
-def _placed(index: ElementIndex, element: PageElement) -> CompoundSelector:
-    return CompoundSelector(tag=element.tag, nth=index.nth_of_type[element.index])
-
-
-def _holders(
-    index: ElementIndex, element: PageElement, within: PageElement | None
-) -> Iterator[PageElement]:
     current = element
     for _ in range(_MAX_NAMED_ANCESTORS):
         if current.parent < 0:
@@ -392,4 +344,4 @@ def _holders(
         current = index.page.elements[current.parent]
         if current is within:
             return
-        yield current
+        yield from list(names_of(current))[:_MAX_HOLDER_NAMES]

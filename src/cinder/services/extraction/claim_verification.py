@@ -1,4 +1,4 @@
-"""Verifies values that a caller claims: each is looked up in the saved page by its quote."""
+"""Verifies values that a caller claims, by looking up their quotes in the saved pages."""
 
 import json
 import math
@@ -21,7 +21,7 @@ from cinder.services.extraction.stages import ExtractionSpec, LoadedPage
 from cinder.services.threads import run_in_thread
 
 _MAX_VALUES = 5_000
-_MAX_TOLD = 10
+_MAX_NAMED = 10
 _UNKNOWN = "{path} is not a field of the schema, so that it was left out."
 _KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 _TYPES: Mapping[FieldKind, tuple[type, ...]] = {
@@ -32,15 +32,15 @@ _TYPES: Mapping[FieldKind, tuple[type, ...]] = {
 
 
 async def verify_claims(
-    claims: Sequence[ClaimedValue], pages: Mapping[str, LoadedPage], wish: ExtractionSpec
+    claims: Sequence[ClaimedValue], pages: Mapping[str, LoadedPage], spec: ExtractionSpec
 ) -> ExtractedData:
-    """Return the claimed values with what the pages say of them; pages are by their urls."""
+    """Return the claimed values with their evidence on the pages, which are given by url."""
     chars = sum(len(page.markdown or "") for page in pages.values())
-    return await run_in_thread(chars, _verify, claims, pages, wish)
+    return await run_in_thread(chars, _verify, claims, pages, spec)
 
 
 def schema_of_claims(claims: Sequence[ClaimedValue]) -> dict[str, Json]:
-    """Return a schema that the claimed values match, for callers who have none."""
+    """Return a schema that claimed values match, for callers without one."""
     root: dict[str, Json] = {}
     for claim in _values_of(claims):
         node = root
@@ -52,7 +52,7 @@ def schema_of_claims(claims: Sequence[ClaimedValue]) -> dict[str, Json]:
 
 
 def _step(node: dict[str, Json], part: str | int) -> dict[str, Json]:
-    """Return what the schema says beneath a node, made where there is nothing yet."""
+    """Return the subschema of a part, which is created if needed."""
     if isinstance(part, int):
         node["type"] = "array"
         inner = node.setdefault("items", {})
@@ -64,10 +64,10 @@ def _step(node: dict[str, Json], part: str | int) -> dict[str, Json]:
 
 
 def _verify(
-    claims: Sequence[ClaimedValue], pages: Mapping[str, LoadedPage], wish: ExtractionSpec
+    claims: Sequence[ClaimedValue], pages: Mapping[str, LoadedPage], spec: ExtractionSpec
 ) -> ExtractedData:
     provers = {url: ClaimProver(page.markdown or "", page.url) for url, page in pages.items()}
-    fields = dict(_scalars(read_schema(wish.schema)[0]))
+    fields = dict(_scalars(read_schema(spec.schema)[0]))
     values: dict[tuple[str | int, ...], FieldValue] = {}
     unknown: dict[str, None] = {}
     for claim in _values_of(claims):
@@ -75,71 +75,63 @@ def _verify(
         if field is None:
             unknown[schema_path(claim.path)] = None
             continue
-        asked = [provers[url] for url in provers if claim.url in (None, url)]
-        values[claim.path] = _check(claim, field, asked)
-    warnings = tuple(_UNKNOWN.format(path=path) for path in list(unknown)[:_MAX_TOLD])
+        searched = [provers[url] for url in provers if claim.url in (None, url)]
+        values[claim.path] = _check(claim, field, searched)
+    warnings = tuple(_UNKNOWN.format(path=path) for path in list(unknown)[:_MAX_NAMED])
     kept = tuple(values.values())
-    claimed = ExtractedData(data=wish.fields.nothing, values=kept, warnings=warnings)
-    # Closes up arrays of which not every place was claimed.
+    claimed = ExtractedData(data=spec.fields.nothing, values=kept, warnings=warnings)
+    # Renumbers arrays of which not every item was claimed.
     return merge_data([claimed])
 
 
 def _check(claim: ClaimedValue, field: FieldSpec, provers: Sequence[ClaimProver]) -> FieldValue:
-    said = _typed(field, claim.value)
-    normalised = normalise_claim(field, said)
-    value = said if normalised is None else normalised
-    evidence = [_prove(prover, field, value, claim.quote) for prover in provers]
+    typed = _typed(field, claim.value)
+    normalised = normalise_claim(field, typed)
+    value = typed if normalised is None else normalised
+    evidence = [prover.prove(field, value, claim.quote) for prover in provers]
     evidence.sort(key=lambda each: each.grounding is Grounding.UNVERIFIED)
-    shown = evidence[:1] or [
-        Evidence(method=Method.CALLER, quote=claim.quote, grounding=Grounding.UNVERIFIED)
-    ]
-    return FieldValue(path=claim.path, value=value, evidence=tuple(shown))
+    unproved = Evidence(method=Method.CALLER, quote=claim.quote, grounding=Grounding.UNVERIFIED)
+    first = evidence[0] if evidence else unproved
+    rule = first.normalization.replace("the model", "the caller")
+    first = replace(first, method=Method.CALLER, normalization=rule)
+    return FieldValue(path=claim.path, value=value, evidence=(first,))
 
 
 def _typed(field: FieldSpec, value: Json) -> Json:
-    """Return a number, true or false that was claimed as text as what the field wants."""
+    """Return a number or boolean that was claimed as text in the type of its field."""
     if not isinstance(value, str) or field.kind not in _TYPES:
         return value
     try:
-        read: Json = json.loads(value)
+        parsed: Json = json.loads(value)
     except ValueError:
         return value
-    is_finite = not isinstance(read, float) or math.isfinite(read)
-    return read if type(read) in _TYPES[field.kind] and is_finite else value
-
-
-def _prove(prover: ClaimProver, field: FieldSpec, value: Json, quote: str) -> Evidence:
-    shown = prover.prove(field, value, quote)
-    rule = shown.normalization.replace("the model", "the caller")
-    return replace(shown, method=Method.CALLER, normalization=rule)
+    is_finite = not isinstance(parsed, float) or math.isfinite(parsed)
+    return parsed if type(parsed) in _TYPES[field.kind] and is_finite else value
 
 
 def _values_of(claims: Sequence[ClaimedValue]) -> Iterator[ClaimedValue]:
-    """Yield the claims of single values that claims of objects and arrays consist of."""
+    """Yield claims of single values; claims of objects and arrays are split."""
     waiting = list(reversed(claims))
     for _ in range(_MAX_VALUES):
         if not waiting:
             return
         claim = waiting.pop()
-        inner = _parts_of(claim.value)
-        if inner is None:
-            yield claim
+        if isinstance(claim.value, Mapping):
+            inner: list[tuple[str | int, Json]] = list(claim.value.items())
+        elif isinstance(claim.value, list):
+            inner = list(enumerate(claim.value))
         else:
-            waiting += [
-                replace(claim, path=(*claim.path, key), value=value)
-                for key, value in reversed(inner)
-                if value is not None
-            ]
+            yield claim
+            continue
+        waiting += [
+            replace(claim, path=(*claim.path, key), value=value)
+            for key, value in reversed(inner)
+            if value is not None
+        ]
 
 
-def _parts_of(value: Json) -> list[tuple[str | int, Json]] | None:
-    if isinstance(value, Mapping):
-        return list(value.items())
-    return list(enumerate(value)) if isinstance(value, list) else None
-
-
-def _scalars(wanted: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
-    if wanted.is_scalar:
-        yield wanted.path, wanted
-    for child in wanted.children:
+def _scalars(spec: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
+    if spec.is_scalar:
+        yield spec.path, spec
+    for child in spec.children:
         yield from _scalars(child)

@@ -1,12 +1,13 @@
-"""Offers the passages that most likely hold the fields that nothing could find."""
+"""Offers the passages that most likely have the missing fields, for the caller to read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from cinder.errors import CinderError
 from cinder.extraction.field_specs import FieldSpec, read_schema
 from cinder.extraction.passage_ranking import build_passage_query
 from cinder.models.document import Json
-from cinder.models.extraction import FallbackPassages, OfferedPassage, PassageQuery, RankedPassage
+from cinder.models.extraction import FallbackPassages, OfferedPassage, RankedPassage
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.stages import LoadedPage
 
@@ -26,7 +27,7 @@ _READ_PROMPT = (
 
 
 class FallbackPassageFinder:
-    """Makes hand-offs."""
+    """Finds passages for missing fields."""
 
     def __init__(self, sandbox: ExtractionSandbox) -> None:
         self._sandbox = sandbox
@@ -38,53 +39,44 @@ class FallbackPassageFinder:
         schema: Mapping[str, Json] | None,
         missing: tuple[str, ...],
     ) -> FallbackPassages:
-        """Return what is missing with where it may stand; pages come with their places in urls."""
+        """Return passages for missing fields; pages come with their index in the urls."""
+        fields = _walk(read_schema(schema)[0]) if schema is not None else ()
+        query = build_passage_query(prompt, [field for field in fields if field.path in missing])
         ranked: list[tuple[RankedPassage, int, str]] = []
-        query = _query(prompt, schema, missing)
-        for place, page in pages:
-            found = await self._rank(page, query)
-            ranked += [(passage, place, page.url) for passage in found]
-        ranked.sort(key=lambda each: each[0].score, reverse=True)
+        for index, page in pages:
+            # Without passages, the answer still names the missing fields.
+            with suppress(CinderError):
+                markdown = page.markdown or ""
+                found = await self._sandbox.rank_passages(markdown, query, limit=_PER_PAGE)
+                ranked += [(passage, index, page.url) for passage in found]
+        ranked.sort(key=lambda item: item[0].score, reverse=True)
+        offered = [
+            OfferedPassage(
+                id=f"{index + 1}-{passage.id}",
+                url=url,
+                heading=passage.heading,
+                text="\n\n".join(filter(None, (passage.context, passage.text)))[
+                    :_MAX_PASSAGE_CHARS
+                ],
+            )
+            for passage, index, url in ranked[:MAX_FALLBACK_PASSAGES]
+        ]
         return FallbackPassages(
             fields=missing,
-            passages=tuple(_offer(*each) for each in ranked[:MAX_FALLBACK_PASSAGES]),
+            passages=tuple(offered),
             schema=schema,
             instruction=_READ_FIELDS if missing else _READ_PROMPT,
         )
 
-    async def _rank(self, page: LoadedPage, query: PassageQuery) -> tuple[RankedPassage, ...]:
-        try:
-            return await self._sandbox.rank_passages(page.markdown or "", query, limit=_PER_PAGE)
-        except CinderError:
-            # The answer stands without them, and says what is missing all the same.
-            return ()
 
-
-def _query(
-    prompt: str, schema: Mapping[str, Json] | None, missing: tuple[str, ...]
-) -> PassageQuery:
-    fields = _walk(read_schema(schema)[0]) if schema is not None else ()
-    return build_passage_query(prompt, [each for each in fields if each.path in missing])
-
-
-def _walk(wanted: FieldSpec) -> Iterator[FieldSpec]:
-    yield wanted
-    for child in wanted.children:
+def _walk(spec: FieldSpec) -> Iterator[FieldSpec]:
+    yield spec
+    for child in spec.children:
         yield from _walk(child)
 
 
-def _offer(passage: RankedPassage, place: int, url: str) -> OfferedPassage:
-    text = "\n\n".join(filter(None, (passage.context, passage.text)))
-    return OfferedPassage(
-        id=f"{place + 1}-{passage.id}",
-        url=url,
-        heading=passage.heading,
-        text=text[:_MAX_PASSAGE_CHARS],
-    )
-
-
 def url_of_passage(passage_id: str, urls: Sequence[str]) -> str | None:
-    """Return which of the urls a passage was offered from; None where it was from none."""
-    place = passage_id.partition("-")[0]
-    is_place = place.isascii() and place.isdigit() and 0 < int(place[:6]) <= len(urls)
-    return urls[int(place[:6]) - 1] if is_place else None
+    """Return the url that a passage was offered from; None if it is none of these."""
+    number = passage_id.partition("-")[0]
+    is_number = number.isascii() and number.isdigit() and 0 < int(number[:6]) <= len(urls)
+    return urls[int(number[:6]) - 1] if is_number else None

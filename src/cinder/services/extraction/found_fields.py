@@ -1,7 +1,8 @@
-"""Which fields of a schema were found or are still open, and their proof as JSON."""
+"""Lists the fields of a schema that are found or still open, and their evidence as JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from cinder.extraction.field_specs import FieldKind, FieldSpec, read_schema, schema_path
 from cinder.models.document import Json
@@ -22,12 +23,12 @@ _NOTHING: Mapping[FieldKind, Json] = {FieldKind.OBJECT: {}, FieldKind.ARRAY: []}
 
 @dataclass(frozen=True, slots=True)
 class SchemaFields:
-    """The fields of a schema, an array being one of them, whatever it holds."""
+    """The fields of a schema; an array counts as one field."""
 
     names: tuple[str, ...]
     arrays: frozenset[str]
     nothing: Json
-    """The data where no field has a value."""
+    """The data if no field has a value."""
 
 
 def list_fields(schema: Mapping[str, Json]) -> SchemaFields:
@@ -41,42 +42,38 @@ def list_fields(schema: Mapping[str, Json]) -> SchemaFields:
     )
 
 
-def _fields_of(wanted: FieldSpec) -> Iterator[FieldSpec]:
-    if wanted.kind is not FieldKind.OBJECT:
-        yield wanted
+def _fields_of(spec: FieldSpec) -> Iterator[FieldSpec]:
+    if spec.kind is not FieldKind.OBJECT:
+        yield spec
         return
-    for child in wanted.children:
+    for child in spec.children:
         yield from _fields_of(child)
 
 
 def field_of(path: FieldPath) -> str:
-    """Return which field a value belongs to: `offers` for `offers[2].price`."""
-    names = []
-    for part in path:
-        if isinstance(part, int):
-            break
-        names.append(part)
-    return ".".join(names)
+    """Return the field that a value belongs to: `offers` for `offers[2].price`."""
+    names = takewhile(lambda part: not isinstance(part, int), path)
+    return ".".join(map(str, names))
 
 
 def is_in_array(path: FieldPath) -> bool:
-    """Whether a value is one of an array's, or stands beneath one."""
+    """Whether a value is in an array."""
     return any(isinstance(part, int) for part in path)
 
 
 def open_fields(fields: Iterable[str], found: ExtractedData) -> tuple[str, ...]:
-    """Return those fields of which there is no value, or none that can be relied on."""
+    """Return the fields without a firm value."""
     firm = {field_of(each.path) for each in found.values if is_firm(each)}
     return tuple(field for field in fields if field not in firm)
 
 
 def is_firm(value: FieldValue) -> bool:
-    """Whether a value is proved, and fits what it is taken for."""
+    """Whether a value is grounded, and its label fits the field well."""
     return value.is_grounded and value.score >= WEAK_SCORE
 
 
 def still_missing(candidates: Iterable[str], found: ExtractedData) -> tuple[str, ...]:
-    """Return which of the fields have no value at all."""
+    """Return the fields without any value."""
     filled = {schema_path(each.path) for each in found.values}
     return tuple(
         field
@@ -86,7 +83,7 @@ def still_missing(candidates: Iterable[str], found: ExtractedData) -> tuple[str,
 
 
 def describe_proof(extracted: ExtractedData) -> Iterator[dict[str, Json]]:
-    """Yield what shows each value; where several pages do, each of them."""
+    """Yield the evidence of each value, one for each page."""
     for value in extracted.values:
         pages: dict[str, Evidence] = {}
         for evidence in value.evidence:
@@ -97,7 +94,7 @@ def describe_proof(extracted: ExtractedData) -> Iterator[dict[str, Json]]:
 
 
 def describe_conflict(conflict: Conflict) -> dict[str, Json]:
-    """Return what another place says, and what shows that."""
+    """Return a conflicting value with its evidence."""
     shown: dict[str, Json] = {
         "path": format_path(conflict.path),
         "kept": conflict.kept,
@@ -110,7 +107,7 @@ def describe_conflict(conflict: Conflict) -> dict[str, Json]:
 def describe_engines(
     engines: Sequence[ExtractionEngine], usage: ModelUsage | None
 ) -> dict[str, Json]:
-    """Return what found the values, and what that took."""
+    """Return the engines that found the values, and the use of the model."""
     shown: dict[str, Json] = {"engine": "+".join(engines) or ExtractionEngine.RULES}
     if usage is not None:
         shown["model"] = usage.model
@@ -119,9 +116,9 @@ def describe_engines(
 
 
 def format_path(path: FieldPath) -> str:
-    """Return where a value stands, as one writes it: `offers[0].price`."""
-    told = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return told.removeprefix(".")
+    """Return the path of a value as text: `offers[0].price`."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
 
 
 def _describe_evidence(evidence: Evidence) -> dict[str, Json]:

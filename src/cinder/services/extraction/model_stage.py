@@ -1,13 +1,12 @@
 """The stage that asks a language model for open fields, and looks up what it answers."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from cinder.errors import CinderError
-from cinder.extraction.filling import build_data
 from cinder.extraction.grounding import ClaimProver
+from cinder.extraction.merging import build_data
 from cinder.extraction.passage_ranking import build_passage_query
 from cinder.llm.base import (
     Budget,
@@ -18,27 +17,21 @@ from cinder.llm.base import (
     ModelLengthExceeded,
     ModelRequest,
 )
+from cinder.llm.prompting import PromptLimit, estimate_tokens
 from cinder.models.document import Json
 from cinder.models.extraction import (
     ExtractedData,
     ExtractionEngine,
     FieldValue,
-    PassageQuery,
     RankedPassage,
 )
-from cinder.services.extraction.field_searches import (
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.extraction.model_prompts import (
     FieldSearch,
     FreeSearch,
     ProofContext,
-    plan_searches,
-)
-from cinder.services.extraction.model_prompts import (
-    Chunk,
-    PromptLimit,
-    estimate_tokens,
     make_prompt,
-    pack_passages,
-    spans_of,
+    plan_searches,
 )
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
 from cinder.services.threads import run_in_thread
@@ -47,59 +40,99 @@ from cinder.services.threads import run_in_thread
 DEFAULT_CHUNK_TOKENS = 6_000
 
 _RANKED_PASSAGES = 400
-# Fields that one call asks for: small models lose sight of more.
+_LEAST_CHARS = 200
+# Fields in one call: small models overlook some of more.
 _FIELDS_AT_ONCE = 20
-# After so many chunks in a row without anything new, the rest of the page is left unread.
+# After so many chunks in a row without a new value, the rest of the page is not read.
 _MAX_FRUITLESS_CHUNKS = 5
 
 
-class PassageRanker(Protocol):
-    """Ranks the passages of a page."""
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Passages, the best first, and the fields to search for in them."""
 
-    async def rank_passages(
-        self, markdown: str, query: PassageQuery, *, limit: int
-    ) -> tuple[RankedPassage, ...]:
-        """Return the passages that a question is about, the best first."""
-        ...
+    passages: tuple[RankedPassage, ...]
+    searches: tuple[FieldSearch, ...]
+
+    def halve_text(self) -> "tuple[Chunk, ...]":
+        """Return the better half of its text and the other; none if it is too short."""
+        if len(self.passages) > 1:
+            middle = (len(self.passages) + 1) // 2
+            halves = (self.passages[:middle], self.passages[middle:])
+            return tuple(Chunk(half, self.searches) for half in halves)
+        only = self.passages[0]
+        if len(only.text) < 2 * _LEAST_CHARS:
+            return ()
+        # After a line or a word near the middle.
+        cut = middle = len(only.text) // 2
+        for gap in (" ", "\n"):
+            if (found := only.text.rfind(gap, middle // 2, middle)) > 0:
+                cut = found + 1
+        first = replace(only, text=only.text[:cut], end=only.start + cut)
+        second = replace(only, text=only.text[cut:], start=only.start + cut)
+        return Chunk((first,), self.searches), Chunk((second,), self.searches)
+
+    def halve_searches(self) -> "tuple[Chunk, ...]":
+        """Return it with each half of its fields; none if it has only one."""
+        if len(self.searches) < 2:
+            return ()
+        middle = (len(self.searches) + 1) // 2
+        halves = (self.searches[:middle], self.searches[middle:])
+        return tuple(Chunk(self.passages, half) for half in halves)
+
+
+def pack_passages(passages: Iterable[RankedPassage], max_tokens: int) -> tuple[RankedPassage, ...]:
+    """Return the first passages that fit into so many tokens, at least one."""
+    packed: list[RankedPassage] = []
+    room = max_tokens
+    for passage in passages:
+        text = f"{passage.heading}\n{passage.context}\n{passage.text}\n\n"
+        room -= estimate_tokens(text)
+        if room < 0 and packed:
+            break
+        packed.append(passage)
+    return tuple(packed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageQuestion:
-    """What is asked of a page."""
+    """The fields to find on a page."""
 
     markdown: str
-    """As it is saved: offsets count in it, and nothing else of the page is shown to the model."""
+    """The page as saved: offsets refer to it, and the model sees nothing else of the page."""
     url: str
     prompt: str = ""
     schema: Mapping[str, Json] | None = None
-    """None where only a prompt says what is wanted."""
+    """None if only the prompt says what to find."""
     fields: tuple[str, ...] = ()
-    """The places in the schema to ask for: `price`, `address.city`, `offers`."""
+    """The paths in the schema to ask for: `price`, `address.city`, `offers`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFindings:
-    """What a model found, looked up."""
+    """The values of a model, with their evidence."""
 
     values: tuple[FieldValue, ...] = ()
     missing: tuple[str, ...] = ()
-    """The fields asked for that it said nothing of."""
+    """The fields without a value."""
     tried: tuple[str, ...] = ()
-    """What was tried and failed, in plain sentences."""
+    """What failed, in sentences."""
     passages_read: int = 0
     is_over: bool = False
-    """Whether the model is not to be asked again for this request: it failed, or the budget is
-    spent."""
+    """Whether not to ask the model again for this request: it failed, or the budget is used up."""
 
 
 class ModelExtractor:
-    """Asks a model about pages, by the passages that most likely hold what is wanted."""
+    """Asks a model about the passages of a page that most likely have the fields."""
 
     def __init__(
-        self, model: LanguageModel, ranker: PassageRanker, chunk_tokens: int = DEFAULT_CHUNK_TOKENS
+        self,
+        model: LanguageModel,
+        sandbox: ExtractionSandbox,
+        chunk_tokens: int = DEFAULT_CHUNK_TOKENS,
     ) -> None:
         self._model = model
-        self._ranker = ranker
+        self._sandbox = sandbox
         self._chunk_tokens = chunk_tokens
         self._limit = PromptLimit()
 
@@ -109,38 +142,41 @@ class ModelExtractor:
         return self._model.name
 
     async def ask(self, question: PageQuestion, budget: Budget) -> ModelFindings:
-        """Return what the model finds; whatever fails on the way is told and never raised."""
-        searches, unknown = _plan(question)
-        asking = _PageSession(self, question, searches, budget)
+        """Return the model's values; failures are reported in the findings, not raised."""
+        searches: list[FieldSearch] = [FreeSearch()]
+        unknown: tuple[str, ...] = ()
+        if question.schema is not None:
+            searches, unknown = plan_searches(question.schema, question.fields)
+        session = _PageSession(self, question, searches, budget)
         if searches and question.markdown.strip():
-            await asking.run()
-        silent = tuple(
+            await session.run()
+        not_asked = tuple(
             f"The field '{name}' is not asked of a model: it holds arrays in arrays, or is not in "
             "the schema."
             for name in unknown
         )
         return ModelFindings(
-            values=tuple(value for each in searches for value in each.values),
+            values=tuple(value for search in searches for value in search.values),
             missing=(*(s.name for s in searches if not s.values and s.name), *unknown),
-            tried=(*silent, *asking.tried),
-            passages_read=len(asking.read_ids),
-            is_over=asking.is_over,
+            tried=(*not_asked, *session.tried),
+            passages_read=len(session.read_ids),
+            is_over=session.is_over,
         )
 
     async def rank(
         self, question: PageQuestion, searches: Sequence[FieldSearch]
     ) -> list[RankedPassage]:
-        """Return the passages of a page that what is searched for may stand in."""
-        wanted = [each.wanted for each in searches if each.wanted is not None]
-        query = build_passage_query(question.prompt, wanted)
-        ranked = await self._ranker.rank_passages(question.markdown, query, limit=_RANKED_PASSAGES)
-        return list(ranked)
+        """Return the passages of a page that may have the fields, the best first."""
+        specs = [search.spec for search in searches if search.spec is not None]
+        query = build_passage_query(question.prompt, specs)
+        markdown = question.markdown
+        return list(await self._sandbox.rank_passages(markdown, query, limit=_RANKED_PASSAGES))
 
     async def complete(self, question: PageQuestion, chunk: Chunk, budget: Budget) -> Json:
-        """Return what the model says of a chunk.
+        """Return the model's answer about a chunk.
 
         Raises:
-            ModelFailed: it says nothing; its subclasses tell why.
+            ModelFailed: there is no answer; the subclass says why.
         """
         prompt = make_prompt(question.prompt, chunk.searches, chunk.passages)
         tokens = _tokens_of(prompt)
@@ -153,7 +189,7 @@ class ModelExtractor:
         return answer.value
 
     def room_for_passages(self, question: PageQuestion, searches: Sequence[FieldSearch]) -> int:
-        """Return about how many tokens of a page one call carries."""
+        """Return about how many tokens of a page fit into one call."""
         bare = make_prompt(question.prompt, searches[:_FIELDS_AT_ONCE], ())
         return self._limit.room_for(self._chunk_tokens, _tokens_of(bare))
 
@@ -163,23 +199,17 @@ def _tokens_of(prompt: ModelRequest) -> int:
     return estimate_tokens(f"{prompt.system}{prompt.user}{schema}")
 
 
-def _plan(question: PageQuestion) -> tuple[list[FieldSearch], tuple[str, ...]]:
-    if question.schema is None:
-        return [FreeSearch()], ()
-    return plan_searches(question.schema, question.fields)
-
-
 class _PageSession:
-    """One question under way."""
+    """The calls of one question."""
 
     def __init__(
         self,
-        asker: ModelExtractor,
+        extractor: ModelExtractor,
         question: PageQuestion,
         searches: Sequence[FieldSearch],
         budget: Budget,
     ) -> None:
-        self._asker = asker
+        self._extractor = extractor
         self._question = question
         self._searches = searches
         self._budget = budget
@@ -191,45 +221,42 @@ class _PageSession:
         self.is_over = False
 
     async def run(self) -> None:
-        """Ask chunk after chunk, until all is found or nothing more can be."""
+        """Ask about one chunk after the other, until all is found or the passages end."""
+        fruitless = 0
         try:
-            await self._ask_all()
+            while self._open and (passages := await self._next_passages()):
+                if fruitless == _MAX_FRUITLESS_CHUNKS:
+                    self.tried.append(
+                        f"The last {_MAX_FRUITLESS_CHUNKS} parts of {self._question.url} that the "
+                        "model read had nothing of what is missing, so the rest, which matches "
+                        "less, was left unread."
+                    )
+                    return
+                has_news = await self._ask_about(passages)
+                fruitless = 0 if has_news else fruitless + 1
         except CinderError as error:
-            # What the page alone is to blame for does not concern the next one.
+            # Other errors are about this page only.
             self.is_over = isinstance(error, ModelFailed)
             self._note(error)
 
-    async def _ask_all(self) -> None:
-        fruitless = 0
-        while self._open and (passages := await self._next_passages()):
-            if fruitless == _MAX_FRUITLESS_CHUNKS:
-                self.tried.append(
-                    f"The last {_MAX_FRUITLESS_CHUNKS} parts of {self._question.url} "
-                    "that the model read had "
-                    "nothing of what is missing, so the rest, which matches less, was left unread."
-                )
-                return
-            has_news = await self._ask_about(passages)
-            fruitless = 0 if has_news else fruitless + 1
-
     @property
     def _open(self) -> list[FieldSearch]:
-        return [each for each in self._searches if each.is_open]
+        return [search for search in self._searches if search.is_open]
 
     async def _next_passages(self) -> tuple[RankedPassage, ...]:
-        """Return the best passages for what is open that were not read yet."""
-        keys = [each.key for each in self._open]
+        """Return the best unread passages for the open fields."""
+        keys = [search.key for search in self._open]
         if keys != self._ranked_for:
-            self._ranked = await self._asker.rank(self._question, self._open)
+            self._ranked = await self._extractor.rank(self._question, self._open)
             self._ranked_for = keys
-        unread = (each for each in self._ranked if each.id not in self.read_ids)
-        room = self._asker.room_for_passages(self._question, self._open)
+        unread = (passage for passage in self._ranked if passage.id not in self.read_ids)
+        room = self._extractor.room_for_passages(self._question, self._open)
         passages = pack_passages(unread, room)
-        self.read_ids.update(each.id for each in passages)
+        self.read_ids.update(passage.id for passage in passages)
         return passages
 
     async def _ask_about(self, passages: tuple[RankedPassage, ...]) -> bool:
-        """Ask about some passages, in smaller parts if need be; return whether there was news."""
+        """Ask about passages, in smaller parts if needed; return whether there is a new value."""
         searches = self._open
         waiting = [
             Chunk(passages, tuple(searches[first : first + _FIELDS_AT_ONCE]))
@@ -242,29 +269,25 @@ class _PageSession:
             if not chunk.searches:
                 continue
             try:
-                said = await self._asker.complete(self._question, chunk, self._budget)
+                data = await self._extractor.complete(self._question, chunk, self._budget)
             except (ContextTooLong, ModelLengthExceeded, ModelAnswerInvalid) as error:
-                waiting += reversed(self._parts_of(chunk, error))
+                is_text_fine = isinstance(error, ModelAnswerInvalid)
+                halves = () if is_text_fine else chunk.halve_text()
+                halves = halves or chunk.halve_searches()
+                waiting += reversed(halves)
+                if not halves:
+                    self._note(error)
             else:
-                has_news = await self._take(said, chunk) or has_news
+                has_news = await self._take(data, chunk) or has_news
         return has_news
 
-    def _parts_of(self, chunk: Chunk, error: CinderError) -> tuple[Chunk, ...]:
-        """Return the halves of a chunk that was too much, or nothing and tell so."""
-        if isinstance(error, ModelAnswerInvalid):
-            parts = chunk.halve_searches()
-        else:
-            parts = chunk.halve_text() or chunk.halve_searches()
-        if not parts:
-            self._note(error)
-        return parts
-
-    async def _take(self, said: Json, chunk: Chunk) -> bool:
-        told = said if isinstance(said, Mapping) else {}
-        reading = ProofContext(self._prover, spans_of(chunk.passages))
+    async def _take(self, data: Json, chunk: Chunk) -> bool:
+        answer = data if isinstance(data, Mapping) else {}
+        spans = [(passage.start, passage.end) for passage in chunk.passages]
+        context = ProofContext(self._prover, spans)
 
         def take() -> bool:
-            news = [each.take(told.get(each.key), reading) for each in chunk.searches]
+            news = [search.take(answer.get(search.key), context) for search in chunk.searches]
             return any(news)
 
         return await run_in_thread(len(self._question.markdown), take)
@@ -274,28 +297,28 @@ class _PageSession:
             self.tried.append(error.message)
 
 
-# Raise it with every change of what a model is asked.
-_ASKING_VERSION = 1
+# Increase this when the prompts change: cached findings become stale.
+_PROMPT_VERSION = 1
 _WITHOUT_MODEL = "What was found without it is here."
 
 
 class ModelStage:
-    """Asks a model for the fields that are open."""
+    """Asks a model for the open fields."""
 
     engine = ExtractionEngine.MODEL
 
-    def __init__(self, asker: ModelExtractor) -> None:
-        self._asker = asker
-        self.identity = f"model-{_ASKING_VERSION} {asker.model_name}"
+    def __init__(self, extractor: ModelExtractor) -> None:
+        self._extractor = extractor
+        self.identity = f"model-{_PROMPT_VERSION} {extractor.model_name}"
 
     async def find(
-        self, page: LoadedPage, wish: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
+        self, page: LoadedPage, spec: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
     ) -> ExtractedData:
-        """Return what the model says, looked up in the page."""
-        return await self._ask(page, wish.prompt, wish.schema, fields, run)
+        """Return the model's values, looked up in the page."""
+        return await self._ask(page, spec.prompt, spec.schema, fields, run)
 
     async def find_freely(self, page: LoadedPage, prompt: str, run: ExtractionRun) -> ExtractedData:
-        """Return what a prompt wants, where no schema says which fields that are."""
+        """Return the values that a prompt asks for, without a schema."""
         return await self._ask(page, prompt, None, (), run)
 
     async def _ask(
@@ -311,17 +334,12 @@ class ModelStage:
         question = PageQuestion(
             markdown=page.markdown or "", url=page.url, prompt=prompt, schema=schema, fields=fields
         )
-        findings = await self._asker.ask(question, run.budget)
-        _note(findings, run)
+        findings = await self._extractor.ask(question, run.budget)
+        if warnings := [*findings.tried, *([_WITHOUT_MODEL] if findings.is_over else [])]:
+            run.warnings.append(" ".join(warnings))
+        run.is_model_down = run.is_model_down or findings.is_over
         return ExtractedData(
             data=build_data(findings.values, {}),
             values=findings.values,
             missing=findings.missing,
         )
-
-
-def _note(findings: ModelFindings, run: ExtractionRun) -> None:
-    told = [*findings.tried, *([_WITHOUT_MODEL] if findings.is_over else [])]
-    if told:
-        run.warnings.append(" ".join(told))
-    run.is_model_down = run.is_model_down or findings.is_over

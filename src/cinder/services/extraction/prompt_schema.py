@@ -1,4 +1,4 @@
-"""Reads a schema off a prompt that lists its fields: "Extract product name and price"."""
+"""Derives a schema from a prompt that lists its fields: "Extract product name and price"."""
 
 import re
 from collections.abc import Mapping
@@ -11,36 +11,25 @@ _MAX_PROMPT_CHARS = 2_000
 _SEPARATORS = re.compile(r"[,;\n•]| and | und | plus | with | as well as |&")
 _WORD = re.compile(r"[^\W_]+(?:'s)?")
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
-# A sentence's end; what a prompt says after its first sentence explains it.
+# The end of a sentence; the sentences after the first explain it.
 _SENTENCE_END = re.compile(r"[.?!:](?:\s|$)")
 _VERBS = frozenset(
     (
         *("extract", "get", "find", "give", "list", "return", "show", "tell", "fetch", "collect"),
         *("read", "what", "which", "who", "when", "where", "is", "are", "was", "were", "me"),
-        *(
-            "please",
-            "i",
-            "need",
-            "want",
-            "would",
-            "like",
-            "also",
-            "pull",
-            "identify",
-            "for",
-            "each",
-        ),
+        *("please", "i", "need", "want", "would", "like", "also", "pull", "identify", "for"),
+        "each",
         *("out", "then", "both", "us", "with", "including", "includes", "include", "such", "to"),
     )
 )
 _ARTICLES = frozenset(
     ("the", "a", "an", "its", "their", "all", "every", "any", "it", "this", "that")
 )
-# What these want is said nowhere on a page.
+# Tasks whose result is no value on the page.
 _TASKS = frozenset(
     ("summarize", "summarise", "describe", "explain", "compare", "translate", "rewrite", "analyze")
 )
-# What follows says where the fields stand, not what they are.
+# Words before the location of the fields, which is no field itself.
 _WHERE = frozenset(
     ("from", "on", "in", "at", "by", "if", "whether", "because", "about", "how", "why")
 )
@@ -54,65 +43,52 @@ _ADDRESSES = frozenset(("url", "link", "website", "homepage", "image"))
 
 
 def read_prompt_fields(prompt: str) -> Mapping[str, Json] | None:
-    """Return the schema of the fields that a prompt lists; None where it lists none."""
-    text = _ASIDE.sub(" ", prompt[:_MAX_PROMPT_CHARS])
+    """Return the schema of the fields that a prompt lists; None if it lists none."""
+    text = _ASIDE.sub(" ", prompt[:_MAX_PROMPT_CHARS]).strip()
     if not _TASKS.isdisjoint(word.casefold() for word in _WORD.findall(text)[:3]):
         return None
+    if end := _SENTENCE_END.search(text):
+        rest = text[end.end() :]
+        # "I need the following: name, price" has its fields after the colon.
+        text = rest if end[0][0] == ":" and rest.strip() else text[: end.start()]
     named: dict[str, Json] = {}
-    for part in _SEPARATORS.split(_first_sentence(text)):
+    for part in _SEPARATORS.split(text):
         words = _field_words(part)
         if 0 < len(words) <= _MAX_WORDS and len(named) < _MAX_FIELDS:
-            named.setdefault(_join(words), _describe(words))
+            name = words[0] + "".join(word.capitalize() for word in words[1:])
+            named.setdefault(name, _describe(words))
     return {"type": "object", "properties": named} if named else None
 
 
-def _first_sentence(text: str) -> str:
-    text = text.strip()
-    end = _SENTENCE_END.search(text)
-    if end is None:
-        return text
-    rest = text[end.end() :]
-    # "I need the following: name, price" has its fields behind the colon.
-    return rest if text[end.start()] == ":" and rest.strip() else text[: end.start()]
-
-
 def _field_words(part: str) -> list[str]:
-    head, of, tail = _plain_words(part).partition(" of ")
-    words = _named_by(head.split())
+    words = (word.casefold().removesuffix("'s") for word in _WORD.findall(part)[:20])
+    head, of, tail = " ".join(words).partition(" of ")
     if not of or tail.split()[:1] == ["this"]:
-        return words
+        return _name_words(head.split())
     # "The name of the author" is the author's name.
-    return [*_named_by(tail.split()), *words]
+    return [*_name_words(tail.split()), *_name_words(head.split())]
 
 
-def _plain_words(part: str) -> str:
-    return " ".join(word.casefold().removesuffix("'s") for word in _WORD.findall(part)[:20])
-
-
-def _named_by(said: list[str]) -> list[str]:
-    words: list[str] = []
-    for word in said:
-        if word in _WHERE and words:
+def _name_words(words: list[str]) -> list[str]:
+    kept: list[str] = []
+    for word in words:
+        if word in _WHERE and kept:
             break
-        if (words or word not in _VERBS) and word not in _ARTICLES and word not in _WHERE:
-            words.append(word)
-    return words
-
-
-def _join(words: list[str]) -> str:
-    return words[0] + "".join(word.capitalize() for word in words[1:])
+        if (kept or word not in _VERBS) and word not in _ARTICLES and word not in _WHERE:
+            kept.append(word)
+    return kept
 
 
 def _describe(words: list[str]) -> dict[str, Json]:
-    last, said = words[-1], set(words)
+    last, unique = words[-1], set(words)
     if last in _DATES:
         return {"type": "string", "format": "date"}
-    if "email" in said or "mail" in said:
+    if "email" in unique or "mail" in unique:
         return {"type": "string", "format": "email"}
     if last in _ADDRESSES:
         return {"type": "string", "format": "uri"}
-    if said & _NUMBERS:
+    if unique & _NUMBERS:
         return {"type": "number"}
-    if said & _COUNTS and not said & _NOT_COUNTED:
+    if unique & _COUNTS and not unique & _NOT_COUNTED:
         return {"type": "integer"}
     return {"type": "string"}

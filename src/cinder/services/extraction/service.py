@@ -1,8 +1,8 @@
-"""The use cases of extraction: an extract request, and extraction as a part of a scrape."""
+"""Handles extract requests, and extraction as a part of a scrape."""
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cinder.errors import ExtractionFailed, FieldProblem, InvalidRequest
@@ -13,7 +13,6 @@ from cinder.models.extraction import (
     ExtractedData,
     ExtractionEngine,
     ExtractRequest,
-    FallbackPassages,
     FieldPath,
     FieldValue,
 )
@@ -28,17 +27,14 @@ from cinder.services.extraction.pipeline import (
     Extractor,
     Findings,
     drop_refused,
-    find_problems,
     join_stages,
     order_by_schema,
 )
 from cinder.services.extraction.stages import (
     ExtractionRun,
     ExtractionSpec,
-    LoadedPage,
     PageReader,
     SourcePage,
-    describe_failures,
     make_extraction_spec,
     page_of,
 )
@@ -46,41 +42,38 @@ from cinder.services.threads import run_in_thread
 
 
 def cut_to_size(found: ExtractedData, max_bytes: int) -> ExtractedData:
-    """Return as many of the first values as fit; of an item of an array, all or nothing."""
+    """Return the first values that fit; the item of an array is kept whole or not at all."""
     room, kept, refused = max_bytes, list[FieldValue](), set[FieldPath]()
-    for each in found.values:
-        room -= _bytes(each)
+    for value in found.values:
+        # Quotation marks, colon and comma as well.
+        names = sum(len(part) + 4 for part in value.path if isinstance(part, str))
+        data = json.dumps(value.value, ensure_ascii=False)
+        room -= names + len(data.encode("utf-8", "replace")) + 2
         if room < 0:
-            refused.add(_item_of(each.path))
+            refused.add(_item_of(value.path))
         else:
-            kept.append(each)
+            kept.append(value)
     if not refused:
         return found
-    kept = [each for each in kept if _item_of(each.path) not in refused]
-    told = (
+    kept = [value for value in kept if _item_of(value.path) not in refused]
+    warning = (
         f"Only {len(kept)} of {len(found.values)} values are here: more data than {max_bytes} "
         "bytes is not returned. Ask for fewer fields, or fewer pages at once."
     )
-    return replace(keep_values(found, kept), warnings=(*found.warnings, told))
-
-
-def _bytes(value: FieldValue) -> int:
-    # Quotation marks, colon and comma as well.
-    names = sum(len(part) + 4 for part in value.path if isinstance(part, str))
-    return names + len(json.dumps(value.value, ensure_ascii=False).encode("utf-8", "replace")) + 2
+    return replace(keep_values(found, kept), warnings=(*found.warnings, warning))
 
 
 def _item_of(path: FieldPath) -> FieldPath:
-    """Return the item of an array that a value is part of, or else the value's own place."""
-    for place, part in enumerate(path):
+    """Return the path of the array item that a value belongs to, or else its own path."""
+    for position, part in enumerate(path):
         if isinstance(part, int):
-            return path[: place + 1]
+            return path[: position + 1]
     return path
 
 
-# Of a request's time, what fetching may take, so that some is left for reading.
+# The part of a request's time for fetching, so that some is left for extraction.
 _FETCHING_PART = 0.7
-# Work on a value takes about as long as on a text of so many characters.
+# A value takes about as long to process as so many characters.
 _CHARS_PER_VALUE = 100
 _NO_MODEL = (
     "No language model is configured, so that values were looked for by rules alone: see "
@@ -90,14 +83,14 @@ _NO_MODEL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractLimits:
-    """How much one request may be about."""
+    """The limits of one request."""
 
     max_urls: int = 10
     max_bytes: int = 1_000_000
 
 
 class ExtractService:
-    """Answers what callers want to know of pages."""
+    """Extracts data from pages for callers."""
 
     def __init__(
         self,
@@ -113,58 +106,59 @@ class ExtractService:
         self._limits = limits
 
     async def extract(self, request: ExtractRequest) -> ExtractAnswer:
-        """Return data with its proof; without a model, or with one that fails, what rules find.
+        """Return data with its evidence; without a working model, only what rules find.
 
         Raises:
             InvalidRequest: the schema is not valid JSON Schema, or there are too many urls.
-            ExtractionFailed: not one of the pages could be read.
+            ExtractionFailed: no page could be read.
         """
-        self._check(request)
-        wish = _read_spec(request)
-        until = asyncio.get_running_loop().time() + request.timeout_ms / 1000
-        seconds = request.timeout_ms / 1000 * _FETCHING_PART
-        sources = await self._reader.read(request, seconds)
-        pages = [each.page for each in sources if each.page is not None]
-        if not pages:
-            raise ExtractionFailed(f"No page could be read. {describe_failures(sources)}")
-        # Who comes with values of his own has a model, most likely a better one.
-        run = ExtractionRun() if request.claims else self._extractor.begin(until, request.caller)
-        run.caller = request.caller
-        if request.claims:
-            findings = await self._verify(request, sources, wish, run)
-        else:
-            findings = await self._extractor.answer(pages, request.prompt, wish, run)
-        return await self._answer(request, sources, findings, run)
-
-    def _check(self, request: ExtractRequest) -> None:
         if len(request.urls) > self._limits.max_urls:
             message = (
                 f"At most {self._limits.max_urls} urls are taken at once (setting "
                 f"extract.max-urls), received {len(request.urls)}"
             )
             raise InvalidRequest(problems=(FieldProblem("urls", message),))
+        spec = make_extraction_spec(request.prompt, request.schema) if request.schema else None
+        if spec is not None and request.prompt and not spec.fields.names:
+            # A schema without fields leaves them to the prompt.
+            spec = None
+        until = asyncio.get_running_loop().time() + request.timeout_ms / 1000
+        seconds = request.timeout_ms / 1000 * _FETCHING_PART
+        sources = await self._reader.read(request, seconds)
+        pages = [each.page for each in sources if each.page is not None]
+        if not pages:
+            failures = " ".join(f"{each.source.url}: {each.source.error}" for each in sources)
+            raise ExtractionFailed(f"No page could be read. {failures}")
+        # Callers who send values have a model of their own, most likely a better one.
+        run = ExtractionRun() if request.claims else self._extractor.begin(until, request.caller)
+        run.caller = request.caller
+        if request.claims:
+            findings = await self._verify(request, sources, spec, run)
+        else:
+            findings = await self._extractor.answer(pages, request.prompt, spec, run)
+        return await self._answer(request, sources, findings, run)
 
     async def _verify(
         self,
         request: ExtractRequest,
         sources: Sequence[SourcePage],
-        wish: ExtractionSpec | None,
+        spec: ExtractionSpec | None,
         run: ExtractionRun,
     ) -> Findings:
-        """Check what the caller found; what his schema wants besides, rules may find."""
-        if wish is None:
+        """Verify the caller's values, and extract the other fields of their schema by rules."""
+        if spec is None:
             schema = schema_of_claims(request.claims)
-            wish = make_extraction_spec(request.prompt, schema, is_schema_given=False)
+            spec = make_extraction_spec(request.prompt, schema, is_schema_given=False)
         pages = {each.source.url: each.page for each in sources if each.page is not None}
-        found = await verify_claims(request.claims, pages, wish)
+        found = await verify_claims(request.claims, pages, spec)
         run.note_engine(ExtractionEngine.CALLER)
-        if wish.is_schema_given:
-            known = await self._extractor.extract([*pages.values()], wish, run)
+        if spec.is_schema_given:
+            known = await self._extractor.extract([*pages.values()], spec, run)
             found = join_stages(found, known)
         if len(pages) == 1:
-            # Of several, the places in arrays are no longer those of one page.
-            await self._extractor.learn([*pages.values()], wish, [found], run)
-        return Findings(order_by_schema(drop_refused(found, wish.check), wish.fields), wish)
+            # With several pages, array items no longer have the positions of one page.
+            await self._extractor.learn([*pages.values()], spec, [found], run)
+        return Findings(order_by_schema(drop_refused(found, spec.check), spec.fields), spec)
 
     async def _answer(
         self,
@@ -173,50 +167,32 @@ class ExtractService:
         findings: Findings,
         run: ExtractionRun,
     ) -> ExtractAnswer:
-        found, wish = findings.extracted, findings.wish
-        found = await run_in_thread(
-            len(found.values) * _CHARS_PER_VALUE, self._bound, found, request
-        )
-        hand_off = await self._hand_off(request, sources, found, wish)
+        spec = findings.spec
+
+        def bound(found: ExtractedData) -> ExtractedData:
+            kept = keep_grounded(found) if request.strict_grounding else found
+            return cut_to_size(kept, self._limits.max_bytes)
+
+        cost = len(findings.extracted.values) * _CHARS_PER_VALUE
+        found = await run_in_thread(cost, bound, findings.extracted)
         warnings = [*run.warnings, *found.warnings]
-        if hand_off is not None and run.budget is None and not request.claims:
-            warnings.append(_NO_MODEL)
+        fallback = None
+        if found.missing or not found.values:
+            pages = [(n, each.page) for n, each in enumerate(sources) if each.page is not None]
+            schema = spec.schema if spec else None
+            fallback = await self._fallback_finder.make(
+                pages, request.prompt, schema, found.missing
+            )
+            if run.budget is None and not request.claims:
+                warnings.append(_NO_MODEL)
         return ExtractAnswer(
             extracted=replace(found, warnings=tuple(dict.fromkeys(warnings))),
             sources=tuple(each.source for each in sources),
             engines=tuple(run.engines),
-            schema_problems=find_problems(found, wish.check) if wish else (),
+            schema_problems=spec.check.problems(found.data) if spec else (),
             usage=self._extractor.usage_of(run),
-            hand_off=hand_off,
+            hand_off=fallback,
         )
-
-    def _bound(self, found: ExtractedData, request: ExtractRequest) -> ExtractedData:
-        """Return what the caller wants to have, and as much of it as is returned at all."""
-        kept = keep_grounded(found) if request.strict_grounding else found
-        return cut_to_size(kept, self._limits.max_bytes)
-
-    async def _hand_off(
-        self,
-        request: ExtractRequest,
-        sources: Sequence[SourcePage],
-        found: ExtractedData,
-        wish: ExtractionSpec | None,
-    ) -> FallbackPassages | None:
-        if not found.missing and found.values:
-            return None
-        pages: list[tuple[int, LoadedPage]] = [
-            (place, each.page) for place, each in enumerate(sources) if each.page is not None
-        ]
-        schema: Mapping[str, Json] | None = wish.schema if wish else None
-        return await self._fallback_finder.make(pages, request.prompt, schema, found.missing)
-
-
-def _read_spec(request: ExtractRequest) -> ExtractionSpec | None:
-    """Return what the schema wants; None where that is nothing, and the prompt has to say it."""
-    if not request.schema:
-        return None
-    wish = make_extraction_spec(request.prompt, request.schema)
-    return None if request.prompt and not wish.fields.names else wish
 
 
 _NOTHING = (
@@ -227,20 +203,20 @@ _NO_TEXT = "`extract` does nothing here: this is a file without text."
 
 
 class DocumentExtraction:
-    """Adds to scraped documents what is extracted from them."""
+    """Adds extracted data to scraped documents."""
 
     def __init__(self, extractor: Extractor, max_bytes: int) -> None:
         self._extractor = extractor
         self._max_bytes = max_bytes
 
     async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
-        """Return the document with what a prompt wants of it, or with a warning that says why not.
+        """Return the document with extracted data, or with a warning that says why there is none.
 
         Args:
             document: the page.
-            prompt: what is wanted, in words.
-            until: when it has to be done, by the loop's clock.
-            caller: who wants it.
+            prompt: the data to extract, in words.
+            until: the deadline, by the loop's clock.
+            caller: the caller of the request.
         """
         if document.media is not None:
             return _with_warnings(document, (_NO_TEXT,))
@@ -250,21 +226,18 @@ class DocumentExtraction:
         warned = _with_warnings(document, (*run.warnings, *found.warnings))
         if not found.values:
             return _with_warnings(warned, (_NOTHING,))
-        return replace(warned, extracted=self._write(found, run))
-
-    def _write(self, found: ExtractedData, run: ExtractionRun) -> str:
-        told: dict[str, Json] = {
+        payload: dict[str, Json] = {
             "data": found.data,
             "proof": list(describe_proof(found)),
             "missing": list(found.missing),
             **describe_engines(run.engines, self._extractor.usage_of(run)),
         }
         if found.conflicts:
-            told["conflicts"] = [describe_conflict(each) for each in found.conflicts]
-        return json.dumps(told, ensure_ascii=False)
+            payload["conflicts"] = [describe_conflict(each) for each in found.conflicts]
+        return replace(warned, extracted=json.dumps(payload, ensure_ascii=False))
 
 
 def _with_warnings(document: Document, warnings: tuple[str, ...]) -> Document:
     content = document.content
-    told = replace(content, warnings=(*content.warnings, *dict.fromkeys(warnings)))
-    return replace(document, content=told)
+    content = replace(content, warnings=(*content.warnings, *dict.fromkeys(warnings)))
+    return replace(document, content=content)

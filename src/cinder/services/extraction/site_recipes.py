@@ -4,16 +4,21 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import can_ada
 import structlog
 
 from cinder.errors import CinderError
-from cinder.extraction.recipes.learning import is_worth_learning
-from cinder.models.extraction import ExtractedData, ExtractionEngine, FieldPath, Method
-from cinder.models.recipe import MAX_RECIPES, KeptRecipe, Recipe, RecipePlace, RecipeTrials, Trial
+from cinder.models.extraction import ExtractedData, ExtractionEngine, Method
+from cinder.models.recipe import (
+    MAX_RECIPES,
+    KeptRecipe,
+    RecipePlace,
+    Trial,
+    is_worth_learning,
+)
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
 from cinder.store.base import NewRecipe, RecipeBook, RecipeLimits
@@ -22,59 +27,56 @@ _MAX_SHAPE_CHARS = 300
 _MAX_SUMMARY_CHARS = 300
 _MAX_PARAMETERS = 3
 _ANY = "*"
-# A program makes its pages by what follows it in the address.
+# The query after such a file name decides which page the server renders.
 _PROGRAM = re.compile(r"[\w-]+\.(?:php|aspx?|jsp|cgi|do|pl)\Z", re.IGNORECASE)
 _COUNTED = re.compile(r"[0-9]|[0-9a-f]{8,}\Z", re.IGNORECASE)
 
 
-def recipe_place_of(page: LoadedPage, wish: ExtractionSpec) -> RecipePlace:
-    """Return where recipes for a page and a wish are kept."""
-    asked = json.dumps([wish.schema, " ".join(wish.prompt.split())], sort_keys=True)
+def recipe_place_of(page: LoadedPage, spec: ExtractionSpec) -> RecipePlace:
+    """Return the key of recipes for a page and a spec."""
+    question = json.dumps([spec.schema, " ".join(spec.prompt.split())], sort_keys=True)
     return RecipePlace(
         site=site_of(page.url),
         shape=shape_of(page.url),
-        wish=hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
+        wish=hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
         owner=page.owner,
     )
 
 
-def describe_fields(wish: ExtractionSpec) -> str:
-    """Return the fields of a wish, as a list shows them."""
-    return ", ".join(wish.fields.names)[:_MAX_SUMMARY_CHARS]
+def describe_fields(spec: ExtractionSpec) -> str:
+    """Return the fields of a spec, for lists of recipes."""
+    return ", ".join(spec.fields.names)[:_MAX_SUMMARY_CHARS]
 
 
 def site_of(url: str) -> str:
-    """Return the site of an address: its host, with a port that is not the scheme's."""
+    """Return the site of a URL: its host, with a port that is not the scheme's default."""
     return can_ada.parse(url).host.removeprefix("www.")
 
 
 def shape_of(url: str) -> str:
-    """Return what addresses share whose pages are likely made alike: `/lamps/*`."""
+    """Return the pattern of URLs whose pages likely share a template: `/lamps/*`."""
     parsed = can_ada.parse(url)
     *above, last = parsed.pathname.split("/")
     shape = "/".join(_ANY if _COUNTED.match(part) else part for part in above)
     if _PROGRAM.match(last):
-        names = list(_parameter_names(parsed.search))[:_MAX_PARAMETERS]
-        query = "&".join(f"{name}={_ANY}" for name in names)
+        pairs = parsed.search.removeprefix("?").split("&")
+        names = sorted({pair.partition("=")[0] for pair in pairs})
+        kept = [name for name in names if name and not name.startswith("utm_")]
+        query = "&".join(f"{name}={_ANY}" for name in kept[:_MAX_PARAMETERS])
         shape = f"{shape}/{last}?{query}" if query else f"{shape}/{last}"
     else:
         shape = f"{shape}/{_ANY if last else ''}"
     return shape[:_MAX_SHAPE_CHARS]
 
 
-def _parameter_names(query: str) -> Iterator[str]:
-    names = {pair.partition("=")[0] for pair in query.removeprefix("?").split("&")}
-    return (name for name in sorted(names) if name and not name.startswith("utm_"))
-
-
 log = structlog.get_logger()
 
 
 class RecipeStage:
-    """Fills a schema by the recipes of a site, and notes how they fared."""
+    """Fills a schema with the recipes of a site, and records their success."""
 
     engine = ExtractionEngine.RECIPE
-    # What it finds depends on what was learned by then.
+    # Its findings depend on the recipes learned so far.
     identity = None
 
     def __init__(
@@ -85,54 +87,50 @@ class RecipeStage:
         max_failures: int,
         count: Callable[[str], None],
     ) -> None:
-        """Take the book; `count` is told of each recipe that is tried, hits or is dropped."""
+        """Create the stage; `count` is called for each recipe that is tried, hits or is dropped."""
         self._sandbox = sandbox
         self._book = book
         self._max_failures = max_failures
         self._count = count
 
     async def find(
-        self, page: LoadedPage, wish: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
+        self, page: LoadedPage, spec: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
     ) -> ExtractedData:
-        """Return what a recipe and rules find together; nothing where no recipe holds.
+        """Return the values of a recipe and of rules; none if no recipe holds.
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
             Overloaded: too many slow pages wait already.
             CacheFailed: the database cannot be used.
         """
-        nothing = ExtractedData(data=wish.fields.nothing, missing=fields)
-        if page.text is None or not wish.is_schema_given:
+        nothing = ExtractedData(data=spec.fields.nothing, missing=fields)
+        if page.text is None or not spec.is_schema_given:
             return nothing
-        place = recipe_place_of(page, wish)
+        place = recipe_place_of(page, spec)
         known = await self._book.find(replace(place, owner=run.caller), limit=MAX_RECIPES)
         if not known:
             return nothing
-        tried = await self._try(page.text, page, wish, known)
-        await self._note(place, known, tried.trials)
-        by_recipe = _by_recipe(tried.extracted)
-        if Trial.HELD not in tried.trials or not by_recipe:
+        tried = await self._sandbox.try_recipes(
+            page.text,
+            page.markdown,
+            content_type=page.content_type,
+            url=page.url,
+            schema=spec.schema,
+            recipes=[each.recipe for each in known],
+        )
+        trials = tried.trials
+        values = tried.extracted.values
+        by_recipe = {v.path for v in values if v.evidence[0].method is Method.RECIPE}
+        refused = {path for path, _ in spec.check.violations(tried.extracted.data)}
+        if not refused.isdisjoint(by_recipe):
+            # The recipe found another value than it learned.
+            trials = (*trials[:-1], Trial.MISSED)
+        await self._note(place, known, trials)
+        if Trial.HELD not in trials or not by_recipe:
             return nothing
         if len(by_recipe) < len(tried.extracted.values):
             run.note_engine(ExtractionEngine.RULES)
         return tried.extracted
-
-    async def _try(
-        self, text: str, page: LoadedPage, wish: ExtractionSpec, known: Sequence[KeptRecipe]
-    ) -> RecipeTrials:
-        tried = await self._sandbox.try_recipes(
-            text,
-            page.markdown,
-            content_type=page.content_type,
-            url=page.url,
-            schema=wish.schema,
-            recipes=[each.recipe for each in known],
-        )
-        refused = {place for place, _ in wish.check.violations(tried.extracted.data)}
-        if not refused.isdisjoint(_by_recipe(tried.extracted)):
-            # What the schema refuses is not what was learned.
-            return RecipeTrials(tried.extracted, (*tried.trials[:-1], Trial.MISSED))
-        return tried
 
     async def _note(
         self, place: RecipePlace, known: Sequence[KeptRecipe], trials: Sequence[Trial]
@@ -150,20 +148,15 @@ class RecipeStage:
 
 
 def is_meant_for(recipe: RecipePlace, page: RecipePlace) -> bool:
-    """Whether a page that a recipe fails on speaks against it.
+    """Whether a failure on a page counts against a recipe.
 
-    One of another shape does not, nor one that only its caller sees against what is everybody's.
+    A page of another shape does not count, nor does a private page against a shared recipe.
     """
     return recipe.shape == page.shape and (recipe.owner is not None or page.owner is None)
 
 
-def _by_recipe(found: ExtractedData) -> set[FieldPath]:
-    """Return where the values stand that a recipe gave."""
-    return {each.path for each in found.values if each.evidence[0].method is Method.RECIPE}
-
-
 _TEACHING = (Method.MODEL, Method.CALLER)
-# An answer waits no longer for what only later ones profit from.
+# Learning helps only later requests, so the answer waits no longer for it.
 _MOST_SECONDS = 3.0
 
 
@@ -178,7 +171,7 @@ class RecipeLearner:
         limits: RecipeLimits,
         count: Callable[[str], None],
     ) -> None:
-        """Take the book; `count` is told of each recipe that is learned."""
+        """Create the learner; `count` is called for each recipe that is learned."""
         self._sandbox = sandbox
         self._book = book
         self._limits = limits
@@ -187,24 +180,24 @@ class RecipeLearner:
     async def learn(
         self,
         pages: Sequence[LoadedPage],
-        wish: ExtractionSpec,
+        spec: ExtractionSpec,
         found: Sequence[ExtractedData],
         run: ExtractionRun,
     ) -> None:
-        """Keep where pages hold what was found on each, if rules alone did not find it.
+        """Learn recipes for values that rules alone did not find.
 
-        What cannot be learned is only logged: the answer does not depend on it.
+        A failure is only logged: the answer does not depend on it.
         """
         try:
             async with asyncio.timeout(_MOST_SECONDS):
                 for page, values in zip(pages, found, strict=True):
-                    if wish.is_schema_given and is_worth_learning_from(values):
-                        await self._learn_one(page, wish, values, run)
+                    if spec.is_schema_given and is_worth_learning_from(values):
+                        await self._learn_one(page, spec, values, run)
         except (TimeoutError, CinderError) as error:
             log.warning("learning failed", reason=str(error) or "it took too long")
 
     async def _learn_one(
-        self, page: LoadedPage, wish: ExtractionSpec, found: ExtractedData, run: ExtractionRun
+        self, page: LoadedPage, spec: ExtractionSpec, found: ExtractedData, run: ExtractionRun
     ) -> None:
         if page.text is None:
             return
@@ -213,44 +206,38 @@ class RecipeLearner:
             page.markdown,
             content_type=page.content_type,
             url=page.url,
-            schema=wish.schema,
+            schema=spec.schema,
             values=found.values,
         )
         if not recipe.rules:
             return
-        place = recipe_place_of(page, wish)
-        if Method.CALLER in _methods(found):
-            # What one caller says is none of the others' business.
+        place = recipe_place_of(page, spec)
+        methods = {each.method for value in found.values for each in value.evidence}
+        if Method.CALLER in methods:
+            # One caller's values must not affect other callers.
             place = replace(place, owner=run.caller)
-        if Method.RECIPE in _methods(found):
-            recipe = await self._updated(place, recipe)
+        if Method.RECIPE in methods:
+            # The rules of the recipe that held on this page stay.
+            for known in await self._book.find(place, limit=MAX_RECIPES):
+                if known.place == place:
+                    recipe = known.recipe.updated_by(recipe)
+                    break
         new = NewRecipe(
-            place=place, summary=describe_fields(wish), recipe=recipe, learned_from=page.url
+            place=place, summary=describe_fields(spec), recipe=recipe, learned_from=page.url
         )
         await self._book.keep(new, self._limits)
         self._count("learned")
 
-    async def _updated(self, place: RecipePlace, recipe: Recipe) -> Recipe:
-        """Return a recipe with what the one that held on this page knows besides."""
-        for known in await self._book.find(place, limit=MAX_RECIPES):
-            if known.place == place:
-                return known.recipe.updated_by(recipe)
-        return recipe
-
 
 def is_worth_learning_from(found: ExtractedData) -> bool:
-    """Whether findings hold what neither rules nor a recipe gave, and a page proves it."""
+    """Whether a model or a caller gave a value that is worth learning."""
     return any(
         is_worth_learning(each) and each.evidence[0].method in _TEACHING for each in found.values
     )
 
 
-def _methods(found: ExtractedData) -> set[Method]:
-    return {each.method for value in found.values for each in value.evidence}
-
-
 class LearnedRecipes:
-    """Shows and deletes recipes, whosever they are."""
+    """Lists and deletes the recipes of all callers."""
 
     def __init__(self, book: RecipeBook) -> None:
         self._book = book
@@ -258,7 +245,7 @@ class LearnedRecipes:
     async def list_recipes(
         self, site: str | None = None, *, before_id: int | None = None, limit: int = 100
     ) -> list[KeptRecipe]:
-        """Return recipes, newest first, from below an id; of one site, or of all."""
+        """Return recipes of one site or of all, newest first, with ids below `before_id`."""
         named = read_site(site) if site else None
         return await self._book.list_recipes(named, before_id=before_id, limit=limit)
 
@@ -279,9 +266,9 @@ class LearnedRecipes:
         return await self._book.delete_site(None)
 
 
-def read_site(said: str) -> str:
-    """Return the site that somebody means by a host or an address."""
+def read_site(site: str) -> str:
+    """Return the site of a host or a URL."""
     try:
-        return site_of(said if "://" in said else f"https://{said}")
+        return site_of(site if "://" in site else f"https://{site}")
     except ValueError:
-        return said
+        return site

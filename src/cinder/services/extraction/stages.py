@@ -1,7 +1,7 @@
-"""The protocol of an extraction stage, the pages and spec it gets, and the stage of rules."""
+"""The protocol of an extraction stage, its pages and spec, and the rule-based stage."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -17,19 +17,19 @@ from cinder.services.extraction.found_fields import SchemaFields, list_fields
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedPage:
-    """A page that was read: the texts that quotes are looked up in, as they are saved."""
+    """A page with its saved texts, in which quotes are looked up."""
 
     url: str
     markdown: str | None
     text: str | None
-    """The page as it came, decoded; None for what is no text, such as a PDF."""
+    """The page as received, decoded; None if it is no text, such as a PDF."""
     content_type: str
     owner: str | None = None
-    """The caller who alone may see it; None where all may."""
+    """The only caller who may see it; None if all may."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """What pages of the same address and content share."""
+        """A hash of the page's URL and content."""
         parts = (self.url, self.content_type, self.markdown or "", self.text or "")
         digest = hashlib.sha256()
         for part in parts:
@@ -39,29 +39,28 @@ class LoadedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionSpec:
-    """What is wanted of the pages."""
+    """The schema and prompt of an extraction."""
 
     prompt: str
     schema: Mapping[str, Json]
     check: SchemaCheck
     fields: SchemaFields
     is_schema_given: bool = True
-    """Whether the caller wrote the schema; else it was read off the prompt."""
+    """Whether the caller sent the schema; else it was derived from the prompt."""
 
 
 def make_extraction_spec(
     prompt: str, schema: Mapping[str, Json], *, is_schema_given: bool = True
 ) -> ExtractionSpec:
-    """Return what is wanted by a schema.
+    """Return the spec of a schema.
 
     Raises:
-        InvalidRequest: it is not valid JSON Schema; names where.
+        InvalidRequest: it is not valid JSON Schema; the message says where.
     """
-    check = SchemaCheck(schema)
     return ExtractionSpec(
         prompt=prompt,
         schema=schema,
-        check=check,
+        check=SchemaCheck(schema),
         fields=list_fields(schema),
         is_schema_given=is_schema_given,
     )
@@ -69,24 +68,24 @@ def make_extraction_spec(
 
 @dataclass(slots=True, kw_only=True)
 class ExtractionRun:
-    """What is noted while a request is under way."""
+    """The state of one request."""
 
     caller: str | None = None
-    """Who asks; None where nobody in particular does."""
+    """The caller; None if there is none in particular."""
     budget: Budget | None = None
-    """What may be asked of the model; None where there is none."""
+    """The budget for the model; None if there is no model."""
     engines: list[ExtractionEngine] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     is_model_down: bool = False
-    """Whether the model failed, so that it is asked no more."""
+    """Whether the model failed and is not asked again."""
 
     @property
     def may_ask(self) -> bool:
-        """Whether there is a model that is to be asked."""
+        """Whether there is a model that can be asked."""
         return self.budget is not None and not self.is_model_down
 
     def note_engine(self, engine: ExtractionEngine) -> None:
-        """Remember what values came from."""
+        """Record an engine that found values."""
         if engine not in self.engines:
             self.engines.append(engine)
 
@@ -96,27 +95,27 @@ class ExtractionStage(Protocol):
 
     @property
     def engine(self) -> ExtractionEngine:
-        """What it counts as."""
+        """Its engine."""
         ...
 
     @property
     def identity(self) -> str | None:
-        """What its findings depend on besides page, wish and fields; None: do not keep them."""
+        """What its findings depend on besides page, spec and fields; None if not cacheable."""
         ...
 
     async def find(
-        self, page: LoadedPage, wish: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
+        self, page: LoadedPage, spec: ExtractionSpec, fields: tuple[str, ...], run: ExtractionRun
     ) -> ExtractedData:
-        """Return what it finds of these fields; its `missing` are those that it does not.
+        """Return the values of these fields; `missing` names those without one.
 
         Raises:
-            CinderError: it cannot, for this page.
+            CinderError: the stage failed for this page.
         """
         ...
 
 
 class RulesStage:
-    """Fills a schema by what the page itself says."""
+    """Fills a schema by rules, from what the page itself declares and shows."""
 
     engine = ExtractionEngine.RULES
     identity = f"rules-{FIELDS_VERSION}"
@@ -125,9 +124,9 @@ class RulesStage:
         self._sandbox = sandbox
 
     async def find(
-        self, page: LoadedPage, wish: ExtractionSpec, _fields: tuple[str, ...], _run: ExtractionRun
+        self, page: LoadedPage, spec: ExtractionSpec, _fields: tuple[str, ...], _run: ExtractionRun
     ) -> ExtractedData:
-        """Return what the page says of all fields; whoever has some already leaves those out.
+        """Return the values of all fields; those that another stage found are not left out.
 
         Raises:
             ParseLimitExceeded: it took too long or too much memory.
@@ -138,37 +137,32 @@ class RulesStage:
             page.markdown,
             content_type=page.content_type,
             url=page.url,
-            schema=wish.schema,
+            schema=spec.schema,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """A URL, what came of it, and the page where there is one to read."""
+    """A URL with its outcome, and the page if it could be read."""
 
     source: PageSource
     page: LoadedPage | None = None
 
 
 class PageReader(Protocol):
-    """Gets the pages that an extraction is about."""
+    """Loads the pages of an extraction."""
 
     async def read(self, request: ExtractRequest, seconds: float) -> list[SourcePage]:
-        """Return what came of each URL; one that failed says why, and the others go on."""
+        """Return the outcome of each URL; a failure of one does not affect the others."""
         ...
 
 
 def page_of(document: Document) -> LoadedPage:
-    """Return a document as stages read it."""
+    """Return a document as a page for stages."""
     return LoadedPage(
         url=document.final_url,
         markdown=document.content.markdown,
-        # Of a PDF it is the file that came, and its text is the markdown.
+        # A PDF has an original file instead, and its text is the markdown.
         text=None if document.original is not None else document.content.text,
         content_type=document.content_type,
     )
-
-
-def describe_failures(pages: Sequence[SourcePage]) -> str:
-    """Return what was tried and came to nothing."""
-    return " ".join(f"{each.source.url}: {each.source.error}" for each in pages)
