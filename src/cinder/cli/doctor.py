@@ -12,8 +12,6 @@ from cinder.errors import CinderError
 if TYPE_CHECKING:
     from cinder.config import Settings
 
-SERVER_TIMEOUT_SECONDS = 3
-
 _REMEDIES = {
     "database": "Check store.url (CINDER_STORE__URL) and that the database runs.",
     "egress": "Check the rules in egress.allow (CINDER_EGRESS__ALLOW) and free loopback ports.",
@@ -109,7 +107,7 @@ def _check_server(settings: "Settings") -> DoctorLine:
     from http import HTTPStatus
     from http.client import HTTPException
 
-    from cinder.cli.backends import ServerClient, may_send_token
+    from cinder.cli.backends import PROBE_SECONDS, ServerClient, may_send_token
     from cinder.server.local_access import find_token
 
     server = settings.server
@@ -118,7 +116,7 @@ def _check_server(settings: "Settings") -> DoctorLine:
         return DoctorLine("server", f"none runs on {address}; `cinder serve` starts one")
     try:
         client = ServerClient(server.host, server.port, find_token(settings))
-        status, answer = client.send("GET", "/readyz", timeout_seconds=SERVER_TIMEOUT_SECONDS)
+        status, answer = client.send("GET", "/readyz", timeout_seconds=PROBE_SECONDS)
     except ConnectionRefusedError:
         return DoctorLine("server", f"none runs on {address}; `cinder serve` starts one")
     except (OSError, HTTPException, ValueError):

@@ -242,6 +242,9 @@ def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
 
 def worker() -> None:
     """Work on batches and crawls until stopped; any number of workers share PostgreSQL."""
+    from cinder.app import open_app
+    from cinder.server.process_control import exit_by_signal, freeze_startup_objects
+
     settings = _read_settings()
     if settings.store_url.startswith("sqlite"):
         print(
@@ -249,20 +252,6 @@ def worker() -> None:
             "For a fleet set CINDER_STORE__URL to postgresql://….",
             file=sys.stderr,
         )
-    try:
-        asyncio.run(_work(settings))
-    except asyncio.CancelledError:
-        # Other workers take over its jobs once their leases have expired.
-        seconds = settings.server.shutdown_seconds
-        print(f"Not everything had ended after {seconds} s; stopped all the same.", file=sys.stderr)
-    print("cinder worker: stopped", flush=True)
-
-
-async def _work(settings: "Settings") -> None:
-    from cinder.app import open_app
-    from cinder.server.process_control import exit_by_signal, freeze_startup_objects
-
-    loop = asyncio.get_running_loop()
     is_stopped = asyncio.Event()
 
     def stop(number: int) -> None:
@@ -270,12 +259,22 @@ async def _work(settings: "Settings") -> None:
             exit_by_signal(number)
         is_stopped.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    async with open_app(settings, works_on_jobs=True) as app:
-        await app.start_parsers()
-        freeze_startup_objects()
-        print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
-        await is_stopped.wait()
-        if (task := asyncio.current_task()) is not None:
-            loop.call_later(settings.server.shutdown_seconds, task.cancel)
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop, number)
+        async with open_app(settings, works_on_jobs=True) as app:
+            await app.start_parsers()
+            freeze_startup_objects()
+            print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
+            await is_stopped.wait()
+            if (task := asyncio.current_task()) is not None:
+                loop.call_later(settings.server.shutdown_seconds, task.cancel)
+
+    try:
+        asyncio.run(work())
+    except asyncio.CancelledError:
+        # Other workers take over its jobs once their leases have expired.
+        seconds = settings.server.shutdown_seconds
+        print(f"Not everything had ended after {seconds} s; stopped all the same.", file=sys.stderr)
+    print("cinder worker: stopped", flush=True)

@@ -69,7 +69,7 @@ _WRAPPERS = frozenset({"arguments", "args", "params", "parameters", "input"})
 
 
 def coerce_arguments(
-    model: type[Arguments], given: Mapping[str, Any], offered: Collection[str] = ()
+    model: type[Arguments], raw: Mapping[str, Any], offered: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the arguments that a model meant, as far as that is clear.
 
@@ -77,11 +77,11 @@ def coerce_arguments(
     """
     annotations = {i.alias or name: i.annotation for name, i in model.model_fields.items()}
     known = annotations.keys()
-    arguments = given
-    if len(given) == 1:
-        ((name, value),) = given.items()
-        inner = _parse_object(value)
-        if name in _WRAPPERS - known and isinstance(inner, Mapping):
+    arguments = raw
+    if len(raw) == 1:
+        ((name, value),) = raw.items()
+        is_wrapper = name in _WRAPPERS and name not in known
+        if is_wrapper and isinstance(inner := _parse_object(value), Mapping):
             arguments = inner
     if len(arguments) > MAX_KEYS:
         # Reading them refuses them.
@@ -120,19 +120,19 @@ def _parse_object(value: Any) -> Any:
 
 
 def drop_null_arguments(
-    model: type[Arguments], given: Mapping[str, Any], *, is_all_given: bool
+    model: type[Arguments], raw: Mapping[str, Any], *, is_all_given: bool
 ) -> dict[str, Any]:
     """Return the arguments without those that mean nothing and may be absent.
 
     Where all arguments were given, defaults mean nothing, either.
     """
-    arguments = dict(given)
+    arguments = dict(raw)
     meaningful = frozenset() if is_all_given else _MEANINGFUL_ZEROS.get(model, frozenset())
     for name, info in model.model_fields.items():
         key = info.alias or name
-        if info.is_required() or key not in given:
+        if info.is_required() or key not in raw:
             continue
-        value = arguments[key] = _drop_inner_nulls(info.annotation, given[key])
+        value = arguments[key] = _drop_inner_nulls(info.annotation, raw[key])
         is_default = value == info.get_default(call_default_factory=True)
         is_null = _is_empty(value) or (
             key not in meaningful and _is_zero(value) and _refuses_zero(model, key)

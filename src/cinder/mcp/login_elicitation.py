@@ -8,7 +8,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -36,18 +36,11 @@ ToolCallAnswer: TypeAlias = types.CallToolResult | types.InputRequiredResult
 # Returns the arguments of a call for the time after a login; None where a login would not help.
 WithLogin: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 
+# Runs the called tool with these arguments; the time is when a call began that is being retried.
+RunTool: TypeAlias = Callable[[Mapping[str, Any], float | None], Awaitable[types.CallToolResult]]
+
 # The form has no fields: the user only accepts or declines.
 _SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
-
-
-class RunTool(Protocol):
-    """Runs the called tool; `since` is when the call began."""
-
-    def __call__(
-        self, arguments: Mapping[str, Any], since: float | None = None
-    ) -> Awaitable[types.CallToolResult]:
-        """Return the tool's result for these arguments."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +92,14 @@ class LoginElicitation:
             CinderError: the call failed, or no browser window could be opened.
         """
         if self._log_in is None or with_login is None or not _may_ask(context):
-            return await run(params.arguments or {})
+            return await run(params.arguments or {}, None)
         began = _now()
-        question = self._pop_question(params)
+        call = (params.name, params.arguments or {})
+        question = self._open.pop(params.request_state or "", None)
+        if question and (_now() > question.until or (question.tool, question.arguments) != call):
+            question = None
         if question is None:
-            result = await run(params.arguments or {})
+            result = await run(params.arguments or {}, None)
             question = _make_question(result, params, with_login)
             if question is None or self._declined.get(question.host, 0) > _now():
                 return result
@@ -119,7 +115,7 @@ class LoginElicitation:
             report = context.session.report_progress
             async with reporting_elapsed_time(report, doing="Waiting for the login", since=began):
                 await self._log_in(question.url)
-            return await run(question.retry_arguments, since=began)
+            return await run(question.retry_arguments, began)
         if action == "decline":
             _put_bounded(self._declined, question.host, _now() + QUESTION_SECONDS)
         return question.result
@@ -130,14 +126,6 @@ class LoginElicitation:
         params = types.ElicitRequestFormParams(message=question.message, requested_schema=_SCHEMA)
         request = types.ElicitRequest(params=params)
         return types.InputRequiredResult(input_requests={LOGIN_KEY: request}, request_state=state)
-
-    def _pop_question(self, params: types.CallToolRequestParams) -> LoginQuestion | None:
-        """Return the question that a call answers; None if it is unknown, expired or another's."""
-        question = self._open.pop(params.request_state or "", None)
-        if question is None or _now() > question.until:
-            return None
-        is_same_call = (question.tool, question.arguments) == (params.name, params.arguments or {})
-        return question if is_same_call else None
 
 
 def _now() -> float:

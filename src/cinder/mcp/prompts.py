@@ -176,14 +176,14 @@ class Prompts:
         Raises:
             MCPError: there is no such prompt, or its arguments are wrong.
         """
-        prompt, given = self.find(params.name), params.arguments or {}
-        for name in given:
+        prompt, raw = self.find(params.name), params.arguments or {}
+        for name in raw:
             if name not in prompt.arguments:
                 hint = nearest_name(name, prompt.arguments)
                 problem = f"The prompt {prompt.name} has no argument {name[:100]!r}. {hint}"
                 raise MCPError(types.INVALID_PARAMS, problem)
         values = {
-            name: _read_value(name, argument, str(given.get(name) or "").strip())
+            name: _read_value(name, argument, str(raw.get(name) or "").strip())
             for name, argument in prompt.arguments.items()
         }
         message = types.PromptMessage(
@@ -203,8 +203,8 @@ class Prompts:
         raise MCPError(types.INVALID_PARAMS, f"There is no prompt {name[:100]!r}. {hint}")
 
 
-def _read_value(name: str, argument: PromptArgument, given: str) -> str:
-    value = given or argument.default
+def _read_value(name: str, argument: PromptArgument, raw: str) -> str:
+    value = raw or argument.default
     if value is None:
         problem = f"Give the argument {name}: {argument.description}."
     elif len(value) > MAX_ARGUMENT_CHARS:

@@ -372,7 +372,7 @@ class ToolCalls:
         tool: Tool[Any],
         context: ServerRequestContext,
         arguments: Mapping[str, Any],
-        since: float | None = None,
+        since: float | None,
     ) -> types.CallToolResult:
         caller = caller_in(context)
         require_scope(caller, tool.scope)

@@ -29,14 +29,14 @@ class ExtractOutput(ToolOutput):
 
 
 def read_extract(
-    model: type[ExtractArguments], given: Mapping[str, Any], offered: Collection[str]
+    model: type[ExtractArguments], raw: Mapping[str, Any], offered: Collection[str]
 ) -> dict[str, Any]:
     """Return the coerced arguments.
 
     Raises:
         InvalidRequest: the schema is a text that is not JSON.
     """
-    arguments = coerce_arguments(model, given, offered)
+    arguments = coerce_arguments(model, raw, offered)
     if isinstance(arguments.get("schema"), str):
         message = 'No JSON object. It looks like {"type": "object", "properties": {…}}'
         raise InvalidRequest(problems=(FieldProblem("schema", message),))
