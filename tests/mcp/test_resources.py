@@ -90,10 +90,13 @@ async def test_a_crawls_new_pages_are_told(app: App, site: Site, era: Era) -> No
         uri = f"crawl://{(crawl.structured_content or {})['crawlId']}"
         async with subscriber.subscribed(uri):
             site.release()
-            assert await subscriber.next() == uri
-            (contents,) = (await client.read_resource(uri)).contents
-    assert isinstance(contents, types.TextResourceContents)
-    assert '"pagesCrawled": 1' in contents.text
+            text = ""
+            # The change of its status from queued to running may come first.
+            while '"pagesCrawled": 1' not in text:
+                assert await subscriber.next() == uri
+                (contents,) = (await client.read_resource(uri)).contents
+                assert isinstance(contents, types.TextResourceContents)
+                text = contents.text
     assert {"audience", "lastModified"} <= set((contents.meta or {})["cinder/annotations"])
 
 

@@ -26,10 +26,10 @@ from tests.site import Site
 
 SERVE = """
 from cinder.config import read_settings
-from cinder.logs import set_up_logs
+from cinder.logs import configure_logs
 from cinder.mcp.server import serve_stdio
 settings = read_settings()
-set_up_logs("debug")
+configure_logs("debug")
 serve_stdio(settings)
 """
 MESSAGES: list[dict[str, Any]] = [
