@@ -224,8 +224,11 @@ async def test_while_the_window_is_open_the_client_is_told_of_it(
     async with connect(replace(app, log_in=log_in), era, person) as client:
         call = {"url": site.url("/members")}
         await client.call_tool("scrape", call, progress_callback=note)
-    assert any(message.startswith("Waiting for the login for") for _, message in told)
-    assert told == sorted(told)
+    login = [report for report in told if report[1].startswith("Waiting for the login for")]
+    assert login
+    # Modern clients call twice, and each call has a progress of its own.
+    reports = told if era == "legacy" else login
+    assert reports == sorted(reports)
 
 
 async def test_an_answer_to_another_question_is_none(person: Person, site: Site) -> None:
