@@ -1,7 +1,8 @@
-"""The server as a process: how it starts, stops, and what survives its death."""
+"""`cinder serve` and `cinder worker` as processes: start, stop, and what survives their death."""
 
 import asyncio
 import os
+import signal
 import socket
 import sqlite3
 from pathlib import Path
@@ -14,7 +15,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.api.running import RunningServer, run_server
-from tests.cli.commands import Commands
+from tests.cli.commands import Commands, finish, free_port
 from tests.faults.asking import until
 from tests.site import Site
 
@@ -164,3 +165,54 @@ async def test_the_server_runs_before_its_parsers_and_browsers(tmp_path: Path, s
     assert own in (-2, os.getpriority(os.PRIO_PROCESS, 0))  # without the right it stays as it is
     assert others
     assert min(others) >= max(own, 0)
+
+
+@pytest.fixture
+def commands(tmp_path: Path, site: Site) -> Commands:
+    return Commands(tmp_path, site.address, free_port())
+
+
+async def ready(worker: asyncio.subprocess.Process) -> None:
+    """Wait until a worker works."""
+    assert worker.stdout is not None
+    async with asyncio.timeout(60):
+        assert (await worker.stdout.readline()).startswith(b"cinder worker: works on up to ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_stopped_worker_ends_cleanly(commands: Commands, number: signal.Signals) -> None:
+    async with commands.running("worker") as worker:
+        await ready(worker)
+        worker.send_signal(number)
+        done = await finish(worker)
+    assert (done.code, done.out) == (0, "cinder worker: stopped\n")
+    assert "postgresql://" in done.err
+    assert "Traceback" not in done.err
+
+
+async def test_a_worker_takes_up_what_waits_and_gives_back_what_it_leaves(
+    commands: Commands, site: Site
+) -> None:
+    crawl_id = (
+        await commands.run("crawl", site.url("/silent"), "--max-depth", "1", "--detach")
+    ).out.strip()
+    async with commands.running("worker") as worker:
+        await ready(worker)
+        await site.asked("/silent")
+        worker.terminate()
+        done = await finish(worker)
+    assert done.code == 0, done.err
+    site.release()
+    back = await commands.run("crawl", "--attach", crawl_id)
+    assert back.out.startswith(f"{crawl_id} completed: 1 page fetched")
+
+
+async def test_a_worker_that_cannot_open_its_database_says_so_in_one_line(
+    commands: Commands,
+) -> None:
+    (commands.folder / "broken.db").write_bytes(b"not a database" * 100)
+    store = f"sqlite:///{commands.folder / 'broken.db'}"
+    done = await commands.run("worker", CINDER_STORE__URL=store)
+    assert done.code == 1
+    assert "CACHE_ERROR" in done.err
+    assert "Traceback" not in done.err

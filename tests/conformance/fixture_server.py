@@ -4,9 +4,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
 from cinder.app import App
-from cinder.mcp.server import RequestHandlers, assemble_server
-from cinder.mcp.tasks import Tasks
-from cinder.mcp.tool_calls import TOOLS
+from cinder.mcp.server import TOOLS, RequestHandlers, Tasks, assemble_server
 from tests.conformance.fixture_resources import (
     FixtureCompletion,
     FixturePrompts,
@@ -24,7 +22,7 @@ def build_with_fixtures(app: App) -> Server:
         resources=FixtureResources(app, app.settings.server.result_max_chars_ceiling),
         prompts=prompts,
         completion=FixtureCompletion(app, prompts),
-        watch=watch,
+        subscriptions=watch,
         tasks=Tasks(app, tools),
     )
     server = assemble_server(parts)

@@ -9,8 +9,7 @@ import pytest
 from mcp.client import Client
 
 from cinder.app import App
-from cinder.mcp.server import build_server
-from cinder.mcp.tool_calls import TOOLS
+from cinder.mcp.server import TOOLS, build_server
 
 Era = Literal["auto", "legacy"]
 Call = Callable[..., Awaitable[types.CallToolResult]]

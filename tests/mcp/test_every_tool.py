@@ -14,8 +14,7 @@ from mcp.client import Client
 from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.mcp.results import UNTRUSTED_META_KEY
-from cinder.mcp.server import build_server
-from cinder.mcp.tool_calls import TOOLS
+from cinder.mcp.server import TOOLS, build_server
 from cinder.models.search import SearchHit
 from cinder.services.search.fan_out import MODE_TIMES
 from cinder.services.search.service import SearchAndScrape

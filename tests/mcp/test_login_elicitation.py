@@ -24,9 +24,8 @@ from cinder.app import App
 from cinder.browser.profiles import COOKIES_FILE_NAME
 from cinder.errors import ProfileLocked
 from cinder.mcp.login_elicitation import LOGIN_KEY
-from cinder.mcp.server import build_server
+from cinder.mcp.server import TOOLS, build_server
 from cinder.mcp.streamable_http import open_http
-from cinder.mcp.tool_calls import TOOLS
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.request import Profile
 from tests.api.running import run_server
@@ -35,7 +34,7 @@ from tests.browser.processes import until
 from tests.browser.runtime import scrape
 from tests.mcp.conftest import Era
 from tests.mcp.reading import error_of, text_of
-from tests.mcp.test_streamable_http_2 import URL
+from tests.mcp.test_streamable_http import URL
 from tests.site import Site
 
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
@@ -97,7 +96,7 @@ async def test_who_logs_in_gets_the_page_behind_the_wall(
     assert (verdict_of(result), person.opened) == ("ok", [site.url("/members")])
     assert BEHIND in text_of(result)
     (question,) = person.asked
-    assert question.startswith("127.0.0.1 wants a login. Open a browser window to log in?")
+    assert question.startswith("127.0.0.1 requires a login. Open a browser window to log in?")
 
 
 @ERAS
@@ -164,7 +163,7 @@ def sent_by(caller: Caller, endpoint: ASGIApp) -> ASGIApp:
 
 @asynccontextmanager
 async def over_http(app: App, era: Era, caller: Caller, person: Person) -> AsyncIterator[Client]:
-    async with open_http(app) as endpoint:
+    async with open_http(app, build_server) as endpoint:
         transport = httpx2.ASGITransport(app=sent_by(caller, endpoint))
         async with (
             httpx2.AsyncClient(transport=transport) as http,
@@ -225,8 +224,11 @@ async def test_while_the_window_is_open_the_client_is_told_of_it(
     async with connect(replace(app, log_in=log_in), era, person) as client:
         call = {"url": site.url("/members")}
         await client.call_tool("scrape", call, progress_callback=note)
-    assert any(message.startswith("Waiting for the login for") for _, message in told)
-    assert told == sorted(told)
+    login = [report for report in told if report[1].startswith("Waiting for the login for")]
+    assert login
+    # Modern clients call twice, and each call has a progress of its own.
+    reports = told if era == "legacy" else login
+    assert reports == sorted(reports)
 
 
 async def test_an_answer_to_another_question_is_none(person: Person, site: Site) -> None:

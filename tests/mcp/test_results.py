@@ -1,4 +1,4 @@
-"""tests.mcp.test_results"""
+"""The parts of results: boundary, outline and the room for each text."""
 
 import json
 

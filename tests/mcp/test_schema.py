@@ -1,4 +1,4 @@
-"""tests.mcp.test_schema"""
+"""The schemas of arguments and results."""
 
 from typing import Any, Literal
 

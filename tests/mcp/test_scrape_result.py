@@ -1,4 +1,4 @@
-"""tests.mcp.test_scrape_result"""
+"""The result of a scrape as content blocks and structured data."""
 
 import base64
 import struct

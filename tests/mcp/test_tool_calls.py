@@ -1,4 +1,4 @@
-"""tests.mcp.test_tool_calls"""
+"""Toolsets, tool calls and the texts of failures."""
 
 import asyncio
 import base64
@@ -31,11 +31,10 @@ from cinder.errors import (
     ScrapeFailed,
 )
 from cinder.mcp.schema import Parameter, Schema
-from cinder.mcp.server import build_server
+from cinder.mcp.server import TOOLS, build_server
 from cinder.mcp.streamable_http import open_http
 from cinder.mcp.tool_calls import (
     MAX_FAILURE_CHARS,
-    TOOLS,
     TOOLSETS,
     ToolSelection,
     UnknownToolName,
@@ -51,7 +50,7 @@ from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import VerdictKind
 from tests.mcp.conftest import Era
 from tests.mcp.reading import error_of
-from tests.mcp.test_streamable_http_2 import URL, by_the_owner
+from tests.mcp.test_streamable_http import URL, by_the_owner
 from tests.resolver import TableResolver
 from tests.site import Site
 
@@ -75,7 +74,7 @@ async def connected(
 @asynccontextmanager
 async def over_http(app: App, era: Era, **headers: str) -> AsyncIterator[Client]:
     """Connect over HTTP with headers."""
-    async with open_http(app) as endpoint:
+    async with open_http(app, build_server) as endpoint:
         transport = httpx2.ASGITransport(app=by_the_owner(endpoint))
         async with (
             httpx2.AsyncClient(transport=transport, headers=headers) as http,

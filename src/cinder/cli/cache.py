@@ -1,25 +1,17 @@
 """`cinder cache`: shows, reads and clears saved pages."""
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
+from cinder.cli.backends import run_with_app
 from cinder.cli.output import write_media, write_text
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.request import OWNER
 
-if TYPE_CHECKING:
-    from cinder.services.archive import Archive
-
-
-T = TypeVar("T")
-
-
-cache = typer.Typer(help="Look at what is kept, and forget it.", no_args_is_help=True)
+cache = typer.Typer(help="Show, read and delete saved pages.", no_args_is_help=True)
 Url = Annotated[str, typer.Argument(help="The page.")]
 
 
@@ -27,7 +19,7 @@ Url = Annotated[str, typer.Argument(help="The page.")]
 def show(url: Url) -> None:
     """List the cache entries of a URL."""
     page = _canonical(url)
-    entries = asyncio.run(_with_archive(lambda archive: archive.list_entries(page)))
+    entries = run_with_app(lambda app: app.archive.list_entries(page))
     if not entries:
         print(f"Nothing is kept of {page}")
     for entry in entries:
@@ -46,7 +38,7 @@ def read(
 ) -> None:
     """Print a saved page, or write a saved file."""
     try:
-        body = asyncio.run(_with_archive(lambda archive: archive.read(uri, OWNER)))
+        body = run_with_app(lambda app: app.archive.read(uri, OWNER))
     except ValueError as error:
         raise InvalidRequest(problems=(FieldProblem("uri", str(error)),)) from None
     if body is None:
@@ -60,9 +52,9 @@ def read(
 
 @cache.command()
 def clear(url: Url) -> None:
-    """Delete everything kept of a URL, all its versions included."""
+    """Delete all saved versions of a URL."""
     page = _canonical(url)
-    deleted = asyncio.run(_with_archive(lambda archive: archive.forget(page)))
+    deleted = run_with_app(lambda app: app.archive.forget(page))
     print(f"Deleted {deleted} cache {'entry' if deleted == 1 else 'entries'} of {page}")
 
 
@@ -73,11 +65,3 @@ def _canonical(url: str) -> str:
         return parse_web_url(url)
     except ValueError as error:
         raise InvalidRequest(problems=(FieldProblem("url", str(error)),)) from None
-
-
-async def _with_archive(work: "Callable[[Archive], Awaitable[T]]") -> T:
-    from cinder.app import open_app
-    from cinder.config import read_settings
-
-    async with open_app(read_settings()) as app:
-        return await work(app.archive)

@@ -3,20 +3,17 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.job import Job, JobKind
+from cinder.models.job import JobKind
 from cinder.models.request import OWNER
 
 if TYPE_CHECKING:
-    from cinder.app import App
     from cinder.services.export import ExportRequest
-
 
 STANDARD_OUTPUT = Path("-")
 
@@ -28,7 +25,9 @@ def export(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", "-f", help="jsonl, warc or parquet; as the file's name ends, or jsonl."
+            "--format",
+            "-f",
+            help="jsonl, warc or parquet; default: by the file's suffix, else jsonl.",
         ),
     ] = None,
     output: Annotated[
@@ -38,38 +37,32 @@ def export(
         ),
     ] = None,
     include: Annotated[
-        list[str] | None, typer.Option(help="What else of each page: html, raw. Repeatable.")
+        list[str] | None, typer.Option(help="More of each page: html, raw. Repeatable.")
     ] = None,
     errors: Annotated[
-        bool, typer.Option("--errors", help="Also the URLs that could not be had, and why.")
+        bool, typer.Option("--errors", help="Also the URLs that failed, and why.")
     ] = False,
 ) -> None:
     """Write the pages of a crawl or batch to a file."""
     from cinder.services.export import read_request
 
-    wanted = read_request(_choose_format(format_, output), include or (), include_errors=errors)
-    path = output or Path(f"{job}{wanted.format.suffix}")
-    pages, size = asyncio.run(_export(job, wanted, path))
+    name = output.name.lower() if output else ""
+    by_suffix = next((kind for suffix, kind in _FORMATS.items() if name.endswith(suffix)), None)
+    if format_ in _FORMATS.values() and by_suffix not in (None, format_):
+        message = (
+            f"{output} is a name for {by_suffix}, not {format_}: leave out --format or rename it"
+        )
+        raise InvalidRequest(problems=(FieldProblem("--format", message),))
+    request = read_request(format_ or by_suffix or "jsonl", include or (), include_errors=errors)
+    path = output or Path(f"{job}{request.format.suffix}")
+    pages, size = asyncio.run(_export(job, request, path))
     noun = "page" if pages == 1 else "pages"
     place = "on standard output" if path == STANDARD_OUTPUT else f"in {path}"
     print(f"{pages} {noun}, {size:,} bytes, {place}", file=sys.stderr)
 
 
-def _choose_format(given: str | None, output: Path | None) -> str:
-    """Return the format that is given, or that the file's name tells.
-
-    Raises:
-        InvalidRequest: the two contradict each other.
-    """
-    name = output.name.lower() if output else ""
-    told = next((word for suffix, word in _FORMATS.items() if name.endswith(suffix)), None)
-    if given in _FORMATS.values() and told not in (None, given):
-        message = f"{output} is a name for {told}, not {given}: leave out --format or rename it"
-        raise InvalidRequest(problems=(FieldProblem("--format", message),))
-    return given or told or "jsonl"
-
-
-async def _export(job_id: str, wanted: "ExportRequest", path: Path) -> tuple[int, int]:
+async def _export(job_id: str, request: "ExportRequest", path: Path) -> tuple[int, int]:
+    """Write the file; return the number of pages and bytes."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -81,33 +74,23 @@ async def _export(job_id: str, wanted: "ExportRequest", path: Path) -> tuple[int
     settings = read_settings()
     configure_logs(settings.log.level)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    shown = Progress(*columns, console=Console(stderr=True), transient=True)
-    done = 0
+    kind = JobKind.BATCH if job_id.startswith(f"{JobKind.BATCH}-") else JobKind.CRAWL
+    pages = size = 0
     async with open_app(settings) as app:
-        job = await _find(app, job_id)
-        with shown as progress:
+        job = await app.jobs.find(job_id, kind, OWNER)
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("Exporting pages", total=None)
 
             def note(count: int, total: int) -> None:
-                nonlocal done
-                done = count
+                nonlocal pages
+                pages = count
                 progress.update(task, completed=count, total=total)
 
-            chunks = app.exporter.export(job, wanted, note)
-            is_file = path != STANDARD_OUTPUT
-            size = await (write_file(path, chunks) if is_file else _write_out(chunks))
-    return done, size
-
-
-async def _write_out(chunks: AsyncIterable[bytes]) -> int:
-    size = 0
-    with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as out:
-        async for chunk in chunks:
-            size += await asyncio.to_thread(out.write, chunk)
-    return size
-
-
-async def _find(app: "App", job_id: str) -> Job:
-    # An id says what kind of job it is of.
-    kind = JobKind.BATCH if job_id.startswith(f"{JobKind.BATCH}-") else JobKind.CRAWL
-    return await app.jobs.find(job_id, kind, OWNER)
+            chunks = app.exporter.export(job, request, note)
+            if path != STANDARD_OUTPUT:
+                size = await write_file(path, chunks)
+            else:
+                with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as out:
+                    async for chunk in chunks:
+                        size += await asyncio.to_thread(out.write, chunk)
+    return pages, size

@@ -1,22 +1,20 @@
 """`cinder extract`: extracts data from pages."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cinder.cli.backends import find_server
+from cinder.cli.backends import Answer, post_or_run
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.document import Json
 from cinder.models.request import OWNER
 
-# Any, here and below: answers are JSON.
-Answer = dict[str, Any]
+if TYPE_CHECKING:
+    from cinder.app import App
+    from cinder.models.document import Json
 
 _SERVER_TIMEOUT_SECONDS = 320.0
 
@@ -42,23 +40,33 @@ def extract(
         typer.Option(help="A JSON file of values to check: [{path, value, quote, url}]."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Fetch the pages anew, whatever is kept.")
+        bool, typer.Option("--force", help="Fetch the pages again, even if they are cached.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer: proof, sources and the rest.")
     ] = False,
 ) -> None:
     """Extract data from pages: through the server if one runs, else in this process."""
+    from cinder.api.arguments import read_arguments
+    from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
+
     options: dict[str, Json] = {
         "urls": list(urls),
         "prompt": prompt,
-        "schema": _read_file(schema, "--schema"),
+        "schema": _read_json(schema, "--schema"),
         "mode": mode,
         "strictGrounding": strict_grounding or None,
-        "verify": _read_file(verify, "--verify"),
+        "verify": _read_json(verify, "--verify"),
         "forceRescrape": force or None,
     }
-    answer = asyncio.run(_extract({name: v for name, v in options.items() if v is not None}))
+    options = {name: value for name, value in options.items() if value is not None}
+    arguments = read_arguments(ExtractArguments, options, *EXTRACT_CHECKS)
+
+    async def work(app: "App") -> Answer:
+        extraction = await app.extract.extract(arguments.to_request(caller=OWNER))
+        return await answer_extract(extraction, app.settings.server.result_max_chars_ceiling)
+
+    answer = post_or_run("/v1/extract", options, work, seconds=_SERVER_TIMEOUT_SECONDS)
     shown = answer if as_json else answer["data"]
     write_text(json.dumps(shown, ensure_ascii=False, indent=2), None)
     for line in () if as_json else format_extraction_notes(answer):
@@ -66,46 +74,28 @@ def extract(
 
 
 def format_extraction_notes(answer: Answer) -> list[str]:
-    """Return what goes with the data: how far it is proved, what is missing, what to know."""
-    grounds = [each["grounding"] for each in answer["proof"]]
+    """Return the notes on extracted data: its grounding, missing fields, conflicts, warnings."""
+    grounds = [proof["grounding"] for proof in answer["proof"]]
     counts = ", ".join(f"{grounds.count(kind)} {kind}" for kind in dict.fromkeys(grounds))
     lines = [f"{counts or 'no values'}; by {answer['engine']}"]
     if answer["missing"]:
         lines.append(f"Missing: {', '.join(answer['missing'])}")
     lines += [
-        f"{each['path']}: kept {json.dumps(each['kept'])}, but {each.get('url', 'a page')} says "
-        f"{json.dumps(each['other'])}"
-        for each in answer.get("conflicts", ())
+        f"{conflict['path']}: kept {json.dumps(conflict['kept'])}, but "
+        f"{conflict.get('url', 'a page')} says {json.dumps(conflict['other'])}"
+        for conflict in answer.get("conflicts", ())
     ]
     lines += [f"{one['url']}: {one['error']}" for one in answer["sources"] if "error" in one]
-    lines += [f"Not as the schema wants it: {each}" for each in answer.get("schemaErrors", ())]
-    return lines + [f"Warning: {each}" for each in answer.get("warnings", ())]
+    lines += [f"Not as the schema wants it: {error}" for error in answer.get("schemaErrors", ())]
+    return lines + [f"Warning: {warning}" for warning in answer.get("warnings", ())]
 
 
-def _read_file(path: Path | None, option: str) -> Json:
+def _read_json(path: Path | None, option: str) -> "Json":
     if path is None:
         return None
     try:
-        read: Json = json.loads(path.read_text())
+        data: Json = json.loads(path.read_text())
     except (ValueError, RecursionError) as error:
         problem = FieldProblem(option, f"{path} is not valid JSON: {error}")
         raise InvalidRequest(problems=(problem,)) from None
-    return read
-
-
-async def _extract(given: Mapping[str, Json]) -> Answer:
-    from cinder.api.arguments import read_arguments
-    from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
-    from cinder.app import open_app
-    from cinder.config import read_settings
-    from cinder.logs import configure_logs
-
-    arguments = read_arguments(ExtractArguments, given, *EXTRACT_CHECKS)
-    settings = read_settings()
-    configure_logs("warning" if settings.log.level == "info" else settings.log.level)
-    link, _ = find_server(settings)
-    if link is not None:
-        return dict(await link.ask("POST", "/v1/extract", given, seconds=_SERVER_TIMEOUT_SECONDS))
-    async with open_app(settings) as app:
-        answer = await app.extract.extract(arguments.to_request(caller=OWNER))
-    return await answer_extract(answer, settings.server.result_max_chars_ceiling)
+    return data

@@ -1,17 +1,16 @@
 """`cinder crawl` and `cinder batch`: jobs started, watched, resumed, listed and cancelled."""
 
 import asyncio
-import signal
 import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cinder.api.errors import EXIT_FAILURE
-from cinder.cli.backends import JobClient, open_job_client
+from cinder.cli.backends import Answer, JobClient, cancel_on_sigterm, open_job_client
 from cinder.cli.output import (
     SHOWN_ERRORS,
     JobDisplay,
@@ -23,60 +22,121 @@ from cinder.cli.output import (
 )
 from cinder.cli.scrape import parse_actions, parse_headers
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
-from cinder.models.document import Json
 from cinder.models.job import JobKind, PageStatus
 
-# As shells say of what Ctrl-C ended.
+if TYPE_CHECKING:
+    from cinder.models.document import Json
+
+# The exit code of shells for a command that Ctrl-C ended.
 EXIT_INTERRUPTED = 130
 
 _SKIPPED = {"duplicates": PageStatus.DUPLICATE, "traps": PageStatus.TRAP}
 _POLL_SECONDS = 0.5
 _PAGES_AT_ONCE = 100
+# The suffixes of files that list URLs, which few websites end in.
+_LIST_SUFFIXES = (".txt", ".csv", ".list", ".urls")
 
 
 @dataclass(slots=True)
 class WatchedJob:
-    """What a command watches; the id is known once the job is started."""
+    """The job of a command; its id is known once it is started."""
 
     kind: JobKind
     as_json: bool
-    job_id: str | None = None
+    job_id: str = ""
     is_local: bool = False
     """Whether this process does the work."""
 
 
-def start_job(kind: JobKind, given: Mapping[str, Json], *, detach: bool, as_json: bool) -> None:
-    """Start a job and watch it to its end, or only start it."""
-    watch = WatchedJob(kind, as_json)
-    _run(watch, _start(watch, given, detach=detach))
+def start_job(kind: JobKind, options: "Mapping[str, Json]", *, detach: bool, as_json: bool) -> None:
+    """Start a job, and watch it until it is over unless detached."""
+    watched = WatchedJob(kind, as_json)
+
+    async def start() -> int:
+        cancel_on_sigterm()
+        async with open_job_client(kind, works=not detach) as (client, why_local):
+            answer = await client.start(options)
+            watched.job_id = answer["crawlId" if kind is JobKind.CRAWL else "jobId"]
+            watched.is_local = client.is_local
+            _print_start(watched, answer, why_local, detach=detach)
+            return 0 if detach else await _follow(client, watched)
+
+    _run(watched, start())
 
 
 def attach_job(kind: JobKind, job_id: str, *, as_json: bool) -> None:
-    """Watch a job that was started before; where no server runs, go on with it here."""
-    watch = WatchedJob(kind, as_json, job_id)
-    _run(watch, _attach(watch))
+    """Watch a job that was started before; without a server, resume it in this process."""
+    watched = WatchedJob(kind, as_json, job_id)
+
+    async def attach() -> int:
+        cancel_on_sigterm()
+        async with open_job_client(kind, works=True) as (client, why_local):
+            watched.is_local = client.is_local
+            await client.resume(job_id)
+            if why_local and not as_json:
+                print(f"Going on in this process: {why_local}.", file=sys.stderr)
+            return await _follow(client, watched)
+
+    _run(watched, attach())
 
 
 def cancel_job(kind: JobKind, job_id: str, *, as_json: bool) -> None:
-    """Stop a job."""
-    watch = WatchedJob(kind, as_json, job_id)
-    _run(watch, _cancel(watch))
+    """Cancel a job."""
+
+    async def cancel() -> int:
+        async with open_job_client(kind, works=False) as (client, _):
+            answer = await client.cancel(job_id)
+        if as_json:
+            print_json(answer)
+        else:
+            print(answer["message"])
+        return 0
+
+    _run(WatchedJob(kind, as_json, job_id), cancel())
 
 
 def list_jobs(kind: JobKind, *, as_json: bool) -> None:
-    """List the jobs that there are."""
-    watch = WatchedJob(kind, as_json)
-    _run(watch, _list(watch))
+    """List the jobs of a kind."""
+
+    async def list_all() -> int:
+        async with open_job_client(kind, works=False) as (client, _):
+            jobs = await client.list_jobs()
+        for job in jobs:
+            if as_json:
+                print_json(job)
+            elif kind is JobKind.CRAWL:
+                figures = f"{job['status']:<9}  {job['createdAt']}  {job['pagesCrawled']:>6} pages"
+                print(f"{job['crawlId']}  {figures}  {replace_unprintable(job['url'])}")
+            else:
+                figures = f"{job['status']:<9}  {job['createdAt']}"
+                print(f"{job['jobId']}  {figures}  {job['creditsUsed']} of {job['total']} URLs")
+        if not jobs and not as_json:
+            print(f"There is no {kind}.", file=sys.stderr)
+        return 0
+
+    _run(WatchedJob(kind, as_json), list_all())
 
 
-def _run(watch: WatchedJob, work: Coroutine[None, None, int]) -> None:
-    """Run until the end, or until Ctrl-C or SIGTERM; exit as the work says."""
+def _run(watched: WatchedJob, work: Coroutine[None, None, int]) -> None:
+    """Run the work until it ends, or until Ctrl-C or SIGTERM; exit with its exit code."""
     try:
         code = asyncio.run(work)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        code = _detach(watch)
+        attach = f"cinder {watched.kind} --attach {watched.job_id}"
+        code = EXIT_INTERRUPTED
+        if not watched.job_id:
+            message = "Stopped before anything was started."
+        elif watched.is_local:
+            message = f"Stopped. What was fetched is kept; `{attach}` goes on."
+        else:
+            code = 0
+            message = (
+                f"Detached. The server goes on; `{attach}` watches again, "
+                f"`cinder {watched.kind} --cancel {watched.job_id}` stops it."
+            )
+        print(message, file=sys.stderr)
     except CinderError as error:
-        if watch.as_json:
+        if watched.as_json:
             from cinder.api.errors import describe_error
 
             print_json({"event": "failure", "error": describe_error(error)})
@@ -85,94 +145,28 @@ def _run(watch: WatchedJob, work: Coroutine[None, None, int]) -> None:
         raise typer.Exit(code)
 
 
-def _detach(watch: WatchedJob) -> int:
-    """Say how to come back to what was left; return the exit code."""
-    if watch.job_id is None:
-        print("Stopped before anything was started.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    come_back = f"cinder {watch.kind} --attach {watch.job_id}"
-    if watch.is_local:
-        print(f"Stopped. What was fetched is kept; `{come_back}` goes on.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    print(
-        f"Detached. The server goes on; `{come_back}` watches again, "
-        f"`cinder {watch.kind} --cancel {watch.job_id}` stops it.",
-        file=sys.stderr,
-    )
-    return 0
-
-
-async def _start(watch: WatchedJob, given: Mapping[str, Json], *, detach: bool) -> int:
-    _stop_when_terminated()
-    async with open_job_client(watch.kind, works=not detach) as (desk, why_here):
-        answer = await desk.start(given)
-        watch.job_id = answer["crawlId" if watch.kind is JobKind.CRAWL else "jobId"]
-        watch.is_local = desk.is_local
-        _print_start(watch, answer, why_here, detach=detach)
-        return 0 if detach else await _follow(desk, watch)
-
-
-async def _attach(watch: WatchedJob) -> int:
-    _stop_when_terminated()
-    async with open_job_client(watch.kind, works=True) as (desk, why_here):
-        watch.is_local = desk.is_local
-        await desk.take_up(watch.job_id or "")
-        if why_here and not watch.as_json:
-            print(f"Going on in this process: {why_here}.", file=sys.stderr)
-        return await _follow(desk, watch)
-
-
-async def _cancel(watch: WatchedJob) -> int:
-    async with open_job_client(watch.kind, works=False) as (desk, _):
-        answer = await desk.cancel(watch.job_id or "")
-    if watch.as_json:
-        print_json(answer)
-    else:
-        print(answer["message"])
-    return 0
-
-
-async def _list(watch: WatchedJob) -> int:
-    async with open_job_client(watch.kind, works=False) as (desk, _):
-        jobs = await desk.list_jobs()
-    for job in jobs:
-        if watch.as_json:
-            print_json(job)
-        elif watch.kind is JobKind.CRAWL:
-            figures = f"{job['status']:<9}  {job['createdAt']}  {job['pagesCrawled']:>6} pages"
-            print(f"{job['crawlId']}  {figures}  {replace_unprintable(job['url'])}")
-        else:
-            figures = f"{job['status']:<9}  {job['createdAt']}"
-            print(f"{job['jobId']}  {figures}  {job['creditsUsed']} of {job['total']} URLs")
-    if not jobs and not watch.as_json:
-        print(f"There is no {watch.kind}.", file=sys.stderr)
-    return 0
-
-
-async def _follow(desk: JobClient, watch: WatchedJob) -> int:
+async def _follow(client: JobClient, watched: WatchedJob) -> int:
     """Show a job until it is over; return the exit code."""
-    job_id = watch.job_id or ""
-    with make_display(as_json=watch.as_json) as display:
-        view = await _poll_until_over(desk, job_id, display)
-        display.conclude(view, await _summarize(desk, watch, view))
+    with make_display(as_json=watched.as_json) as display:
+        view = await _poll_until_over(client, watched.job_id, display)
+        is_crawl = watched.kind is JobKind.CRAWL
+        has_counts = is_crawl or view.errors
+        counts = await client.count_page_statuses(view.id) if has_counts else {}
+        skipped = {noun: counts.get(status, 0) for noun, status in _SKIPPED.items()}
+        summary = JobSummary(
+            skipped if is_crawl else {},
+            await client.errors(view.id, limit=SHOWN_ERRORS) if view.errors else (),
+            # The counts are read later than the view, and may be higher.
+            min(counts.get(PageStatus.DISALLOWED, 0), view.errors),
+        )
+        display.conclude(view, summary)
     return 0 if view.is_completed else EXIT_FAILURE
 
 
-async def _summarize(desk: JobClient, watch: WatchedJob, view: JobView) -> JobSummary:
-    is_crawl = watch.kind is JobKind.CRAWL
-    fates = await desk.count_page_statuses(view.id) if is_crawl or view.errors else {}
-    return JobSummary(
-        {noun: fates.get(fate, 0) for noun, fate in _SKIPPED.items()} if is_crawl else {},
-        await desk.errors(view.id, limit=SHOWN_ERRORS) if view.errors else (),
-        # The ledger is read later than the figures, and may have more by then.
-        min(fates.get(PageStatus.DISALLOWED, 0), view.errors),
-    )
-
-
-async def _poll_until_over(desk: JobClient, job_id: str, display: JobDisplay) -> JobView:
+async def _poll_until_over(client: JobClient, job_id: str, display: JobDisplay) -> JobView:
     seen = 0
     while True:
-        answer = await desk.status(job_id, offset=seen, limit=_PAGES_AT_ONCE)
+        answer = await client.status(job_id, offset=seen, limit=_PAGES_AT_ONCE)
         view = JobView.from_answer(answer)
         display.show(view)
         seen += len(view.pages)
@@ -185,35 +179,26 @@ async def _poll_until_over(desk: JobClient, job_id: str, display: JobDisplay) ->
         await asyncio.sleep(_POLL_SECONDS)
 
 
-def _print_start(
-    watch: WatchedJob, answer: Mapping[str, Json], why_here: str, *, detach: bool
-) -> None:
-    if watch.as_json:
+def _print_start(watched: WatchedJob, answer: Answer, why_local: str, *, detach: bool) -> None:
+    if watched.as_json:
         print_json({"event": "started", **answer})
     elif detach:
-        print(watch.job_id)
+        print(watched.job_id)
     else:
-        print(f"Started {watch.job_id}", file=sys.stderr)
-    for name in ("duplicates", "invalidUrls"):
+        print(f"Started {watched.job_id}", file=sys.stderr)
+    for name, words in (("duplicates", "given more than once"), ("invalidUrls", "not valid")):
         count = answer.get(name)
         count = len(count) if isinstance(count, list) else count
-        if count and not watch.as_json:
-            words = "given more than once" if name == "duplicates" else "not valid"
+        if count and not watched.as_json:
             print(f"URLs that are {words}: {count}", file=sys.stderr)
-    if why_here and detach:
+    if why_local and detach:
         print(
-            f"It waits until a server or a worker runs on this database: {why_here}. "
-            f"`cinder {watch.kind} --attach {watch.job_id}` works on it in its own process.",
+            f"It waits until a server or a worker runs on this database: {why_local}. "
+            f"`cinder {watched.kind} --attach {watched.job_id}` works on it in its own process.",
             file=sys.stderr,
         )
-    elif why_here and not watch.as_json:
-        print(f"Working in this process: {why_here}.", file=sys.stderr)
-
-
-def _stop_when_terminated() -> None:
-    """End the way Ctrl-C does, and give back what is under way."""
-    if (task := asyncio.current_task()) is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    elif why_local and not watched.as_json:
+        print(f"Working in this process: {why_local}.", file=sys.stderr)
 
 
 def crawl(
@@ -284,21 +269,17 @@ def crawl(
 
 
 def require_one_of(choices: dict[str, object]) -> None:
-    """Check that exactly one of the things a command can do is asked for.
+    """Check that a command line names exactly one of its alternatives.
 
     Raises:
-        InvalidRequest: it is none of them, or several.
+        InvalidRequest: it names none, or several.
     """
-    given = [name for name, value in choices.items() if value]
-    if len(given) != 1:
+    named = [name for name, value in choices.items() if value]
+    if len(named) != 1:
         names = ", ".join(choices)
-        received = " and ".join(given) or "none"
+        received = " and ".join(named) or "none"
         problem = FieldProblem("(command)", f"Give one of {names}; received {received}")
         raise InvalidRequest(problems=(problem,))
-
-
-# How files that list URLs are named, and hardly a website.
-_LIST_SUFFIXES = (".txt", ".csv", ".list", ".urls")
 
 
 def batch(
@@ -389,25 +370,23 @@ def batch(
 
 
 def read_targets(targets: list[str]) -> list[str]:
-    """Return the URLs that are named, and those that the named files list.
+    """Return the URLs among the targets, and those that files and standard input list.
 
     Raises:
-        InvalidRequest: what is named like a list is no file.
+        InvalidRequest: a target has the suffix of a list, but there is no such file.
     """
-    return [url for target in targets for url in _read_target(target)]
-
-
-def _read_target(target: str) -> list[str]:
-    if target == "-":
-        return _split_urls(sys.stdin.read())
-    if "://" in target:
-        return [target]
-    if Path(target).is_file():
-        return _split_urls(Path(target).read_text())
-    if target.lower().endswith(_LIST_SUFFIXES):
-        message = f"There is no file {target}; write https://{target} if you mean a website"
-        raise InvalidRequest(problems=(FieldProblem("FILE", message),))
-    return [target]
+    urls = []
+    for target in targets:
+        if target == "-":
+            urls += _split_urls(sys.stdin.read())
+        elif "://" not in target and Path(target).is_file():
+            urls += _split_urls(Path(target).read_text())
+        elif "://" not in target and target.lower().endswith(_LIST_SUFFIXES):
+            message = f"There is no file {target}; write https://{target} if you mean a website"
+            raise InvalidRequest(problems=(FieldProblem("FILE", message),))
+        else:
+            urls.append(target)
+    return urls
 
 
 def _split_urls(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The `cinder` command: its subcommands and its exit codes.
 
 Subcommands import what they need when they run: `cinder mcp` must answer within two seconds, and
-the web framework alone would take one of them.
+importing the web framework alone takes one.
 """
 
 import sys
@@ -61,7 +61,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; exit 2 when the input was wrong, 1 when the work failed."""
+    """Run the command line; exit with 2 if the input was wrong, with 1 if the work failed."""
     try:
         cli()
     except (CinderError, OSError, ValueError) as error:

@@ -12,11 +12,9 @@ from cinder.api.errors import EXIT_FAILURE
 from cinder.cli.mcp_clients import (
     CLIENTS,
     ClientName,
-    ConfigEntry,
     ConfigFile,
     ConnectionTarget,
     LaunchCommand,
-    McpClient,
     ServerUrl,
     UnmergeableConfig,
     is_loopback_url,
@@ -34,7 +32,7 @@ Toolsets = Annotated[
     ),
 ]
 Tools = Annotated[
-    str | None, typer.Option(help="Single MCP tools, by commas, beside those of --toolsets.")
+    str | None, typer.Option(help="Single MCP tools, by commas, in addition to --toolsets.")
 ]
 ReadOnly = Annotated[
     bool | None,
@@ -47,9 +45,9 @@ ReadOnly = Annotated[
 def tool_settings(
     toolsets: str | None, tools: str | None, read_only: bool | None
 ) -> dict[str, str | int]:
-    """Return the server's settings that these options override."""
-    given = {"mcp_toolsets": toolsets, "mcp_tools": tools, "mcp_read_only": read_only}
-    return {name: value for name, value in given.items() if value is not None}
+    """Return the server settings that these options override."""
+    options = {"mcp_toolsets": toolsets, "mcp_tools": tools, "mcp_read_only": read_only}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def mcp(
@@ -61,8 +59,8 @@ def mcp(
     """Serve MCP over stdio, for a client that starts cinder itself."""
     if context.invoked_subcommand is not None:
         return
-    # Importing makes a great many objects and frees few: without the collector looking through
-    # them again and again, start-up takes a fifth less time.
+    # Imports create many objects and free few: without garbage collection, start-up takes a fifth
+    # less time.
     gc.disable()
     from cinder.config import read_settings
     from cinder.logs import configure_logs
@@ -79,19 +77,19 @@ def install(
     client: Annotated[ClientName, typer.Option(help="The client to set up.")],
     url: Annotated[
         str | None,
-        typer.Option(help="A server that runs; without one the client starts cinder itself."),
+        typer.Option(help="A running server; without one the client starts cinder itself."),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(help="What opens the server; the owner's where it is on this machine."),
+        typer.Option(help="The server's token; the owner's if it runs on this machine."),
     ] = None,
     env: Annotated[
         list[str],
-        typer.Option(help="NAME=VALUE for the cinder that the client starts; several."),
+        typer.Option(help="NAME=VALUE for the cinder that the client starts; repeatable."),
     ] = [],  # noqa: B006 - read only
-    name: Annotated[str, typer.Option(help="What the client calls the server.")] = "cinder",
+    name: Annotated[str, typer.Option(help="The server's name in the client.")] = "cinder",
     file: Annotated[
-        Path | None, typer.Option(help="The client's file, where it is not at its usual place.")
+        Path | None, typer.Option(help="The client's file, if not in its usual place.")
     ] = None,
     print_only: Annotated[
         bool, typer.Option("--print", help="Print what to enter, and write nothing.")
@@ -99,18 +97,21 @@ def install(
 ) -> None:
     """Enter cinder in an MCP client's file; all else in it is kept, and a backup made."""
     chosen = CLIENTS[client]
-    entry = chosen.write(_target(url, token, env))
+    entry = chosen.entry(_target(url, token, env))
     config = ConfigFile(file or chosen.file())
+    is_toml = config.path.suffix == ".toml"
+    merge, show = (merge_toml, show_toml) if is_toml else (merge_json, show_json)
     if print_only:
-        _print_error(f"For {chosen.title}, in {config.path}:")
-        print(_show(config, chosen, name, entry), end="")
+        print(f"For {chosen.title}, in {config.path}:", file=sys.stderr)
+        print(show(chosen.section, name, entry), end="")
         return
     try:
         text = config.read()
-        merged = _merge(config, text, chosen, name, entry)
+        merged = merge(text, chosen.section, name, entry)
     except UnmergeableConfig as reason:
-        _print_error(f"cinder: {config.path} was left as it is: {reason}. Enter this by hand:")
-        print(_show(config, chosen, name, entry), end="")
+        message = f"cinder: {config.path} was left as it is: {reason}. Enter this by hand:"
+        print(message, file=sys.stderr)
+        print(show(chosen.section, name, entry), end="")
         raise typer.Exit(EXIT_FAILURE) from None
     if merged == text:
         print(f"{config.path} has it already. {chosen.advice}")
@@ -123,60 +124,35 @@ def install(
 def _target(url: str | None, token: str | None, env: list[str]) -> ConnectionTarget:
     if url is None:
         if token is not None:
-            raise _invalid_option(
-                "--token", "Only a server that runs takes a token: give its --url"
-            )
-        return LaunchCommand(_own_command(), _variables(env))
+            message = "Only a running server takes a token: give its --url"
+            raise _invalid_option("--token", message)
+        variables = {}
+        for variable in env:
+            name, sign, value = variable.partition("=")
+            if not name or not sign:
+                raise _invalid_option("--env", f"Write NAME=VALUE, not {name!r}")
+            variables[name] = value
+        script = Path(sys.executable).with_name("cinder")
+        program = (str(script),) if script.exists() else (sys.executable, "-m", "cinder")
+        return LaunchCommand((*program, "mcp"), variables)
     if env:
-        raise _invalid_option("--env", "A server that runs has its own: --env goes without --url")
+        raise _invalid_option("--env", "A running server has its own: --env goes without --url")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise _invalid_option("--url", "Give the whole address: http://127.0.0.1:8000/mcp")
     if parts.path in ("", "/"):
         url = parts._replace(path="/mcp").geturl()
-    return ServerUrl(url, token or _owners_token(url))
+    if not token and is_loopback_url(url):
+        # The owner's token is known for servers on this machine only.
+        from cinder.config import read_settings
+        from cinder.server.local_access import find_token
 
-
-def _own_command() -> tuple[str, ...]:
-    """Return what starts this cinder from anywhere."""
-    script = Path(sys.executable).with_name("cinder")
-    return (str(script), "mcp") if script.exists() else (sys.executable, "-m", "cinder", "mcp")
-
-
-def _owners_token(url: str) -> str | None:
-    """Return the owner's token for a server on this machine; another's is not known here."""
-    if not is_loopback_url(url):
-        return None
-    from cinder.config import read_settings
-    from cinder.server.local_access import find_token
-
-    return find_token(read_settings())
-
-
-def _variables(given: list[str]) -> dict[str, str]:
-    pairs = [each.partition("=") for each in given]
-    for name, sign, _ in pairs:
-        if not name or not sign:
-            raise _invalid_option("--env", f"Write NAME=VALUE, not {name!r}")
-    return {name: value for name, _, value in pairs}
-
-
-def _merge(config: ConfigFile, text: str, client: McpClient, name: str, entry: ConfigEntry) -> str:
-    merge = merge_toml if config.path.suffix == ".toml" else merge_json
-    return merge(text, client.section, name, entry)
-
-
-def _show(config: ConfigFile, client: McpClient, name: str, entry: ConfigEntry) -> str:
-    show = show_toml if config.path.suffix == ".toml" else show_json
-    return show(client.section, name, entry)
+        token = find_token(read_settings())
+    return ServerUrl(url, token or None)
 
 
 def _invalid_option(field: str, message: str) -> InvalidRequest:
     return InvalidRequest(problems=(FieldProblem(field, message),))
-
-
-def _print_error(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 mcp_commands = typer.Typer(invoke_without_command=True)

@@ -2,23 +2,34 @@
 
 import json
 import re
-import shutil
 import sys
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from cinder.models.document import Json
+# Any: JSON, or TOML with its dates.
+ConfigEntry: TypeAlias = dict[str, Any]
 
-ConfigEntry: TypeAlias = dict[str, Json]
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# The file may hold a token.
+_OWNER_ONLY = 0o600
+_FIRST_INDENT = re.compile(r"\{\r?\n([ \t]+)\"")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+# The keys of an entry that say how to connect, in any client's file.
+_CONNECTION_KEYS = frozenset(
+    {"type", "command", "args", "env", "url", "serverUrl", "httpUrl", "headers", "http_headers"}
+)
+
+
+class UnmergeableConfig(Exception):
+    """Rewriting the file would lose a part of it; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,63 +39,16 @@ class LaunchCommand:
     command: tuple[str, ...]
     variables: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def entry(self) -> ConfigEntry:
-        """How nearly all clients write it."""
-        program, *arguments = self.command
-        entry: ConfigEntry = {"command": program, "args": list[Json](arguments)}
-        return entry | ({"env": dict[str, Json](self.variables)} if self.variables else {})
-
 
 @dataclass(frozen=True, slots=True)
 class ServerUrl:
-    """A server that runs already, and the token that opens it."""
+    """The URL of a running server, and its token."""
 
     url: str
     token: str | None
 
-    def entry(self, url_key: str = "url", headers_key: str = "headers") -> ConfigEntry:
-        """Return the entry, by the names that a client has for its two parts."""
-        entry: ConfigEntry = {url_key: self.url}
-        return entry | ({headers_key: self.headers} if self.token else {})
-
-    @property
-    def headers(self) -> ConfigEntry:
-        """What every request carries."""
-        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
-
 
 ConnectionTarget: TypeAlias = LaunchCommand | ServerUrl
-
-
-# What says how a server is reached, in any client's words.
-_CONNECTION_KEYS = frozenset(
-    {"type", "command", "args", "env", "url", "serverUrl", "httpUrl", "headers", "http_headers"}
-)
-
-
-def merge_entry(existing: object, entry: ConfigEntry) -> ConfigEntry:
-    """Return an entry that takes an existing one's place, with what was added to that.
-
-    Variables count as added where the same is started as before.
-    """
-    if not isinstance(existing, dict):
-        return entry
-    added: ConfigEntry = {
-        key: value for key, value in existing.items() if key not in _CONNECTION_KEYS
-    }
-    variables, given = existing.get("env"), entry.get("env", {})
-    is_same_start = "args" in entry and existing.get("args") == entry["args"]
-    if is_same_start and isinstance(variables, dict) and isinstance(given, dict):
-        added["env"] = variables | given
-    return entry | added
-
-
-class UnmergeableConfig(Exception):
-    """The file holds what would be lost if it were written anew; the message says what."""
-
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ClientName(StrEnum):
@@ -102,20 +66,49 @@ class ClientName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """A client: what people call it, its file, and the form of an entry in it."""
+    """A client: its title, its file, and the form of an entry in it."""
 
     title: str
     file: Callable[[], Path]
     section: str
-    """The key under which servers stand, by name."""
-    write: Callable[[ConnectionTarget], ConfigEntry]
-    """What stands there for one."""
+    """The key of the object that holds the servers by name."""
     advice: str
-    """What makes the client read the file."""
+    """How to make the client read the file."""
+    url_key: str = "url"
+    headers_key: str = "headers"
+    is_typed: bool = False
+    """Whether an entry names its transport."""
+    takes_urls: bool = True
+    """Whether the file may hold URLs; if not, the bridge `mcp-remote` connects to one."""
+
+    def entry(self, target: ConnectionTarget) -> ConfigEntry:
+        """Return the entry of a server."""
+        entry: ConfigEntry
+        if isinstance(target, LaunchCommand):
+            program, *arguments = target.command
+            entry = {"command": program, "args": arguments}
+            entry |= {"env": target.variables} if target.variables else {}
+        else:
+            authorization = f"Bearer {target.token}"
+            if not self.takes_urls:
+                arguments = ["-y", "mcp-remote", target.url]
+                if target.url.startswith("http:") and not is_loopback_url(target.url):
+                    arguments.append("--allow-http")
+                entry = {"command": "npx", "args": arguments}
+                if target.token:
+                    # In a variable: some systems split an argument with a space in it.
+                    arguments += ["--header", "Authorization:${AUTHORIZATION}"]
+                    entry["env"] = {"AUTHORIZATION": authorization}
+                return entry
+            entry = {self.url_key: target.url}
+            if target.token:
+                entry[self.headers_key] = {"Authorization": authorization}
+        kind = "stdio" if isinstance(target, LaunchCommand) else "http"
+        return {"type": kind} | entry if self.is_typed else entry
 
 
 def is_loopback_url(url: str) -> bool:
-    """Whether a URL leads to this machine itself."""
+    """Whether a URL leads to this machine."""
     return urlsplit(url).hostname in _LOOPBACK
 
 
@@ -128,117 +121,76 @@ def _app_data(*parts: str, mac: str = "Library/Application Support") -> Callable
     return lambda: Path.home().joinpath(folders.get(sys.platform, ".config"), *parts)
 
 
-def _plain_entry(target: ConnectionTarget) -> ConfigEntry:
-    return target.entry if isinstance(target, LaunchCommand) else target.entry()
-
-
-def _typed_entry(target: ConnectionTarget) -> ConfigEntry:
-    kind = "stdio" if isinstance(target, LaunchCommand) else "http"
-    return {"type": kind} | _plain_entry(target)
-
-
-def _by_server_url(target: ConnectionTarget) -> ConfigEntry:
-    return target.entry if isinstance(target, LaunchCommand) else target.entry("serverUrl")
-
-
-def _by_http_url(target: ConnectionTarget) -> ConfigEntry:
-    return target.entry if isinstance(target, LaunchCommand) else target.entry("httpUrl")
-
-
-def _for_codex(target: ConnectionTarget) -> ConfigEntry:
-    if isinstance(target, LaunchCommand):
-        return target.entry
-    return target.entry(headers_key="http_headers")
-
-
-def _for_claude_desktop(target: ConnectionTarget) -> ConfigEntry:
-    """Return an entry for a file that knows commands alone: a bridge leads to a URL."""
-    return target.entry if isinstance(target, LaunchCommand) else _bridge(target)
-
-
-def _bridge(address: ServerUrl) -> ConfigEntry:
-    arguments = ["-y", "mcp-remote", address.url]
-    if address.url.startswith("http:") and not is_loopback_url(address.url):
-        arguments.append("--allow-http")
-    entry: ConfigEntry = {"command": "npx", "args": list[Json](arguments)}
-    if address.token:
-        # Not within the argument itself: on some systems one with a space is torn apart.
-        arguments += ["--header", "Authorization:${AUTHORIZATION}"]
-        headers = address.headers
-        entry |= {"args": list[Json](arguments), "env": {"AUTHORIZATION": headers["Authorization"]}}
-    return entry
-
-
-_RESTART = "Restart it to connect."
-
 CLIENTS: Mapping[ClientName, McpClient] = MappingProxyType(
     {
         ClientName.CLAUDE_DESKTOP: McpClient(
             "Claude Desktop",
             _app_data("Claude", "claude_desktop_config.json"),
             "mcpServers",
-            _for_claude_desktop,
             "Quit and open it again to connect.",
+            takes_urls=False,
         ),
         ClientName.CLAUDE_CODE: McpClient(
-            "Claude Code", _home(".claude.json"), "mcpServers", _typed_entry, "`/mcp` shows it."
+            "Claude Code",
+            _home(".claude.json"),
+            "mcpServers",
+            "`/mcp` shows it.",
+            is_typed=True,
         ),
         ClientName.CURSOR: McpClient(
-            "Cursor", _home(".cursor", "mcp.json"), "mcpServers", _plain_entry, _RESTART
+            "Cursor", _home(".cursor", "mcp.json"), "mcpServers", "Restart it to connect."
         ),
         ClientName.VS_CODE: McpClient(
             "VS Code",
             _app_data("Code", "User", "mcp.json"),
             "servers",
-            _typed_entry,
             "`MCP: List Servers` starts it.",
+            is_typed=True,
         ),
         ClientName.CODEX: McpClient(
-            "Codex", _home(".codex", "config.toml"), "mcp_servers", _for_codex, "`/mcp` shows it."
+            "Codex",
+            _home(".codex", "config.toml"),
+            "mcp_servers",
+            "`/mcp` shows it.",
+            headers_key="http_headers",
         ),
         ClientName.WINDSURF: McpClient(
             "Windsurf",
             _home(".codeium", "windsurf", "mcp_config.json"),
             "mcpServers",
-            _by_server_url,
             "Refresh the list of servers to connect.",
+            url_key="serverUrl",
         ),
         ClientName.ZED: McpClient(
             "Zed",
             _app_data("zed", "settings.json", mac=".config"),
             "context_servers",
-            _plain_entry,
             "The agent panel's settings show it.",
         ),
         ClientName.GEMINI: McpClient(
             "Gemini CLI",
             _home(".gemini", "settings.json"),
             "mcpServers",
-            _by_http_url,
             "`/mcp` shows it.",
+            url_key="httpUrl",
         ),
     }
 )
 
 
-# It may hold a token.
-_OWNER_ONLY = 0o600
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """The file of a client; where the path is a link, what it leads to."""
+    """The file of a client."""
 
     path: Path
 
     def read(self) -> str:
-        """Return its text, nothing where there is no file.
+        """Return its text with its line ends; empty if there is no file.
 
         Raises:
-            CannotKeep: it is not text.
+            UnmergeableConfig: it is not UTF-8.
         """
         try:
-            # Line ends stay what they are.
             return self.path.read_bytes().decode()
         except FileNotFoundError:
             return ""
@@ -246,10 +198,16 @@ class ConfigFile:
             raise UnmergeableConfig("it is not UTF-8") from None
 
     def replace(self, text: str) -> Path | None:
-        """Write the file anew; return where what it held before is kept, None if there was none."""
+        """Replace the file, or the file that it links to; return the backup, None if it was new."""
+        import shutil
+        from tempfile import NamedTemporaryFile
+
         target = self.path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = _back_up(target) if target.exists() else None
+        backup = None
+        if target.exists():
+            backup = target.with_name(f"{target.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.bak")
+            shutil.copy2(target, backup)
         with NamedTemporaryFile("wb", dir=target.parent, prefix=".cinder-", delete=False) as file:
             draft = Path(file.name)
             try:
@@ -264,64 +222,60 @@ class ConfigFile:
         return backup
 
 
-def _back_up(path: Path) -> Path:
-    """Copy a file beside itself, under a name that nothing has yet."""
-    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
-    backup = path.with_name(f"{path.name}.{stamp}.bak")
-    shutil.copy2(path, backup)
-    return backup
+def merge_entry(existing: object, entry: ConfigEntry) -> ConfigEntry:
+    """Return an entry that replaces an existing one, with what the user added to that.
 
-
-_FIRST_INDENT = re.compile(r"\{\r?\n([ \t]+)\"")
+    Variables count as added if both entries start the same command.
+    """
+    if not isinstance(existing, dict):
+        return entry
+    added = {key: value for key, value in existing.items() if key not in _CONNECTION_KEYS}
+    variables, own = existing.get("env"), entry.get("env", {})
+    is_same_command = "args" in entry and existing.get("args") == entry["args"]
+    if is_same_command and isinstance(variables, dict) and isinstance(own, dict):
+        added["env"] = variables | own
+    return entry | added
 
 
 def show_json(section: str, name: str, entry: ConfigEntry) -> str:
-    """Return the entry as a file of its own would have it."""
+    """Return the text of a file with this entry only."""
     return json.dumps({section: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
 
 
 def merge_json(text: str, section: str, name: str, entry: ConfigEntry) -> str:
-    """Return a file's text with the entry; the very same text where that stands in it already.
+    """Return a file's text with the entry; the same text if it has the entry already.
 
     Raises:
-        CannotKeep: not all that the text holds would stand in it afterwards.
+        UnmergeableConfig: a part of the text would be lost.
     """
-    document = _parse_json(text)
-    servers = document.setdefault(section, {})
-    if not isinstance(servers, dict):
-        raise UnmergeableConfig(f"{section!r} is not an object in it")
-    renewed = merge_entry(servers.get(name), entry)
-    if servers.get(name) == renewed:
-        return text
-    servers[name] = renewed
-    found = _FIRST_INDENT.match(text)
-    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
 
+    def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> ConfigEntry:
+        unique = dict(pairs)
+        if len(unique) < len(pairs):
+            raise UnmergeableConfig("a key appears twice in the same object")
+        return unique
 
-def _parse_json(text: str) -> ConfigEntry:
-    if not text.strip():
-        return {}
     try:
-        document = json.loads(text, object_pairs_hook=_refuse_repeated_keys)
+        document = json.loads(
+            text if text.strip() else "{}", object_pairs_hook=refuse_repeated_keys
+        )
     except ValueError as error:
         raise UnmergeableConfig(
-            f"it is not plain JSON ({error}), and comments would be lost if it were written anew"
+            f"it is not plain JSON ({error}), and comments would be lost if it were rewritten"
         ) from None
     except RecursionError:
         raise UnmergeableConfig("it is nested too deeply") from None
     if not isinstance(document, dict):
         raise UnmergeableConfig("it does not hold a JSON object")
-    return document
-
-
-def _refuse_repeated_keys(pairs: list[tuple[str, Json]]) -> ConfigEntry:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise UnmergeableConfig("a key stands twice in the same object")
-    return found
-
-
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+    servers = document.setdefault(section, {})
+    if not isinstance(servers, dict):
+        raise UnmergeableConfig(f"{section!r} is not an object in it")
+    merged = merge_entry(servers.get(name), entry)
+    if servers.get(name) == merged:
+        return text
+    servers[name] = merged
+    found = _FIRST_INDENT.match(text)
+    return json.dumps(document, indent=found[1] if found else 2, ensure_ascii=False) + "\n"
 
 
 def show_toml(section: str, name: str, entry: ConfigEntry) -> str:
@@ -332,33 +286,30 @@ def show_toml(section: str, name: str, entry: ConfigEntry) -> str:
 
 
 def merge_toml(text: str, section: str, name: str, entry: ConfigEntry) -> str:
-    """Return a file's text with the entry; the very same text where that stands in it already.
+    """Return a file's text with the entry; the same text if it has the entry already.
 
     Raises:
-        CannotKeep: it is not written as tables that can be exchanged, or is no TOML.
+        UnmergeableConfig: it is not TOML, or the servers are not tables that can be replaced.
     """
-    before = _parse_toml(text)
-    servers = before.setdefault(section, {})
+    document = _parse_toml(text)
+    servers = document.setdefault(section, {})
     if not isinstance(servers, dict):
         raise UnmergeableConfig(f"{section!r} is not a table in it")
-    renewed = merge_entry(servers.get(name), entry)
-    if servers.get(name) == renewed:
+    merged = merge_entry(servers.get(name), entry)
+    if servers.get(name) == merged:
         return text
     kept = _without_table(text, f"[{section}.{_toml_key(name)}") if name in servers else text
-    before_it = f"{kept.rstrip()}\n\n" if kept.strip() else ""
-    merged = before_it + show_toml(section, name, renewed)
-    servers[name] = renewed
-    try:
-        is_right = _parse_toml(merged) == before
-    except UnmergeableConfig:
-        is_right = False
-    if not is_right:
-        raise UnmergeableConfig(f"{section!r} is not written as one table for each server")
-    return merged
+    before = f"{kept.rstrip()}\n\n" if kept.strip() else ""
+    rewritten = before + show_toml(section, name, merged)
+    servers[name] = merged
+    with suppress(UnmergeableConfig):
+        if _parse_toml(rewritten) == document:
+            return rewritten
+    raise UnmergeableConfig(f"{section!r} is not written as one table for each server")
 
 
 def _without_table(text: str, begin: str) -> str:
-    """Return a text without a table and those beneath it; comments after it belong to the next."""
+    """Return a text without a table and its subtables; comments after it belong to the next."""
     kept: list[str] = []
     after: list[str] = []
     is_within = False
@@ -376,7 +327,9 @@ def _without_table(text: str, begin: str) -> str:
     return "".join([*kept, *after])
 
 
-def _parse_toml(text: str) -> dict[str, Any]:  # Any: what TOML holds, dates among it
+def _parse_toml(text: str) -> ConfigEntry:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -390,16 +343,12 @@ def _toml_key(name: str) -> str:
 def _toml_value(value: object) -> str:
     match value:
         case dict():
-            pairs = (f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items())
-            return f"{{ {_join_items(pairs)} }}"
+            pairs = (f"{_toml_key(key)} = {_toml_value(item)}" for key, item in value.items())
+            return f"{{ {', '.join(pairs)} }}"
         case list():
-            return f"[{_join_items(map(_toml_value, value))}]"
+            return f"[{', '.join(map(_toml_value, value))}]"
         case datetime() | date() | time():
-            raise UnmergeableConfig("a date stands among what is entered already")
+            raise UnmergeableConfig("the existing entry holds a date")
         case _:
-            # What JSON writes of a text, TOML reads as the same text.
+            # TOML reads the strings that JSON writes.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _join_items(parts: Iterable[str]) -> str:
-    return ", ".join(parts)

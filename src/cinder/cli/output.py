@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
-
-from cinder.models.document import Json
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from cinder.models.document import Json
 
+SHOWN_ERRORS = 10
 
-# What a terminal would obey rather than show; a page must not move anyone's cursor.
+_LINE_SECONDS = 10
+_URL_CHARS = 60
+_ACTIVE_STATUSES = ("queued", "running", "scraping")
+
+# Characters that control a terminal: a page must not move the reader's cursor.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -29,40 +31,37 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 def write_media(mime: str, data: bytes, output: Path | None) -> None:
-    """Write a file's bytes to a file; without one, say what they are."""
+    """Write bytes to a file; without one, print their type and size."""
     if output is None:
         print(f"{mime}, {len(data)} bytes. Use --output FILE to write it to a file.")
     else:
         output.write_bytes(data)
 
 
-_ACTIVE_STATUSES = ("queued", "running", "scraping")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
-    """How far a job has come."""
+    """The progress of a job."""
 
     id: str
     status: str
     found: int
-    """Pages that belong to it, as far as is known by now."""
+    """The pages found so far."""
     fetched: int
     queued: int
     errors: int
     progress: float
     error: str | None = None
     ended_by: str | None = None
-    """Why it is over: nothing was left to do, or one of its limits."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many URLs were left out, by the limit that did it."""
-    pages: Sequence[Mapping[str, Json]] = field(default=())
-    """Those that were asked for, in the order in which they were fetched."""
+    """Why it ended: nothing was left to do, or one of its limits was reached."""
+    left_out: "Mapping[str, int]" = field(default_factory=dict)
+    """The number of URLs that were left out, by limit."""
+    pages: "Sequence[Mapping[str, Json]]" = field(default=())
+    """The requested pages, in the order in which they were fetched."""
     has_more_pages: bool = False
 
     @classmethod
     def from_answer(cls, answer: Mapping[str, Any]) -> Self:  # Any: JSON
-        """Return what the status of a crawl or a batch tells."""
+        """Return the view of a crawl's or a batch's status."""
         is_crawl = "crawlId" in answer
         return cls(
             id=answer["crawlId" if is_crawl else "jobId"],
@@ -81,17 +80,17 @@ class JobView:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be done."""
+        """Whether the job has ended."""
         return self.status not in _ACTIVE_STATUSES
 
     @property
     def is_completed(self) -> bool:
-        """Whether it came to its end."""
+        """Whether it ended successfully."""
         return self.status == "completed"
 
-    def to_json(self) -> dict[str, Json]:
-        """Return its figures as `--json` shows them."""
-        shown: dict[str, Json] = {
+    def to_json(self) -> "dict[str, Json]":
+        """Return the figures as `--json` shows them."""
+        figures: dict[str, Json] = {
             "id": self.id,
             "status": self.status,
             "found": self.found,
@@ -102,56 +101,43 @@ class JobView:
             "leftOut": dict(self.left_out),
         }
         if self.ended_by:
-            shown["endedBy"] = self.ended_by
-        return shown | ({"error": self.error} if self.error else {})
-
-
-SHOWN_ERRORS = 10
-
-_LINE_SECONDS = 10
-_URL_CHARS = 60
+            figures["endedBy"] = self.ended_by
+        return figures | ({"error": self.error} if self.error else {})
 
 
 @dataclass(frozen=True, slots=True)
 class JobSummary:
-    """What is told of a job once it is over."""
+    """The summary of a job that is over."""
 
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    """How many URLs of which kind a crawl did not take for pages; a list of URLs has none."""
-    errors: Sequence[Mapping[str, Json]] = ()
-    """The first pages that could not be had."""
+    """The number of URLs that a crawl skipped, by kind; empty for a batch."""
+    errors: "Sequence[Mapping[str, Json]]" = ()
+    """The first pages that failed."""
     disallowed: int = 0
-    """How many of those that could not be had robots.txt disallows."""
+    """How many of the failed pages robots.txt disallows."""
 
 
-class JobDisplay(Protocol):
-    """Shows a job to whoever watches it."""
+class JobDisplay:
+    """Shows the progress of a job, and its summary."""
 
-    wants_every_page: bool
+    wants_every_page = False
 
     def __enter__(self) -> Self:
-        """Begin to show."""
-        ...
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the terminal as it was."""
-        ...
 
     def show(self, view: JobView) -> None:
-        """Show how far the job is now."""
-        ...
+        """Show the current progress."""
+        raise NotImplementedError
 
     def conclude(self, view: JobView, end: JobSummary) -> None:
-        """Show what became of it, and the first pages that failed."""
-        ...
+        """Show the summary, and the first pages that failed."""
+        print_summary(view, end)
 
 
-class JsonLines:
+class JsonLines(JobDisplay):
     """One JSON object a line: each page, and the figures when they change."""
 
     wants_every_page = True
@@ -159,14 +145,8 @@ class JsonLines:
     def __init__(self) -> None:
         self._last: dict[str, Json] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is left behind."""
-
     def show(self, view: JobView) -> None:
-        """Print the pages that are new, and the figures if they are."""
+        """Print the new pages, and the figures if they changed."""
         for page in view.pages:
             print_json({"event": "page", **page})
         if not view.is_over and (figures := view.to_json()) != self._last:
@@ -180,40 +160,38 @@ class JsonLines:
         print_json({"event": "end", **view.to_json(), **end.passed_over})
 
 
-class PlainLines:
-    """A line now and then, where no terminal can show a bar."""
-
-    wants_every_page = False
+class PlainLines(JobDisplay):
+    """A line every few seconds, where no terminal can show a bar."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._next = clock() + _LINE_SECONDS
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is left behind."""
-
     def show(self, view: JobView) -> None:
-        """Print a line if the last one is a while ago."""
-        if self._clock() >= self._next:
-            self._next = self._clock() + _LINE_SECONDS
-            print(progress_line(view), file=sys.stderr, flush=True)
+        """Print a line if the last one is old enough."""
+        if self._clock() < self._next:
+            return
+        self._next = self._clock() + _LINE_SECONDS
+        pages, errors = pluralize(view.found, "pages"), pluralize(view.errors, "errors")
+        line = f"{view.status}: {view.fetched} of {pages}, {view.queued} queued, {errors}"
+        print(line, file=sys.stderr, flush=True)
 
-    def conclude(self, view: JobView, end: JobSummary) -> None:
-        """Print what became of the job."""
-        print_summary(view, end)
 
-
-class ProgressBar:
-    """A bar that moves, with the pages a second and the page that was fetched last."""
-
-    wants_every_page = False
+class ProgressBar(JobDisplay):
+    """A progress bar, with the pages per second and the last fetched page."""
 
     def __init__(self, terminal: TextIO | None = None) -> None:
         """Take the terminal to show it on; standard error by default."""
-        self._progress = _make_bar(terminal or sys.stderr)
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[figures]}", markup=False),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[url]}", markup=False, style="dim"),
+            console=Console(file=terminal or sys.stderr),
+        )
         self._task = self._progress.add_task("", total=None, figures="", url="")
         self._rate = PageRate()
         self._url = ""
@@ -223,31 +201,32 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop moving; the bar stays as it was last."""
+        """Stop the bar, which stays visible."""
         self._progress.stop()
 
     def show(self, view: JobView) -> None:
-        """Move the bar."""
+        """Update the bar."""
         self._rate.note(view.fetched)
         if view.pages:
-            self._url = str(view.pages[-1]["url"])
+            url = replace_unprintable(view.pages[-1]["url"])
+            self._url = url if len(url) <= _URL_CHARS else f"{url[:_URL_CHARS]}…"
         self._progress.update(
             self._task,
             total=100,
             completed=view.progress,
             figures=f"{pluralize(view.fetched, 'pages')}, {self._rate.per_second:.1f}/s, "
             f"{view.queued} queued, {pluralize(view.errors, 'errors')}",
-            url=_shorten_url(self._url),
+            url=self._url,
         )
 
     def conclude(self, view: JobView, end: JobSummary) -> None:
-        """Print what became of the job beneath the bar."""
+        """Print the summary under the bar."""
         self._progress.stop()
         print_summary(view, end)
 
 
 class PageRate:
-    """Pages a second, over the last while."""
+    """The pages per second, over the last seconds."""
 
     _SPAN_SECONDS = 10.0
 
@@ -256,52 +235,44 @@ class PageRate:
         self._seen: list[tuple[float, int]] = []
 
     def note(self, pages: int) -> None:
-        """Note how many pages there are by now."""
+        """Note the current number of pages."""
         now = self._clock()
         self._seen = [(at, n) for at, n in self._seen if at > now - self._SPAN_SECONDS]
         self._seen.append((now, pages))
 
     @property
     def per_second(self) -> float:
-        """How many there were a second."""
+        """The rate."""
         (began, first), (ended, last) = self._seen[0], self._seen[-1]
         return (last - first) / (ended - began) if ended > began else 0.0
 
 
 def make_display(*, as_json: bool) -> JobDisplay:
-    """Return what fits the terminal and what was asked for."""
+    """Return the display for the terminal, or for `--json`."""
     if as_json:
         return JsonLines()
     return ProgressBar() if sys.stderr.isatty() else PlainLines()
 
 
-def print_json(data: Mapping[str, Json]) -> None:
-    """Print one line of JSON, at once: whoever reads it may be waiting."""
+def print_json(data: "Mapping[str, Json]") -> None:
+    """Print one line of JSON, and flush it: another program may be waiting for it."""
     print(json.dumps(data, ensure_ascii=False, separators=(",", ":")), flush=True)
 
 
-def progress_line(view: JobView) -> str:
-    """Return how far a job is, in one line."""
-    return (
-        f"{view.status}: {view.fetched} of {pluralize(view.found, 'pages')}, {view.queued} queued, "
-        f"{pluralize(view.errors, 'errors')}"
-    )
-
-
 def pluralize(count: int, plural: str) -> str:
-    """Return how many of something there are; one of them is told in the singular."""
+    """Return a count with its noun, in the singular for 1."""
     noun, *rest = plural.split(" ")
     return " ".join((str(count), noun.removesuffix("s") if count == 1 else noun, *rest))
 
 
 def print_summary(view: JobView, end: JobSummary) -> None:
-    """Print what became of a job, and the first pages that failed."""
+    """Print the summary of a job, and the first pages that failed."""
     figures = {"pages fetched": view.fetched, **end.passed_over}
     if end.disallowed:
         figures["disallowed by robots.txt"] = end.disallowed
     figures["errors"] = view.errors - end.disallowed
-    told = ", ".join(pluralize(count, noun) for noun, count in figures.items())
-    print(f"{view.id} {view.status}: {told}", flush=True)
+    counts = ", ".join(pluralize(count, noun) for noun, count in figures.items())
+    print(f"{view.id} {view.status}: {counts}", flush=True)
     if limits := ", ".join(f"{pluralize(n, 'URLs')} by {by}" for by, n in view.left_out.items()):
         print(f"Ended by {view.ended_by}. Left out: {limits}", flush=True)
     if view.error:
@@ -315,24 +286,6 @@ def print_summary(view: JobView, end: JobSummary) -> None:
         print(f"  and {rest} more", file=sys.stderr)
 
 
-def _make_bar(terminal: TextIO) -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    return Progress(
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[figures]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[url]}", markup=False, style="dim"),
-        console=Console(file=terminal),
-    )
-
-
-def _shorten_url(url: str) -> str:
-    shown = replace_unprintable(url)
-    return shown if len(shown) <= _URL_CHARS else f"{shown[:_URL_CHARS]}…"
-
-
 def replace_unprintable(text: object) -> str:
-    """Return text of a page without what a terminal would obey."""
+    """Return a page's text without characters that control a terminal."""
     return "".join(character if character.isprintable() else "\ufffd" for character in str(text))

@@ -1,27 +1,24 @@
 """`cinder recipe`: lists, shows and deletes learned extraction recipes."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cinder.cli.backends import run_with_app
 from cinder.cli.jobs import require_one_of
 from cinder.cli.output import write_text
-from cinder.models.document import Json
-from cinder.models.recipe import FieldRule, KeptRecipe, Locator, recipe_to_json
 
 if TYPE_CHECKING:
-    from cinder.services.extraction.site_recipes import LearnedRecipes
-
-
-T = TypeVar("T")
+    from cinder.app import App
+    from cinder.models.document import Json
+    from cinder.models.recipe import FieldRule, KeptRecipe
 
 _MAX_FIELDS_CHARS = 60
 
-recipe = typer.Typer(help="Look at what was learned of sites, and forget it.", no_args_is_help=True)
+recipe = typer.Typer(help="List, show and delete learned recipes.", no_args_is_help=True)
 Id = Annotated[int, typer.Argument(help="The recipe's number.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
@@ -34,11 +31,9 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the recipes, newest first."""
-    found = asyncio.run(
-        _with_recipes(lambda recipes: recipes.list_recipes(site, before_id=before, limit=limit))
-    )
+    found = run_with_app(lambda app: app.recipes.list_recipes(site, before_id=before, limit=limit))
     if as_json:
-        shown: list[Json] = [describe_recipe(each) for each in found]
+        shown: list[Json] = [describe_recipe(kept) for kept in found]
         write_text(json.dumps(shown, ensure_ascii=False, indent=2), None)
         return
     write_text("\n".join(map(format_recipe, found)) or "Nothing was learned yet.", None)
@@ -49,7 +44,7 @@ def list_(
 @recipe.command()
 def show(recipe_id: Id, as_json: AsJson = False) -> None:
     """Show where a recipe looks for each field."""
-    found = asyncio.run(_with_recipes(lambda recipes: recipes.find(recipe_id)))
+    found = run_with_app(lambda app: app.recipes.find(recipe_id))
     if found is None:
         print(f"There is no recipe {recipe_id}; it may have been dropped.", file=sys.stderr)
         raise typer.Exit(1)
@@ -63,24 +58,24 @@ def show(recipe_id: Id, as_json: AsJson = False) -> None:
 def delete(
     recipe_ids: Annotated[list[int] | None, typer.Argument(help="Numbers of recipes.")] = None,
     site: Annotated[str | None, typer.Option(help="All of this site: a host or a URL.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of all sites.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every recipe of every site.")] = False,
 ) -> None:
-    """Delete recipes; what they told is learned anew from the next page."""
+    """Delete recipes; cinder learns them again from the next page."""
     require_one_of({"RECIPE_IDS": recipe_ids, "--site": site, "--all": every})
 
-    async def work(recipes: "LearnedRecipes") -> int:
+    async def work(app: "App") -> int:
         if recipe_ids:
-            return await recipes.delete(recipe_ids)
-        return await (recipes.delete_site(site) if site else recipes.delete_all())
+            return await app.recipes.delete(recipe_ids)
+        return await (app.recipes.delete_site(site) if site else app.recipes.delete_all())
 
-    deleted = asyncio.run(_with_recipes(work))
+    deleted = run_with_app(work)
     print(f"Deleted {deleted} {'recipe' if deleted == 1 else 'recipes'}")
     if recipe_ids and not deleted:
         raise typer.Exit(1)
 
 
-def format_recipe(kept: KeptRecipe) -> str:
-    """Return a recipe as one line: number, pages, fields, and how it has fared."""
+def format_recipe(kept: "KeptRecipe") -> str:
+    """Return a recipe as one line: number, pages, fields, and its success rate."""
     fields = kept.summary
     if len(fields) > _MAX_FIELDS_CHARS:
         fields = f"{fields[:_MAX_FIELDS_CHARS]}…"
@@ -93,8 +88,8 @@ def format_recipe(kept: KeptRecipe) -> str:
     )
 
 
-def format_rules(kept: KeptRecipe) -> Iterator[str]:
-    """Yield where a recipe looks, field by field."""
+def format_rules(kept: "KeptRecipe") -> Iterator[str]:
+    """Yield the rules of a recipe as lines, field by field."""
     yield f"learned from {kept.learned_from} on {kept.created_at:%Y-%m-%d}"
     for rule in kept.recipe.fields:
         yield f"  {_format_field(rule)}"
@@ -105,22 +100,27 @@ def format_rules(kept: KeptRecipe) -> Iterator[str]:
             yield f"    {_format_field(rule)}"
 
 
-def _format_field(rule: FieldRule) -> str:
+def _format_field(rule: "FieldRule") -> str:
+    locators = []
+    for locator in rule.locators:
+        text = repr(locator.selector) if locator.selector else "all of it"
+        if locator.attribute:
+            text = f"{locator.attribute} of {text}"
+        context = {
+            "after label": locator.label,
+            "after": locator.before,
+            "before": locator.after,
+        }
+        locators.append(" ".join([text, *(f"{word} {t!r}" for word, t in context.items() if t)]))
     name = ".".join(rule.path) or "value"
-    read = f", read as {rule.format}" if rule.format else ""
-    return f"{name}: {' and '.join(map(_format_locator, rule.locators))}{read}"
+    parsed = f", read as {rule.format}" if rule.format else ""
+    return f"{name}: {' and '.join(locators)}{parsed}"
 
 
-def _format_locator(locator: Locator) -> str:
-    told = repr(locator.selector) if locator.selector else "all of it"
-    if locator.attribute:
-        told = f"{locator.attribute} of {told}"
-    around = (("after label", locator.label), ("after", locator.before), ("before", locator.after))
-    return " ".join([told, *(f"{word} {said!r}" for word, said in around if said)])
-
-
-def describe_recipe(kept: KeptRecipe) -> dict[str, Json]:
+def describe_recipe(kept: "KeptRecipe") -> "dict[str, Json]":
     """Return a recipe as JSON."""
+    from cinder.models.recipe import recipe_to_json
+
     return {
         "id": kept.id,
         "site": kept.place.site,
@@ -136,11 +136,3 @@ def describe_recipe(kept: KeptRecipe) -> dict[str, Json]:
         "failuresInARow": kept.failures,
         "recipe": recipe_to_json(kept.recipe),
     }
-
-
-async def _with_recipes(work: "Callable[[LearnedRecipes], Awaitable[T]]") -> T:
-    from cinder.app import open_app
-    from cinder.config import read_settings
-
-    async with open_app(read_settings()) as app:
-        return await work(app.recipes)

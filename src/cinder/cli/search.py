@@ -1,22 +1,20 @@
 """`cinder search`: searches the web and saved pages."""
 
-import asyncio
 import json
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cinder.cli.backends import find_server
+from cinder.cli.backends import Answer, post_or_run, run_with_app
 from cinder.cli.jobs import require_one_of
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.document import Json
 from cinder.models.request import OWNER
 
-# Any, here and below: answers are JSON.
-Answer = dict[str, Any]
+if TYPE_CHECKING:
+    from cinder.app import App
+    from cinder.models.document import Json
 
 
 def search(
@@ -39,7 +37,7 @@ def search(
     required_text: Annotated[
         list[str] | None, typer.Option(help="A phrase that must be there; repeatable.")
     ] = None,
-    max_age: Annotated[float | None, typer.Option(help="Only of the last so many days.")] = None,
+    max_age: Annotated[float | None, typer.Option(help="Only of the last N days.")] = None,
     provider: Annotated[
         list[str] | None, typer.Option(help="Ask this one instead of all; repeatable.")
     ] = None,
@@ -50,13 +48,16 @@ def search(
         bool, typer.Option("--json", help="Print the whole answer as JSON.")
     ] = False,
     rebuild_index: Annotated[
-        bool, typer.Option("--rebuild-index", help="Make the index of saved pages anew.")
+        bool, typer.Option("--rebuild-index", help="Rebuild the index of saved pages.")
     ] = False,
 ) -> None:
     """Search the web and all saved pages: through the server if one runs, else in this process."""
+    from cinder.api.arguments import read_arguments
+    from cinder.api.schemas.search import SearchArguments, describe_search
+
     require_one_of({"QUERY": query, "--rebuild-index": rebuild_index})
     if rebuild_index:
-        pages = asyncio.run(_rebuild())
+        pages = run_with_app(lambda app: app.index.rebuild())
         print(f"{pages} {'page is' if pages == 1 else 'pages are'} in the index")
         return
     if local and provider:
@@ -72,8 +73,15 @@ def search(
         "maxAge": max_age,
         "providers": ["local"] if local else provider,
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    answer = asyncio.run(_search(given))
+    options = {name: value for name, value in options.items() if value is not None}
+    arguments = read_arguments(SearchArguments, options)
+
+    async def work(app: "App") -> Answer:
+        found = await app.search.search(arguments.to_request(caller=OWNER))
+        ceiling = app.settings.server.result_max_chars_ceiling
+        return describe_search(found, arguments.offset, ceiling)
+
+    answer = post_or_run("/v1/search", options, work)
     if as_json:
         write_text(json.dumps(answer, ensure_ascii=False, indent=2), None)
         return
@@ -83,54 +91,28 @@ def search(
 
 
 def format_results(answer: Answer, offset: int) -> str:
-    """Return results as lines: place, title and date, address, summary."""
+    """Return results as lines: rank, title and date, URL, summary."""
     if not answer["results"]:
         return "Nothing was found."
-    told = []
-    for place, result in enumerate(answer["results"], offset + 1):
+    texts = []
+    for rank, result in enumerate(answer["results"], offset + 1):
         date = f" ({result['publishedDate'][:10]})" if "publishedDate" in result else ""
-        lines = [f"{place}. {result['title']}{date}", f"   {result['url']}"]
-        told.append("\n".join([*lines, *([f"   {s}"] if (s := result["summary"]) else [])]))
-    return "\n\n".join(told)
+        lines = [f"{rank}. {result['title']}{date}", f"   {result['url']}"]
+        texts.append("\n".join([*lines, *([f"   {s}"] if (s := result["summary"]) else [])]))
+    return "\n\n".join(texts)
 
 
 def format_search_notes(answer: Answer) -> list[str]:
-    """Return what goes with the results: who answered, what to know, and how to get more."""
-    asked = [
+    """Return the notes on results: the providers, a warning, and how to get more."""
+    providers = [
         f"{one['name']} failed: {one['error']}"
         if "error" in one
         else f"{one['name']} {one['results']} in {one['milliseconds']} ms"
         for one in answer["providers"]
     ]
-    lines = ["; ".join(asked)]
+    lines = ["; ".join(providers)]
     if "warning" in answer:
         lines.append(f"Warning: {answer['warning']}")
     if "nextOffset" in answer:
         lines.append(f"More: --offset {answer['nextOffset']}")
     return lines
-
-
-async def _search(given: Mapping[str, Json]) -> Answer:
-    from cinder.api.arguments import read_arguments
-    from cinder.api.schemas.search import SearchArguments, describe_search
-    from cinder.app import open_app
-    from cinder.config import read_settings
-    from cinder.logs import configure_logs
-
-    arguments = read_arguments(SearchArguments, given)
-    settings = read_settings()
-    configure_logs("warning" if settings.log.level == "info" else settings.log.level)
-    link, _ = find_server(settings)
-    if link is not None:
-        return dict(await link.ask("POST", "/v1/search", given))
-    async with open_app(settings) as app:
-        answer = await app.search.search(arguments.to_request(caller=OWNER))
-    return describe_search(answer, arguments.offset, settings.server.result_max_chars_ceiling)
-
-
-async def _rebuild() -> int:
-    from cinder.app import open_app
-    from cinder.config import read_settings
-
-    async with open_app(read_settings()) as app:
-        return await app.index.rebuild()

@@ -1,13 +1,11 @@
 """`cinder serve` and `cinder worker`: processes that run until they are stopped."""
 
 import asyncio
-import errno
-import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +20,7 @@ if TYPE_CHECKING:
     from cinder.config import Settings
     from cinder.server.workers import WorkerContext
 
-
-# How long everything may take to close once requests have ended or were cut off.
+# The timeout for closing everything after the last request has ended or was cancelled.
 CLOSING_SECONDS = 15
 ACCEPTED_AT_ONCE = 64
 QUEUED_CONNECTIONS = 2048
@@ -34,28 +31,34 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     toolsets: Toolsets = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that serve, behind the one port.")
+        int | None, typer.Option(help="Number of server processes behind the one port.")
     ] = None,
     tools: Tools = None,
     read_only: ReadOnly = None,
 ) -> None:
     """Serve REST, MCP and the API documentation over HTTP."""
+    options = {"host": host, "port": port, "workers": workers}
+    overrides = {name: value for name, value in options.items() if value is not None}
+    overrides |= tool_settings(toolsets, tools, read_only)
+    settings = _read_settings(**({"server": overrides} if overrides else {}))
+    if settings.server.workers > 1:
+        _serve_with_workers(settings)
+    else:
+        _serve(settings)
+
+
+def _read_settings(**overrides: Any) -> "Settings":  # Any: sections of settings
+    """Read the settings and configure logs; warn of unknown environment variables."""
     import structlog
 
     from cinder.config import read_settings, unknown_variables
     from cinder.logs import configure_logs
 
-    given = {"host": host, "port": port, "workers": workers}
-    overrides = {name: value for name, value in given.items() if value is not None}
-    overrides |= tool_settings(toolsets, tools, read_only)
-    settings = read_settings(**({"server": overrides} if overrides else {}))
+    settings = read_settings(**overrides)
     configure_logs(settings.log.level)
     for name in unknown_variables():
         structlog.get_logger().warning("not a setting of this version", variable=name)
-    if settings.server.workers > 1:
-        _serve_with_workers(settings)
-    else:
-        _serve(settings)
+    return settings
 
 
 def _serve_with_workers(settings: "Settings") -> None:
@@ -77,43 +80,52 @@ def _serve_with_workers(settings: "Settings") -> None:
     sys.exit(serve_with_workers(settings, listeners, _serve, announce, stop_seconds=stop_seconds))
 
 
-def _serve(settings: "Settings", place: "WorkerContext | None" = None) -> None:
-    """Serve until told to stop, as the only process or as one of several."""
-    from cinder.app import open_app
+def _serve(settings: "Settings", worker: "WorkerContext | None" = None) -> None:
+    """Serve until stopped, as the only process or as one of several workers."""
+    import logging
+
     from cinder.server.asgi import create_app
 
-    _set_priority(settings.server.nice)
+    # Requests are answered before pages are parsed and rendered, unless the owner chose a priority.
+    if hasattr(os, "setpriority") and os.getpriority(os.PRIO_PROCESS, 0) == 0:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, settings.server.nice)
     failures: list[Exception] = []
-    works_on_jobs = settings.jobs.enabled_in_server
-    group = place.group if place else None
-    opening = open_app(settings, works_on_jobs=works_on_jobs, group=group)
-    server = _make_server(
-        settings, create_app(settings, _recording_failure(opening, failures)), place
-    )
-    _record_startup_failures(settings, failures)
+    opening = _open_app(settings, worker, failures)
+    server = _make_server(settings, create_app(settings, opening), worker)
+
+    def is_wanted(record: logging.LogRecord) -> bool:
+        # Uvicorn only logs that it cannot listen: the message is the error itself.
+        logged: object = record.msg
+        if isinstance(logged, OSError):
+            failures.append(_cannot_listen(settings, logged))
+            return False
+        message = record.getMessage()
+        return "Traceback" not in message and not message.startswith("Application startup failed")
+
+    # Why the server cannot start is printed as one line at the end.
+    logging.getLogger("uvicorn.error").addFilter(is_wanted)
     try:
-        server.run(place.sockets if place else None)
+        server.run(worker.sockets if worker else None)
     except SystemExit:
         if failures:
             raise failures[0] from None
         raise
 
 
-def _set_priority(nice: int) -> None:
-    """Answer requests before pages are parsed and rendered, unless the owner chose a priority."""
-    if hasattr(os, "setpriority") and os.getpriority(os.PRIO_PROCESS, 0) == 0:
-        with suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, nice)
-
-
 @asynccontextmanager
-async def _recording_failure(
-    opening: "AbstractAsyncContextManager[App]", failures: list[Exception]
+async def _open_app(
+    settings: "Settings", worker: "WorkerContext | None", failures: list[Exception]
 ) -> "AsyncIterator[App]":
-    """Keep the reason why cinder could not start, to be told in one line at the end."""
+    """Open cinder; record why it cannot start."""
+    from cinder.app import open_app
+
+    group = worker.group if worker else None
     is_open = False
     try:
-        async with opening as app:
+        async with open_app(
+            settings, works_on_jobs=settings.jobs.enabled_in_server, group=group
+        ) as app:
             is_open = True
             yield app
     except (CinderError, OSError, ValueError) as error:
@@ -122,24 +134,11 @@ async def _recording_failure(
         raise
 
 
-def _record_startup_failures(settings: "Settings", failures: list[Exception]) -> None:
-    """Keep the server from logging why it could not start: the one line is told after it."""
-
-    def is_wanted(record: logging.LogRecord) -> bool:
-        # An address that cannot be listened on is told by the log alone, as the error itself.
-        logged: object = record.msg
-        if isinstance(logged, OSError):
-            failures.append(_cannot_listen(settings, logged))
-            return False
-        message = record.getMessage()
-        return "Traceback" not in message and not message.startswith("Application startup failed")
-
-    logging.getLogger("uvicorn.error").addFilter(is_wanted)
-
-
 def _cannot_listen(settings: "Settings", error: OSError) -> OSError:
+    from errno import EADDRINUSE
+
     address = f"{settings.server.host}:{settings.server.port}"
-    if error.errno == errno.EADDRINUSE:
+    if error.errno == EADDRINUSE:
         advice = "Stop what listens there, or choose another with --port"
         return OSError(error.errno, f"{address} is in use. {advice}")
     advice = "Choose another address with --host and --port"
@@ -147,7 +146,7 @@ def _cannot_listen(settings: "Settings", error: OSError) -> OSError:
 
 
 # Any: the server is imported when used.
-def _make_server(settings: "Settings", api: Any, place: "WorkerContext | None") -> Any:
+def _make_server(settings: "Settings", api: Any, worker: "WorkerContext | None") -> Any:
     import uvicorn
 
     from cinder.server.local_access import find_token, hold_port_lock
@@ -159,38 +158,44 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerContext | None") 
     )
     from cinder.server.request_limits import limited_protocol
 
-    mark = ExitStack()
+    port_lock = ExitStack()
     app = api
-    if place is not None:
+    if worker is not None:
         from cinder.server.forwarding import WorkerRoutingMiddleware
 
-        app = WorkerRoutingMiddleware(api, place.group)
+        app = WorkerRoutingMiddleware(api, worker.group)
 
     class AnnouncingServer(uvicorn.Server):
-        """Says where it listens once it does."""
+        """Announces its address once it listens."""
 
-        async def startup(self, sockets: Any = None) -> None:  # Any: as the parent has it
+        async def startup(self, sockets: Any = None) -> None:  # Any: the parent's type
             await super().startup(sockets)
-            if self.started:
-                _lengthen_queues(self.servers)
-                freeze_startup_objects()
-                if place is not None:
-                    place.notify_listening()
-                    return
-                actual = self.servers[0].sockets[0].getsockname()[1]
-                mark.enter_context(hold_port_lock(settings.data_dir, actual))
-                _announce(settings, actual, token=find_token(settings))
+            if not self.started:
+                return
+            # The event loop takes one number for the connections that it accepts at once and for
+            # the kernel's queue: a short queue drops connections, and accepting many at once
+            # delays requests. So the queue is lengthened here.
+            for listener in (listener for server in self.servers for listener in server.sockets):
+                with listener.dup() as listening:
+                    listening.listen(QUEUED_CONNECTIONS)
+            freeze_startup_objects()
+            if worker is not None:
+                worker.notify_listening()
+                return
+            port = self.servers[0].sockets[0].getsockname()[1]
+            port_lock.enter_context(hold_port_lock(settings.data_dir, port))
+            _announce(settings, port, token=find_token(settings))
 
-        async def shutdown(self, sockets: Any = None) -> None:  # Any: as the parent has it
+        async def shutdown(self, sockets: Any = None) -> None:  # Any: the parent's type
             api.state.stopping.set()
-            mark.close()
+            port_lock.close()
             giving_up = exit_after_timeout(settings.server.shutdown_seconds + CLOSING_SECONDS)
             await super().shutdown(sockets)
             giving_up.cancel()
 
         def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002  # Any: the same
-            # Not as the parent does it, who has the process die of the signal in the end: a stop
-            # that was asked for and went well is a success.
+            # The parent has the process die of the signal in the end. Here, a graceful stop is a
+            # success.
             if self.should_exit:
                 exit_by_signal(sig)
             self.should_exit = True
@@ -216,18 +221,6 @@ def _make_server(settings: "Settings", api: Any, place: "WorkerContext | None") 
     return AnnouncingServer(config)
 
 
-def _lengthen_queues(servers: "Iterable[asyncio.Server]") -> None:
-    """Let the kernel hold more connections than the event loop accepts in one go.
-
-    The loop takes one number for both: a short queue drops connections, and a long one keeps
-    requests waiting while all of it is accepted.
-    """
-    for server in servers:
-        for listener in server.sockets:
-            with listener.dup() as listening:
-                listening.listen(QUEUED_CONNECTIONS)
-
-
 def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
     from cinder.server.local_access import TOKEN_FILE
 
@@ -248,49 +241,40 @@ def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
 
 
 def worker() -> None:
-    """Work on batches and crawls until told to stop; any number of workers share PostgreSQL."""
-    import structlog
+    """Work on batches and crawls until stopped; any number of workers share PostgreSQL."""
+    from cinder.app import open_app
+    from cinder.server.process_control import exit_by_signal, freeze_startup_objects
 
-    from cinder.config import read_settings, unknown_variables
-    from cinder.logs import configure_logs
-
-    settings = read_settings()
-    configure_logs(settings.log.level)
-    for name in unknown_variables():
-        structlog.get_logger().warning("not a setting of this version", variable=name)
+    settings = _read_settings()
     if settings.store_url.startswith("sqlite"):
         print(
             "This worker uses SQLite, so it can share jobs with processes of this machine alone. "
             "For a fleet set CINDER_STORE__URL to postgresql://….",
             file=sys.stderr,
         )
+    is_stopped = asyncio.Event()
+
+    def stop(number: int) -> None:
+        if is_stopped.is_set():
+            exit_by_signal(number)
+        is_stopped.set()
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop, number)
+        async with open_app(settings, works_on_jobs=True) as app:
+            await app.start_parsers()
+            freeze_startup_objects()
+            print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
+            await is_stopped.wait()
+            if (task := asyncio.current_task()) is not None:
+                loop.call_later(settings.server.shutdown_seconds, task.cancel)
+
     try:
-        asyncio.run(_work(settings))
+        asyncio.run(work())
     except asyncio.CancelledError:
-        # What it held is free again once its leases have run out.
+        # Other workers take over its jobs once their leases have expired.
         seconds = settings.server.shutdown_seconds
         print(f"Not everything had ended after {seconds} s; stopped all the same.", file=sys.stderr)
     print("cinder worker: stopped", flush=True)
-
-
-async def _work(settings: "Settings") -> None:
-    from cinder.app import open_app
-    from cinder.server.process_control import exit_by_signal, freeze_startup_objects
-
-    loop = asyncio.get_running_loop()
-    told_to_stop = asyncio.Event()
-
-    def stop(number: int) -> None:
-        if told_to_stop.is_set():
-            exit_by_signal(number)
-        told_to_stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    async with open_app(settings, works_on_jobs=True) as app:
-        await app.start_parsers()
-        freeze_startup_objects()
-        print(f"cinder worker: works on up to {settings.jobs.slots} jobs at once", flush=True)
-        await told_to_stop.wait()
-        if (task := asyncio.current_task()) is not None:
-            loop.call_later(settings.server.shutdown_seconds, task.cancel)

@@ -1,8 +1,8 @@
-"""Flat JSON Schemas of tool arguments and results: no references, no unions.
+"""Flat JSON Schemas of tool arguments and results, which every model provider accepts.
 
-No references, no unions, no constants, no bounds: each node has one plain type, and each object
-that is taken names what it may hold, so that a model can be held to it strictly. Whatever needs
-more than that is checked in code when the arguments are read.
+They have no references, unions, constants or bounds: each node has one plain type, and each
+argument object names its properties, as strict modes require. Everything else is checked when the
+arguments are read.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-# Any, here and below: a JSON Schema is nested JSON, and mypy cannot narrow what lies in it.
+# Any, here and below: a JSON Schema is nested JSON, which mypy cannot narrow.
 Schema = dict[str, Any]
 
 _KEPT_KEYWORDS = ("type", "enum", "items", "properties", "required", "additionalProperties")
@@ -21,32 +21,32 @@ _KEPT_KEYWORDS = ("type", "enum", "items", "properties", "required", "additional
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """What a tool's schema says of one argument."""
+    """How a tool's schema shows one argument."""
 
     description: str = ""
     choices: tuple[str, ...] = ()
-    """Of an enum's values, those that can be served; all where none are named."""
+    """The values of an enum to show; empty for all."""
     is_required: bool = False
-    """Whether it is needed although the model, which serves more than one use, can do without."""
+    """Whether the tool requires it although the model, which has other uses, does not."""
     item_types: tuple[str, ...] = ()
-    """Of the types of its objects, those that are offered; all where none are named."""
+    """The types of its objects to show; empty for all."""
     left_out: tuple[str, ...] = ()
-    """The fields of its objects that are not offered."""
+    """The fields of its objects that are not shown."""
     keys: tuple[str, ...] = ()
-    """Some of the texts that a free object, or each of a list, may hold; others may be as well."""
+    """Example keys, with text values, of a free object or of each object in a list."""
     is_text: bool = False
-    """Whether a free object is asked for as JSON in a text. It is taken as it is, too."""
+    """Whether a free object is shown as a text of JSON; an object is accepted, too."""
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:
-    """Return the schema of a tool's arguments, of which it shows the named ones only."""
-    whole = _flat_schema(model)
-    needed = set(whole.get("required", ()))
+    """Return the schema of a tool's arguments, with these parameters only."""
+    schema = output_schema(model)
+    needed = set(schema.get("required", ()))
     required = [n for n, p in parameters.items() if p.is_required or n in needed]
     return {
         "type": "object",
         "properties": {
-            name: _parameter_schema(whole["properties"][name], parameter)
+            name: _parameter_schema(schema["properties"][name], parameter)
             for name, parameter in parameters.items()
         },
         **({"required": required} if required else {}),
@@ -55,20 +55,22 @@ def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) ->
 
 
 def output_schema(model: type[BaseModel]) -> Schema:
-    """Return the schema of a tool's structured content."""
-    return _flat_schema(model)
+    """Return the flat schema of a model, such as a tool's structured content."""
+    schema = model.model_json_schema(schema_generator=_WithoutUnions)
+    return _flatten(schema, schema.get("$defs", {}))
 
 
 def _parameter_schema(node: Schema, parameter: Parameter) -> Schema:
-    shown = dict(node)
-    if parameter.is_text:
-        shown = {"type": "string"}
-    if parameter.keys and "items" in shown:
-        shown["items"] = _object_schema(parameter.keys)
-    elif parameter.keys:
-        shown = _object_schema(parameter.keys)
+    shown: Schema = {"type": "string"} if parameter.is_text else dict(node)
+    if parameter.keys:
+        properties = {key: {"type": "string"} for key in parameter.keys}
+        free_object = {"type": "object", "properties": properties}
+        shown = shown | {"items": free_object} if "items" in shown else free_object
     if parameter.item_types:
-        shown["items"] = _narrowed_items(shown["items"], parameter)
+        item = shown["items"]
+        fields = {n: node for n, node in item["properties"].items() if n not in parameter.left_out}
+        fields["type"] = fields["type"] | {"enum": list(parameter.item_types)}
+        shown["items"] = item | {"properties": fields}
     if parameter.choices and "items" in shown:
         shown["items"] = shown["items"] | {"enum": list(parameter.choices)}
     elif parameter.choices:
@@ -78,19 +80,8 @@ def _parameter_schema(node: Schema, parameter: Parameter) -> Schema:
     return shown
 
 
-def _object_schema(keys: tuple[str, ...]) -> Schema:
-    return {"type": "object", "properties": {key: {"type": "string"} for key in keys}}
-
-
-def _narrowed_items(item: Schema, parameter: Parameter) -> Schema:
-    """Return the schema of a list's objects with fewer types and fields."""
-    fields = {n: node for n, node in item["properties"].items() if n not in parameter.left_out}
-    fields["type"] = fields["type"] | {"enum": list(parameter.item_types)}
-    return item | {"properties": fields}
-
-
 class _WithoutUnions(GenerateJsonSchema):
-    """Says an optional value as the value alone, and a single choice as an enum of one."""
+    """Writes an optional value as the value alone, and a single choice as an enum of one."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
@@ -98,11 +89,6 @@ class _WithoutUnions(GenerateJsonSchema):
     def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
         node = super().literal_schema(schema)
         return {"type": "string", "enum": [node["const"]]} if "const" in node else node
-
-
-def _flat_schema(model: type[BaseModel]) -> Schema:
-    whole = model.model_json_schema(schema_generator=_WithoutUnions)
-    return _flatten(whole, whole.get("$defs", {}))
 
 
 def _flatten(node: Schema, definitions: Schema) -> Schema:
@@ -117,7 +103,7 @@ def _flatten(node: Schema, definitions: Schema) -> Schema:
         flat["properties"] = {
             name: _flatten(inner, definitions) for name, inner in flat["properties"].items()
         }
-    # True is what holds where nothing is said; false is checked when the arguments are read.
+    # True is the default; false is checked when the arguments are read.
     if isinstance(flat.get("additionalProperties"), bool):
         del flat["additionalProperties"]
     if isinstance(flat.get("additionalProperties"), dict):

@@ -3,7 +3,7 @@
 import asyncio
 import difflib
 import json
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,6 @@ from cinder.app import App
 from cinder.config import ServerSettings, SettingsError
 from cinder.errors import (
     CinderError,
-    Diagnostics,
     ErrorCode,
     FieldProblem,
     InvalidRequest,
@@ -36,29 +35,10 @@ from cinder.mcp.request_context import (
     reporting_elapsed_time,
     send_log_message,
 )
-from cinder.mcp.results import BOUNDARY_CHARS, text_failure, within_boundary
+from cinder.mcp.results import BOUNDARY_CHARS, nearest_name, text_failure, within_boundary
 from cinder.mcp.tools.base import Tool
-from cinder.mcp.tools.crawl import CRAWL, CRAWL_STATUS
-from cinder.mcp.tools.extract import EXTRACT
-from cinder.mcp.tools.scrape import CINDER_SCRAPE, SCRAPE
-from cinder.mcp.tools.search import SEARCH, SEARCH_AND_SCRAPE
-from cinder.mcp.tools.text import EXTRACT_CONTENT, TEXT_SIMILARITY
 from cinder.models.document import VerdictKind
 from cinder.models.redaction import redact
-
-# Any: each tool has an arguments model of its own, and reads its arguments by it.
-TOOLS: tuple[Tool[Any], ...] = (
-    SCRAPE,
-    CINDER_SCRAPE,
-    SEARCH,
-    SEARCH_AND_SCRAPE,
-    CRAWL,
-    CRAWL_STATUS,
-    EXTRACT,
-    EXTRACT_CONTENT,
-    TEXT_SIMILARITY,
-)
-
 
 TOOLSETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -68,31 +48,41 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "crawl": ("cinder_crawl", "cinder_get_crawl_status"),
         "extract": ("cinder_extract",),
         "text": ("scrape_extract_content", "scrape_text_similarity"),
-        "all": tuple(tool.name for tool in TOOLS),
+        "all": (
+            *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
+            *("cinder_crawl", "cinder_get_crawl_status", "cinder_extract"),
+            *("scrape_extract_content", "scrape_text_similarity"),
+        ),
     }
 )
 
 TOOLSETS_HEADER = "x-mcp-toolsets"
 TOOLS_HEADER = "x-mcp-tools"
 READ_ONLY_HEADER = "x-mcp-readonly"
+MAX_FAILURE_CHARS = 1_000
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
+_MESSAGE_CHARS = 450
+_STRATEGY_ERROR_CHARS = 100
+_BATCH_COMMANDS = frozenset(Command) - {Command.START}
 
-ToolsByName = Mapping[str, Tool[Any]]  # Any: see the registry
+ToolsByName = Mapping[str, Tool[Any]]  # Any: each tool has an arguments model of its own
+
+log = structlog.get_logger()
 
 
 class UnknownToolName(ValueError):
-    """There is no toolset, or no tool, of this name."""
+    """No toolset, or no tool, has this name."""
 
     def __init__(self, kind: str, message: str) -> None:
-        """Take whether it names a toolset or a tool, and what is wrong."""
+        """Take the kind of name, "toolset" or "tool", and the message."""
         super().__init__(message)
         self.kind = kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSelection:
-    """What was asked for: toolsets, single tools beside them, and whether only to read."""
+    """The requested toolsets, single tools in addition to them, and whether to only read pages."""
 
     toolsets: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -100,7 +90,7 @@ class ToolSelection:
 
     @classmethod
     def from_settings(cls, server: ServerSettings) -> "ToolSelection":
-        """Return what the owner wants."""
+        """Return the owner's selection."""
         return cls(
             toolsets=server.mcp_toolsets,
             tools=server.mcp_tools,
@@ -109,25 +99,33 @@ class ToolSelection:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> "ToolSelection":
-        """Return what a request wants."""
+        """Return the selection of a request."""
         return cls(
-            toolsets=_names(headers.get(TOOLSETS_HEADER, "")),
-            tools=_names(headers.get(TOOLS_HEADER, "")),
+            toolsets=_split_names(headers.get(TOOLSETS_HEADER, "")),
+            tools=_split_names(headers.get(TOOLS_HEADER, "")),
             is_read_only=headers.get(READ_ONLY_HEADER, "").strip().lower() in _TRUE,
         )
 
     def names(self) -> frozenset[str] | None:
-        """Return the tools selected by name; None where nothing was asked for.
+        """Return the names of the selected tools; None if nothing was selected.
 
         Raises:
-            UnknownName: something was asked for that there is not.
+            UnknownToolName: a toolset or tool does not exist.
         """
         if not self.toolsets and not self.tools:
             return None
-        of_sets = [name for each in self.toolsets for name in _find("toolset", each, TOOLSETS)]
-        everything = {name: (name,) for name in TOOLSETS["all"]}
-        single = [name for each in self.tools for name in _find("tool", each, everything)]
-        return frozenset((*of_sets, *single))
+        selected: set[str] = set()
+        every_tool = {name: (name,) for name in TOOLSETS["all"]}
+        for kind, names, known in (
+            ("toolset", self.toolsets, TOOLSETS),
+            ("tool", self.tools, every_tool),
+        ):
+            for name in names:
+                if name not in known:
+                    message = f"There is no {kind} {name[:100]!r}. {nearest_name(name, known)}"
+                    raise UnknownToolName(kind, message)
+                selected.update(known[name])
+        return frozenset(selected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,34 +134,33 @@ class OfferedTools:
 
     listed: ToolsByName
     callable: ToolsByName
-    """What else may be called: an answer may name a tool that is not worth listing to everybody."""
+    """Tools that may be called: results may name a tool that is not listed by default."""
 
 
 def offer_tools(
-    tools: Sequence[Tool[Any]], own: ToolSelection, asked: ToolSelection | None = None
+    tools: Sequence[Tool[Any]], own: ToolSelection, requested: ToolSelection | None = None
 ) -> OfferedTools:
-    """Return what is offered of the tools: a request may narrow what the owner chose, not widen it.
+    """Return the tools to offer: a request may narrow the owner's selection, not widen it.
 
     Raises:
-        UnknownName: something was asked for that there is not.
+        UnknownToolName: a toolset or tool does not exist.
     """
-    asked = asked or ToolSelection()
-    chosen = [names for each in (own, asked) if (names := each.names()) is not None]
-    is_read_only = own.is_read_only or asked.is_read_only
+    requested = requested or ToolSelection()
+    selected = [names for part in (own, requested) if (names := part.names()) is not None]
+    is_read_only = own.is_read_only or requested.is_read_only
     known = {tool.name: tool.as_read_only() if is_read_only else tool for tool in tools}
-    if not chosen:
-        by_default = TOOLSETS["default"]
-        listed = {name: tool for name, tool in known.items() if name in by_default}
-        return OfferedTools(listed, known)
-    named = {name: tool for name, tool in known.items() if all(name in each for each in chosen)}
+    if not selected:
+        default = {name: tool for name, tool in known.items() if name in TOOLSETS["default"]}
+        return OfferedTools(default, known)
+    named = {name: tool for name, tool in known.items() if all(name in part for part in selected)}
     return OfferedTools(named, named)
 
 
 def check_tool_selection(server: ServerSettings) -> None:
-    """Refuse settings that name what there is not.
+    """Check that the settings name existing toolsets and tools.
 
     Raises:
-        SettingsError: they do; the message has the nearest name.
+        SettingsError: they do not; the message has the nearest name.
     """
     try:
         ToolSelection.from_settings(server).names()
@@ -171,27 +168,9 @@ def check_tool_selection(server: ServerSettings) -> None:
         raise SettingsError(f"server.mcp-{error.kind}s: {error} See docs/mcp.md.") from None
 
 
-def _find(kind: str, name: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    if name in known:
-        return known[name]
-    raise UnknownToolName(kind, f"There is no {kind} {name[:100]!r}. {nearest_name(name, known)}")
-
-
-def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return the sentence that names what was probably meant, or else all that there is."""
-    names = list(known)
-    near = difflib.get_close_matches(name[:100].lower(), names, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(names)}."
-
-
-def _names(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(name for part in text[:2_000].split(",") if (name := part.strip()))
 
-
-MAX_FAILURE_CHARS = 1_000
-
-_MESSAGE_CHARS = 450
-_STRATEGY_ERROR_CHARS = 100
 
 # Codes whose messages already say what to do next have no entry.
 _NEXT_STEP = {
@@ -205,9 +184,9 @@ _NEXT_STEP = {
     ),
     ErrorCode.PARSE_LIMIT: "Use another page, or a smaller part of the HTML.",
     ErrorCode.CRAWL_NOT_FOUND: "Give the crawlId that cinder_crawl returned, or start a crawl.",
-    ErrorCode.CRAWL_EXPIRED: "Start the crawl anew with cinder_crawl.",
+    ErrorCode.CRAWL_EXPIRED: "Start the crawl again with cinder_crawl.",
     ErrorCode.BATCH_NOT_FOUND: "Give the jobId that scrape returned for urls, or start a batch.",
-    ErrorCode.BATCH_EXPIRED: "Start the batch anew: scrape with urls.",
+    ErrorCode.BATCH_EXPIRED: "Start the batch again: scrape with urls.",
     ErrorCode.SEARCH_FAILED: "Try again later; `cinder doctor` tries each provider.",
     ErrorCode.EGRESS_BLOCKED: (
         "Use a public address; the owner can open others with CINDER_EGRESS__ALLOW."
@@ -231,30 +210,35 @@ _NEXT_STEP = {
 
 
 def describe_failure(error: CinderError) -> str:
-    """Return an error as a model reads it."""
+    """Return the text of an error for a model."""
     if isinstance(error, InvalidRequest) and error.problems:
         return redact(_describe_problems(error.problems))
     lines = [_cut(redact(error.message), _MESSAGE_CHARS)]
     is_blocked = error.verdict == VerdictKind.BLOCKED
     if next_step := advise(error) if is_blocked else _NEXT_STEP.get(error.code):
         lines.append(next_step)
-    if error.diagnostics is not None and error.diagnostics.attempts:
-        lines.append(f"Diagnostics: {_describe_diagnostics(error.diagnostics)}")
+    if (diagnostics := error.diagnostics) is not None and diagnostics.attempts:
+        data = {
+            "strategiesAttempted": diagnostics.strategies,
+            "strategyErrors": {
+                strategy: _cut(redact(message), _STRATEGY_ERROR_CHARS)
+                for strategy, message in diagnostics.strategy_errors.items()
+            },
+            "timing": diagnostics.timing,
+        }
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        lines.append(f"Diagnostics: {text}")
     text = "\n".join(lines)
-    if _quotes_page(error):
+    # These quote the page: the error of a script, a title, the evidence of a verdict.
+    has_evidence = error.verdict not in (None, VerdictKind.HTTP_ERROR)
+    if has_evidence or error.code is ErrorCode.ACTION_FAILED:
         room = MAX_FAILURE_CHARS - BOUNDARY_CHARS - len(error.code) - 2
         return f"{error.code}: {within_boundary(_cut(text, room))}"
     return _cut(f"{error.code}: {text}", MAX_FAILURE_CHARS)
 
 
-def _quotes_page(error: CinderError) -> bool:
-    """Whether a failure repeats words of a page: what a script threw, a title, evidence."""
-    is_telling = error.verdict not in (None, VerdictKind.HTTP_ERROR)
-    return error.code is ErrorCode.ACTION_FAILED or is_telling
-
-
 def describe_unexpected(tool: str) -> str:
-    """Return what is said of a failure that nobody foresaw; its details are for the log alone."""
+    """Return the text of an unexpected failure; its details go to the log only."""
     return (
         f"INTERNAL_ERROR: {tool} failed in a way that cinder did not expect, and the details were "
         "logged. Try again with simpler arguments, or use another tool."
@@ -262,15 +246,15 @@ def describe_unexpected(tool: str) -> str:
 
 
 def describe_unknown_tool(name: str, known: Iterable[str]) -> str:
-    """Return what is said of a tool that does not exist."""
+    """Return the text of a failure for a tool that does not exist."""
     names = list(known)
     near = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.5)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    return f"There is no tool {_cut(name, 100)!r}.{meant} Call one of: {', '.join(names)}."
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"There is no tool {_cut(name, 100)!r}.{hint} Call one of: {', '.join(names)}."
 
 
 def describe_disabled_tool(name: str, offered: Iterable[str]) -> str:
-    """Return what is said of a tool that exists, but was not chosen."""
+    """Return the text of a failure for a tool that exists, but was not selected."""
     return (
         f"The tool {name} is not offered here: the owner, or the headers X-MCP-Toolsets and "
         f"X-MCP-Tools of this request, chose {', '.join(offered) or 'none'}. Call one of these, or "
@@ -289,26 +273,8 @@ def _describe_problems(problems: tuple[FieldProblem, ...]) -> str:
     return text
 
 
-def _describe_diagnostics(diagnostics: Diagnostics) -> str:
-    errors = {
-        strategy: _cut(redact(error), _STRATEGY_ERROR_CHARS)
-        for strategy, error in diagnostics.strategy_errors.items()
-    }
-    shown = {
-        "strategiesAttempted": diagnostics.strategies,
-        "strategyErrors": errors,
-        "timing": diagnostics.timing,
-    }
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-
-
 def _cut(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
-
-
-log = structlog.get_logger()
-
-_BATCH_COMMANDS = frozenset(Command) - {Command.START}
 
 
 class ToolCalls:
@@ -317,28 +283,26 @@ class ToolCalls:
     def __init__(
         self,
         app: App,
-        tools: Sequence[Tool[Any]],  # Any: see the registry
+        tools: Sequence[Tool[Any]],  # Any: as above
         selection: ToolSelection | None = None,
     ) -> None:
         self._app = app
         self._tools = tools
         self._own = selection or ToolSelection()
         self._login = LoginElicitation(app.log_in)
-        everything = {tool.name: tool for tool in tools}
-        self._offer = (
-            offer_tools(tools, selection) if selection else OfferedTools(everything, everything)
-        )
-        # By the tool itself, whose variants share a name.
-        variants = (each for tool in tools for each in (tool, tool.as_read_only()))
-        self._described = {id(each): each.describe() for each in variants}
+        by_name = {tool.name: tool for tool in tools}
+        self._offer = offer_tools(tools, selection) if selection else OfferedTools(by_name, by_name)
+        # Keyed by identity: the variants of a tool share its name.
+        variants = (variant for tool in tools for variant in (tool, tool.as_read_only()))
+        self._described = {id(variant): variant.describe() for variant in variants}
 
     @property
     def listed(self) -> frozenset[str]:
-        """The names of the tools that are listed where a request asks for nothing else."""
+        """The names of the tools that are listed for requests without a selection."""
         return frozenset(self._offer.listed)
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:  # Any: a JSON Schema
-        """Return a tool's input schema; None where there is no such tool."""
+        """Return a tool's input schema; None if there is no such tool."""
         tool = self._offer.callable.get(name)
         return self._described[id(tool)].input_schema if tool else None
 
@@ -348,20 +312,20 @@ class ToolCalls:
         """List every tool that the caller may use, on one page.
 
         Raises:
-            MCPError: its headers ask for what there is not.
+            MCPError: the request's headers name a toolset or tool that does not exist.
         """
         caller = caller_in(context)
         try:
             listed = self._offer_to(context).listed
         except UnknownToolName as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        shown = [tool for tool in listed.values() if caller.may(tool.scope)]
-        return types.ListToolsResult(tools=[self._described[id(tool)] for tool in shown])
+        allowed = [tool for tool in listed.values() if caller.may(tool.scope)]
+        return types.ListToolsResult(tools=[self._described[id(tool)] for tool in allowed])
 
     async def call(
         self, context: ServerRequestContext, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        """Answer a call; whatever goes wrong is said in the result."""
+    ) -> ToolCallAnswer:
+        """Answer a call; failures are results, too."""
         try:
             offered = self._offer_to(context).callable
         except UnknownToolName as error:
@@ -370,69 +334,55 @@ class ToolCalls:
         tool = offered.get(params.name)
         if tool is None:
             self._count("unknown", "VALIDATION_ERROR")
-            return text_failure(self._describe_missing(params.name, offered))
-        answer = self._login.answer(context, params, tool, partial(self._run, tool, context))
-        outcome, result = await _await_outcome(tool, answer)
-        self._count(_counted_command(tool.name, params.arguments or {}), outcome)
+            exists = any(known.name == params.name for known in self._tools)
+            describe = describe_disabled_tool if exists else describe_unknown_tool
+            return text_failure(describe(params.name, offered))
+        run = partial(self._run, tool, context)
+        result: ToolCallAnswer
+        try:
+            result = await self._login.answer(context, params, tool.with_login, run)
+            outcome = "ok"
+        except TimeoutError:
+            late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
+            outcome, result = late.code, tool.fail(describe_failure(late))
+        except CinderError as error:
+            outcome, result = error.code, tool.fail(describe_failure(error))
+        except Exception:
+            log.exception("a tool failed unexpectedly", tool=tool.name)
+            outcome, result = "INTERNAL_ERROR", tool.fail(describe_unexpected(tool.name))
+        command = (params.arguments or {}).get("command")
+        if not isinstance(command, str) or command not in _BATCH_COMMANDS:
+            command = tool.name
+        self._count(command, outcome)
         level: types.LoggingLevel = "info" if outcome == "ok" else "warning"
         await send_log_message(context, level, f"{tool.name}: {outcome}")
         return result
 
     def _offer_to(self, context: ServerRequestContext) -> OfferedTools:
-        """Return what is offered to a request, which over HTTP may ask for less."""
+        """Return the tools offered to a request, which over HTTP may select fewer."""
         if context.request is None:
             return self._offer
-        asked = ToolSelection.from_headers(context.request.headers)
-        return (
-            self._offer if asked == ToolSelection() else offer_tools(self._tools, self._own, asked)
-        )
-
-    def _describe_missing(self, name: str, offered: Iterable[str]) -> str:
-        is_off = any(tool.name == name for tool in self._tools)
-        return (
-            describe_disabled_tool(name, offered)
-            if is_off
-            else describe_unknown_tool(name, offered)
-        )
+        requested = ToolSelection.from_headers(context.request.headers)
+        if requested == ToolSelection():
+            return self._offer
+        return offer_tools(self._tools, self._own, requested)
 
     async def _run(
         self,
         tool: Tool[Any],
         context: ServerRequestContext,
-        given: Mapping[str, Any],
-        since: float | None = None,
+        arguments: Mapping[str, Any],
+        since: float | None,
     ) -> types.CallToolResult:
         caller = caller_in(context)
         require_scope(caller, tool.scope)
         report = context.session.report_progress
-        # Who waits for a job tells how far that is, and nothing else.
-        telling = (
+        # Tools that wait for a job report the job's progress instead.
+        reporting = (
             reporting_elapsed_time(report, since=since) if tool.wait is None else nullcontext()
         )
-        async with asyncio.timeout(CALL_SECONDS), telling:
-            return await tool.call(self._app, given, caller, report)
+        async with asyncio.timeout(CALL_SECONDS), reporting:
+            return await tool.call(self._app, arguments, caller, report)
 
     def _count(self, command: str, outcome: str) -> None:
         self._app.metrics.requests.labels(surface="mcp", command=command, outcome=outcome).inc()
-
-
-async def _await_outcome(
-    tool: Tool[Any], answer: Awaitable[ToolCallAnswer]
-) -> tuple[str, ToolCallAnswer]:
-    """Return how a call ended, and its answer; whatever goes wrong is one."""
-    try:
-        return "ok", await answer
-    except TimeoutError:
-        late = ScrapeTimeout(f"{tool.name} did not finish within {CALL_SECONDS} seconds.")
-        return late.code, tool.fail(describe_failure(late))
-    except CinderError as error:
-        return error.code, tool.fail(describe_failure(error))
-    except Exception:
-        log.exception("a tool failed unexpectedly", tool=tool.name)
-        return "INTERNAL_ERROR", tool.fail(describe_unexpected(tool.name))
-
-
-def _counted_command(tool: str, given: Mapping[str, Any]) -> str:
-    """Return what a call is counted as: the tool, or the command given to it."""
-    command = given.get("command")
-    return command if isinstance(command, str) and command in _BATCH_COMMANDS else tool

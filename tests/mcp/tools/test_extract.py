@@ -7,8 +7,7 @@ import mcp_types as types
 import pytest
 
 from cinder.app import App
-from cinder.mcp.server import build_server
-from cinder.mcp.tool_calls import TOOLS
+from cinder.mcp.server import TOOLS, build_server
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of, unmarked
 from tests.services.extraction.wares import ALL, PROMPT, SCHEMA, urls_of

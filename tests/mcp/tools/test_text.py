@@ -1,4 +1,4 @@
-"""tests.mcp.tools.test_text"""
+"""The tools that fetch nothing: `scrape_extract_content` and `scrape_text_similarity`."""
 
 import json
 

@@ -1,1 +1,1 @@
-"""The MCP tools, one subject a module; `cinder.mcp.tool_calls` lists them."""
+"""The MCP tools; `cinder.mcp.server` lists them."""

@@ -18,7 +18,6 @@ from cinder.models.document import Json
 from cinder.models.job import JobKind
 from cinder.services.auth import require_domain
 from cinder.services.excerpt import json_chars
-from cinder.services.jobs.control import JobReport
 
 MAX_WAIT_SECONDS = 50
 SHOWN_ERRORS = 10
@@ -27,7 +26,7 @@ _POLL_SECONDS = 1.0
 
 
 class CrawlStatusArguments(Arguments):
-    """Which crawl, which of its pages, and how long to wait for its end."""
+    """The arguments of `cinder_get_crawl_status`."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
@@ -46,7 +45,7 @@ class CrawlOutput(ToolOutput):
 
 
 class CrawledPageOutput(ToolOutput):
-    """A page that a crawl got."""
+    """A page of a crawl."""
 
     url: str
     title: str | None = None
@@ -57,7 +56,7 @@ class CrawledPageOutput(ToolOutput):
 
 
 class CrawlStatusOutput(ToolOutput):
-    """How far a crawl is, and some of its pages."""
+    """The progress of a crawl, and some of its pages."""
 
     crawl_id: str
     status: str
@@ -78,36 +77,33 @@ async def start_crawl(app: App, arguments: CrawlArguments, caller: Caller) -> ty
     """Start a crawl."""
     require_domain(caller.policy, arguments.url)
     job = await app.jobs.start_crawl(arguments.to_spec(), caller.id, arguments.idempotency_key)
-    return json_result(await _job_answers(app, caller).crawl_started(job))
+    answers = JobResponses(app.jobs, app.archive, caller.id)
+    return json_result(await answers.crawl_started(job))
 
 
 async def wait_for_crawl(
     app: App, arguments: CrawlStatusArguments, caller: Caller, report: ReportProgress
 ) -> None:
-    """Wait until a crawl is over or the time is up, telling how far it is."""
+    """Wait until a crawl is over or the time is up, and report its progress."""
     clock = asyncio.get_running_loop().time
     began = clock()
     while (waited := clock() - began) < arguments.wait_seconds:
         job = await app.jobs.find(arguments.id, JobKind.CRAWL, caller.id)
         if job.status.is_over:
             return
-        await _report_pages(
-            await app.jobs.report(job), waited / (arguments.wait_seconds + 1), report
-        )
+        crawl = await app.jobs.report(job)
+        # The protocol requires progress to grow with every report, and pages may take a while.
+        done = crawl.finished + waited / (arguments.wait_seconds + 1)
+        words = f"{crawl.fetched} pages fetched, {crawl.found} found, {crawl.errors} errors"
+        await report(done, max(crawl.found, crawl.finished + 1), words)
         await asyncio.sleep(min(_POLL_SECONDS, arguments.wait_seconds - waited))
-
-
-async def _report_pages(crawl: JobReport, share: float, report: ReportProgress) -> None:
-    # The protocol wants a figure that grows with every word, and pages may take a while.
-    words = f"{crawl.fetched} pages fetched, {crawl.found} found, {crawl.errors} errors"
-    await report(crawl.finished + share, max(crawl.found, crawl.finished + 1), words)
 
 
 async def get_crawl_status(
     app: App, arguments: CrawlStatusArguments, caller: Caller
 ) -> types.CallToolResult:
-    """Answer with how far a crawl is, some of its pages, and the first that failed."""
-    answers = _job_answers(app, caller)
+    """Return the progress of a crawl, some of its pages, and the first failures."""
+    answers = JobResponses(app.jobs, app.archive, caller.id)
     room = body_chars(app.settings.server)
     failed: dict[str, Json] = {}
     if arguments.offset == 0:
@@ -120,10 +116,6 @@ async def get_crawl_status(
     if failed.get("errors"):
         data["errors"] = failed["errors"]
     return json_result(data)
-
-
-def _job_answers(app: App, caller: Caller) -> JobResponses:
-    return JobResponses(app.jobs, app.archive, caller.id)
 
 
 CRAWL = Tool(
@@ -145,8 +137,8 @@ CRAWL = Tool(
         "render": Parameter(description="In a browser; slow"),
     },
     output=CrawlOutput,
-    # It fetches pages and keeps them, as every scrape does: no page is changed. Each call begins
-    # another crawl.
+    # It fetches and saves pages, as every scrape does, and changes none. Each call starts another
+    # crawl.
     annotations=types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),

@@ -9,7 +9,7 @@ from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_
 from cinder.app import App
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.mcp.coercion import coerce_arguments
-from cinder.mcp.request_context import bound_extract
+from cinder.mcp.request_context import bound_timeout
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter
 from cinder.mcp.tools.base import TABLE_ICON, Tool, ToolOutput
@@ -17,7 +17,7 @@ from cinder.models.caller import Caller, TokenScope
 
 
 class ExtractOutput(ToolOutput):
-    """Data with its proof, and what is still open; what else there is comes with it."""
+    """Data with its proof, and the missing fields; further fields are allowed."""
 
     data: dict[str, Any]
     proof: list[dict[str, Any]]
@@ -29,30 +29,30 @@ class ExtractOutput(ToolOutput):
 
 
 def read_extract(
-    model: type[ExtractArguments], given: Mapping[str, Any], offered: Collection[str]
+    model: type[ExtractArguments], raw: Mapping[str, Any], offered: Collection[str]
 ) -> dict[str, Any]:
-    """Return the arguments that were meant.
+    """Return the coerced arguments.
 
     Raises:
-        InvalidRequest: the schema is a text, and no JSON.
+        InvalidRequest: the schema is a text that is not JSON.
     """
-    meant = coerce_arguments(model, given, offered)
-    if isinstance(meant.get("schema"), str):
+    arguments = coerce_arguments(model, raw, offered)
+    if isinstance(arguments.get("schema"), str):
         message = 'No JSON object. It looks like {"type": "object", "properties": {…}}'
         raise InvalidRequest(problems=(FieldProblem("schema", message),))
-    return meant
+    return arguments
 
 
 async def run_extract(
     app: App, arguments: ExtractArguments, caller: Caller
 ) -> types.CallToolResult:
-    """Extract."""
+    """Extract data from pages."""
     limit_ms = app.settings.server.mcp_call_seconds * 1000
-    request = bound_extract(arguments.to_request(caller=caller.id), limit_ms)
+    request = bound_timeout(arguments.to_request(caller=caller.id), limit_ms)
     answer = await app.extract.extract(request)
     if not isinstance(answer.extracted.data, Mapping):
-        # Structured content can be described as one kind of thing only.
-        message = "Here it must want an object: let the rest stand in a property of it"
+        # The output schema declares the data as an object.
+        message = "Here it must describe an object: put anything else in a property of it"
         raise InvalidRequest(problems=(FieldProblem("schema", message),))
     return json_result(await answer_extract(answer, body_chars(app.settings.server)))
 

@@ -20,7 +20,7 @@ from cinder.models.document import Json
 
 
 class ResultOutput(ToolOutput):
-    """A page that was found."""
+    """A search result."""
 
     id: str | None = None
     title: str
@@ -32,7 +32,7 @@ class ResultOutput(ToolOutput):
 
 
 class SearchOutput(ToolOutput):
-    """What a search found."""
+    """The results of a search."""
 
     query: str
     results: list[ResultOutput]
@@ -44,7 +44,7 @@ class SearchOutput(ToolOutput):
 
 
 class ScrapedOutput(ToolOutput):
-    """A page that was found and read; what else a result has comes with it."""
+    """A search result with its page; further fields are allowed."""
 
     url: str
     content: str | None = None
@@ -55,14 +55,14 @@ class ScrapedOutput(ToolOutput):
 
 
 class SearchAndScrapeOutput(ToolOutput):
-    """What a search found, with the pages."""
+    """The results of a search, with their pages."""
 
     results: list[ScrapedOutput]
     warning: str | None = None
 
 
 async def search(app: App, arguments: SearchArguments, caller: Caller) -> types.CallToolResult:
-    """Search."""
+    """Search the web and saved pages."""
     answer = await app.search.search(arguments.to_request(caller=caller.id))
     room = body_chars(app.settings.server)
     return json_result(describe_search(answer, arguments.offset, room))
@@ -71,27 +71,25 @@ async def search(app: App, arguments: SearchArguments, caller: Caller) -> types.
 async def search_and_scrape(
     app: App, arguments: SearchAndScrapeArguments, caller: Caller
 ) -> types.CallToolResult:
-    """Search, and scrape what was found."""
+    """Search, and scrape the results."""
     request = arguments.to_request(caller=caller.id)
     found = await app.search_and_scrape.run(request, arguments.scrape_mode)
     data = await describe_scraped(found, body_chars(app.settings.server))
+    # As text: the facts about each page as JSON, then its content unescaped.
+    results: Any = data["results"]  # Any: JSON
+    parts = [_to_json(data, without="results")]
+    for result in results:
+        parts += [_to_json(result, without="content")]
+        parts += [result["content"]] if result.get("content") else []
     return types.CallToolResult(
-        content=[types.TextContent(text=_format_results(data), annotations=body_annotations())],
+        content=[types.TextContent(text="\n\n".join(parts), annotations=body_annotations())],
         structured_content=data,
     )
 
 
-def _format_results(data: dict[str, Any]) -> str:  # Any: JSON
-    """Return the same as text: what is known of each page as JSON, then its content as it is."""
-    parts = [_format_result({name: value for name, value in data.items() if name != "results"})]
-    for result in data["results"]:
-        known = {name: value for name, value in result.items() if name != "content"}
-        parts += [_format_result(known), *([result["content"]] if result.get("content") else [])]
-    return "\n\n".join(parts)
-
-
-def _format_result(data: dict[str, Json]) -> str:
-    return json.dumps(data, ensure_ascii=False)
+def _to_json(data: dict[str, Json], *, without: str) -> str:
+    kept = {name: value for name, value in data.items() if name != without}
+    return json.dumps(kept, ensure_ascii=False)
 
 
 _READS_THE_WEB = types.ToolAnnotations(

@@ -23,13 +23,13 @@ _LISTS = ("headings", "links", "images")
 
 
 class PlainArguments(Arguments):
-    """Arguments whose names stand on the wire as they stand here."""
+    """Arguments with the same names on the wire as here."""
 
     model_config = ConfigDict(alias_generator=None)
 
 
 class HtmlArguments(PlainArguments):
-    """An HTML string, and where its relative links lead."""
+    """An HTML string, and the base of its relative links."""
 
     html: Annotated[str, Field(max_length=MAX_HTML_CHARS)]
     base_url: str = ""
@@ -43,14 +43,14 @@ class TextsArguments(PlainArguments):
 
 
 class StatusOutput(BaseModel):
-    """Whether it worked; nothing else is certain to be there."""
+    """Whether the call succeeded; all other fields are optional."""
 
     status: Literal["ok", "error"]
     error: str | None = None
 
 
 class HtmlOutput(StatusOutput):
-    """What an HTML string holds."""
+    """The facts about an HTML string."""
 
     title: str | None = None
     headings: list[dict[str, Any]] | None = None
@@ -66,7 +66,7 @@ class HtmlOutput(StatusOutput):
 
 
 class SimilarityOutput(StatusOutput):
-    """How alike two texts are."""
+    """The similarity of two texts."""
 
     similarity: float | None = None
 
@@ -74,7 +74,7 @@ class SimilarityOutput(StatusOutput):
 async def extract_content(
     app: App, arguments: HtmlArguments, _caller: Caller
 ) -> types.CallToolResult:
-    """Answer with the facts about an HTML string."""
+    """Return the facts about an HTML string."""
     facts = asdict(await app.text_tools.inspect(arguments.html, arguments.base_url))
     data: dict[str, Json] = {"status": "ok"} | facts
     # The title, the lists and the meta tags share the room.
@@ -84,21 +84,21 @@ async def extract_content(
     data |= {name: list(facts[name]) for name in _LISTS}
     data["meta"] = dict(fit_items(list(facts["meta"].items()), share))
     cuts = [fit_lists(data, _LISTS, share), "The title is cut." if is_title_cut else None]
-    if told := " ".join(cut for cut in cuts if cut):
-        data["warning"] = f"{told} Give a smaller part of the HTML to see the rest."
+    if warning := " ".join(cut for cut in cuts if cut):
+        data["warning"] = f"{warning} Give a smaller part of the HTML to see the rest."
     return json_result(data)
 
 
 async def text_similarity(
     app: App, arguments: TextsArguments, _caller: Caller
 ) -> types.CallToolResult:
-    """Answer with the likeness of two texts."""
+    """Return the similarity of two texts."""
     similarity = await app.text_tools.similarity(arguments.text_a, arguments.text_b)
     return json_result({"status": "ok", "similarity": similarity})
 
 
 def fail(text: str) -> types.CallToolResult:
-    """Return a failure in the shape of an answer."""
+    """Return a failure with structured content that matches the output schema."""
     failure: Mapping[str, Json] = {"status": "error", "error": text}
     return json_result(failure, is_error=True)
 
