@@ -1,4 +1,3 @@
-"""tests.browser.test_actions"""
 
 import asyncio
 from dataclasses import replace

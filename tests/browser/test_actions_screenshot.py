@@ -1,4 +1,3 @@
-"""tests.browser.test_actions_screenshot"""
 
 from dataclasses import replace
 

@@ -1,4 +1,3 @@
-"""tests.browser.test_blocking"""
 
 import json
 from collections import Counter

@@ -1,4 +1,3 @@
-"""tests.browser.test_blocking_resources"""
 
 from pathlib import Path
 

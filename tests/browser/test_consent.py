@@ -1,4 +1,3 @@
-"""tests.browser.test_consent"""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,3 @@
-"""tests.browser.test_identity"""
 
 import asyncio
 import json

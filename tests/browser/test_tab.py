@@ -1,4 +1,3 @@
-"""tests.browser.test_tab"""
 
 import asyncio
 import json

@@ -1,4 +1,3 @@
-"""tests.browser.test_waiting"""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,3 @@
-"""tests.fetch.test_escalation"""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,3 @@
-"""tests.fetch.test_escalation_plan"""
 
 from dataclasses import replace
 

@@ -1,4 +1,3 @@
-"""tests.search.test_base"""
 
 import pytest
 

@@ -1,4 +1,3 @@
-"""tests.search.test_duckduckgo"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,3 @@
-"""tests.search.test_provider_throttle"""
 
 import pytest
 

@@ -1,4 +1,3 @@
-"""tests.services.test_excerpt"""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,3 @@
-"""tests.services.test_reading"""
 
 import json
 from dataclasses import replace

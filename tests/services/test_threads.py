@@ -1,4 +1,3 @@
-"""tests.services.test_threads"""
 
 import threading
 
