@@ -1,4 +1,3 @@
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,3 @@
-
 from dataclasses import replace
 
 from cinder.models.document import FetchedPage

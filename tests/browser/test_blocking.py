@@ -1,4 +1,3 @@
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,3 @@
-
 from pathlib import Path
 
 from cinder.browser.blocking import resource_patterns

@@ -1,4 +1,3 @@
-
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,3 @@
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping

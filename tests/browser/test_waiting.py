@@ -1,4 +1,3 @@
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,3 @@
-
 import pytest
 from curl_cffi import CurlECode
 

@@ -1,4 +1,3 @@
-
 import pytest
 
 from cinder.models.search import SearchFilters

@@ -1,4 +1,3 @@
-
 import pytest
 
 from cinder.search.provider_throttle import ProviderThrottle, ProviderThrottled

@@ -1,4 +1,3 @@
-
 import threading
 
 from cinder.services.threads import SHORT_CHARS, run_in_thread

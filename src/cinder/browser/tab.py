@@ -19,7 +19,7 @@ from cinder.errors import (
     ScrapeFailed,
     ScrapeTimeout,
 )
-from cinder.fetch.redirects import REDIRECT_STATUSES, redirect_target
+from cinder.fetch.responses import REDIRECT_STATUSES, redirect_target
 from cinder.models.url import MAX_URL_LENGTH, origin_of, parse_web_url
 
 _FAILURES: tuple[tuple[str, type[CinderError], str], ...] = (

@@ -33,7 +33,7 @@ from cinder.errors import (
     ScrapeTimeout,
 )
 from cinder.fetch.base import FetchTask, FileFound, RedirectRefused
-from cinder.fetch.media import media_type
+from cinder.fetch.responses import media_type
 from cinder.models.document import (
     BRAND_ROLES,
     BRAND_STYLES,

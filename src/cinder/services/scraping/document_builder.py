@@ -12,7 +12,7 @@ import structlog
 from cinder.errors import CinderError, Overloaded, ParseLimitExceeded, Unsupported
 from cinder.fair_queue import Requester
 from cinder.fetch.base import Fetcher, FetchTask
-from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
+from cinder.fetch.responses import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
 from cinder.models.document import (
     ActionResult,
     Document,
