@@ -78,64 +78,64 @@ class ScriptedFetcher:
         )
 
 
-def climb(
+def escalate(
     engines: ScriptedFetcher | Mapping[EngineStep, Fetcher], **policy: float
 ) -> tuple[EngineEscalation, AttemptLog]:
     if isinstance(engines, ScriptedFetcher):
         engines = {EngineStep.STATIC: engines}
     retry = FetchRetryPolicy(max_retries=2, first_wait_seconds=policy.get("wait", 0))
-    ladder = EngineEscalation(engines, retry, SiteMemory())
-    return ladder, AttemptLog(1_000, lambda _strategy, _outcome: None)
+    escalation = EngineEscalation(engines, retry, SiteMemory())
+    return escalation, AttemptLog(1_000, lambda _strategy, _outcome: None)
 
 
 async def test_a_broken_connection_is_tried_again() -> None:
     fetcher = ScriptedFetcher(ConnectionFailed("reset"), 200)
-    ladder, log = climb(fetcher)
-    assert (await ladder.fetch(TASK, log)).status_code == 200
+    escalation, log = escalate(fetcher)
+    assert (await escalation.fetch(TASK, log)).status_code == 200
     assert log.diagnostics.retry_count == 1
     assert log.diagnostics.last_error == "reset"
 
 
 async def test_the_last_refusal_is_returned_when_patience_ends() -> None:
-    ladder, log = climb(ScriptedFetcher(503, 429, 500))
-    assert (await ladder.fetch(TASK, log)).status_code == 500
+    escalation, log = escalate(ScriptedFetcher(503, 429, 500))
+    assert (await escalation.fetch(TASK, log)).status_code == 500
     assert log.diagnostics.retry_count == 2
 
 
 async def test_other_failures_are_final() -> None:
     fetcher = ScriptedFetcher(ScrapeFailed("no certificate"))
-    ladder, log = climb(fetcher)
+    escalation, log = escalate(fetcher)
     with pytest.raises(ScrapeFailed):
-        await ladder.fetch(TASK, log)
+        await escalation.fetch(TASK, log)
     assert len(fetcher.tasks) == 1
 
 
 async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     fetcher = ScriptedFetcher(503, 200)
-    ladder, log = climb(fetcher, wait=15)
-    assert (await ladder.fetch(TASK, log)).status_code == 503
+    escalation, log = escalate(fetcher, wait=15)
+    assert (await escalation.fetch(TASK, log)).status_code == 503
 
 
 async def test_each_attempt_gets_the_time_that_is_left() -> None:
     fetcher = ScriptedFetcher(503, 200)
-    ladder, log = climb(fetcher, wait=0.05)
-    await ladder.fetch(TASK, log)
+    escalation, log = escalate(fetcher, wait=0.05)
+    await escalation.fetch(TASK, log)
     assert fetcher.tasks[1].timeout_seconds < fetcher.tasks[0].timeout_seconds <= 10
 
 
 async def test_a_page_that_a_browser_need_not_render_ends_the_climb() -> None:
     static, browser = ScriptedFetcher(200), ScriptedFetcher(200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     static.body = ARTICLE
-    assert (await ladder.fetch(SMART, log)).body == ARTICLE
+    assert (await escalation.fetch(SMART, log)).body == ARTICLE
     assert not browser.tasks
 
 
 async def test_a_shell_is_rendered_and_the_log_says_why() -> None:
     static, browser = ScriptedFetcher(200, body=SHELL), ScriptedFetcher(200, body=ARTICLE)
     browser.name = "browser"
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
-    assert (await ladder.fetch(SMART, log)).body == ARTICLE
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    assert (await escalation.fetch(SMART, log)).body == ARTICLE
     assert log.diagnostics.strategies == ["scripted", "browser"]
     assert "JavaScript" in log.diagnostics.strategy_errors["scripted"]
     assert list(log.diagnostics.timing) == ["scripted", "browser"]
@@ -144,9 +144,9 @@ async def test_a_shell_is_rendered_and_the_log_says_why() -> None:
 async def test_a_site_of_shells_is_remembered() -> None:
     static = ScriptedFetcher(200, 200, body=SHELL)
     browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     for page in "abc":
-        await ladder.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+        await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
     assert (len(static.tasks), len(browser.tasks)) == (2, 3)
 
 
@@ -156,9 +156,9 @@ async def test_a_wall_is_tried_in_stealth_where_the_request_leaves_it_open() -> 
         EngineStep.BROWSER: ScriptedFetcher(403, body=WALL),
         EngineStep.STEALTH: ScriptedFetcher(200, body=ARTICLE),
     }
-    ladder, log = climb(engines)
+    escalation, log = escalate(engines)
     auto = replace(SMART, render=RenderOptions(proxy=ProxyTier.AUTO))
-    assert (await ladder.fetch(auto, log)).body == ARTICLE
+    assert (await escalation.fetch(auto, log)).body == ARTICLE
 
 
 async def test_a_wall_in_basic_is_the_answer() -> None:
@@ -166,8 +166,8 @@ async def test_a_wall_in_basic_is_the_answer() -> None:
         EngineStep.STATIC: ScriptedFetcher(403, body=WALL),
         EngineStep.BROWSER: ScriptedFetcher(403, body=WALL),
     }
-    ladder, log = climb(engines)
-    assert (await ladder.fetch(SMART, log)).status_code == 403
+    escalation, log = escalate(engines)
+    assert (await escalation.fetch(SMART, log)).status_code == 403
 
 
 async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> None:
@@ -175,8 +175,8 @@ async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> 
         EngineStep.STATIC: ScriptedFetcher(200, body=SHELL),
         EngineStep.BROWSER: ScriptedFetcher(BrowserUnavailable("no browser")),
     }
-    ladder, log = climb(engines)
-    page = await ladder.fetch(SMART, log)
+    escalation, log = escalate(engines)
+    page = await escalation.fetch(SMART, log)
     assert page.body == SHELL
     assert "no browser" in page.warnings[0]
     assert log.diagnostics.strategies == ["scripted"]
@@ -184,17 +184,19 @@ async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> 
 
 async def test_a_page_whose_browser_crashed_is_tried_once_more() -> None:
     browser = ScriptedFetcher(BrowserCrashed("gone"), BrowserCrashed("gone again"), 200)
-    ladder, log = climb({EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.BROWSER: browser})
     with pytest.raises(BrowserCrashed, match="gone again"):
-        await ladder.fetch(DYNAMIC, log)
+        await escalation.fetch(DYNAMIC, log)
     assert len(browser.tasks) == 2
 
 
 async def test_a_file_met_by_a_browser_is_fetched_without_one() -> None:
     found = FileFound("https://a.example/paper.pdf", (("Cookie", "a=b"),))
     static = ScriptedFetcher(200, body=b"%PDF")
-    ladder, log = climb({EngineStep.BROWSER: ScriptedFetcher(found), EngineStep.STATIC: static})
-    page = await ladder.fetch(DYNAMIC, log)
+    escalation, log = escalate(
+        {EngineStep.BROWSER: ScriptedFetcher(found), EngineStep.STATIC: static}
+    )
+    page = await escalation.fetch(DYNAMIC, log)
     assert (page.url, page.final_url) == (DYNAMIC.url, found.url)
     assert static.tasks[0].headers == (("Cookie", "a=b"),)
 
@@ -214,24 +216,24 @@ async def test_what_was_fetched_stands_when_rendering_takes_all_the_time() -> No
         EngineStep.STATIC: ScriptedFetcher(200, body=SHELL),
         EngineStep.BROWSER: SilentFetcher(),
     }
-    ladder, log = climb(engines)
-    page = await ladder.fetch(replace(SMART, timeout_seconds=0.2), log)
+    escalation, log = escalate(engines)
+    page = await escalation.fetch(replace(SMART, timeout_seconds=0.2), log)
     assert page.body == SHELL
     assert "took too long" in page.warnings[0]
 
 
 async def test_a_shell_in_static_mode_comes_with_advice() -> None:
-    ladder, log = climb(ScriptedFetcher(200, body=SHELL))
-    assert "dynamic" in (await ladder.fetch(TASK, log)).warnings[0]
+    escalation, log = escalate(ScriptedFetcher(200, body=SHELL))
+    assert "dynamic" in (await escalation.fetch(TASK, log)).warnings[0]
 
 
 async def test_an_error_page_says_nothing_of_what_a_site_needs() -> None:
     static = ScriptedFetcher(200, 200, 404, body=SHELL)
     browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     for page in "ab":
-        await ladder.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
-    await ladder.fetch(replace(SMART, url="https://a.example/c"), log)
+        await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+    await escalation.fetch(replace(SMART, url="https://a.example/c"), log)
     assert (len(static.tasks), len(browser.tasks)) == (2, 3)
 
 

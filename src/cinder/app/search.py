@@ -29,8 +29,7 @@ from cinder.services.health import Check, check_with_address
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
 from cinder.services.search.ranked_list import RankedListCache
-from cinder.services.search.result_pages import ArchivedTexts, ResultReader
-from cinder.services.search.result_ranking import ResultRanker
+from cinder.services.search.result_ranking import ArchivedTexts, ResultRanker, ResultReader
 from cinder.services.search.service import SearchLimits, SearchService
 from cinder.text.content_type import decode_body
 from cinder.worker_group import WorkerGroup
@@ -272,9 +271,9 @@ def make_search(
     """Return the service that answers searches."""
     return SearchService(
         providers=providers,
-        asker=ProviderCaller(ProviderHealth(), basis.metrics),
-        judge=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
-        memory=RankedListCache(max_results=held_results),
+        provider_caller=ProviderCaller(ProviderHealth(), basis.metrics),
+        ranker=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
+        cache=RankedListCache(max_results=held_results),
         metrics=basis.metrics,
         limits=SearchLimits(searches_at_once=at_once),
     )

@@ -1,5 +1,3 @@
-"""tests.services.extraction.test_field_searches"""
-
 from collections.abc import Mapping
 
 from cinder.models.document import Json

@@ -1,5 +1,3 @@
-"""tests.services.extraction.test_model_prompts"""
-
 from cinder.models.extraction import RankedPassage
 from cinder.services.extraction.field_searches import FreeSearch
 from cinder.services.extraction.model_prompts import (

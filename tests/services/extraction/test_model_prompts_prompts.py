@@ -1,5 +1,3 @@
-"""tests.services.extraction.test_model_prompts_prompts"""
-
 from cinder.models.extraction import RankedPassage
 from cinder.services.extraction.field_searches import plan_searches
 from cinder.services.extraction.model_prompts import format_passages, make_prompt
