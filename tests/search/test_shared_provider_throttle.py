@@ -9,8 +9,8 @@ from cinder.search.shared_provider_throttle import SharedProviderThrottle
 
 
 def make(path: Path) -> SharedProviderThrottle:
-    politeness = ProviderThrottle(delay_seconds=2, rest_seconds=600, max_wait_seconds=10)
-    return SharedProviderThrottle(politeness, path)
+    throttle = ProviderThrottle(delay_seconds=2, rest_seconds=600, max_wait_seconds=10)
+    return SharedProviderThrottle(throttle, path)
 
 
 def test_turns_are_spaced_out_among_all(tmp_path: Path) -> None:

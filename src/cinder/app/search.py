@@ -158,12 +158,12 @@ def _plan_duckduckgo(
     search: SearchSettings, impersonate: str, group: WorkerGroup | None
 ) -> _ProviderPlan:
     home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
-    politeness = ProviderThrottle(
+    throttle = ProviderThrottle(
         delay_seconds=search.duckduckgo_delay_seconds,
         rest_seconds=search.duckduckgo_rest_seconds,
         max_wait_seconds=search.duckduckgo_timeout_seconds,
     )
-    shared = politeness if group is None else _shared_throttle(politeness, group)
+    shared = throttle if group is None else _shared_throttle(throttle, group)
     return _ProviderPlan(
         build=lambda client: DuckDuckGoProvider(client, shared, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,
@@ -173,11 +173,11 @@ def _plan_duckduckgo(
     )
 
 
-def _shared_throttle(politeness: ProviderThrottle, group: WorkerGroup) -> "SharedProviderThrottle":
+def _shared_throttle(throttle: ProviderThrottle, group: WorkerGroup) -> "SharedProviderThrottle":
     # Files are locked by what not every system has; where there is a group, it is there.
     from cinder.search.shared_provider_throttle import SharedProviderThrottle  # noqa: PLC0415
 
-    return SharedProviderThrottle(politeness, group.directory / DuckDuckGoProvider.name)
+    return SharedProviderThrottle(throttle, group.directory / DuckDuckGoProvider.name)
 
 
 def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _ProviderPlan:

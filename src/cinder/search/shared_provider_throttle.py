@@ -11,34 +11,34 @@ from cinder.search.provider_throttle import ProviderThrottle
 
 
 class SharedProviderThrottle:
-    """A `ProviderThrottle` whose state is in a file, locked for the moment that it is looked at.
+    """A `ProviderThrottle` whose state is in a file, which is locked during each call.
 
     The clock must be one that all processes share, as the event loop's is.
     """
 
-    def __init__(self, politeness: ProviderThrottle, path: Path) -> None:
-        self._throttle = politeness
+    def __init__(self, throttle: ProviderThrottle, path: Path) -> None:
+        self._throttle = throttle
         self._path = path
 
     def take_turn(self, now: float) -> float:
-        """Return how long to wait for the turn that is taken hereby. See `ProviderThrottle`."""
-        with self._shared() as politeness:
-            return politeness.take_turn(now)
+        """Reserve the next turn; return how long to wait for it. See `ProviderThrottle`."""
+        with self._shared() as throttle:
+            return throttle.take_turn(now)
 
     def check_rest(self, now: float) -> None:
-        """Let those by who may ask now. See `ProviderThrottle`."""
-        with self._shared() as politeness:
-            politeness.check_rest(now)
+        """Return if the engine is not paused. See `ProviderThrottle`."""
+        with self._shared() as throttle:
+            throttle.check_rest(now)
 
     def note_refusal(self, now: float) -> float:
-        """Remember that the engine refused; return for how long it is left alone."""
-        with self._shared() as politeness:
-            return politeness.note_refusal(now)
+        """Record a refusal; return the length of the pause."""
+        with self._shared() as throttle:
+            return throttle.note_refusal(now)
 
     def note_answer(self) -> None:
-        """Remember that the engine answered."""
-        with self._shared() as politeness:
-            politeness.note_answer()
+        """Record a response, which ends the doubling of pauses."""
+        with self._shared() as throttle:
+            throttle.note_answer()
 
     @contextmanager
     def _shared(self) -> Iterator[ProviderThrottle]:
@@ -50,9 +50,6 @@ class SharedProviderThrottle:
             try:
                 yield self._throttle
             finally:
+                names = [it.name for it in fields(ProviderThrottle) if it.name.startswith("_")]
                 file.truncate(0)
-                file.write(json.dumps(self._state()))
-
-    def _state(self) -> dict[str, float]:
-        names = (field.name for field in fields(ProviderThrottle) if field.name.startswith("_"))
-        return {name: getattr(self._throttle, name) for name in names}
+                file.write(json.dumps({name: getattr(self._throttle, name) for name in names}))
