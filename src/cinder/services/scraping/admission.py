@@ -64,6 +64,7 @@ class Admission:
         self._under_way: Counter[str] = Counter()
         self._rendered = 0
         self._queue: list[_Waiter] = []
+        self._shortest_wait = float("inf")
         self._begin_interval()
 
     @asynccontextmanager

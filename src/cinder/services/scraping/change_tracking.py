@@ -43,11 +43,12 @@ class ChangeTracker:
         try:
             shown = await self._compare(previous.document, document)
         except (Overloaded, ParseLimitExceeded) as error:
-            warning = f"The difference could not be worked out: {error.message}"
-            return _change(ChangeStatus.CHANGED, previous, warning=warning)
+            failure = f"The difference could not be worked out: {error.message}"
+            return _change(ChangeStatus.CHANGED, previous, warning=failure)
         if shown.is_same:
             return _change(ChangeStatus.SAME, previous, shown)
-        warning, old_verdict = None, previous.document.verdict.kind
+        warning: str | None = None
+        old_verdict = previous.document.verdict.kind
         if verdict is not old_verdict:
             warning = (
                 f"What came this time is judged {verdict} and what was saved {old_verdict}: "
