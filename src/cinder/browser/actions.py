@@ -164,26 +164,25 @@ class ActionRunner:
                 result = await self._steps[action.type](action)
             except (_NotDone, ScriptFailed, CommandFailed) as error:
                 self.failed = action.type
-                raise await self._failure(index, action, str(error)) from error
+                target = f" '{_shorten(action.selector)}'" if action.selector else ""
+                raise ActionFailed(
+                    f"actions[{index}] ({action.type}{target}) could not be done: {error}. The "
+                    f"page then was {await self._describe_page()}."
+                ) from error
             elapsed_ms = round((monotonic() - started) * 1000)
             results.append(replace(result, elapsed_ms=elapsed_ms))
         if actions and actions[-1].type in _STIRRING:
             await wait_until_stable(self._tab, self._policy)
         return tuple(results)
 
-    async def _failure(self, index: int, action: Action, why: str) -> ActionFailed:
-        target = f" '{_shorten(action.selector)}'" if action.selector else ""
+    async def _describe_page(self) -> str:
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
-                seen = await self._tab.evaluate(script_call("describe_page"))
+                return str(await self._tab.evaluate(script_call("describe_page")))
         except ScriptFailed:
-            seen = "a page that was just being replaced"
+            return "a page that was just being replaced"
         except TimeoutError:
-            seen = "a page too busy to be looked at"
-        return ActionFailed(
-            f"actions[{index}] ({action.type}{target}) could not be done: {why}. The page then "
-            f"was {seen}."
-        )
+            return "a page too busy to be looked at"
 
     async def _wait(self, action: Action) -> ActionResult:
         milliseconds = action.milliseconds or 0

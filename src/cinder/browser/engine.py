@@ -85,15 +85,6 @@ class BrowserFetcher:
         opened.proxy_credentials.reset_refusals(
             is_unwanted=lambda host: not may_connect(host) or is_blocked(host)
         )
-        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
-        try:
-            return await visit.run(self._tab_configuration(opened, task), self.name)
-        except ConnectionClosed as error:
-            raise opened.worker.failure or opened.tab.failure or error from error
-        except CommandFailed as error:
-            raise ScrapeFailed(f"The browser refused a command: {error}") from error
-
-    def _tab_configuration(self, opened: WorkerTab, task: FetchTask) -> TabConfiguration:
         headers = CallerHeaders(task.url, task.headers)
         identity = choose_identity(
             self._parts.identity,
@@ -102,7 +93,7 @@ class BrowserFetcher:
             is_mobile=task.render.mobile,
         )
         wants_pictures = task.wants_images or task.screenshot is not None
-        return TabConfiguration(
+        configuration = TabConfiguration(
             identity=replace(
                 identity,
                 user_agent=headers.user_agent or identity.user_agent,
@@ -117,3 +108,10 @@ class BrowserFetcher:
                 task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
             ),
         )
+        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
+        try:
+            return await visit.run(configuration, self.name)
+        except ConnectionClosed as error:
+            raise opened.worker.failure or opened.tab.failure or error from error
+        except CommandFailed as error:
+            raise ScrapeFailed(f"The browser refused a command: {error}") from error

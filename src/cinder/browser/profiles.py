@@ -130,18 +130,17 @@ class ProfileLock:
         lock = self._profile / CHROMIUM_LOCK_NAME
         while lock.is_symlink():
             host, _, pid = str(lock.readlink()).rpartition("-")
-            if host != socket.gethostname() or not self._has_browser(pid):
+            try:
+                command = psutil.Process(int(pid)).cmdline()
+            except (ValueError, psutil.Error):
+                command = []
+            is_running = any(str(self._profile) in argument for argument in command)
+            if host != socket.gethostname() or not is_running:
                 lock.unlink(missing_ok=True)
             elif time.monotonic() >= deadline:
                 raise self._locked(pid)
             else:
                 await asyncio.sleep(_POLL_SECONDS)
-
-    def _has_browser(self, pid: str) -> bool:
-        try:
-            return any(str(self._profile) in part for part in psutil.Process(int(pid)).cmdline())
-        except (ValueError, psutil.Error):
-            return False
 
     def _locked(self, holder: str) -> ProfileLocked:
         by = f"process {holder}" if holder.isdecimal() else "another process"

@@ -189,7 +189,12 @@ class BrowserWorker:
             # Read before the kill, which appends to it.
             output = log.read_text(errors="replace").strip() if log.exists() else ""
             await worker.kill()
-            raise _not_started(launch.executable, output[-_LOG_TAIL_CHARS:]) from error
+            output = output[-_LOG_TAIL_CHARS:]
+            advice = _SANDBOX_ADVICE if "sandbox" in output.lower() else ""
+            raise BrowserUnavailable(
+                f"{launch.executable} did not start.{advice} It said: {output or 'nothing'}. "
+                "`cinder doctor` tries it again."
+            ) from error
         except BaseException:
             await worker.kill()
             raise
@@ -452,11 +457,3 @@ class WorkerTab:
     context: BrowserContext | None = None
     is_tidy: bool = False
     """Whether clearing the context deletes all data of its page."""
-
-
-def _not_started(executable: Path, output: str) -> BrowserUnavailable:
-    advice = _SANDBOX_ADVICE if "sandbox" in output.lower() else ""
-    return BrowserUnavailable(
-        f"{executable} did not start.{advice} It said: {output or 'nothing'}. "
-        "`cinder doctor` tries it again."
-    )

@@ -69,12 +69,20 @@ class AddressPolicy:
         Raises:
             ValueError: a rule cannot be read; the message names it.
         """
-        rules = tuple(allow)
-        return cls(
-            pairs=frozenset(_parse_pair(rule) for rule in rules if "/" not in rule),
-            networks=tuple(_parse_network(rule) for rule in rules if "/" in rule),
-            ports=tuple(_parse_ports(rule) for rule in ports),
-        )
+        pairs: set[Target] = set()
+        networks: list[Network] = []
+        for rule in allow:
+            if "/" in rule:
+                networks.append(_parse_network(rule))
+                continue
+            try:
+                pairs.add(Target.from_pair(rule))
+            except ValueError:
+                raise ValueError(
+                    f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in "
+                    "brackets) nor a network such as 10.0.0.0/8"
+                ) from None
+        return cls(frozenset(pairs), tuple(networks), tuple(map(_parse_ports, ports)))
 
     def names(self, target: Target) -> bool:
         """Whether a pair rule allows this target; its addresses need no check then."""
@@ -112,16 +120,6 @@ def is_public(address: Address) -> bool:
     if address.scope_id is not None or address not in _UNICAST_V6:
         return False
     return not any(address in block for block in _SPECIAL_V6)
-
-
-def _parse_pair(rule: str) -> Target:
-    try:
-        return Target.from_pair(rule)
-    except ValueError:
-        raise ValueError(
-            f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in brackets) "
-            "nor a network such as 10.0.0.0/8"
-        ) from None
 
 
 def _parse_network(rule: str) -> Network:

@@ -163,7 +163,16 @@ class ForwardProxy:
 
     async def _respond(self, client: HttpStream) -> None:
         try:
-            request = await self._read_request(client)
+            try:
+                async with asyncio.timeout(self._limits.head_timeout_seconds):
+                    request = await client.receive()
+            except h11.RemoteProtocolError as exc:
+                if exc.error_status_hint == 431:
+                    code = RefusalCode.REQUEST_HEAD_TOO_LARGE
+                    raise RequestRefused(code, "Headers too large") from exc
+                raise RequestRefused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
+            if not isinstance(request, h11.Request):
+                raise ConnectionResetError
             sent = [value for name, value in request.headers if name == b"proxy-authorization"]
             holder = self._credentials.find(sent[0]) if sent else None
             if holder is None:
@@ -178,19 +187,6 @@ class ForwardProxy:
                 await _send_empty(client, 204)
             else:
                 await self._run(proxied)
-
-    async def _read_request(self, client: HttpStream) -> h11.Request:
-        try:
-            async with asyncio.timeout(self._limits.head_timeout_seconds):
-                event = await client.receive()
-        except h11.RemoteProtocolError as exc:
-            if exc.error_status_hint == 431:
-                code = RefusalCode.REQUEST_HEAD_TOO_LARGE
-                raise RequestRefused(code, "Headers too large") from exc
-            raise RequestRefused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
-        if not isinstance(event, h11.Request):
-            raise ConnectionResetError
-        return event
 
     async def _run(self, proxied: "_ProxiedRequest") -> None:
         client, holder = proxied.client, proxied.holder
@@ -217,7 +213,7 @@ class ForwardProxy:
                 # A CONNECT has no body: the next event leaves the bytes after its head.
                 if isinstance(destination, Target):
                     await client.receive()
-                origin = await self._connect(proxied)
+                origin = await self._connect(proxied.target, proxied.holder)
                 try:
                     if isinstance(destination, PlainUrl):
                         await self._forward(proxied, destination, origin, idle)
@@ -233,8 +229,7 @@ class ForwardProxy:
         except TimeoutError:
             raise RequestRefused(RefusalCode.IDLE_TIMEOUT, "The origin has gone quiet") from None
 
-    async def _connect(self, proxied: "_ProxiedRequest") -> ByteStream:
-        target, holder = proxied.target, proxied.holder
+    async def _connect(self, target: Target, holder: ProxyCredentials) -> ByteStream:
         if holder.is_unwanted(target.host):
             _log.info("egress", host=target.host, port=target.port, decision="unwanted")
             raise RequestRefused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")

@@ -70,7 +70,10 @@ class SystemResolver:
         Raises:
             DnsFailed: the name does not resolve, or not in time.
         """
-        site = _site_of(host)
+        labels = host.rstrip(".").split(".")
+        is_under_country = len(labels[-1]) == _COUNTRY_CHARS
+        has_shared_suffix = is_under_country and len("".join(labels[-2:-1])) <= _SHORT_CHARS
+        site = ".".join(labels[-_SITE_LABELS - has_shared_suffix :])
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 while self._of_site[site] >= self._max_per_site:
@@ -141,12 +144,6 @@ class SystemResolver:
             del self._of_site[lookup.site]
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
-
-
-def _site_of(host: str) -> str:
-    labels = host.rstrip(".").split(".")
-    is_shared = len(labels[-1]) == _COUNTRY_CHARS and len("".join(labels[-2:-1])) <= _SHORT_CHARS
-    return ".".join(labels[-_SITE_LABELS - is_shared :])
 
 
 def _look_up_in_system(host: str) -> list[Address]:

@@ -137,20 +137,17 @@ class ProxiedClient:
         except RequestException as error:
             # A body that was too long, too slow or broken off is returned as far as it came.
             # Without any of the body, the status may be the proxy's own.
-            if error.response is None or not received.data:
-                raise self._translate(error, url) from error
-            return _to_http_response(error.response, received, is_cut=True)
+            if error.response is not None and received.data:
+                return _to_http_response(error.response, received, is_cut=True)
+            code = CurlECode(error.code)
+            # Only this code means that there was no tunnel, so that the proxy refused it.
+            if code is CurlECode.COULDNT_CONNECT and self._credentials is not None:
+                refusal = self._credentials.refusal_for(*host_and_port(url))
+                if refusal is not None:
+                    raise refusal.to_error_without_address() from error
+            failure, sentence = error_of_curl_code(code)
+            raise failure(f"{sentence} ({code.name.lower()})") from error
         return _to_http_response(response, received)
-
-    def _translate(self, error: RequestException, url: str) -> CinderError:
-        code = CurlECode(error.code)
-        # Only this code means that there was no tunnel, so that the proxy's refusal is the reason.
-        if code is CurlECode.COULDNT_CONNECT and self._credentials is not None:
-            refusal = self._credentials.refusal_for(*host_and_port(url))
-            if refusal is not None:
-                return refusal.to_error_without_address()
-        failure, sentence = error_of_curl_code(code)
-        return failure(f"{sentence} ({code.name.lower()})")
 
 
 def _to_http_response(

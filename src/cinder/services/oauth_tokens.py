@@ -222,8 +222,13 @@ class AccessTokens:
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
+        # `scope` by RFC 9068, or `scp`, as some issuers write it.
+        names = claims.get("scope", claims.get("scp", ""))
+        names = names.split() if isinstance(names, str) else names
         known = self.resource.scopes
-        scopes = frozenset(known[name] for name in _scope_names(claims) if name in known)
+        scopes = frozenset(
+            scope for name, scope in known.items() if isinstance(names, list) and name in names
+        )
         digest = hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
         return Caller(id=f"{OAUTH_ID_PREFIX}{digest[:32]}", scopes=scopes)
 
@@ -264,11 +269,3 @@ def _read_header(token: str) -> dict[str, Any] | None:  # Any: the header is not
     # `crit` names extensions that must be supported, and none is.
     is_supported = header.get("alg") in ALGORITHMS and "crit" not in header
     return header if is_supported and isinstance(header.get("kid"), str | None) else None
-
-
-def _scope_names(claims: Mapping[str, Any]) -> list[str]:
-    """Return the scopes of a token: `scope` by RFC 9068, or `scp`, as some issuers write it."""
-    scopes = claims.get("scope", claims.get("scp", ""))
-    if isinstance(scopes, str):
-        return scopes.split()
-    return [name for name in scopes if isinstance(name, str)] if isinstance(scopes, list) else []

@@ -164,8 +164,8 @@ class WebhookDelivery:
         elif status == _GONE:
             await self._give_up(due, "The receiver answered 410: it wants no more events")
         elif 300 <= status < 400:
-            error = f"The receiver answered {status}; redirects are not followed"
-            await self._retry_later(due, error)
+            reason = f"The receiver answered {status}; redirects are not followed"
+            await self._retry_later(due, reason)
         else:
             await self._retry_later(due, f"The receiver answered {status}")
 

@@ -205,9 +205,16 @@ class SingleFlight(Generic[T]):
 
     async def run(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `work`, or of the work that runs for the same key."""
+
+        async def run_work() -> _Landed[T]:
+            try:
+                return _Landed(value=await work())
+            except Exception as error:  # noqa: BLE001 - raised in the waiters; here it would end the group
+                return _Landed(error=error)
+
         flight = self._flights.get(key)
         if flight is None:
-            flight = _Flight(self._tasks.start(_run_flight(work)))
+            flight = _Flight(self._tasks.start(run_work()))
             self._flights[key] = flight
             flight.task.add_done_callback(lambda _: self._land(key, flight))
         flight.waiters += 1
@@ -225,10 +232,3 @@ class SingleFlight(Generic[T]):
     def _land(self, key: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
-
-
-async def _run_flight(work: Callable[[], Awaitable[T]]) -> _Landed[T]:
-    try:
-        return _Landed(value=await work())
-    except Exception as error:  # noqa: BLE001 - raised in the waiters; here it would end the group
-        return _Landed(error=error)

@@ -60,7 +60,23 @@ class PageScraper:
             return _failed(url, late)
         except CinderError as error:
             return _failed(url, error)
-        return _read_outcome(url, outcome)
+        document, verdict = outcome.document, outcome.document.verdict
+        uris = outcome.saved.uris if outcome.saved else {}
+        refusal = None
+        if document.media is not None:
+            refusal = f"It is a file, {document.media.mime}, without text to extract from."
+        elif verdict.kind in _OTHER_PAGES:
+            refusal = f"It is not the page that was asked for: {verdict.kind} ({verdict.evidence})."
+        source = PageSource(
+            url=url,
+            final_url=document.final_url,
+            title=document.content.metadata.title,
+            verdict=verdict,
+            uri=uris.get(SavedKind.CLEANED),
+            page_uri=uris.get(SavedKind.RAW),
+            error=refusal,
+        )
+        return SourcePage(source, None if refusal else page_of(document))
 
 
 def _failed(url: str, error: CinderError) -> SourcePage:
@@ -70,23 +86,3 @@ def _failed(url: str, error: CinderError) -> SourcePage:
             url=url, verdict=verdict, error=f"{error.code}: {error.message[:_MAX_ERROR_CHARS]}"
         )
     )
-
-
-def _read_outcome(url: str, outcome: ScrapeOutcome) -> SourcePage:
-    document, verdict = outcome.document, outcome.document.verdict
-    uris = outcome.saved.uris if outcome.saved else {}
-    refusal = None
-    if document.media is not None:
-        refusal = f"It is a file, {document.media.mime}, without text to extract from."
-    elif verdict.kind in _OTHER_PAGES:
-        refusal = f"It is not the page that was asked for: {verdict.kind} ({verdict.evidence})."
-    source = PageSource(
-        url=url,
-        final_url=document.final_url,
-        title=document.content.metadata.title,
-        verdict=verdict,
-        uri=uris.get(SavedKind.CLEANED),
-        page_uri=uris.get(SavedKind.RAW),
-        error=refusal,
-    )
-    return SourcePage(source, None if refusal else page_of(document))

@@ -14,7 +14,7 @@ from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FetchTask
 from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep, check_mode
 from cinder.metrics import Metrics
-from cinder.models.document import Document, FetchedPage, FetchSource, Validators, VerdictKind
+from cinder.models.document import Document, FetchSource, Validators, VerdictKind
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.models.saved import PageChange, SavedDocument
 from cinder.sandbox.sandbox import Sandboxes
@@ -245,7 +245,14 @@ class ScrapeService:
         with _describing_failure(request, log), access_policy.explaining_refusal():
             await self._callers.spend_page(request.caller, access_policy.policy)
             started = time.monotonic()
-            stale = stale if stale is not None and _can_be_revalidated(stale.document) else None
+            # Rendered pages are not revalidated: their HTML may be unchanged while its scripts
+            # load new content. Incomplete pages would stay so until the page changes.
+            if stale is not None and (
+                stale.document.source is not FetchSource.NATIVE
+                or stale.document.verdict.kind is not VerdictKind.OK
+                or not stale.document.validators
+            ):
+                stale = None
             task = replace(
                 _fetch_task(request, stale),
                 is_for_job=settle is not None,
@@ -255,7 +262,8 @@ class ScrapeService:
             page = await self._escalation.fetch(task, log)
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
                 await self._callers.spend_page(request.caller, access_policy.policy)
-            if stale is not None and _is_revalidated(stale.document, page):
+            is_unchanged = page.status_code == NOT_MODIFIED
+            if stale is not None and is_unchanged and page.final_url == stale.document.final_url:
                 change = await self._track(stale.document, request, keys, access_policy)
                 return await self._answer_revalidated(stale, request, log, change)
             # A browser's page can change its URL without a request.
@@ -353,20 +361,6 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
         wants_images=Format.IMAGES in request.formats,
         wants_styles=Format.BRANDING in request.formats,
     )
-
-
-def _can_be_revalidated(document: Document) -> bool:
-    """Whether a document is still good if the origin responds that it is not modified.
-
-    Rendered pages are not: the HTML may be unchanged while its scripts load new content. Nor are
-    incomplete pages: they would stay incomplete as long as the page does not change.
-    """
-    return document.source is FetchSource.NATIVE and document.verdict.kind is VerdictKind.OK
-
-
-def _is_revalidated(document: Document, page: FetchedPage) -> bool:
-    was_asked = bool(document.validators) and page.final_url == document.final_url
-    return was_asked and page.status_code == NOT_MODIFIED
 
 
 @asynccontextmanager

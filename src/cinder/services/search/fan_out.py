@@ -148,7 +148,11 @@ class ProviderFanOut:
 
     async def _query(self, sources: Sequence[ProviderCursor], until: float) -> bool:
         """Query the next pages of all sources at once; return whether there are new hits."""
-        most = self._pages_ahead(sources)
+        most, pages_so_far = 1, sum(source.next_page for source in sources)
+        if pages_so_far:
+            hits_a_round = len(sources) * sum(source.rank for source in sources) / pages_so_far
+            missing = self.needed - len(self.ranked.results)
+            most = max(1, min(_MOST_AHEAD, math.ceil(missing / max(1, hits_a_round))))
         async with asyncio.TaskGroup() as tasks:
             queries = [
                 (
@@ -175,15 +179,6 @@ class ProviderFanOut:
         self.ranked.report(used)
         self.ranked.pending += found
         return bool(found)
-
-    def _pages_ahead(self, sources: Sequence[ProviderCursor]) -> int:
-        """Return how many pages to query at once, by the missing results and the hits per page."""
-        pages = sum(source.next_page for source in sources)
-        if not pages:
-            return 1
-        hits_a_round = len(sources) * sum(source.rank for source in sources) / pages
-        missing = self.needed - len(self.ranked.results)
-        return max(1, min(_MOST_AHEAD, math.ceil(missing / max(1, hits_a_round))))
 
     async def _query_page(self, source: ProviderCursor, ahead: int, until: float) -> ProviderAnswer:
         query = ProviderQuery(

@@ -383,12 +383,27 @@ async def _rank_by_pages(
     """Return candidates in the order of their pages' text, without redirects to seen pages."""
     scores = await asyncio.to_thread(score_pages, query, pages)
     terms = find_query_terms(query)
-    scored = [
-        _with_page(found, pages[found.address.id], scores[found.address.id])
-        if found.address.id in pages
-        else _with_summary_score(found, terms)
-        for found in candidates
-    ]
+    scored = []
+    for found in candidates:
+        share = (1 - _TEXT_SHARE) * found.relevance
+        if (page := pages.get(found.address.id)) is None:
+            covered = max(coverage(text, terms) for text in found.texts)
+            trusted = _TEXT_SHARE * _SUMMARY_TRUST * covered
+            scored.append(replace(found, relevance=share + trusted))
+            continue
+        score = scores[found.address.id]
+        is_nameless = found.title == found.address.url
+        scored.append(
+            replace(
+                found,
+                title=(page.title if is_nameless else "") or found.title,
+                summary=score.passage or found.summary,
+                relevance=share + _TEXT_SHARE * score.score,
+                published_at=found.published_at or page.published_at,
+                texts=(page.title, page.markdown),
+                is_read=True,
+            )
+        )
     scored.sort(key=lambda found: -found.relevance)
     seen, kept = set(seen_ids), []
     for found in scored:
@@ -399,22 +414,3 @@ async def _rank_by_pages(
             kept.append(found)
         seen |= ids
     return kept
-
-
-def _with_page(candidate: ResultCandidate, page: ResultText, score: TextScore) -> ResultCandidate:
-    is_nameless = candidate.title == candidate.address.url
-    return replace(
-        candidate,
-        title=(page.title if is_nameless else "") or candidate.title,
-        summary=score.passage or candidate.summary,
-        relevance=(1 - _TEXT_SHARE) * candidate.relevance + _TEXT_SHARE * score.score,
-        published_at=candidate.published_at or page.published_at,
-        texts=(page.title, page.markdown),
-        is_read=True,
-    )
-
-
-def _with_summary_score(candidate: ResultCandidate, terms: set[str]) -> ResultCandidate:
-    covered = max(coverage(text, terms) for text in candidate.texts)
-    trusted = _TEXT_SHARE * _SUMMARY_TRUST * covered
-    return replace(candidate, relevance=(1 - _TEXT_SHARE) * candidate.relevance + trusted)
