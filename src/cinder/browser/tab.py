@@ -308,9 +308,9 @@ class Tab:
                 self._changed = asyncio.get_running_loop().create_future()
             await self._changed
 
-    def has_reached(self, moment: str) -> bool:
+    def has_reached(self, event: str) -> bool:
         """Whether the current page has had a lifecycle event, such as `load`."""
-        return moment in self._reached.get(self._loader, ())
+        return event in self._reached.get(self._loader, ())
 
     @property
     def page_id(self) -> str:

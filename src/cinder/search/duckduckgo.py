@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Never
+from typing import Never
 from urllib.parse import parse_qs, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
@@ -26,11 +26,11 @@ from cinder.search.base import (
 )
 from cinder.search.hits import FoundItem, to_hits
 from cinder.search.provider_server import ProviderServer, encode_form, parse_base_url
-from cinder.search.provider_throttle import ProviderThrottle, ProviderThrottled
-
-if TYPE_CHECKING:
-    from cinder.search.shared_provider_throttle import SharedProviderThrottle
-
+from cinder.search.provider_throttle import (
+    ProviderThrottle,
+    ProviderThrottled,
+    SharedProviderThrottle,
+)
 
 _MAX_RESULTS = 100
 _MAX_FIELDS = 30
@@ -134,7 +134,7 @@ class DuckDuckGoProvider:
     def __init__(
         self,
         client: SearchHttpClient,
-        throttle: "ProviderThrottle | SharedProviderThrottle",
+        throttle: ProviderThrottle | SharedProviderThrottle,
         url: str = DUCKDUCKGO_URL,
     ) -> None:
         self._url = parse_base_url(url)

@@ -20,7 +20,7 @@ class ResultUrl:
 
     url: str
     """Without tracking parameters, session ids and the fragment."""
-    given: str
+    provider_url: str
     """As the provider wrote it, canonical by the WHATWG rules: the URL of a saved page."""
     key: str
     """The same for http and https, with and without `www.`, with and without a final slash."""
@@ -40,16 +40,16 @@ class ResultUrl:
 def parse_result_url(url: str) -> ResultUrl | None:
     """Parse the URL of a hit; None if it is not a web URL."""
     try:
-        given = parse_web_url(url)
+        provider_url = parse_web_url(url)
     except ValueError:
         return None
-    address = canonicalize_url(given)
+    address = canonicalize_url(provider_url)
     if address is None:
         return None
     query = f"?{address.query}" if address.query else ""
     key = f"{address.authority.removeprefix('www.')}{address.path.rstrip('/')}{query}"
     host, _ = host_and_port(address.url)
-    return ResultUrl(address.url, given, key, host)
+    return ResultUrl(address.url, provider_url, key, host)
 
 
 # The usual constant of reciprocal rank fusion.

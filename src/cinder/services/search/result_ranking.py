@@ -338,7 +338,7 @@ class ResultRanker:
         pages = {}
         for found in first:
             with suppress(CinderError):  # the candidate is ranked by its summary then
-                text = await self._saved.find(found.address.given, request.caller)
+                text = await self._saved.find(found.address.provider_url, request.caller)
                 if text is not None:
                     pages[found.address.id] = ResultText(markdown=text, title=found.title)
         return pages
@@ -360,7 +360,7 @@ class ResultRanker:
                 return False
             try:
                 async with asyncio.timeout_at(until):
-                    text = await self._saved.find(candidate.address.given, caller)
+                    text = await self._saved.find(candidate.address.provider_url, caller)
             except (TimeoutError, CinderError):
                 return False  # it is reported as unread
             return text is not None and result_filter.has_required((*candidate.texts, text))
