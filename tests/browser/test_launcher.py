@@ -1,4 +1,4 @@
-"""Starting workers: on throw-away profiles, and on a person's own."""
+"""Launchers on disposable profiles and on the master profile, and the login window."""
 
 import os
 from collections.abc import AsyncIterator, Iterator

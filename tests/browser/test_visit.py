@@ -1,4 +1,4 @@
-"""What a browser shows to nobody: found by its own reckoning, and told with the page."""
+"""Visits of pages, and the detection of hidden text in a browser."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""The streams that the egress proxy reads from and writes to."""
+"""Targets, byte streams and refusals of the egress proxy."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Access tokens: which are taken, whose they are, and what they open."""
+"""OAuth access tokens, and the keys of their issuer."""
 
 import asyncio
 import base64

@@ -52,21 +52,18 @@ class ProfileRoot:
         swept = []
         for profile in self.path.glob("slave_*"):
             match = _DISPOSABLE_NAME.fullmatch(profile.name)
-            if match and not _is_owned(profile, int(match[1])):
-                self._remove(profile)
-                swept.append(profile.name)
+            if match is None:
+                continue
+            with suppress(psutil.NoSuchProcess, FileNotFoundError):
+                # A later start means that another process has the id now.
+                if psutil.Process(int(match[1])).create_time() <= profile.stat().st_mtime:
+                    continue
+            self._remove(profile)
+            swept.append(profile.name)
         return swept
 
     def _remove(self, profile: Path) -> None:
         shutil.rmtree(profile, ignore_errors=True)
-
-
-def _is_owned(profile: Path, pid: int) -> bool:
-    """Whether the process that made a profile still runs; its id may have been reused."""
-    try:
-        return psutil.Process(pid).create_time() <= profile.stat().st_mtime
-    except (psutil.NoSuchProcess, FileNotFoundError):
-        return False
 
 
 LOCK_NAME = "browser.lock"

@@ -164,7 +164,14 @@ class DuckDuckGoProvider:
             return ()
         with self._server.wording_query():
             first = self.first_fields(query)
-        start, fields = self._nearest(query.page, first)
+        # Start at the last page up to this one whose form is known.
+        oldest = asyncio.get_running_loop().time() - _REMEMBERED_SECONDS
+        start, fields = 0, first
+        for known in range(query.page, 0, -1):
+            kept = self._next.get((first, known))
+            if kept is not None and kept[1] > oldest:
+                start, fields = known, kept[0]
+                break
         page = None
         for number in range(start, query.page + 1):
             if not fields:
@@ -194,15 +201,6 @@ class DuckDuckGoProvider:
         if period := period_of(query.filters):
             fields["df"] = _PERIODS[period]
         return tuple(fields.items())
-
-    def _nearest(self, number: int, first: Fields) -> tuple[int, Fields]:
-        """Return the last page up to this number whose form is known, and the form."""
-        oldest = asyncio.get_running_loop().time() - _REMEMBERED_SECONDS
-        for known in range(number, 0, -1):
-            kept = self._next.get((first, known))
-            if kept is not None and kept[1] > oldest:
-                return known, kept[0]
-        return 0, first
 
     async def _request(self, fields: Fields) -> ResultPage:
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Files: whole or not there."""
+"""Exports to files, and the lines of JSONL."""
 
 import asyncio
 import base64

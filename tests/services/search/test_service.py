@@ -1,4 +1,4 @@
-"""The pages of the first results, side by side, whatever becomes of single ones."""
+"""Searches, and the pages of their first results."""
 
 import asyncio
 import random

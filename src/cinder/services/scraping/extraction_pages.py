@@ -1,7 +1,6 @@
 """Scrapes the source pages of an extraction."""
 
 import asyncio
-from typing import Protocol
 
 from cinder.errors import CinderError, ScrapeTimeout
 from cinder.fair_queue import FairQueue, Requester
@@ -10,7 +9,7 @@ from cinder.models.extraction import ExtractRequest, PageSource
 from cinder.models.request import ContentOptions, Format, PdfParser, RenderOptions, ScrapeRequest
 from cinder.models.saved import SavedKind
 from cinder.services.extraction.stages import SourcePage, page_of
-from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.outcome import Scraper
 
 # Pages with these verdicts do not have the requested content.
 _OTHER_PAGES = frozenset((VerdictKind.LOGIN_WALL, VerdictKind.CONSENT_ONLY, VerdictKind.SOFT_404))
@@ -18,18 +17,10 @@ _MAX_SCRAPE_SECONDS = 60.0
 _MAX_ERROR_CHARS = 300
 
 
-class PageScrapeService(Protocol):
-    """Scrapes a page."""
-
-    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        """Return the page."""
-        ...
-
-
 class PageScraper:
     """Scrapes the pages of extractions, with one limit for all of them together."""
 
-    def __init__(self, scraper: PageScrapeService, at_once: int) -> None:
+    def __init__(self, scraper: Scraper, at_once: int) -> None:
         self._scraper = scraper
         self._slots = FairQueue(at_once)
 

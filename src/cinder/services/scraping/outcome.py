@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
 from cinder.models.document import Document, Verdict, VerdictKind
@@ -40,6 +40,18 @@ class ScrapeOutcome:
     def is_removed(self) -> bool:
         """Whether the page was saved before and no longer exists."""
         return self.change is not None and self.change.status is ChangeStatus.REMOVED
+
+
+class Scraper(Protocol):
+    """Scrapes a URL; implemented by `ScrapeService`."""
+
+    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
+        """Return a URL's content.
+
+        Raises:
+            CinderError: the page could not be scraped.
+        """
+        ...
 
 
 # Builds what a job writes in the transaction that saves a page.

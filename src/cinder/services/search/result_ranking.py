@@ -18,7 +18,7 @@ from cinder.models.saved import SavedKind, parse_saved_uri
 from cinder.models.search import LOCAL, SearchFilters, SearchMode, SearchRequest
 from cinder.models.url import is_within
 from cinder.services.archive import Archive
-from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.outcome import Scraper
 from cinder.services.search.fusion import (
     SUMMARY_CHARS,
     ResultCandidate,
@@ -133,22 +133,10 @@ def _densest(text: str, terms: set[str]) -> str:
 _READABLE = (VerdictKind.OK, VerdictKind.PARTIAL)
 
 
-class ResultScraper(Protocol):
-    """Scrapes a URL; implemented by `ScrapeService`."""
-
-    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        """Return a URL's content.
-
-        Raises:
-            CinderError: the page could not be scraped.
-        """
-        ...
-
-
 class ResultReader:
     """Reads the pages of candidates, with one limit for all searches together."""
 
-    def __init__(self, scraper: ResultScraper, *, at_once: int = 16) -> None:
+    def __init__(self, scraper: Scraper, *, at_once: int = 16) -> None:
         self._scraper = scraper
         self._slots = FairQueue(at_once)
 

@@ -19,7 +19,7 @@ from cinder.metrics import Metrics
 from cinder.models.request import Mode
 from cinder.models.search import LOCAL, SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.search.base import Provider, ProviderQuery
-from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
 from cinder.services.search.fan_out import MODE_TIMES, ModeTimes, ProviderFanOut, SearchTiming
 from cinder.services.search.providers import ProviderCaller
 from cinder.services.search.query import read_query
@@ -30,7 +30,7 @@ from cinder.services.search.ranked_list import (
     RankedListCache,
     ids_of,
 )
-from cinder.services.search.result_ranking import ResultRanker, ResultScraper, page_request
+from cinder.services.search.result_ranking import ResultRanker, page_request
 
 _NO_PROVIDER = (
     "No web search provider is set up (setting search.providers): only pages that cinder has saved "
@@ -297,7 +297,7 @@ class ScrapedSearch:
 class SearchAndScrape:
     """Searches, and scrapes the results."""
 
-    def __init__(self, search: SearchService, scraper: ResultScraper) -> None:
+    def __init__(self, search: SearchService, scraper: Scraper) -> None:
         self._search = search
         self._scraper = scraper
         self._slots = FairQueue(_AT_ONCE)
