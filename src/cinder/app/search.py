@@ -153,14 +153,13 @@ def _plan_duckduckgo(
     search: SearchSettings, impersonate: str, group: WorkerGroup | None
 ) -> _ProviderPlan:
     home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
-    throttle: ProviderThrottle | SharedProviderThrottle = ProviderThrottle(
+    own = ProviderThrottle(
         delay_seconds=search.duckduckgo_delay_seconds,
         rest_seconds=search.duckduckgo_rest_seconds,
         max_wait_seconds=search.duckduckgo_timeout_seconds,
     )
-    if group is not None:
-        path = group.directory / DuckDuckGoProvider.name
-        throttle = SharedProviderThrottle(throttle, path)
+    path = None if group is None else group.directory / DuckDuckGoProvider.name
+    throttle = own if path is None else SharedProviderThrottle(own, path)
     return _ProviderPlan(
         build=lambda client: DuckDuckGoProvider(client, throttle, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,

@@ -256,7 +256,7 @@ class CurlRequests:
             curl.setopt(CurlOpt.HTTP_VERSION, CurlHttpVersion.V1_1)
         browser = resolve_latest_browser_type(setup.impersonate)  # type: ignore[no-untyped-call]  # as above
         if curl.impersonate(browser) != 0:
-            raise ValueError(f"curl cannot take on the guise of {setup.impersonate!r}")
+            raise ValueError(f"curl cannot impersonate {setup.impersonate!r}")
         for option, value in setup.options.items():
             curl.setopt(option, value)
         return curl

@@ -121,5 +121,5 @@ async def expire_forever(
             await store.counts.drop_old()
         # A worker's outermost loop: the next round may succeed.
         except Exception:
-            log.exception("what has expired could not be deleted")
+            log.exception("expired data could not be deleted")
         await asyncio.sleep(interval_seconds)

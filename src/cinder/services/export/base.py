@@ -289,7 +289,7 @@ async def _list_entries(
 
 
 def _without_screenshots(saved: SavedDocument | None) -> SavedDocument | None:
-    """Drop what is not exported and needs much memory."""
+    """Drop screenshots and action results, which are not exported and need much memory."""
     if saved is None:
         return None
     return replace(saved, document=replace(saved.document, screenshot=None, actions=()))

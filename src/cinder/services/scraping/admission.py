@@ -87,7 +87,7 @@ class Admission:
         most = self._limits.most_per_caller or self._shares.most_for_one(self._limits.most)
         if most <= self._under_way[caller] and most < self._limits.most:
             raise RateLimited(
-                f"{most} pages of yours are under way, as many as one caller may have (setting "
+                f"You have {most} pages in progress, the limit for one caller (setting "
                 "scrape.max-in-flight-per-caller). Try again when one is done."
             )
         if not self._has_room(caller, is_rendered=is_rendered):
@@ -164,7 +164,7 @@ class Admission:
 
 
 _FULL = (
-    "The server has as many pages under way as it can answer in good time (settings "
+    "The server has as many pages in progress as it can answer in time (settings "
     "scrape.max-in-flight and scrape.max-queued). Try again later."
 )
 

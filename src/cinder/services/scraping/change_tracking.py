@@ -51,8 +51,8 @@ class ChangeTracker:
         old_verdict = previous.document.verdict.kind
         if verdict is not old_verdict:
             warning = (
-                f"What came this time is judged {verdict} and what was saved {old_verdict}: "
-                "the difference may be one of access and not of the page."
+                f"The verdict on this version is {verdict}, on the saved one {old_verdict}: the "
+                "difference may be one of access and not of the page."
             )
         return _change(ChangeStatus.CHANGED, previous, shown, warning)
 

@@ -91,7 +91,7 @@ _FRESH_SECONDS = 10.0
 _LEAST_PAGE, _MOST_PAGE = 20, 50
 # How many pages of a provider one request may query, one after the other.
 _MAX_ROUNDS = 20
-_TOO_MANY = "Too many searches are under way. Try again soon."
+_TOO_MANY = "Too many searches are running. Try again soon."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
