@@ -1,5 +1,3 @@
-"""tests.browser.test_blocking"""
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -17,6 +15,7 @@ from cinder.browser.blocking import (
     SkipReason,
     parse_rule,
     read_lists,
+    resource_patterns,
 )
 from cinder.browser.tab import Tab
 from tests.browser.bare_chromium import open_tab, show
@@ -252,3 +251,24 @@ def test_any_line_is_read_or_left_out(line: str) -> None:
     rule = parse_rule(line)
     if isinstance(rule, FilterRule):
         assert all(len(text) >= 4 for text in rule.blocked_texts())
+
+
+async def test_pictures_fonts_and_media_are_blocked_by_their_extension(tmp_path: Path) -> None:
+    patterns = [{"urlPattern": pattern, "block": True} for pattern in resource_patterns()]
+    blocked = {
+        "https://a.test/x/y.jpg",
+        "https://a.test:8443/y.png?width=1&z",
+        "https://a.test/IMG_1.JPG",
+        "https://a.test/f.woff2",
+        "https://a.test/m.mp4",
+    }
+    free = {
+        "https://a.test/app.js",
+        "https://a.test/photo?file=x.jpg",
+        "https://x.pngs.test/a.png.js",
+        "https://a.test/icons.svg",
+    }
+    async with open_tab(tmp_path) as tab:
+        await show(tab, "<p>page</p>")
+        await tab.session.send("Network.setBlockedURLs", urlPatterns=patterns)
+        assert await refused_urls(tab, *blocked, *free) == blocked

@@ -1,4 +1,4 @@
-"""The pipe to a browser: what is sent, what is answered, and what happens at its end."""
+"""The pipe to a browser: commands, responses, events, and its end."""
 
 import asyncio
 import json

@@ -1,5 +1,3 @@
-"""tests.browser.test_consent"""
-
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From inside a rendered page nothing private can be reached, by whatever way it is tried."""
+"""A rendered page can reach nothing private, by any means."""
 
 import asyncio
 import os

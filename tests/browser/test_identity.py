@@ -1,5 +1,3 @@
-"""tests.browser.test_identity"""
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping

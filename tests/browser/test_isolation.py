@@ -1,4 +1,4 @@
-"""Nothing of one caller's page is there for the next caller's, nor left on the machine."""
+"""Callers share no data in browsers, and no data is left on the machine."""
 
 import asyncio
 from collections.abc import AsyncIterator

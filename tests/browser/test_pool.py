@@ -1,4 +1,4 @@
-"""The pools: how many browsers there are, who waits, and what is left when they close."""
+"""Pools: the number of browsers, the queue for them, and their cleanup."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable

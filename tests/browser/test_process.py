@@ -1,4 +1,4 @@
-"""A browser's processes: started, measured, and ended without a trace."""
+"""A browser's processes: started, measured, and killed completely."""
 
 import asyncio
 import os

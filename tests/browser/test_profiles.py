@@ -1,4 +1,4 @@
-"""User data directories: made for workers, kept for people, swept after the dead."""
+"""User data directories: made for workers, locked, and swept."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A sample of the soak: hostile pages of every kind between ordinary ones. `make soak` has all."""
+"""A sample of `make soak`: hostile pages of every kind between ordinary ones."""
 
 import asyncio
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""tests.browser.test_tab"""
-
 import asyncio
 import json
 import os

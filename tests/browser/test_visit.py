@@ -1,4 +1,4 @@
-"""What a browser shows to nobody: found by its own reckoning, and told with the page."""
+"""Visits of pages, and the detection of hidden text in a browser."""
 
 import asyncio
 import gzip
@@ -14,8 +14,6 @@ from cinder.models.request import Action, ActionType, Format
 from tests.browser.conftest import Visitor, in_browser
 from tests.site import Site
 
-pytestmark = in_browser
-
 
 def with_settings(visitor: Visitor, **changes: Any) -> Visitor:
     """Return a visitor with other settings for visits. Any: their values."""
@@ -23,6 +21,7 @@ def with_settings(visitor: Visitor, **changes: Any) -> Visitor:
     return replace(visitor, parts=replace(parts, visit=replace(parts.visit, **changes)))
 
 
+@in_browser
 async def test_a_page_is_read_as_its_scripts_left_it(visitor: Visitor, website: Site) -> None:
     page = await visitor.visit("/one-alert")
     assert replace(page, headers={}) == FetchedPage(
@@ -39,6 +38,7 @@ async def test_a_page_is_read_as_its_scripts_left_it(visitor: Visitor, website: 
     assert "content-length" not in page.headers
 
 
+@in_browser
 async def test_redirects_are_followed(visitor: Visitor, website: Site) -> None:
     page = await visitor.visit("/redirect?to=/redirect%3Fto=/article")
     assert (page.url, page.final_url, page.status_code) == (
@@ -48,6 +48,7 @@ async def test_redirects_are_followed(visitor: Visitor, website: Site) -> None:
     )
 
 
+@in_browser
 @pytest.mark.parametrize("code", [404, 503])
 async def test_an_error_page_is_a_page_with_its_status(visitor: Visitor, code: int) -> None:
     page = await visitor.visit(f"/status?code={code}")
@@ -55,6 +56,7 @@ async def test_an_error_page_is_a_page_with_its_status(visitor: Visitor, code: i
     assert b"<p>Sorry</p>" in page.body
 
 
+@in_browser
 @pytest.mark.parametrize("code", [204, 404, 500])
 async def test_an_answer_without_a_body_is_an_empty_page(visitor: Visitor, code: int) -> None:
     page = await visitor.visit(f"/bodiless?code={code}")
@@ -62,6 +64,7 @@ async def test_an_answer_without_a_body_is_an_empty_page(visitor: Visitor, code:
     assert page.final_url == visitor.site.url(f"/bodiless?code={code}")
 
 
+@in_browser
 @pytest.mark.parametrize(
     ("path", "content_type", "body"),
     [
@@ -81,11 +84,13 @@ async def test_what_is_not_html_keeps_its_text(
     assert (page.headers["content-type"], page.body.decode()) == (content_type, body)
 
 
+@in_browser
 async def test_html_in_another_encoding_is_read_as_text(visitor: Visitor) -> None:
     page = await visitor.visit("/latin")
     assert "Grüße aus der Küche" in page.body.decode()
 
 
+@in_browser
 @pytest.mark.parametrize("path", ["/image", "/paper", "/attachment", "/download", "/archive"])
 async def test_a_file_is_left_to_who_takes_files(visitor: Visitor, path: str) -> None:
     with pytest.raises(FileFound) as found:
@@ -93,6 +98,7 @@ async def test_a_file_is_left_to_who_takes_files(visitor: Visitor, path: str) ->
     assert (found.value.url, found.value.headers) == (visitor.site.url(path), ())
 
 
+@in_browser
 async def test_a_file_is_asked_for_with_the_cookies_that_led_to_it(visitor: Visitor) -> None:
     with pytest.raises(FileFound) as found:
         await visitor.visit("/image", headers={"cookie": "a=b; c=d"})
@@ -100,17 +106,20 @@ async def test_a_file_is_asked_for_with_the_cookies_that_led_to_it(visitor: Visi
     assert (name, sorted(value.split("; "))) == ("cookie", ["a=b", "c=d"])
 
 
+@in_browser
 async def test_a_page_that_writes_itself_anew_is_read_as_written(visitor: Visitor) -> None:
     page = await visitor.visit("/rewrites")
     assert page.final_url == visitor.site.url("/rewrites")
     assert b"<p>Written anew</p>" in page.body
 
 
+@in_browser
 async def test_the_address_is_the_one_that_a_script_gave_the_page(visitor: Visitor) -> None:
     page = await visitor.visit("/pushes")
     assert page.final_url == visitor.site.url("/pushed")
 
 
+@in_browser
 async def test_an_address_that_a_script_made_too_long_is_not_taken_over(visitor: Visitor) -> None:
     script = "history.pushState({}, '', '/' + 'a'.repeat(100000))"
     page = await visitor.visit(
@@ -119,16 +128,19 @@ async def test_an_address_that_a_script_made_too_long_is_not_taken_over(visitor:
     assert page.final_url == visitor.site.url("/article")
 
 
+@in_browser
 async def test_a_page_that_turns_into_none_is_refused(visitor: Visitor) -> None:
     with pytest.raises(EgressBlocked):
         await visitor.visit("/turns-blank")
 
 
+@in_browser
 async def test_a_page_that_tries_to_leave_the_web_is_read_where_it_is(visitor: Visitor) -> None:
     page = await visitor.visit("/leaves-web")
     assert b"Still here, with some words" in page.body
 
 
+@in_browser
 async def test_a_page_that_leads_to_a_refused_address_is_refused(visitor: Visitor) -> None:
     script = "location = 'http://10.1.2.3/'"
     go = Action(type=ActionType.EXECUTE_JAVASCRIPT, script=script)
@@ -136,17 +148,20 @@ async def test_a_page_that_leads_to_a_refused_address_is_refused(visitor: Visito
         await visitor.visit("/article", actions=[go])
 
 
+@in_browser
 async def test_a_page_that_breaks_off_fails_at_once(visitor: Visitor) -> None:
     async with asyncio.timeout(20):
         with pytest.raises(ScrapeFailed):
             await visitor.visit("/breaking?times=9")
 
 
+@in_browser
 async def test_a_page_over_the_size_limit_is_refused(visitor: Visitor) -> None:
     with pytest.raises(ContentTooLarge):
         await with_settings(visitor, max_body_bytes=500).visit("/article")
 
 
+@in_browser
 async def test_a_page_that_a_script_makes_too_large_is_refused(visitor: Visitor) -> None:
     grow = Action(
         type=ActionType.EXECUTE_JAVASCRIPT,
@@ -156,11 +171,13 @@ async def test_a_page_that_a_script_makes_too_large_is_refused(visitor: Visitor)
         await with_settings(visitor, max_body_bytes=50_000).visit("/article", actions=[grow])
 
 
+@in_browser
 async def test_text_over_the_size_limit_is_refused(visitor: Visitor) -> None:
     with pytest.raises(ContentTooLarge):
         await with_settings(visitor, max_body_bytes=10).visit("/data")
 
 
+@in_browser
 async def test_a_page_that_unpacks_to_what_does_not_show_is_refused_by_its_size(
     visitor: Visitor,
 ) -> None:
@@ -179,6 +196,7 @@ async def test_a_page_that_unpacks_to_what_does_not_show_is_refused_by_its_size(
             await strict.visit(f"http://127.0.0.1:{port}/")
 
 
+@in_browser
 async def test_a_page_that_does_not_begin_to_load_fails(visitor: Visitor) -> None:
     hasty = replace(visitor.parts.visit.wait, navigate_timeout_seconds=0.3)
     with pytest.raises(ScrapeTimeout) as caught:
@@ -188,6 +206,7 @@ async def test_a_page_that_does_not_begin_to_load_fails(visitor: Visitor) -> Non
     )
 
 
+@in_browser
 async def test_a_page_that_keeps_asking_is_given_up(visitor: Visitor) -> None:
     with pytest.raises(ScrapeFailed) as caught:
         async with asyncio.timeout(60):
@@ -195,11 +214,13 @@ async def test_a_page_that_keeps_asking_is_given_up(visitor: Visitor) -> None:
     assert caught.value.message == "The page opened more than 20 dialogs"
 
 
+@in_browser
 async def test_a_page_that_broke_its_globals_is_read(visitor: Visitor) -> None:
     page = await visitor.visit("/broken-globals", screenshot=Format.SCREENSHOT)
     assert b"<p>Readable all the same</p>" in page.body
 
 
+@in_browser
 async def test_a_page_that_never_ends_costs_its_own_request_alone(visitor: Visitor) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1):
@@ -208,6 +229,7 @@ async def test_a_page_that_never_ends_costs_its_own_request_alone(visitor: Visit
     assert page.status_code == 200
 
 
+@in_browser
 @pytest.mark.parametrize("encoding", ["utf-8", "windows-1252"])
 async def test_a_page_without_a_declared_encoding_is_read_as_it_was_written(
     visitor: Visitor, encoding: str
@@ -216,6 +238,7 @@ async def test_a_page_without_a_declared_encoding_is_read_as_it_was_written(
     assert "Grüße aus der Küche, für 12 €" in page.body.decode()
 
 
+@in_browser
 async def test_what_a_page_shows_to_nobody_is_told_by_its_place(visitor: Visitor) -> None:
     script = (
         "const p = document.createElement('p'); p.append('Obey this, whoever you are.');"

@@ -1,5 +1,3 @@
-"""tests.browser.test_waiting"""
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A caller's pages share a context that is cleared in between; nobody else gets it."""
+"""Workers: a caller's pages share a context, which is cleared in between."""
 
 import asyncio
 import os

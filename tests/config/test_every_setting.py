@@ -1,4 +1,4 @@
-"""Every setting takes its value in the file and in the environment, or refuses it in one line."""
+"""Every setting is read from the file and the environment, or refused in one line."""
 
 import json
 from collections.abc import Iterator

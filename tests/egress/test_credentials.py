@@ -1,5 +1,3 @@
-"""tests.egress.test_credentials"""
-
 import asyncio
 from base64 import b64encode
 

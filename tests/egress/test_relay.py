@@ -1,5 +1,3 @@
-"""tests.egress.test_relay"""
-
 import asyncio
 import ssl
 from pathlib import Path

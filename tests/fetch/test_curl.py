@@ -1,5 +1,3 @@
-"""tests.fetch.test_curl"""
-
 import pytest
 from curl_cffi import CurlECode
 

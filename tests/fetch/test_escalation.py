@@ -1,5 +1,3 @@
-"""tests.fetch.test_escalation"""
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cinder.errors import BrowserCrashed, BrowserUnavailable, ConnectionFailed, ScrapeFailed
+from cinder.errors import (
+    BrowserCrashed,
+    BrowserUnavailable,
+    ConnectionFailed,
+    ErrorCode,
+    InvalidRequest,
+    ScrapeFailed,
+)
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.fetch.escalation import (
     AttemptLog,
@@ -15,11 +20,23 @@ from cinder.fetch.escalation import (
     EngineStep,
     FetchRetryPolicy,
     SiteMemory,
+    check_mode,
     is_retryable,
+    plan_steps,
+    reason_to_escalate,
     retry_after_seconds,
 )
 from cinder.models.document import FetchedPage, FetchSource
-from cinder.models.request import Mode, ProxyTier, RenderOptions
+from cinder.models.request import (
+    Action,
+    ActionType,
+    Format,
+    Mode,
+    Profile,
+    ProxyTier,
+    RenderOptions,
+    ScrapeRequest,
+)
 
 SMART = FetchTask(
     url="https://a.example/", timeout_seconds=10, render=RenderOptions(proxy=ProxyTier.BASIC)
@@ -61,64 +78,64 @@ class ScriptedFetcher:
         )
 
 
-def climb(
+def escalate(
     engines: ScriptedFetcher | Mapping[EngineStep, Fetcher], **policy: float
 ) -> tuple[EngineEscalation, AttemptLog]:
     if isinstance(engines, ScriptedFetcher):
         engines = {EngineStep.STATIC: engines}
     retry = FetchRetryPolicy(max_retries=2, first_wait_seconds=policy.get("wait", 0))
-    ladder = EngineEscalation(engines, retry, SiteMemory())
-    return ladder, AttemptLog(1_000, lambda _strategy, _outcome: None)
+    escalation = EngineEscalation(engines, retry, SiteMemory())
+    return escalation, AttemptLog(1_000, lambda _strategy, _outcome: None)
 
 
 async def test_a_broken_connection_is_tried_again() -> None:
     fetcher = ScriptedFetcher(ConnectionFailed("reset"), 200)
-    ladder, log = climb(fetcher)
-    assert (await ladder.fetch(TASK, log)).status_code == 200
+    escalation, log = escalate(fetcher)
+    assert (await escalation.fetch(TASK, log)).status_code == 200
     assert log.diagnostics.retry_count == 1
     assert log.diagnostics.last_error == "reset"
 
 
 async def test_the_last_refusal_is_returned_when_patience_ends() -> None:
-    ladder, log = climb(ScriptedFetcher(503, 429, 500))
-    assert (await ladder.fetch(TASK, log)).status_code == 500
+    escalation, log = escalate(ScriptedFetcher(503, 429, 500))
+    assert (await escalation.fetch(TASK, log)).status_code == 500
     assert log.diagnostics.retry_count == 2
 
 
 async def test_other_failures_are_final() -> None:
     fetcher = ScriptedFetcher(ScrapeFailed("no certificate"))
-    ladder, log = climb(fetcher)
+    escalation, log = escalate(fetcher)
     with pytest.raises(ScrapeFailed):
-        await ladder.fetch(TASK, log)
+        await escalation.fetch(TASK, log)
     assert len(fetcher.tasks) == 1
 
 
 async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     fetcher = ScriptedFetcher(503, 200)
-    ladder, log = climb(fetcher, wait=15)
-    assert (await ladder.fetch(TASK, log)).status_code == 503
+    escalation, log = escalate(fetcher, wait=15)
+    assert (await escalation.fetch(TASK, log)).status_code == 503
 
 
 async def test_each_attempt_gets_the_time_that_is_left() -> None:
     fetcher = ScriptedFetcher(503, 200)
-    ladder, log = climb(fetcher, wait=0.05)
-    await ladder.fetch(TASK, log)
+    escalation, log = escalate(fetcher, wait=0.05)
+    await escalation.fetch(TASK, log)
     assert fetcher.tasks[1].timeout_seconds < fetcher.tasks[0].timeout_seconds <= 10
 
 
 async def test_a_page_that_a_browser_need_not_render_ends_the_climb() -> None:
     static, browser = ScriptedFetcher(200), ScriptedFetcher(200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     static.body = ARTICLE
-    assert (await ladder.fetch(SMART, log)).body == ARTICLE
+    assert (await escalation.fetch(SMART, log)).body == ARTICLE
     assert not browser.tasks
 
 
 async def test_a_shell_is_rendered_and_the_log_says_why() -> None:
     static, browser = ScriptedFetcher(200, body=SHELL), ScriptedFetcher(200, body=ARTICLE)
     browser.name = "browser"
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
-    assert (await ladder.fetch(SMART, log)).body == ARTICLE
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    assert (await escalation.fetch(SMART, log)).body == ARTICLE
     assert log.diagnostics.strategies == ["scripted", "browser"]
     assert "JavaScript" in log.diagnostics.strategy_errors["scripted"]
     assert list(log.diagnostics.timing) == ["scripted", "browser"]
@@ -127,9 +144,9 @@ async def test_a_shell_is_rendered_and_the_log_says_why() -> None:
 async def test_a_site_of_shells_is_remembered() -> None:
     static = ScriptedFetcher(200, 200, body=SHELL)
     browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     for page in "abc":
-        await ladder.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+        await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
     assert (len(static.tasks), len(browser.tasks)) == (2, 3)
 
 
@@ -139,9 +156,9 @@ async def test_a_wall_is_tried_in_stealth_where_the_request_leaves_it_open() -> 
         EngineStep.BROWSER: ScriptedFetcher(403, body=WALL),
         EngineStep.STEALTH: ScriptedFetcher(200, body=ARTICLE),
     }
-    ladder, log = climb(engines)
+    escalation, log = escalate(engines)
     auto = replace(SMART, render=RenderOptions(proxy=ProxyTier.AUTO))
-    assert (await ladder.fetch(auto, log)).body == ARTICLE
+    assert (await escalation.fetch(auto, log)).body == ARTICLE
 
 
 async def test_a_wall_in_basic_is_the_answer() -> None:
@@ -149,8 +166,8 @@ async def test_a_wall_in_basic_is_the_answer() -> None:
         EngineStep.STATIC: ScriptedFetcher(403, body=WALL),
         EngineStep.BROWSER: ScriptedFetcher(403, body=WALL),
     }
-    ladder, log = climb(engines)
-    assert (await ladder.fetch(SMART, log)).status_code == 403
+    escalation, log = escalate(engines)
+    assert (await escalation.fetch(SMART, log)).status_code == 403
 
 
 async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> None:
@@ -158,8 +175,8 @@ async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> 
         EngineStep.STATIC: ScriptedFetcher(200, body=SHELL),
         EngineStep.BROWSER: ScriptedFetcher(BrowserUnavailable("no browser")),
     }
-    ladder, log = climb(engines)
-    page = await ladder.fetch(SMART, log)
+    escalation, log = escalate(engines)
+    page = await escalation.fetch(SMART, log)
     assert page.body == SHELL
     assert "no browser" in page.warnings[0]
     assert log.diagnostics.strategies == ["scripted"]
@@ -167,17 +184,19 @@ async def test_what_was_fetched_stands_with_a_warning_when_rendering_fails() -> 
 
 async def test_a_page_whose_browser_crashed_is_tried_once_more() -> None:
     browser = ScriptedFetcher(BrowserCrashed("gone"), BrowserCrashed("gone again"), 200)
-    ladder, log = climb({EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.BROWSER: browser})
     with pytest.raises(BrowserCrashed, match="gone again"):
-        await ladder.fetch(DYNAMIC, log)
+        await escalation.fetch(DYNAMIC, log)
     assert len(browser.tasks) == 2
 
 
 async def test_a_file_met_by_a_browser_is_fetched_without_one() -> None:
     found = FileFound("https://a.example/paper.pdf", (("Cookie", "a=b"),))
     static = ScriptedFetcher(200, body=b"%PDF")
-    ladder, log = climb({EngineStep.BROWSER: ScriptedFetcher(found), EngineStep.STATIC: static})
-    page = await ladder.fetch(DYNAMIC, log)
+    escalation, log = escalate(
+        {EngineStep.BROWSER: ScriptedFetcher(found), EngineStep.STATIC: static}
+    )
+    page = await escalation.fetch(DYNAMIC, log)
     assert (page.url, page.final_url) == (DYNAMIC.url, found.url)
     assert static.tasks[0].headers == (("Cookie", "a=b"),)
 
@@ -197,24 +216,24 @@ async def test_what_was_fetched_stands_when_rendering_takes_all_the_time() -> No
         EngineStep.STATIC: ScriptedFetcher(200, body=SHELL),
         EngineStep.BROWSER: SilentFetcher(),
     }
-    ladder, log = climb(engines)
-    page = await ladder.fetch(replace(SMART, timeout_seconds=0.2), log)
+    escalation, log = escalate(engines)
+    page = await escalation.fetch(replace(SMART, timeout_seconds=0.2), log)
     assert page.body == SHELL
     assert "took too long" in page.warnings[0]
 
 
 async def test_a_shell_in_static_mode_comes_with_advice() -> None:
-    ladder, log = climb(ScriptedFetcher(200, body=SHELL))
-    assert "dynamic" in (await ladder.fetch(TASK, log)).warnings[0]
+    escalation, log = escalate(ScriptedFetcher(200, body=SHELL))
+    assert "dynamic" in (await escalation.fetch(TASK, log)).warnings[0]
 
 
 async def test_an_error_page_says_nothing_of_what_a_site_needs() -> None:
     static = ScriptedFetcher(200, 200, 404, body=SHELL)
     browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
-    ladder, log = climb({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
     for page in "ab":
-        await ladder.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
-    await ladder.fetch(replace(SMART, url="https://a.example/c"), log)
+        await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+    await escalation.fetch(replace(SMART, url="https://a.example/c"), log)
     assert (len(static.tasks), len(browser.tasks)) == (2, 3)
 
 
@@ -331,3 +350,97 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float 
 
 def test_an_answer_that_broke_off_is_retried() -> None:
     assert is_retryable(replace(page(200), is_cut=True))
+
+
+PLANNED = FetchTask(url="https://a.example/", timeout_seconds=10)
+NEEDING = (
+    RenderOptions(wait_for_ms=1),
+    RenderOptions(actions=(Action(type=ActionType.SCROLL, direction="down"),)),
+    RenderOptions(proxy=ProxyTier.STEALTH),
+    RenderOptions(profile=Profile.MASTER),
+    RenderOptions(mobile=True),
+)
+
+
+def plan(render: RenderOptions, *, site_needs_browser: bool = False) -> tuple[EngineStep, ...]:
+    return plan_steps(replace(PLANNED, render=render), site_needs_browser=site_needs_browser)
+
+
+def test_each_mode_has_its_engines() -> None:
+    assert plan(RenderOptions()) == (EngineStep.STATIC, EngineStep.BROWSER, EngineStep.STEALTH)
+    assert plan(RenderOptions(mode=Mode.STATIC)) == (EngineStep.STATIC,)
+    assert plan(RenderOptions(mode=Mode.DYNAMIC)) == (EngineStep.BROWSER, EngineStep.STEALTH)
+
+
+def test_the_proxy_tier_says_how_far_to_go() -> None:
+    assert plan(RenderOptions(proxy=ProxyTier.BASIC)) == (EngineStep.STATIC, EngineStep.BROWSER)
+    assert plan(RenderOptions(proxy=ProxyTier.STEALTH)) == (EngineStep.STEALTH,)
+
+
+def test_a_site_that_needed_a_browser_gets_one_at_once() -> None:
+    assert plan(RenderOptions(), site_needs_browser=True) == (
+        EngineStep.BROWSER,
+        EngineStep.STEALTH,
+    )
+    assert plan(RenderOptions(mode=Mode.STATIC), site_needs_browser=True) == (EngineStep.STATIC,)
+
+
+def test_a_persons_profile_is_used_once() -> None:
+    assert plan(RenderOptions(profile=Profile.MASTER)) == (EngineStep.BROWSER,)
+
+
+@pytest.mark.parametrize("render", NEEDING)
+def test_what_only_a_browser_can_do_goes_to_one(render: RenderOptions) -> None:
+    assert EngineStep.STATIC not in plan(render)
+
+
+def test_a_screenshot_goes_to_a_browser() -> None:
+    task = replace(PLANNED, screenshot=Format.SCREENSHOT)
+    assert plan_steps(task, site_needs_browser=False) == (EngineStep.BROWSER, EngineStep.STEALTH)
+
+
+@pytest.mark.parametrize("render", NEEDING)
+def test_static_with_what_only_a_browser_can_do_is_refused(render: RenderOptions) -> None:
+    request = ScrapeRequest(url=PLANNED.url, render=replace(render, mode=Mode.STATIC))
+    with pytest.raises(InvalidRequest) as refused:
+        check_mode(request)
+    assert refused.value.code is ErrorCode.VALIDATION_ERROR
+    assert [problem.field for problem in refused.value.problems] == ["mode"]
+    check_mode(replace(request, render=render))
+
+
+CONSENT = "<p>We and our partners use cookies to process your data.</p><button>Accept all</button>"
+LOGIN = "<title>Log in</title><form><input type='password'><button>Log in</button></form>"
+MISSING = "<title>Page not found</title><p>Try the menu.</p>"
+WALL_HTML = "<title>Just a moment...</title>"
+SHELL_HTML = "<div id='root'></div><script src='/app.js'></script>"
+
+
+def got(html: str) -> FetchedPage:
+    return FetchedPage(
+        url="https://a.example/",
+        final_url="https://a.example/",
+        status_code=200,
+        headers={"content-type": "text/html"},
+        body=html.encode(),
+        source=FetchSource.NATIVE,
+        strategy="native",
+    )
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"), [(CONSENT, "consent"), (WALL_HTML, "Blocked"), (SHELL_HTML, "JavaScript")]
+)
+def test_what_a_browser_may_get_past_goes_on_to_one(html: str, reason: str) -> None:
+    assert reason in (reason_to_escalate(got(html), EngineStep.STATIC) or "")
+
+
+@pytest.mark.parametrize("html", [LOGIN, MISSING, "<p>A page.</p>"])
+def test_what_a_browser_would_show_as_well_is_taken_as_it_is(html: str) -> None:
+    assert reason_to_escalate(got(html), EngineStep.STATIC) is None
+
+
+def test_only_a_wall_goes_on_from_a_browser() -> None:
+    assert reason_to_escalate(got(WALL_HTML), EngineStep.BROWSER)
+    assert reason_to_escalate(got(CONSENT), EngineStep.BROWSER) is None
+    assert reason_to_escalate(got(SHELL_HTML), EngineStep.BROWSER) is None

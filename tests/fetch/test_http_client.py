@@ -1,4 +1,4 @@
-"""Plain requests through the egress proxy, and what is left of answers that go wrong."""
+"""Requests through the egress proxy, and what is returned of incomplete responses."""
 
 import gzip
 from collections.abc import AsyncIterator

@@ -1,5 +1,3 @@
-"""tests.fetch.test_static"""
-
 import asyncio
 import gzip
 import zlib

@@ -1,5 +1,3 @@
-"""tests.search.test_base"""
-
 import pytest
 
 from cinder.models.search import SearchFilters

@@ -1,5 +1,3 @@
-"""tests.search.test_duckduckgo"""
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -19,14 +17,14 @@ HTML = "text/html"
 async def open_duckduckgo(
     *, delay_seconds: float = 0, max_wait_seconds: float = 10
 ) -> AsyncIterator[tuple[DuckDuckGoProvider, DuckDuckGoServer]]:
-    politeness = ProviderThrottle(
+    throttle = ProviderThrottle(
         delay_seconds=delay_seconds, rest_seconds=600, max_wait_seconds=max_wait_seconds
     )
     async with (
         serving(DuckDuckGoServer(some_pages(25))) as server,
         open_client(server) as client,
     ):
-        yield DuckDuckGoProvider(client, politeness, server.html_url), server
+        yield DuckDuckGoProvider(client, throttle, server.html_url), server
 
 
 async def test_results_come_unwrapped_and_without_ads() -> None:

@@ -1,5 +1,3 @@
-"""tests.search.test_hits"""
-
 from datetime import UTC, datetime
 
 import pytest

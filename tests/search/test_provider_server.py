@@ -1,4 +1,4 @@
-"""Queries are data: whatever they hold, they are one value of one parameter."""
+"""URLs of queries: whatever a query contains is one value of one parameter."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Callers: making tokens, knowing who sends one, and how far each goes."""
+"""Tokens: created, identified, and limited."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""tests.services.test_threads"""
-
 import threading
 
 from cinder.services.threads import SHORT_CHARS, run_in_thread

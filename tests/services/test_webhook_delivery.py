@@ -1,4 +1,4 @@
-"""Delivery of webhooks: a real receiver on loopback, through the egress proxy, on a real store."""
+"""Delivery of webhooks to a real receiver on loopback, through the egress proxy."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Webhook targets: what is refused, and that there is always a secret."""
+"""Webhook targets: which are refused, and their secrets."""
 
 import json
 import re

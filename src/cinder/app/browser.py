@@ -20,11 +20,13 @@ from cinder.browser.identity import IdentitySettings
 from cinder.browser.launcher import (
     DisposableLauncher,
     LaunchSettings,
+    LoginBrowser,
+    LoginOptions,
     MasterProfileLauncher,
+    has_display,
     needs_no_sandbox,
     without_proxies,
 )
-from cinder.browser.login import LoginBrowser, LoginOptions, has_display
 from cinder.browser.pool import (
     BrowserWorkerPool,
     DefaultBrowserWorkerPool,

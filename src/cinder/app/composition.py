@@ -168,8 +168,8 @@ async def open_app(
                 ScrapeService(
                     store=store,
                     callers=callers,
-                    ladder=ladder,
-                    makers=ContentProcessors(
+                    escalation=ladder,
+                    processors=ContentProcessors(
                         sandboxes=Sandboxes(pages=pages, pdfs=pdf_sandbox),
                         extraction=DocumentExtraction(finds, settings.extract.max_output_bytes),
                         summarizer=writes,

@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
 
 from cinder.app.settings import settings_errors
 from cinder.config import SearchEndpoint, SearchSettings, Settings
@@ -22,23 +21,18 @@ from cinder.search.hits import FoundItem
 from cinder.search.json_endpoint import JsonEndpoint, JsonEndpointProvider, JsonMapping
 from cinder.search.opensearch import OpenSearchProvider
 from cinder.search.provider_server import parse_base_url
-from cinder.search.provider_throttle import ProviderThrottle
+from cinder.search.provider_throttle import ProviderThrottle, SharedProviderThrottle
 from cinder.search.searxng import SearxngProvider
 from cinder.services.archive import Archive
 from cinder.services.health import Check, check_with_address
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
 from cinder.services.search.ranked_list import RankedListCache
-from cinder.services.search.result_pages import ArchivedTexts, ResultReader
-from cinder.services.search.result_ranking import ResultRanker
+from cinder.services.search.result_ranking import ArchivedTexts, ResultRanker, ResultReader
 from cinder.services.search.service import SearchLimits, SearchService
 from cinder.text.content_type import decode_body
 from cinder.worker_group import WorkerGroup
 from cinder.xml_tree import parse_xml
-
-if TYPE_CHECKING:
-    from cinder.search.shared_provider_throttle import SharedProviderThrottle
-
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _MAX_CONCURRENCY = 8
@@ -159,26 +153,20 @@ def _plan_duckduckgo(
     search: SearchSettings, impersonate: str, group: WorkerGroup | None
 ) -> _ProviderPlan:
     home = _written_url("search.duckduckgo-url", search.duckduckgo_url)
-    politeness = ProviderThrottle(
+    own = ProviderThrottle(
         delay_seconds=search.duckduckgo_delay_seconds,
         rest_seconds=search.duckduckgo_rest_seconds,
         max_wait_seconds=search.duckduckgo_timeout_seconds,
     )
-    shared = politeness if group is None else _shared_throttle(politeness, group)
+    path = None if group is None else group.directory / DuckDuckGoProvider.name
+    throttle = own if path is None else SharedProviderThrottle(own, path)
     return _ProviderPlan(
-        build=lambda client: DuckDuckGoProvider(client, shared, home or DUCKDUCKGO_URL),
+        build=lambda client: DuckDuckGoProvider(client, throttle, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,
         home=home,
         # It turns away whoever does not look like a browser.
         impersonate=impersonate,
     )
-
-
-def _shared_throttle(politeness: ProviderThrottle, group: WorkerGroup) -> "SharedProviderThrottle":
-    # Files are locked by what not every system has; where there is a group, it is there.
-    from cinder.search.shared_provider_throttle import SharedProviderThrottle  # noqa: PLC0415
-
-    return SharedProviderThrottle(politeness, group.directory / DuckDuckGoProvider.name)
 
 
 def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _ProviderPlan:
@@ -272,9 +260,9 @@ def make_search(
     """Return the service that answers searches."""
     return SearchService(
         providers=providers,
-        asker=ProviderCaller(ProviderHealth(), basis.metrics),
-        judge=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
-        memory=RankedListCache(max_results=held_results),
+        provider_caller=ProviderCaller(ProviderHealth(), basis.metrics),
+        ranker=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
+        cache=RankedListCache(max_results=held_results),
         metrics=basis.metrics,
         limits=SearchLimits(searches_at_once=at_once),
     )

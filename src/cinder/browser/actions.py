@@ -26,7 +26,7 @@ from cinder.models.request import Action, ActionType, KeyPress, parse_key_combin
 
 PNG = "image/png"
 
-# Pages load much of what lies below only when it comes into view: walk there and back.
+# Scrolls down and back: pages load much of their content only when it comes into view.
 _WALK_DOWN = """
 (async () => {
   const frame = () => new Promise(resolve => setTimeout(resolve, 50));
@@ -49,29 +49,27 @@ _WALK_DOWN = """
 
 @dataclass(frozen=True, slots=True)
 class Screenshot:
-    """A picture of a page, and whether it had to leave out some of the page's length."""
+    """A screenshot of a page, and whether the page is larger than it."""
 
     media: Media
     is_cut: bool = False
 
 
 async def capture_viewport(tab: Tab) -> Screenshot:
-    """Photograph what a window shows."""
+    """Capture the visible part of the page."""
     return Screenshot(_media(await tab.session.send("Page.captureScreenshot", format="png")))
 
 
 async def capture_full_page(tab: Tab, max_height: int) -> Screenshot:
-    """Photograph the page from top to bottom, as far as `max_height` pixels."""
+    """Capture the page from top to bottom, up to `max_height` pixels."""
     density = 1.0
-    with suppress(ScriptFailed):  # the page went elsewhere on the way
+    with suppress(ScriptFailed):  # the page navigated away meanwhile
         density = float(await tab.evaluate(_WALK_DOWN % max_height))
-    # The limit is the picture's; a page's own pixels are larger on a phone.
+    # The limit is in pixels of the image; CSS pixels are larger on a phone.
     limit = max_height / density
     metrics = await tab.session.send("Page.getLayoutMetrics")
     size = metrics["cssContentSize"]
-    height = min(size["height"], limit)
-    # Pages wider than a screen exist by mistake; the picture is bounded all the same.
-    width = min(size["width"], limit)
+    height, width = min(size["height"], limit), min(size["width"], limit)
     shot = await tab.session.send(
         "Page.captureScreenshot",
         format="png",
@@ -91,7 +89,7 @@ _REACTION_SECONDS = 0.05
 _MAX_SHOWN = 200
 _MAX_LEVELS = 100
 _LOOK_SECONDS = 5
-# Actions after which the page may be another, or its text may still change.
+# Actions that may navigate or change the page's text.
 _STIRRING = (
     ActionType.CLICK,
     ActionType.PRESS,
@@ -103,7 +101,7 @@ _STIRRING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionLimits:
-    """How much the actions of a request may give back."""
+    """How much the actions of a request may return."""
 
     max_html_chars: int = 10 * 1024 * 1024
     max_result_chars: int = 1024 * 1024
@@ -111,12 +109,12 @@ class ActionLimits:
 
 
 class _NotDone(Exception):
-    """An action could not be done; the message says why."""
+    """An action could not be done; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a tab was before an action."""
+class _TabState:
+    """The state of a tab before an action."""
 
     page_id: str
     windows: int
@@ -132,12 +130,12 @@ class ActionRunner:
         policy: WaitPolicy,
         limits: ActionLimits,
         *,
-        clear_the_way: Callable[[], Awaitable[None]],
+        dismiss_overlays: Callable[[], Awaitable[None]],
     ) -> None:
         self._tab = tab
         self._policy = policy
         self._limits = limits
-        self._clear_the_way = clear_the_way
+        self._dismiss_overlays = dismiss_overlays
         self.failed: ActionType | None = None
         """The kind of action that could not be done."""
         self._screenshots = 0
@@ -154,10 +152,10 @@ class ActionRunner:
         }
 
     async def run(self, actions: tuple[Action, ...]) -> tuple[ActionResult, ...]:
-        """Run actions one after another and return what each did.
+        """Run actions one after another and return their results.
 
         Raises:
-            ActionFailed: one could not be done; it names which, and what was on the page.
+            ActionFailed: an action failed; the message names it and describes the page.
         """
         results = []
         for index, action in enumerate(actions):
@@ -166,28 +164,25 @@ class ActionRunner:
                 result = await self._steps[action.type](action)
             except (_NotDone, ScriptFailed, CommandFailed) as error:
                 self.failed = action.type
-                raise await self._failure(index, action, str(error)) from error
+                target = f" '{_shorten(action.selector)}'" if action.selector else ""
+                raise ActionFailed(
+                    f"actions[{index}] ({action.type}{target}) could not be done: {error}. The "
+                    f"page then was {await self._describe_page()}."
+                ) from error
             elapsed_ms = round((monotonic() - started) * 1000)
             results.append(replace(result, elapsed_ms=elapsed_ms))
         if actions and actions[-1].type in _STIRRING:
             await wait_until_stable(self._tab, self._policy)
         return tuple(results)
 
-    async def _failure(self, index: int, action: Action, why: str) -> ActionFailed:
-        target = f" '{_shorten(action.selector)}'" if action.selector else ""
+    async def _describe_page(self) -> str:
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
-                seen = await self._tab.evaluate(script_call("describe_page"))
+                return str(await self._tab.evaluate(script_call("describe_page")))
         except ScriptFailed:
-            seen = "a page that was just being replaced"
+            return "a page that was just being replaced"
         except TimeoutError:
-            seen = "a page too busy to be looked at"
-        return ActionFailed(
-            f"actions[{index}] ({action.type}{target}) could not be done: {why}. The page then "
-            f"was {seen}."
-        )
-
-    # The eight
+            return "a page too busy to be looked at"
 
     async def _wait(self, action: Action) -> ActionResult:
         milliseconds = action.milliseconds or 0
@@ -196,7 +191,7 @@ class ActionRunner:
 
     async def _click(self, action: Action) -> ActionResult:
         element = await self._find(action.selector or "")
-        before = self._note_place()
+        before = self._tab_state()
         point = {"x": element["x"], "y": element["y"], "button": "left", "clickCount": 1}
         for event in ("mouseMoved", "mousePressed", "mouseReleased"):
             await self._tab.session.send("Input.dispatchMouseEvent", type=event, **point)
@@ -216,7 +211,7 @@ class ActionRunner:
         )
 
     async def _press(self, action: Action) -> ActionResult:
-        before = self._note_place()
+        before = self._tab_state()
         try:
             key = parse_key_combination(action.key or "")
         except ValueError as error:
@@ -279,11 +274,26 @@ class ActionRunner:
         )
 
     async def _execute(self, action: Action) -> ActionResult:
-        before = self._note_place()
+        before = self._tab_state()
         script = await self._as_expression(action.script or "")
-        # In the page's own world, as if it were one of the page's scripts.
-        wrapped = wrap_script(script, self._limits.max_result_chars)
-        outcome = read_result(await self._evaluate_in_time(wrapped))
+        seconds = self._policy.script_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                # In the page's own world, like one of the page's scripts.
+                answer = await self._tab.session.send(
+                    "Runtime.evaluate",
+                    expression=wrap_script(script, self._limits.max_result_chars),
+                    awaitPromise=True,
+                    returnByValue=True,
+                    userGesture=True,
+                )
+        except TimeoutError:
+            # A script that never pauses would block all others on the page.
+            self._tab.session.post("Runtime.terminateExecution")
+            raise _NotDone(
+                f"it did not end within {seconds:g} s (setting scrape.script-timeout-ms)"
+            ) from None
+        outcome = read_result(answer)
         if "length" in outcome:
             limit = self._limits.max_result_chars
             raise _NotDone(f"its result has more than {limit} characters as JSON")
@@ -291,28 +301,8 @@ class ActionRunner:
         value = _read_value(outcome)
         return ActionResult(type=action.type, message=f"Ran the script.{arrival}", value=value)
 
-    # Steps
-
-    async def _evaluate_in_time(self, script: str) -> CdpMessage:
-        seconds = self._policy.script_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._tab.session.send(
-                    "Runtime.evaluate",
-                    expression=script,
-                    awaitPromise=True,
-                    returnByValue=True,
-                    userGesture=True,
-                )
-        except TimeoutError:
-            # One that never pauses would let nobody look at the page either.
-            self._tab.session.post("Runtime.terminateExecution")
-            raise _NotDone(
-                f"it did not end within {seconds:g} s (setting scrape.script-timeout-ms)"
-            ) from None
-
     async def _as_expression(self, script: str) -> str:
-        """Return a script as an expression, whether it is one, awaits, or is a function's body."""
+        """Return a script as an expression: it may be one, await, or be a function's body."""
         if await self._compiles(script):
             return f"(0, eval)({json.dumps(script)})"
         awaiting = f"(async () => ({script}\n))()"
@@ -320,7 +310,7 @@ class ActionRunner:
 
     async def _compiles(self, script: str) -> bool:
         session = self._tab.session
-        # Only for as long as it takes: while enabled, it reports all that the page's console says.
+        # Disabled right after: while enabled, it reports all console messages of the page.
         await session.send("Runtime.enable")
         compiled = await session.send(
             "Runtime.compileScript", expression=script, sourceURL="", persistScript=False
@@ -329,14 +319,14 @@ class ActionRunner:
         return "exceptionDetails" not in compiled
 
     async def _call(self, script: str, *arguments: object) -> dict[str, Any]:
-        """Run one of our scripts. Any: each returns an object of its own shape."""
+        """Run one of cinder's scripts. Any: each returns an object of its own shape."""
         result: dict[str, Any] = await self._tab.evaluate(script_call(script, *arguments))
         return result
 
     async def _find(self, selector: str, *, needs_to_be_seen: bool = True) -> dict[str, Any]:
-        """Return the element that a selector names, in view; wait for it for a while.
+        """Scroll to the element of a selector, after a wait for it, and describe it.
 
-        Any: what `locate` tells of it.
+        Any: the result of the script `locate`.
         """
         found: dict[str, Any] = {}
         for _ in range(max(1, round(self._policy.element_seconds / _POLL_SECONDS))):
@@ -347,29 +337,29 @@ class ActionRunner:
             if "problem" not in found or found.get("isFinal"):
                 break
             if found.get("isCovered"):
-                await self._clear_the_way()
+                await self._dismiss_overlays()
             await asyncio.sleep(_POLL_SECONDS)
         if "problem" in found:
             raise _NotDone(found["problem"])
         return found
 
-    def _note_place(self) -> _Place:
+    def _tab_state(self) -> _TabState:
         tab = self._tab
-        return _Place(tab.page_id, len(tab.opened_windows), tab.files_met)
+        return _TabState(tab.page_id, len(tab.opened_windows), tab.files_met)
 
-    async def _follow(self, before: _Place) -> str:
-        """Go where the page now leads; return the news of it."""
+    async def _follow(self, before: _TabState) -> str:
+        """Wait for a navigation that the action started; return a sentence about it."""
         await asyncio.sleep(_REACTION_SECONDS)
         if opened := self._tab.opened_windows[before.windows :]:
-            return await self._enter_window(opened[0])
+            return await self._open_in_tab(opened[0])
         if self._tab.is_leaving or self._tab.page_id != before.page_id:
             await self._settle()
         if self._tab.files_met > before.files:
             return " It led to a file, which was not downloaded."
         return "" if self._tab.page_id == before.page_id else " That led to another page."
 
-    async def _enter_window(self, url: str) -> str:
-        """Go to what a window was opened for; the window itself is not kept."""
+    async def _open_in_tab(self, url: str) -> str:
+        """Navigate to the URL of a new window, which itself is closed."""
         try:
             async with asyncio.timeout(self._policy.navigate_timeout_seconds):
                 await self._tab.navigate(url)
@@ -383,7 +373,7 @@ class ActionRunner:
         return f" It opened a new window, {_shorten(url)}: went there instead."
 
     async def _settle(self) -> None:
-        """Wait for the page that the tab now shows."""
+        """Wait for the tab's new page."""
         await wait_for_load(self._tab, self._policy)
         await wait_until_stable(self._tab, self._policy)
         if self._tab.load_error is not None and self._tab.answer is None:
@@ -396,8 +386,8 @@ def _shorten(text: str | None) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def _read_value(outcome: CdpMessage) -> Any:  # Any: whatever the script made
-    """Return a script's result, unless it is nested so deeply that nobody could pass it on."""
+def _read_value(outcome: CdpMessage) -> Any:  # Any: the script's result
+    """Return a script's result, unless it is nested too deeply to be serialised."""
     if "json" not in outcome:
         return outcome.get("value")
     too_deep = _NotDone(f"its result is nested deeper than {_MAX_LEVELS} levels")
@@ -407,13 +397,12 @@ def _read_value(outcome: CdpMessage) -> Any:  # Any: whatever the script made
         raise too_deep from None
     level = [value]
     for _ in range(_MAX_LEVELS):
-        level = [inner for each in level for inner in _within(each)]
+        containers = [part for part in level if isinstance(part, dict | list)]
+        level = [
+            inner
+            for part in containers
+            for inner in (part.values() if isinstance(part, dict) else part)
+        ]
         if not level:
             return value
     raise too_deep
-
-
-def _within(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []

@@ -1,10 +1,4 @@
-"""Blocks what pages may not load: ads and trackers by filter lists, media, and other requests.
-
-Chromium blocks by URL alone, so this goes by the extension; what has none is let through. SVG is
-not in it: scripts fetch it to put it into the page, and some stop when they cannot.
-
-Pictures nobody wants, pages that must not be gone on to, and where a caller's secrets may go.
-"""
+"""Blocks requests of pages: ads and trackers by filter lists, media, and forbidden navigations."""
 
 import re
 from collections import Counter
@@ -26,16 +20,16 @@ _COSMETIC = re.compile(r"#[@?$%]*#")
 _OPTIONS = re.compile(r"\$(~?[\w-]+(?:=[^,]*)?(?:,~?[\w-]+(?:=[^,]*)?)*)$")
 _ON_HOST = re.compile(r"\|\|((?:[a-z0-9_-]+\.)+[a-z0-9-]+(?::\d+)?)[\^/](.*)", re.IGNORECASE)
 _THIRD_PARTY = frozenset({"third-party", "3p"})
-# Chromium compares case, and a rule without types is for all of them: these change nothing.
+# Chromium is case-sensitive, and a rule without types applies to all: these have no effect.
 _WITHOUT_EFFECT = frozenset({"match-case", "all"})
-# A pattern that Chromium cannot read makes it refuse the whole list.
+# One pattern that Chromium cannot parse makes it refuse the whole list.
 _PLAIN_PATH = re.compile(r"[\w/.%~*-]*", re.ASCII)
 _COMMON_BEGINNING = re.compile(r"(?:https?)?(?::?//)?(?:www\.)?")
 _LEAST_LITERAL_CHARS = 4
 
 
 class SkipReason(StrEnum):
-    """Why a line gives no rule."""
+    """Why a line is skipped."""
 
     COMMENT = "comment"
     COSMETIC = "hides elements"
@@ -46,42 +40,41 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterRule:
-    """What to block, or as an exception to let through.
+    """A rule to block URLs, or an exception to allow them.
 
-    Without a host, `path` may stand anywhere in a URL. With one, the rule holds for the host and
-    all below it, and `path` is what must follow: `/` for everything.
+    Without a host, `path` matches anywhere in a URL. With one, the rule applies to the host and
+    its subdomains, and `path` must follow: `/` for everything.
     """
 
     host: str
     path: str
     is_exception: bool = False
     is_third_party: bool = False
-    """The rule holds only on pages of other sites."""
+    """Whether the rule applies only on pages of other sites."""
 
     @property
     def is_on_whole_host(self) -> bool:
-        """Whether nothing of the host is left."""
+        """Whether the rule applies to every URL of the host."""
         return bool(self.host) and self.path == "/"
 
     def blocked_texts(self) -> tuple[str, ...]:
-        """Return the rule as texts for `urls`: a URL that has one of them in it is blocked.
+        """Return the rule as texts for `urls`: a URL that contains one of them is blocked.
 
-        Chromium looks for them anywhere in the URL, so a URL that carries a blocked one
-        unescaped in its query is blocked as well. A pattern that tells the parts of a URL apart
-        costs several times as much for each page.
+        Chromium searches the whole URL, so that a URL with a blocked one unescaped in its query is
+        blocked as well. Patterns for the parts of a URL cost several times as much for each page.
         """
         if not self.host:
             return (self.path,)
         return f"//{self.host}{self.path}", f".{self.host}{self.path}"
 
     def url_pattern(self) -> str:
-        """Return a rule that has a host as a URLPattern."""
+        """Return a rule with a host as a URLPattern."""
         host = self.host if ":" in self.host else f"{self.host}:*"
         return f"*://{{*.}}?{host}{self.path}*"
 
 
 def parse_rule(line: str) -> FilterRule | SkipReason:
-    """Read one line of a filter list."""
+    """Parse one line of a filter list."""
     text = line.strip()
     if not text or text.startswith(("!", "[")):
         return SkipReason.COMMENT
@@ -93,53 +86,45 @@ def parse_rule(line: str) -> FilterRule | SkipReason:
     if options - _THIRD_PARTY - _WITHOUT_EFFECT:
         return SkipReason.OPTION
     is_third_party = bool(options & _THIRD_PARTY)
-    if text.startswith("@@"):
-        return _parse_exception(text.removeprefix("@@"), is_third_party=is_third_party)
-    return _parse_blocking(text, is_third_party=is_third_party)
-
-
-def _parse_exception(text: str, *, is_third_party: bool) -> FilterRule | SkipReason:
-    found = _ON_HOST.fullmatch(text)
-    if found is None or not _PLAIN_PATH.fullmatch(found[2]):
+    is_exception = text.startswith("@@")
+    found = _ON_HOST.fullmatch(text.removeprefix("@@"))
+    if found is None and not is_exception:
+        return SkipReason.OPTION if is_third_party else _parse_text(text)
+    if found is None or (
+        not _PLAIN_PATH.fullmatch(found[2]) if is_exception else _has_marks(found[2])
+    ):
         return SkipReason.SYNTAX
     return FilterRule(
         host=found[1].lower(),
         path="/" + found[2].rstrip("*"),
-        is_exception=True,
+        is_exception=is_exception,
         is_third_party=is_third_party,
     )
 
 
-def _parse_blocking(text: str, *, is_third_party: bool) -> FilterRule | SkipReason:
-    if found := _ON_HOST.fullmatch(text):
-        if _has_marks(found[2]):
-            return SkipReason.SYNTAX
-        path = "/" + found[2].rstrip("*")
-        return FilterRule(host=found[1].lower(), path=path, is_third_party=is_third_party)
-    return SkipReason.OPTION if is_third_party else _parse_text(text)
-
-
 def _parse_text(text: str) -> FilterRule | SkipReason:
-    """Read a rule on a part of the URL, or on its beginning."""
+    """Parse a rule for a part of the URL, or for its beginning."""
     is_regular_expression = text.startswith("/") and text.endswith("/")
     text = text.removeprefix("|") if text.startswith("|http") else text
     if is_regular_expression or _has_marks(text):
         return SkipReason.SYNTAX
-    telling_parts = _COMMON_BEGINNING.sub("", text.strip("*"), count=1).split("*")
-    if max(map(len, telling_parts)) < _LEAST_LITERAL_CHARS:
+    literals = _COMMON_BEGINNING.sub("", text.strip("*"), count=1).split("*")
+    if max(map(len, literals)) < _LEAST_LITERAL_CHARS:
         return SkipReason.TOO_BROAD
     return FilterRule(host="", path=text.strip("*"))
 
 
 def _has_marks(text: str) -> bool:
-    """Whether a text marks an end or a separator, for which Chromium's texts have no sign."""
+    """Whether a text has marks for an end or a separator, which Chromium does not support."""
     return "|" in text or "^" in text
 
 
+# Chromium blocks by URL alone, so media are blocked by their extension. SVG is allowed: scripts
+# fetch it to insert it into the page, and some fail without it.
 _PICTURES = ("apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "webp")
 _FONTS = ("eot", "otf", "ttf", "woff", "woff2")
 _MEDIA = ("aac", "flac", "m3u8", "m4a", "m4v", "mov", "mp3", "mp4", "mpd", "ogg", "wav", "webm")
-# Patterns compare case, and cameras write capitals.
+# Patterns are case-sensitive, and cameras write capitals.
 _IN_CAPITALS = ("GIF", "JPEG", "JPG", "PNG")
 
 
@@ -156,11 +141,11 @@ CURATED_LIST = Path(__file__).parent / "data" / "ads_and_trackers.txt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListLimits:
-    """How much is taken from filter lists.
+    """The limits on filter lists.
 
-    Every tab is told its rules, and every request is compared with each: 500 rules take 15 ms of
-    a page with a dozen requests. Hosts beyond the first are for the egress proxy, which looks
-    them up, so that only pages that ask for one pay for it.
+    Every tab gets its rules, and every request is compared with each: 500 rules take 15 ms of a
+    page with a dozen requests. Hosts beyond the limit are left to the egress proxy, where they
+    cost only the pages that request one.
     """
 
     max_file_bytes: int = 16 * 1024 * 1024
@@ -170,7 +155,7 @@ class ListLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterLists:
-    """The rules of some filter lists, and how many lines gave none, by the reason."""
+    """The rules of some filter lists, and the number of skipped lines by reason."""
 
     rules: tuple[FilterRule, ...]
     skipped: Counter[SkipReason]
@@ -184,8 +169,18 @@ def read_lists(files: Iterable[Path], limits: ListLimits) -> FilterLists:
     """
     rules: dict[FilterRule, None] = {}
     skipped: Counter[SkipReason] = Counter()
+    max_bytes = limits.max_file_bytes
     for file in files:
-        for line in _read_text(file, limits.max_file_bytes).splitlines():
+        try:
+            with file.open("rb") as stream:
+                content = stream.read(max_bytes + 1)
+        except OSError as error:
+            raise ValueError(
+                f"browser.filter-lists: {file} cannot be read: {error.strerror}"
+            ) from error
+        if len(content) > max_bytes:
+            raise ValueError(f"browser.filter-lists: {file} is larger than {max_bytes} bytes")
+        for line in content.decode("utf-8", errors="replace").splitlines():
             rule = parse_rule(line)
             if isinstance(rule, FilterRule):
                 rules[rule] = None
@@ -194,29 +189,18 @@ def read_lists(files: Iterable[Path], limits: ListLimits) -> FilterLists:
     return FilterLists(rules=tuple(rules), skipped=skipped)
 
 
-def _read_text(file: Path, max_bytes: int) -> str:
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(max_bytes + 1)
-    except OSError as error:
-        raise ValueError(
-            f"browser.filter-lists: {file} cannot be read: {error.strerror}"
-        ) from error
-    if len(content) > max_bytes:
-        raise ValueError(f"browser.filter-lists: {file} is larger than {max_bytes} bytes")
-    return content.decode("utf-8", errors="replace")
-
-
 class Blocklist:
-    """The rules in force, and which of them hold on a page.
+    """The active rules, and which of them apply to a page.
 
-    Earlier rules go before later. Past the limits, those for whole hosts become `hosts`, for the
-    egress proxy to refuse, and the others are `left_out`.
+    Earlier rules have precedence. Beyond the limits, rules for whole hosts become `hosts`, which
+    the egress proxy refuses, and the others are `left_out`.
     """
 
     def __init__(self, rules: Sequence[FilterRule], limits: ListLimits) -> None:
-        candidates = _without_covered([rule for rule in rules if not rule.is_exception])
-        # The proxy cannot tell whose page asks, so rules for other sites' pages stay in the page.
+        blocking = [rule for rule in rules if not rule.is_exception]
+        whole = {rule.host: rule for rule in blocking if rule.is_on_whole_host}
+        candidates = [rule for rule in blocking if not _is_covered(rule, whole)]
+        # The proxy does not know which page a request is from: third-party rules stay in the page.
         on_hosts = [r for r in candidates if r.is_on_whole_host and not r.is_third_party]
         others = [r for r in candidates if not r.is_on_whole_host or r.is_third_party]
         in_page = limits.max_hosts_in_page
@@ -238,29 +222,29 @@ class Blocklist:
                     self._third_party_below.setdefault(parent, []).append(rule)
 
     def texts_for(self, page_host: str) -> tuple[str, ...]:
-        """Return the texts to block on a page of this host: none that stand for its own site."""
-        own = {text for rule in self._own_rules(page_host) for text in rule.blocked_texts()}
+        """Return the texts to block on a page of this host, without those for its own site."""
+        own_rules = [
+            rule
+            for parent in _host_and_parents(page_host)
+            for rule in self._on_host.get(parent, ())
+            if rule.is_on_whole_host or rule.is_third_party
+        ]
+        own_rules += self._third_party_below.get(page_host.removeprefix("www."), ())
+        own = {text for rule in own_rules for text in rule.blocked_texts()}
         return tuple(text for text in self._texts if text not in own) if own else self._texts
 
     def has_host(self, host: str, page_host: str) -> bool:
-        """Whether the egress proxy should refuse a host to a page: never the page's own site."""
+        """Whether the egress proxy should refuse a host to a page, except for its own site."""
         own = set(_host_and_parents(page_host))
         return any(part in self.hosts and part not in own for part in _host_and_parents(host))
 
     def allowed_patterns(self) -> Iterator[str]:
-        """Return the URLPatterns that are let through all the same."""
+        """Return the URLPatterns of the exceptions."""
         return (rule.url_pattern() for rule in self.exceptions)
-
-    def _own_rules(self, page_host: str) -> Iterator[FilterRule]:
-        for parent in _host_and_parents(page_host):
-            for rule in self._on_host.get(parent, ()):
-                if rule.is_on_whole_host or rule.is_third_party:
-                    yield rule
-        yield from self._third_party_below.get(page_host.removeprefix("www."), ())
 
 
 class PageBlocking:
-    """Says what `Network.setBlockedURLs` is told for a page."""
+    """Builds the parameters of `Network.setBlockedURLs` for a page."""
 
     def __init__(self, blocklist: Blocklist) -> None:
         self._blocklist = blocklist
@@ -282,7 +266,7 @@ class PageBlocking:
         return cls(blocklist)
 
     def unwanted_hosts(self, url: str, *, block_ads: bool) -> Callable[[str], bool]:
-        """Return what tells the hosts that a page must not reach."""
+        """Return a function that tells which hosts a page must not reach."""
         page_host = host_and_port(url)[0]
         has_host = self._blocklist.has_host
         return lambda host: block_ads and has_host(host, page_host)
@@ -290,9 +274,9 @@ class PageBlocking:
     def parameters(
         self, url: str, *, block_ads: bool, block_pictures: bool
     ) -> dict[str, list[object]]:
-        """Return the parameters of the command. It never blocks documents, the page's or frames'.
+        """Return the parameters of the command, which never blocks documents.
 
-        Chromium asks the patterns first, in their order, and then the texts.
+        Chromium checks the patterns first, in their order, and then the texts.
         """
         patterns: list[object] = []
         texts: list[object] = []
@@ -308,13 +292,8 @@ def _patterns(patterns: Iterable[str], *, block: bool) -> list[dict[str, object]
     return [{"urlPattern": pattern, "block": block} for pattern in patterns]
 
 
-def _without_covered(rules: Sequence[FilterRule]) -> list[FilterRule]:
-    """Return the rules that no rule for a whole host makes superfluous."""
-    whole = {rule.host: rule for rule in rules if rule.is_on_whole_host}
-    return [rule for rule in rules if not _is_covered(rule, whole)]
-
-
 def _is_covered(rule: FilterRule, whole: dict[str, FilterRule]) -> bool:
+    """Whether a rule for a whole host makes this rule redundant."""
     covers = (whole.get(parent) for parent in _host_and_parents(rule.host))
     return any(
         cover is not None and cover != rule and (rule.is_third_party or not cover.is_third_party)
@@ -325,7 +304,7 @@ def _is_covered(rule: FilterRule, whole: dict[str, FilterRule]) -> bool:
 def _of_effect(
     exceptions: Iterable[FilterRule], rules: Sequence[FilterRule]
 ) -> Iterator[FilterRule]:
-    """Return the exceptions that let through something which one of the rules would block."""
+    """Return the exceptions that allow something that one of the rules blocks."""
     has_rules_for_any_host = any(not rule.host for rule in rules)
     hosts = {rule.host for rule in rules}
     parents = {parent for host in hosts for parent in _host_and_parents(host)}
@@ -338,7 +317,7 @@ def _of_effect(
 
 
 def _host_and_parents(host: str) -> Iterator[str]:
-    """Return a host and the domains that it lies in: `a.b.c`, `b.c`."""
+    """Return a host and its parent domains: `a.b.c`, `b.c`."""
     labels = _without_port(host).split(".")
     return (".".join(labels[start:]) for start in range(max(1, len(labels) - 1)))
 
@@ -347,14 +326,13 @@ def _without_port(host: str) -> str:
     return host.partition(":")[0]
 
 
-# By their kind: the patterns of `resources` tell by the extension, which costs nothing, and
-# many pictures have none.
+# Media without an extension are blocked by their resource type, which costs a round trip each.
 _IMAGE_RESOURCE = ("Image", "Font", "Media")
 _DOCUMENT_RESOURCE = "Document"
 
 
 class Interception:
-    """Decides about the requests of one tab."""
+    """Intercepts the requests of one tab: blocks media and navigations, adds secret headers."""
 
     def __init__(
         self,
@@ -367,26 +345,33 @@ class Interception:
         self._blocks_pictures = blocks_pictures
         self._may_land = may_land
         self.refused_landing: str | None = None
-        """Where the tab wanted to go on to and must not."""
+        """The first URL that the tab tried to navigate to and is not allowed."""
 
     async def attach_to(self, session: CdpSession, frame_id: str) -> None:
-        """Hold up what has to be decided about, and no more: each costs a round trip."""
-        if patterns := self._patterns():
+        """Intercept the requests that need it: each costs a round trip."""
+        patterns = []
+        if self._blocks_pictures:
+            patterns += [{"resourceType": kind} for kind in _IMAGE_RESOURCE]
+        if self._headers.has_secrets:
+            patterns.append({"urlPattern": f"{self._headers.origin}/*"})
+        if self._may_land is not None:
+            patterns.append({"resourceType": _DOCUMENT_RESOURCE})
+        if patterns:
             session.on("Fetch.requestPaused", lambda event: self._decide(session, frame_id, event))
             await session.send("Fetch.enable", patterns=patterns)
 
-    def _patterns(self) -> list[dict[str, str]]:
-        pictures = (
-            [{"resourceType": kind} for kind in _IMAGE_RESOURCE] if self._blocks_pictures else []
-        )
-        home = [{"urlPattern": f"{self._headers.origin}/*"}] if self._headers.has_secrets else []
-        pages = [{"resourceType": _DOCUMENT_RESOURCE}] if self._may_land is not None else []
-        return [*pictures, *home, *pages]
-
     def _decide(self, session: CdpSession, frame_id: str, event: CdpMessage) -> None:
-        request = {"requestId": event["requestId"]}
+        request, url = {"requestId": event["requestId"]}, event["request"]["url"]
         is_page = event["resourceType"] == _DOCUMENT_RESOURCE and event["frameId"] == frame_id
-        is_refused = is_page and self._refuses(event["request"]["url"])
+        # The requested page itself was checked before.
+        is_refused = (
+            is_page
+            and self._may_land is not None
+            and not self._headers.is_for(url)
+            and not self._may_land(url)
+        )
+        if is_refused:
+            self.refused_landing = self.refused_landing or url
         is_picture = self._blocks_pictures and event["resourceType"] in _IMAGE_RESOURCE
         with suppress(ConnectionClosed):  # the tab is being closed
             if is_refused or is_picture:
@@ -394,10 +379,3 @@ class Interception:
             else:
                 change = self._headers.change(event["request"])
                 session.post("Fetch.continueRequest", **request, **change)
-
-    def _refuses(self, url: str) -> bool:
-        """Whether the tab may not go on to a page; the first one was judged before."""
-        if self._may_land is None or self._headers.is_for(url) or self._may_land(url):
-            return False
-        self.refused_landing = self.refused_landing or url
-        return True

@@ -1,7 +1,7 @@
 """The DevTools protocol (CDP) over a pipe: commands, responses and events.
 
-A pipe, unlike a debugging port, is open to nobody else on the machine, and the browser ends by
-itself when the other end of it closes.
+Unlike a debugging port, a pipe is closed to other processes, and the browser ends by itself when
+the other end of the pipe closes.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from structlog.typing import FilteringBoundLogger
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
-# Any: whatever the protocol's JSON holds; each caller knows the shape of what it asked for.
+# Any: the protocol's JSON; each caller knows the shape of the response to its command.
 CdpMessage: TypeAlias = dict[str, Any]
 Listener: TypeAlias = Callable[[CdpMessage], None]
 
@@ -29,77 +29,78 @@ class CommandFailed(Exception):
 
 
 class ConnectionClosed(Exception):
-    """The browser is gone, or what was asked in it is."""
+    """The browser or the tab is gone."""
 
 
 class CdpSession:
-    """One target's share of a connection: a tab's, or the browser's own."""
+    """The session of one target on a connection: a tab's, or the browser's own."""
 
     def __init__(self, connection: "CdpConnection", session_id: str | None) -> None:
         self._connection = connection
         self.id = session_id or ""
         self._listeners: dict[str, list[Listener]] = {}
-        self._unanswered: set[asyncio.Future[CdpMessage]] = set()
+        self._pending: set[asyncio.Future[CdpMessage]] = set()
         self._closed_because: str | None = None
 
     async def send(self, method: str, **params: object) -> CdpMessage:
-        """Send a command and wait for its answer.
+        """Send a command and wait for its response.
 
         Raises:
             CommandFailed: the browser refused it.
-            ConnectionClosed: there is no browser, or no such tab, any more.
+            ConnectionClosed: the browser or the tab is gone.
         """
         return await self.post(method, **params)
 
     def post(self, method: str, **params: object) -> asyncio.Future[CdpMessage]:
-        """Send a command; its answer may be awaited or left.
+        """Send a command; its response may be awaited or ignored.
 
         Raises:
-            ConnectionClosed: there is no browser, or no such tab, any more.
+            ConnectionClosed: the browser or the tab is gone.
         """
         if self._closed_because is not None:
             raise ConnectionClosed(self._closed_because)
-        answer = self._connection.post(method, params, self.id or None)
-        self._unanswered.add(answer)
-        answer.add_done_callback(self._settle)
-        return answer
 
-    def _settle(self, answer: asyncio.Future[CdpMessage]) -> None:
-        self._unanswered.discard(answer)
-        if not answer.cancelled():
-            answer.exception()  # looked at, so that an answer nobody waits for is no warning
+        def retrieve(response: asyncio.Future[CdpMessage]) -> None:
+            self._pending.discard(response)
+            if not response.cancelled():
+                response.exception()  # retrieved, so that asyncio does not warn about it
+
+        response = self._connection.post(method, params, self.id or None)
+        self._pending.add(response)
+        response.add_done_callback(retrieve)
+        return response
 
     def on(self, event: str, listener: Listener) -> Callable[[], None]:
-        """Call a listener with the parameters of every event of this name; return how to stop."""
+        """Add a listener for the events of a name; return a function that removes it."""
         listeners = self._listeners.setdefault(event, [])
         listeners.append(listener)
         return lambda: listeners.remove(listener)
 
     def dispatch(self, event: str, params: CdpMessage) -> None:
-        """Tell the listeners of an event, until the session is closed: most of them answer."""
+        """Call the listeners of an event, until the session is closed: most send commands."""
         for listener in tuple(self._listeners.get(event, ())):
             if self._closed_because is None:
                 listener(params)
 
     def close(self, reason: str) -> None:
-        """Fail what is unanswered and what is yet to be sent: its target is gone."""
+        """Fail all pending and future commands: the target is gone."""
         if self._closed_because is not None:
             return
         self._closed_because = reason
-        for answer in list(self._unanswered):
-            if not answer.done():
-                answer.set_exception(ConnectionClosed(reason))
+        for response in list(self._pending):
+            if not response.done():
+                response.set_exception(ConnectionClosed(reason))
 
 
 class CdpConnection(asyncio.Protocol):
-    """A browser's pipe. Lives on the event loop that opened it."""
+    """A browser's pipe, on the event loop that opened it."""
 
     def __init__(self, max_message_bytes: int) -> None:
         self.browser = CdpSession(self, None)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._max_message_bytes = max_message_bytes
         self._numbers = count(1)
-        self._unanswered: dict[int, asyncio.Future[CdpMessage]] = {}
+        self._pending: dict[int, asyncio.Future[CdpMessage]] = {}
         self._sessions: dict[str, CdpSession] = {}
         self._partial = bytearray()
         self._reading: asyncio.BaseTransport | None = None
@@ -121,7 +122,7 @@ class CdpConnection(asyncio.Protocol):
         return connection
 
     def session(self, session_id: str) -> CdpSession:
-        """Return the session with a target that was attached to."""
+        """Return the session of an attached target."""
         session = self._sessions.get(session_id)
         if session is None:
             session = self._sessions[session_id] = CdpSession(self, session_id)
@@ -135,22 +136,22 @@ class CdpConnection(asyncio.Protocol):
     def post(
         self, method: str, params: CdpMessage, session_id: str | None
     ) -> asyncio.Future[CdpMessage]:
-        """Send a command and return the future of its answer."""
+        """Send a command and return the future of its response."""
         number = next(self._numbers)
-        answer: asyncio.Future[CdpMessage] = asyncio.get_running_loop().create_future()
+        response: asyncio.Future[CdpMessage] = asyncio.get_running_loop().create_future()
         message: CdpMessage = {"id": number, "method": method, "params": params}
         if session_id is not None:
             message["sessionId"] = session_id
         if self._writing is None or self._writing.is_closing():
-            answer.set_exception(ConnectionClosed("The browser has ended"))
-            return answer
-        self._unanswered[number] = answer
-        answer.add_done_callback(lambda _: self._unanswered.pop(number, None))
+            response.set_exception(ConnectionClosed("The browser has ended"))
+            return response
+        self._pending[number] = response
+        response.add_done_callback(lambda _: self._pending.pop(number, None))
         self._writing.write(json.dumps(message).encode() + _SEPARATOR)
-        return answer
+        return response
 
     def data_received(self, data: bytes) -> None:
-        """Take in what the browser writes: messages, each ended by a NUL."""
+        """Split the browser's output into messages, each of which ends with a NUL."""
         whole, separator, rest = data.rpartition(_SEPARATOR)
         if not separator:
             self._keep(data)
@@ -159,14 +160,11 @@ class CdpConnection(asyncio.Protocol):
         self._partial = bytearray()
         self._keep(rest)
         for message in messages:
-            self._take(message)
-
-    def _take(self, message: bytes) -> None:
-        try:
-            self._handle(json.loads(message))
-        except Exception:  # noqa: BLE001 - whatever a page made its browser say, only it ends
-            _log.exception("browser not understood")
-            self.close()
+            try:
+                self._handle(json.loads(message))
+            except Exception:  # noqa: BLE001 - an unexpected message ends only this browser
+                _log.exception("browser not understood")
+                self.close()
 
     def _keep(self, data: bytes) -> None:
         self._partial += data
@@ -174,29 +172,26 @@ class CdpConnection(asyncio.Protocol):
             self.close()
 
     def _handle(self, message: CdpMessage) -> None:
-        if "id" in message:
-            self._answer(message)
+        if "id" not in message:
+            session_id = message.get("sessionId")
+            session = self.browser if session_id is None else self._sessions.get(session_id)
+            if session is not None:
+                session.dispatch(message["method"], message.get("params", {}))
             return
-        session_id = message.get("sessionId")
-        session = self.browser if session_id is None else self._sessions.get(session_id)
-        if session is not None:
-            session.dispatch(message["method"], message.get("params", {}))
-
-    def _answer(self, message: CdpMessage) -> None:
-        answer = self._unanswered.get(message["id"])
-        if answer is None or answer.done():
+        response = self._pending.get(message["id"])
+        if response is None or response.done():
             return
         if "error" in message:
-            answer.set_exception(CommandFailed(str(message["error"].get("message"))))
+            response.set_exception(CommandFailed(str(message["error"].get("message"))))
         else:
-            answer.set_result(message.get("result", {}))
+            response.set_result(message.get("result", {}))
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - gone is gone
-        """Fail everything that waits: the browser has ended."""
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's
+        """Close the connection: the browser has ended."""
         self.close()
 
     def close(self) -> None:
-        """Let go of the pipe; the browser ends when it notices."""
+        """Close the pipe, which ends the browser, and fail all pending commands."""
         for transport in (self._reading, self._writing):
             if transport is not None:
                 transport.close()

@@ -1,6 +1,6 @@
 """Chromium on this machine: its executable, and the command line it is started with.
 
-The required part closes every way round the egress proxy; no setting takes it away.
+The required arguments prevent Chromium from bypassing the egress proxy; no setting removes them.
 """
 
 import shutil
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cinder.errors import BrowserUnavailable
 
-# The binaries themselves: the scripts that distributions put in front of them stay around as a
-# parent process, and then the process that was started is not the browser.
+# The binaries themselves: the wrapper scripts of distributions stay as a parent process, and then
+# the started process is not the browser.
 _HEADLESS_SHELLS = (
     "/usr/lib/chromium/chromium-headless-shell",
     "/usr/lib64/chromium-browser/headless_shell",
@@ -38,7 +38,7 @@ HOW_TO_INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A browser's binary, and whether it is the shell that knows no windows."""
+    """A browser's binary, and whether it is the headless shell."""
 
     path: Path
     is_shell: bool
@@ -51,55 +51,45 @@ class Executable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserFinder:
-    """Finds the browser to start; `executable` and `channel` are the owner's choice."""
+    """Finds the browser to start; `executable` and `channel` are settings."""
 
     executable: Path | None = None
     channel: str = "auto"
     home: Path
 
     def find_headless(self) -> Executable:
-        """Return the browser for pages that nobody looks at.
+        """Return the browser that renders pages without a window.
 
         Raises:
             BrowserUnavailable: there is none.
         """
-        if self.channel == "auto" and self.executable is None and (shell := self._find_shell()):
-            return shell
-        return self.find_full() if self.channel != "headless-shell" else self._require_shell()
+        if self.executable is None and self.channel in ("auto", "headless-shell"):
+            installed = self._installed(_INSTALLED_SHELLS)
+            if found := _first(_HEADLESS_SHELLS, installed, ("chrome-headless-shell",)):
+                return Executable.at(found)
+            if self.channel == "headless-shell":
+                raise BrowserUnavailable(
+                    f"No headless shell was found on this machine. {HOW_TO_INSTALL}"
+                )
+        return self.find_full()
 
     def find_full(self) -> Executable:
-        """Return the browser that can open windows and keeps a person's profile.
+        """Return the browser that can open windows, and is used on a person's profile.
 
         Raises:
             BrowserUnavailable: there is none.
         """
-        if self.executable is not None:
-            return self._named(self.executable)
-        found = _first(_BROWSERS, self._installed(_INSTALLED_BROWSERS), ("chromium", "chrome"))
-        if found is None:
-            raise BrowserUnavailable(f"No Chromium was found on this machine. {HOW_TO_INSTALL}")
-        return Executable.at(found)
-
-    def _find_shell(self) -> Executable | None:
-        found = _first(
-            _HEADLESS_SHELLS, self._installed(_INSTALLED_SHELLS), ("chrome-headless-shell",)
-        )
-        return None if found is None else Executable.at(found)
-
-    def _require_shell(self) -> Executable:
-        if self.executable is not None:
-            return self._named(self.executable)
-        if shell := self._find_shell():
-            return shell
-        raise BrowserUnavailable(f"No headless shell was found on this machine. {HOW_TO_INSTALL}")
-
-    def _named(self, path: Path) -> Executable:
-        if not path.is_file():
+        if self.executable is None:
+            found = _first(_BROWSERS, self._installed(_INSTALLED_BROWSERS), ("chromium", "chrome"))
+            if found is None:
+                raise BrowserUnavailable(f"No Chromium was found on this machine. {HOW_TO_INSTALL}")
+            return Executable.at(found)
+        if not self.executable.is_file():
             raise BrowserUnavailable(
-                f"The setting browser.executable-path names {path}, which is not there. "
+                f"The setting browser.executable-path names {self.executable}, which is not there. "
                 f"{HOW_TO_INSTALL}"
             )
-        return Executable.at(path)
+        return Executable.at(self.executable)
 
     def _installed(self, patterns: Sequence[str]) -> Iterable[str]:
         for cache in _INSTALLER_CACHES:
@@ -117,24 +107,23 @@ def _first(*groups: Iterable[str]) -> Path | None:
     return next((Path(path).resolve() for path in found if path), None)
 
 
-# The only name that a browser can resolve. It cannot connect to anything else by itself, address
-# literals included, whatever becomes of its proxy settings: contexts lose theirs when Chromium's
-# network process crashes.
+# The only name that a browser can resolve. It cannot connect to anything else by itself, not even
+# to an IP address, if it loses its proxy settings: contexts do when Chromium's network process
+# crashes.
 _PROXY_HOST = "cinder-egress.invalid"
 
 _REQUIRED = (
     "--remote-debugging-pipe",
-    # Loopback would go round the proxy otherwise.
+    # Else requests to loopback bypass the proxy.
     "--proxy-bypass-list=<-loopback>",
     f"--host-resolver-rules=MAP {_PROXY_HOST} 127.0.0.1, MAP * ~NOTFOUND",
     "--disable-quic",
-    # Multicast on the local network: a page could have names asked for there, and a full browser
-    # looks for televisions.
+    # No multicast on the local network, for names of pages or for media devices.
     "--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider",
     # The shell reads the one, the full browser the other.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # What Chromium would say of itself to its makers.
+    # No requests of Chromium's own.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
@@ -148,7 +137,7 @@ _REQUIRED = (
 )
 
 _DEFAULT = (
-    # Of pages that declare none. Chromium finds out all encodings but this one by itself.
+    # For pages without an encoding. Chromium detects all encodings but this one.
     "--blink-settings=defaultTextEncodingName=UTF-8",
     "--disable-blink-features=AutomationControlled",
     "--disable-client-side-phishing-detection",
@@ -161,8 +150,8 @@ _DEFAULT = (
     "--no-first-run",
 )
 
-# For browsers that nobody looks at: they draw on the processor, keep working when unseen, and a
-# caller's pages share no process with another's even without a process for each site.
+# For browsers without a window: they render without a GPU, are not throttled in the background,
+# and callers share no process even without site isolation.
 _UNSEEN = (
     "--disable-gpu",
     "--block-new-web-contents",
@@ -175,15 +164,15 @@ _UNSEEN = (
     "--no-startup-window",
     "--window-size=1280,800",
 )
-# Crash reporters would leave the browser's session, and be nobody's to end. A full browser cannot
-# do without: its network process then crashes, again and again.
+# Crash reporters would leave the browser's session, and outlive it. A full browser needs them: its
+# network process crashes repeatedly without.
 _SHELL = ("--headless", "--disable-crashpad-for-testing")
 _ONE_PROCESS_PER_CONTEXT = (
     "--renderer-process-limit=1",
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process",
 )
-# What would take browsers off the proxy, or let others of this machine command them.
+# Switches that bypass the proxy, or let other processes control the browser.
 _FORBIDDEN = (
     "--no-proxy-server",
     "--proxy-auto-detect",
@@ -193,22 +182,22 @@ _FORBIDDEN = (
     "--remote-debugging-port",
     "--user-data-dir",
 )
-# Given more than once, their values are joined.
+# The values of repeated switches are joined: Chromium uses only the last one of each.
 _LISTS = ("--blink-settings", "--disable-features", "--enable-features")
 
 
 def proxy_url_for_browser(url: str) -> str:
-    """Return the proxy's URL under the one name that browsers can resolve."""
+    """Return the proxy's URL with the only name that browsers can resolve."""
     return f"http://{_PROXY_HOST}:{url.rpartition(':')[2]}"
 
 
 def check_extra_arguments(
     arguments: Sequence[str], setting: str = "browser.launch-args"
 ) -> tuple[str, ...]:
-    """Return the owner's own arguments if they leave the browser behind the egress proxy.
+    """Return the owner's arguments if they do not bypass the egress proxy.
 
     Raises:
-        ValueError: one of them does not.
+        ValueError: an argument is not allowed.
     """
     own = {_switch(argument) for argument in _REQUIRED} | set(_FORBIDDEN)
     for argument in arguments:
@@ -220,7 +209,7 @@ def check_extra_arguments(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """The owner's choices for the command line."""
+    """The settings of the command line."""
 
     added: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -231,7 +220,7 @@ class CommandLine:
         check_extra_arguments(self.added)
 
     def headless(self, *, profile: Path, proxy_url: str, is_shell: bool) -> list[str]:
-        """Return the arguments for a browser that renders for callers."""
+        """Return the arguments for a browser that renders callers' pages."""
         defaults = (*_DEFAULT, *_UNSEEN, *_ONE_PROCESS_PER_CONTEXT)
         mode = _SHELL if is_shell else ("--headless=new",)
         return [*mode, *self._arguments(profile, proxy_url, defaults)]
@@ -248,29 +237,23 @@ class CommandLine:
         self, profile: Path, proxy_url: str, defaults: Sequence[str], added: Sequence[str] = ()
     ) -> list[str]:
         chosen = () if self.without_defaults else defaults
-        return _merge_features(
-            [
-                *_REQUIRED,
-                f"--user-data-dir={profile}",
-                f"--proxy-server={proxy_url_for_browser(proxy_url)}",
-                *(("--no-sandbox",) if self.no_sandbox else ()),
-                *(argument for argument in chosen if argument not in self.left_out),
-                *self.added,
-                *added,
-            ]
-        )
-
-
-def _merge_features(arguments: Sequence[str]) -> list[str]:
-    """Join lists of features and settings: Chromium heeds only the last argument of each kind."""
-    joined = []
-    for name in _LISTS:
-        values = [a.partition("=")[2] for a in arguments if _switch(a) == name]
-        if values:
-            joined.append(f"{name}={','.join(values)}")
-    return [*joined, *(a for a in arguments if _switch(a) not in _LISTS)]
+        arguments = [
+            *_REQUIRED,
+            f"--user-data-dir={profile}",
+            f"--proxy-server={proxy_url_for_browser(proxy_url)}",
+            *(("--no-sandbox",) if self.no_sandbox else ()),
+            *(argument for argument in chosen if argument not in self.left_out),
+            *self.added,
+            *added,
+        ]
+        joined = []
+        for name in _LISTS:
+            values = [a.partition("=")[2] for a in arguments if _switch(a) == name]
+            if values:
+                joined.append(f"{name}={','.join(values)}")
+        return [*joined, *(a for a in arguments if _switch(a) not in _LISTS)]
 
 
 def _switch(argument: str) -> str:
-    # Chromium takes one dash for two.
+    # Chromium accepts one dash as well.
     return "--" + argument.partition("=")[0].lstrip("-")

@@ -20,7 +20,7 @@ from cinder.models.request import Profile, ProxyTier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserParts:
-    """What the engines of all tiers share."""
+    """The parts that the engines of all tiers share."""
 
     finder: BrowserFinder
     pools: Mapping[Profile, BrowserWorkerPool]
@@ -31,10 +31,10 @@ class BrowserParts:
     """The tiers whose connections leave through the upstream proxy."""
 
     async def check(self) -> None:
-        """Return if pages can be rendered, as far as can be told without starting a browser.
+        """Return if pages can probably be rendered; no browser is started.
 
         Raises:
-            BrowserUnavailable: none is there, or the last one did not start.
+            BrowserUnavailable: there is no browser, or the last one did not start.
         """
         for pool in self.pools.values():
             if pool.last_failure is not None:
@@ -42,10 +42,10 @@ class BrowserParts:
         self.finder.find_headless()
 
     async def try_out(self) -> None:
-        """Return if a browser starts and opens a tab.
+        """Start a browser and open a tab.
 
         Raises:
-            BrowserUnavailable: it does not.
+            BrowserUnavailable: that fails.
         """
         try:
             async with self.pools[Profile.DEFAULT].borrow_tab(ContextPurpose()) as opened:
@@ -55,7 +55,7 @@ class BrowserParts:
 
 
 class BrowserFetcher:
-    """Fetches with a browser."""
+    """Fetches pages with a browser."""
 
     def __init__(self, tier: ProxyTier, parts: BrowserParts) -> None:
         self.name = "browser-stealth" if tier is ProxyTier.STEALTH else "browser"
@@ -63,10 +63,10 @@ class BrowserFetcher:
         self._parts = parts
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
-        """Render a URL in a tab that no other page has been in."""
+        """Render a URL in a new tab."""
         parts = self._parts
         route = Route.UPSTREAM if self._tier in parts.upstream_tiers else Route.DIRECT
-        # What was made of a caller's secrets, or by its actions, is for no other page.
+        # A context that was used with a caller's secrets or actions is not reused.
         is_plain = not (task.is_private or task.render.actions)
         purpose = ContextPurpose(caller=task.caller if is_plain else None, route=route)
         try:
@@ -80,22 +80,11 @@ class BrowserFetcher:
             raise BrowserCrashed("The browser ended before the page was read") from error
 
     async def _visit(self, opened: WorkerTab, task: FetchTask) -> FetchedPage:
-        unwanted = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
-        if (may_connect := task.may_connect) is not None:
-            opened.proxy_credentials.reset_refusals(
-                is_unwanted=lambda h: not may_connect(h) or unwanted(h)
-            )
-        else:
-            opened.proxy_credentials.reset_refusals(is_unwanted=unwanted)
-        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
-        try:
-            return await visit.run(self._tab_configuration(opened, task), self.name)
-        except ConnectionClosed as error:
-            raise opened.worker.failure or opened.tab.failure or error from error
-        except CommandFailed as error:
-            raise ScrapeFailed(f"The browser refused a command: {error}") from error
-
-    def _tab_configuration(self, opened: WorkerTab, task: FetchTask) -> TabConfiguration:
+        is_blocked = self._parts.blocking.unwanted_hosts(task.url, block_ads=task.render.block_ads)
+        may_connect = task.may_connect or (lambda _: True)
+        opened.proxy_credentials.reset_refusals(
+            is_unwanted=lambda host: not may_connect(host) or is_blocked(host)
+        )
         headers = CallerHeaders(task.url, task.headers)
         identity = choose_identity(
             self._parts.identity,
@@ -104,7 +93,7 @@ class BrowserFetcher:
             is_mobile=task.render.mobile,
         )
         wants_pictures = task.wants_images or task.screenshot is not None
-        return TabConfiguration(
+        configuration = TabConfiguration(
             identity=replace(
                 identity,
                 user_agent=headers.user_agent or identity.user_agent,
@@ -119,3 +108,10 @@ class BrowserFetcher:
                 task.url, block_ads=task.render.block_ads, block_pictures=not wants_pictures
             ),
         )
+        visit = Visit(opened.tab, task, self._parts.visit, opened.proxy_credentials)
+        try:
+            return await visit.run(configuration, self.name)
+        except ConnectionClosed as error:
+            raise opened.worker.failure or opened.tab.failure or error from error
+        except CommandFailed as error:
+            raise ScrapeFailed(f"The browser refused a command: {error}") from error

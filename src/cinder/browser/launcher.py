@@ -1,10 +1,13 @@
-"""Launchers: start and close workers, on disposable profiles or on the master profile."""
+"""Starts browsers: workers on disposable profiles or the master profile, and the login window."""
 
 import asyncio
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 
 import structlog
@@ -13,15 +16,16 @@ from structlog.typing import FilteringBoundLogger
 from cinder.browser.cdp import CommandFailed, ConnectionClosed
 from cinder.browser.chromium import BrowserFinder, CommandLine
 from cinder.browser.profiles import ProfileRoot, restore_cookies, save_cookies
+from cinder.browser.tab import DownloadStarted
 from cinder.browser.worker import BrowserLaunch, BrowserWorker, BrowserWorkerLimits
-from cinder.egress import ForwardProxy
-from cinder.errors import BrowserUnavailable
+from cinder.egress import ForwardProxy, ProxyCredentials
+from cinder.errors import BrowserUnavailable, CinderError
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
 
 class WorkerLauncher(Protocol):
-    """Starts workers for a pool, and ends them."""
+    """Starts and closes the workers of a pool."""
 
     async def start(self) -> BrowserWorker:
         """Start a worker.
@@ -32,13 +36,13 @@ class WorkerLauncher(Protocol):
         ...
 
     async def close(self, worker: BrowserWorker) -> None:
-        """End a worker and all that is left of it."""
+        """Close a worker and remove its files."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchSettings:
-    """What all workers are started with."""
+    """The settings that all workers are started with."""
 
     finder: BrowserFinder
     command_line: CommandLine
@@ -48,17 +52,17 @@ class LaunchSettings:
 
 
 class DisposableLauncher:
-    """Starts workers on profiles of their own, which go when they do."""
+    """Starts workers on profiles of their own, which are deleted with them."""
 
-    def __init__(self, equipment: LaunchSettings, profiles: ProfileRoot, *, headless: bool) -> None:
-        self._equipment = equipment
+    def __init__(self, settings: LaunchSettings, profiles: ProfileRoot, *, headless: bool) -> None:
+        self._settings = settings
         self._profiles = profiles
         self._headless = headless
 
     async def start(self) -> BrowserWorker:
         """Start a worker on a new profile."""
-        equipment = self._equipment
-        finder = equipment.finder
+        settings = self._settings
+        finder = settings.finder
         executable = finder.find_headless() if self._headless else finder.find_full()
         try:
             profile = await asyncio.to_thread(self._profiles.make_disposable)
@@ -66,22 +70,22 @@ class DisposableLauncher:
             raise BrowserUnavailable(
                 f"No browser profile can be made in {self._profiles.path}: {error.strerror}"
             ) from error
-        proxy_url = equipment.proxy.url
+        proxy_url = settings.proxy.url
         arguments = (
-            equipment.command_line.headless(
+            settings.command_line.headless(
                 profile=profile, proxy_url=proxy_url, is_shell=executable.is_shell
             )
             if self._headless
-            else equipment.command_line.headed(profile=profile, proxy_url=proxy_url, added=())
+            else settings.command_line.headed(profile=profile, proxy_url=proxy_url, added=())
         )
         try:
-            return await _start(equipment, executable.path, arguments, profile)
+            return await _start(settings, executable.path, arguments, profile)
         except BaseException:
             await asyncio.to_thread(self._profiles.remove, profile)
             raise
 
     async def close(self, worker: BrowserWorker) -> None:
-        """End a worker and delete its profile."""
+        """Close a worker and delete its profile."""
         try:
             await worker.close()
         finally:
@@ -89,23 +93,23 @@ class DisposableLauncher:
 
 
 class MasterProfileLauncher:
-    """Starts a worker on a person's profile; the logins of the session before are put back."""
+    """Starts a worker on a person's profile, and restores the logins of the last session."""
 
-    def __init__(self, equipment: LaunchSettings, profile: Path) -> None:
-        self._equipment = equipment
+    def __init__(self, settings: LaunchSettings, profile: Path) -> None:
+        self._settings = settings
         self._profile = profile
 
     async def start(self) -> BrowserWorker:
         """Start a headless worker on the profile."""
-        equipment = self._equipment
-        # Only a full browser reads what the full browser of the login wrote.
-        executable = equipment.finder.find_full()
-        arguments = equipment.command_line.master(
-            profile=self._profile, proxy_url=equipment.proxy.url
+        settings = self._settings
+        # Only a full browser can read the profile of the login window's full browser.
+        executable = settings.finder.find_full()
+        arguments = settings.command_line.master(
+            profile=self._profile, proxy_url=settings.proxy.url
         )
-        worker = await _start(equipment, executable.path, arguments, self._profile)
+        worker = await _start(settings, executable.path, arguments, self._profile)
         try:
-            # A window that stays: with its last one the browser would forget the session.
+            # This window stays open: the browser forgets the session with its last one.
             await worker.browser.send("Target.createTarget", url="about:blank")
             await restore_cookies(worker.browser, self._profile)
         except (CommandFailed, ConnectionClosed) as error:
@@ -117,7 +121,7 @@ class MasterProfileLauncher:
         return worker
 
     async def close(self, worker: BrowserWorker) -> None:
-        """Save the logins and end the worker."""
+        """Save the logins and close the worker."""
         try:
             if worker.failure is None:
                 await save_cookies(worker.browser, self._profile)
@@ -126,17 +130,17 @@ class MasterProfileLauncher:
 
 
 async def _start(
-    equipment: LaunchSettings, executable: Path, arguments: list[str], profile: Path
+    settings: LaunchSettings, executable: Path, arguments: list[str], profile: Path
 ) -> BrowserWorker:
     launch = BrowserLaunch(
         executable=executable,
         arguments=arguments,
-        environment=equipment.environment,
+        environment=settings.environment,
         profile=profile,
     )
-    worker = await BrowserWorker.start(launch, equipment.proxy, equipment.limits)
+    worker = await BrowserWorker.start(launch, settings.proxy, settings.limits)
     _log.info("browser started", pid=worker.pid, profile=profile.name, executable=executable.name)
-    if equipment.command_line.no_sandbox:
+    if settings.command_line.no_sandbox:
         _log.warning("browser without sandbox", reason="root has none, or browser.sandbox is off")
     return worker
 
@@ -148,5 +152,117 @@ def needs_no_sandbox(choice: str) -> bool:
 
 
 def without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which nothing tells a browser of another way out."""
+    """Return an environment without proxy variables, which would bypass the egress proxy."""
     return {name: value for name, value in environment.items() if "proxy" not in name.lower()}
+
+
+_NO_DISPLAY = (
+    "There is no display to open a browser window on. Run this on a desktop, through `ssh -X`, or "
+    "in a virtual display that you can see (`Xvfb` with a VNC server, and DISPLAY set to it)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginOptions:
+    """How a login window is opened, and for how long."""
+
+    initial_url: str
+    arguments: Sequence[str] = ()
+    navigate_timeout_seconds: float = 30
+    refresh_seconds: float = 1
+    timeout_seconds: float = 1800
+
+
+class LoginBrowser:
+    """A window on the master profile, watched until a person closes it.
+
+    The caller must hold the profile's lock.
+    """
+
+    def __init__(self, worker: BrowserWorker, options: LoginOptions) -> None:
+        self._worker = worker
+        self._options = options
+        self._has_restored = False
+
+    @classmethod
+    async def open(
+        cls, settings: LaunchSettings, profile: Path, options: LoginOptions
+    ) -> "LoginBrowser":
+        """Open the window.
+
+        Raises:
+            BrowserUnavailable: there is no browser, or no display.
+        """
+        if not has_display(settings.environment):
+            raise BrowserUnavailable(_NO_DISPLAY)
+        executable = settings.finder.find_full()
+        arguments = settings.command_line.headed(
+            profile=profile,
+            proxy_url=settings.proxy.url,
+            added=(*options.arguments, "about:blank"),
+        )
+        launch = BrowserLaunch(
+            executable=executable.path,
+            arguments=arguments,
+            environment=settings.environment,
+            profile=profile,
+            closes_popups=False,
+        )
+        limits = replace(settings.limits, max_memory_bytes=None)
+        return cls(await BrowserWorker.start(launch, settings.proxy, limits), options)
+
+    async def show(self, proxy_credentials: ProxyCredentials) -> str | None:
+        """Restore earlier logins and show the first page; return an error message if that fails.
+
+        Raises:
+            BrowserUnavailable: no window opened.
+        """
+        try:
+            tab = (await self._worker.adopt_tab(proxy_credentials)).tab
+            await restore_cookies(self._worker.browser, self._worker.profile)
+            self._has_restored = True
+            if self._options.initial_url == "about:blank":
+                return None
+            async with asyncio.timeout(self._options.navigate_timeout_seconds):
+                await tab.session.send("Page.enable")
+                # These events show when the page starts to load.
+                await tab.session.send("Page.setLifecycleEventsEnabled", enabled=True)
+                await tab.navigate(self._options.initial_url)
+        except TimeoutError:
+            return "it took too long to load"
+        except ConnectionClosed:
+            return None  # the person closed the window
+        except BrowserUnavailable:
+            raise
+        except (CinderError, CommandFailed, DownloadStarted, ValueError) as error:
+            return str(error)
+        return None
+
+    async def wait_until_closed(self) -> bool:
+        """Save the logins regularly until the window is closed; return whether it was in time."""
+        deadline = monotonic() + self._options.timeout_seconds
+        with suppress(ConnectionClosed, CommandFailed):
+            while monotonic() < deadline:
+                await save_cookies(self._worker.browser, self._worker.profile)
+                targets = await self._worker.browser.send("Target.getTargets")
+                if not any(target["type"] == "page" for target in targets["targetInfos"]):
+                    return True
+                await self._worker.wait_ended(self._options.refresh_seconds)
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Close the window."""
+        try:
+            # Saving before earlier logins are restored would lose them.
+            if self._worker.is_running and self._has_restored:
+                await save_cookies(self._worker.browser, self._worker.profile)
+        finally:
+            await self._worker.close()
+
+
+def has_display(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Whether a window can be shown; macOS and Windows have no variable for it."""
+    if platform in ("darwin", "win32"):
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))

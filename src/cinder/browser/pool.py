@@ -1,4 +1,4 @@
-"""Pools of browser workers: how many run, who may use one, and when used ones are replaced."""
+"""Pools of browser workers: their size, the queue for them, and when workers are replaced."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -30,44 +30,44 @@ _MAX_BACKOFF_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLimits:
-    """How many workers a pool has and how long it is waited for one."""
+    """How many workers a pool has, and how long to wait for one."""
 
     min_size: int = 0
     max_size: int = 4
     queue_timeout_seconds: float = 30
     max_waiting: int = 16
-    """How many pages that somebody waits for may queue; jobs bound their own."""
+    """How many pages of waiting callers may queue; jobs limit their own."""
     max_starting: int = 2
     idle_seconds: float = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolState:
-    """What a pool is doing."""
+    """The number of running and busy workers, and of waiting pages."""
 
     workers: int
     busy: int
     waiting: int
 
 
-# Called when a worker is closed for good: `pages`, `idle`, `unfit` or `stop`.
+# Called when a worker is closed, with the reason: `pages`, `idle`, `unfit` or `stop`.
 RecycleObserver = Callable[[str], None]
 
 
 class BrowserWorkerPool(ABC):
-    """Lends out workers, one page at a time each, and never more than it has room for."""
+    """Lends workers, each to one page at a time, up to the maximum size."""
 
     def __init__(self, launcher: WorkerLauncher, limits: PoolLimits) -> None:
         self._launcher = launcher
         self._limits = limits
-        self._room = FairQueue(limits.max_size)
+        self._slots = FairQueue(limits.max_size)
         self._tasks = BackgroundTasks()
         self._waiting = 0
         self._waiting_for_callers = 0
         self._busy = 0
         self._returning: set[asyncio.Task[None]] = set()
         self.last_failure: BrowserUnavailable | None = None
-        """Why the last browser did not start; None where it did."""
+        """Why the last browser did not start; None if it did."""
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -79,7 +79,7 @@ class BrowserWorkerPool(ABC):
     @property
     @abstractmethod
     def state(self) -> PoolState:
-        """What the pool is doing now."""
+        """The current state of the pool."""
 
     @asynccontextmanager
     async def borrow_tab(
@@ -88,9 +88,9 @@ class BrowserWorkerPool(ABC):
         who: Requester = OWNER_REQUESTER,
         patience_seconds: float | None = None,
     ) -> AsyncIterator[WorkerTab]:
-        """Lend a fresh tab of a free worker, and clear up after it in the background.
+        """Lend a new tab of a free worker, and clean up after it in the background.
 
-        It is waited for as long as the limits say, or as the patience, if that is less.
+        The wait for it is limited by the pool's limits and by `patience_seconds`.
 
         Raises:
             Overloaded: no worker came free in time, or too many pages wait for one.
@@ -99,27 +99,24 @@ class BrowserWorkerPool(ABC):
             BrowserCrashed: the browser opens no tab.
             ConnectionClosed: the browser ended.
         """
-        place = await self._take_room(who, patience_seconds)
-        async with AsyncExitStack() as return_room:
-            return_room.callback(self._give_room_back, place)
+        slot = await self._take_slot(who, patience_seconds)
+        async with AsyncExitStack() as return_slot:
+            return_slot.callback(self._return_slot, slot)
             worker = await self._take_worker(purpose)
             tab: WorkerTab | None = None
-            return_room.pop_all()
+            return_slot.pop_all()
             try:
-                tab = await self._open(worker, purpose)
+                try:
+                    tab = await self._open_tab(worker, purpose)
+                except CommandFailed as error:
+                    raise BrowserCrashed(f"The browser opened no tab: {error}") from error
                 yield tab
             finally:
-                returning = self._tasks.start(self._put_back(worker, tab, place))
+                returning = self._tasks.start(self._return_worker(worker, tab, slot))
                 self._returning.add(returning)
                 returning.add_done_callback(self._returning.discard)
 
-    async def _open(self, worker: BrowserWorker, purpose: ContextPurpose) -> WorkerTab:
-        try:
-            return await self._open_tab(worker, purpose)
-        except CommandFailed as error:
-            raise BrowserCrashed(f"The browser opened no tab: {error}") from error
-
-    async def _take_room(self, who: Requester, patience_seconds: float | None) -> FairSlot:
+    async def _take_slot(self, who: Requester, patience_seconds: float | None) -> FairSlot:
         seconds = self._limits.queue_timeout_seconds
         if patience_seconds is not None:
             seconds = min(seconds, patience_seconds)
@@ -132,7 +129,7 @@ class BrowserWorkerPool(ABC):
         self._waiting_for_callers += not who.is_job
         try:
             async with asyncio.timeout(seconds):
-                place = await self._room.take(who)
+                slot = await self._slots.take(who)
         except TimeoutError:
             raise Overloaded(
                 f"No browser came free within {seconds:g} s. Try again later, or raise "
@@ -142,48 +139,45 @@ class BrowserWorkerPool(ABC):
             self._waiting -= 1
             self._waiting_for_callers -= not who.is_job
         self._busy += 1
-        return place
+        return slot
 
-    def _give_room_back(self, place: FairSlot) -> None:
+    def _return_slot(self, slot: FairSlot) -> None:
         self._busy -= 1
-        self._room.give_back(place)
+        self._slots.give_back(slot)
 
-    async def _put_back(
-        self, worker: BrowserWorker, tab: WorkerTab | None, place: FairSlot
+    async def _return_worker(
+        self, worker: BrowserWorker, tab: WorkerTab | None, slot: FairSlot
     ) -> None:
         try:
-            await self._close_tab(worker, tab)
+            if tab is None:  # cancelled while it was opened: its state is unknown
+                worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
+            else:
+                try:
+                    await worker.close_tab(tab)
+                except Exception:  # noqa: BLE001 - the worker is taken back all the same
+                    _log.exception("tab not closed", pid=worker.pid)
+                    worker.condemn(BrowserCrashed("A tab did not close"), "unclosed tab")
             await self._take_back(worker)
-        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
+        except Exception:  # noqa: BLE001 - raised, it would cancel all other tasks
             _log.exception("browser not put back", pid=worker.pid)
         finally:
-            self._give_room_back(place)
-
-    async def _close_tab(self, worker: BrowserWorker, tab: WorkerTab | None) -> None:
-        if tab is None:  # cut off while it was opened: its state is unknown
-            worker.condemn(BrowserCrashed("A tab did not open"), "unopened tab")
-            return
-        try:
-            await worker.close_tab(tab)
-        except Exception:  # noqa: BLE001 - the worker is to be taken back all the same
-            _log.exception("tab not closed", pid=worker.pid)
-            worker.condemn(BrowserCrashed("A tab did not close"), "unclosed tab")
+            self._return_slot(slot)
 
     @abstractmethod
     async def _take_worker(self, purpose: ContextPurpose) -> BrowserWorker:
-        """Return a worker that is free, one that is ready for the purpose if there is one."""
+        """Return a free worker, preferably one that is ready for the purpose."""
 
     @abstractmethod
     async def _open_tab(self, worker: BrowserWorker, purpose: ContextPurpose) -> WorkerTab:
-        """Open a tab where this pool's pages belong."""
+        """Open a tab in the context that this pool uses."""
 
     @abstractmethod
     async def _take_back(self, worker: BrowserWorker) -> None:
-        """Take a worker whose tab has been closed."""
+        """Take back a worker whose tab has been closed."""
 
 
 class DefaultBrowserWorkerPool(BrowserWorkerPool):
-    """Isolated workers on throw-away profiles; nothing of one caller is there for the next."""
+    """Isolated workers on disposable profiles; callers share no data."""
 
     def __init__(
         self,
@@ -224,7 +218,7 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
 
     async def _take_worker(self, purpose: ContextPurpose) -> BrowserWorker:
         if not self._idle and self._returning:
-            # Clearing up after a page takes a tenth of what a new browser would.
+            # Cleaning up after a page takes a tenth of the time of starting a browser.
             await asyncio.wait(
                 self._returning,
                 timeout=_RETURN_SECONDS,
@@ -232,7 +226,7 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
             )
         self._takers += 1
         try:
-            while (worker := self._take_idle(purpose)) is None:
+            while (worker := self._pop_idle(purpose)) is None:
                 if self.last_failure is not None and monotonic() < self._next_start_at:
                     raise BrowserUnavailable(self.last_failure.message)
                 if len(self._starts) < self._takers:
@@ -243,7 +237,7 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
         self._lent += 1
         return worker
 
-    def _take_idle(self, purpose: ContextPurpose) -> BrowserWorker | None:
+    def _pop_idle(self, purpose: ContextPurpose) -> BrowserWorker | None:
         while self._idle:
             worker = next((w for w in self._idle if w.is_ready_for(purpose)), self._idle[-1])
             self._idle.remove(worker)
@@ -253,43 +247,36 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
         return None
 
     def _begin_start(self) -> None:
-        """Start a worker for the first page that takes it, unless enough start or run.
+        """Start a worker for the next page, unless enough are starting or running.
 
-        The start belongs to the pool: a caller who leaves meanwhile does not end the browser.
+        The start belongs to the pool: it continues if the caller disconnects.
         """
         starting = len(self._starts)
         has_room = self.state.workers + starting < self._limits.max_size
         if has_room and starting < self._limits.max_starting:
             start = self._tasks.start(self._start_worker())
             self._starts.add(start)
-            start.add_done_callback(self._note_started)
+            start.add_done_callback(self._starts.discard)
+            start.add_done_callback(lambda _: self._notify())
 
     async def _start_worker(self) -> None:
         try:
             self._idle.append(await self._launcher.start())
-        except Exception as error:  # noqa: BLE001 - raised it would end all that runs beside it
-            self._note_failed_start(error)
-        else:
             self.last_failure, self._failed_starts = None, 0
-
-    def _note_failed_start(self, error: Exception) -> None:
-        """Refuse pages for a while: what did not start just now would not start either."""
-        if isinstance(error, BrowserUnavailable):
+            return
+        except BrowserUnavailable as error:
             self.last_failure = error
             _log.warning("browser not started", error=error.message)
-        else:
+        except Exception as error:  # noqa: BLE001 - raised, it would cancel all other tasks
             self.last_failure = BrowserUnavailable(f"The browser did not start: {error!r}")
             _log.error("browser not started", exc_info=error)
+        # Refuse pages for a while: another start would fail as well.
         wait = min(_MAX_BACKOFF_SECONDS, _FIRST_BACKOFF_SECONDS * 2**self._failed_starts)
         self._failed_starts += 1
         self._next_start_at = monotonic() + wait
 
-    def _note_started(self, start: asyncio.Task[None]) -> None:
-        self._starts.discard(start)
-        self._note_change()
-
-    def _note_change(self) -> None:
-        """Have those who wait for a worker look again."""
+    def _notify(self) -> None:
+        """Wake all who wait for a worker."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -304,46 +291,39 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
             self._lent -= 1
             if worker.is_fit:
                 self._idle.append(worker)
-            self._note_change()
+            self._notify()
 
     async def _retire(self, worker: BrowserWorker, reason: str) -> None:
         try:
             self._observe(reason)
             await self._launcher.close(worker)
-        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
+        except Exception:  # noqa: BLE001 - raised, it would cancel all other tasks
             _log.exception("browser not closed", pid=worker.pid)
 
     async def _keep_size(self) -> None:
-        """Keep the least number of workers ready and let go of those long idle, until stopped."""
+        """Keep the minimum number of workers ready, and close idle ones, until cancelled."""
         while True:
             for worker in [worker for worker in self._idle if not worker.is_fit]:
                 self._idle.remove(worker)
                 await self._retire(worker, "unfit")
-            await self._close_long_idle()
-            self._fill_up()
-            await asyncio.sleep(_KEEPING_INTERVAL_SECONDS)
-
-    async def _close_long_idle(self) -> None:
-        oldest = monotonic() - self._limits.idle_seconds
-        for worker in [w for w in self._idle if w.idle_since < oldest]:
-            # While the one before was closed, this one may have been lent.
-            if worker in self._idle and self.state.workers > self._limits.min_size:
-                self._idle.remove(worker)
-                await self._retire(worker, "idle")
-
-    def _fill_up(self) -> None:
-        least = min(self._limits.min_size, self._limits.max_size)
-        missing = least - self.state.workers - len(self._starts)
-        if monotonic() >= self._next_start_at:
-            for _ in range(missing):
+            oldest = monotonic() - self._limits.idle_seconds
+            for worker in [w for w in self._idle if w.idle_since < oldest]:
+                # It may have been lent while the one before was closed.
+                if worker in self._idle and self.state.workers > self._limits.min_size:
+                    self._idle.remove(worker)
+                    await self._retire(worker, "idle")
+            least = min(self._limits.min_size, self._limits.max_size)
+            missing = least - self.state.workers - len(self._starts)
+            for _ in range(missing if monotonic() >= self._next_start_at else 0):
                 self._begin_start()
+            await asyncio.sleep(_KEEPING_INTERVAL_SECONDS)
 
 
 class MasterBrowserWorkerPool(BrowserWorkerPool):
     """One worker on a person's profile, for one page at a time among all processes.
 
-    The browser runs, and the profile's lock is held, only while somebody waits for a page: a
-    person who wants to log in must not wait for a server to stop.
+    The browser runs, and the profile's lock is held, only while pages are requested: a person can
+    log in while the server runs.
     """
 
     def __init__(self, launcher: WorkerLauncher, lock: ProfileLock, limits: PoolLimits) -> None:
@@ -384,18 +364,15 @@ class MasterBrowserWorkerPool(BrowserWorkerPool):
             self._tasks.start(self._close_when_unused())
 
     async def _close_when_unused(self) -> None:
-        """Close the browser behind those who wait for it, even if they give up waiting."""
+        """Close the browser after the waiting pages, even if they stop waiting."""
         while self._is_closing:
-            async with self._room.hold(OWNER_REQUESTER):
+            async with self._slots.hold(OWNER_REQUESTER):
                 if not self._waiting:
                     self._is_closing = False
-                    await self._close_for_good()
-
-    async def _close_for_good(self) -> None:
-        try:
-            await self._close()
-        except Exception:  # noqa: BLE001 - raised it would end all that runs beside it
-            _log.exception("browser not closed", profile=str(Profile.MASTER))
+                    try:
+                        await self._close()
+                    except Exception:  # noqa: BLE001 - raised, it would cancel all other tasks
+                        _log.exception("browser not closed", profile=str(Profile.MASTER))
 
     async def _close(self) -> None:
         worker, self._worker = self._worker, None

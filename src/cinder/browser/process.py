@@ -2,7 +2,6 @@
 
 import asyncio
 import ctypes
-import errno
 import os
 import signal
 import sys
@@ -15,13 +14,13 @@ import psutil
 
 from cinder.browser.cdp import CdpConnection
 
-# The descriptors on which Chromium reads commands and writes answers.
+# The descriptors on which Chromium reads commands and writes responses.
 _COMMANDS_FD, _ANSWERS_FD = 3, 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_CAPBSET_DROP = 24
 _CAP_SYS_NICE = 23
 _CRASHES_NAME = "crashes"
-# As much of `chrome_crashpad_handler` as the kernel remembers.
+# `chrome_crashpad_handler`, as the kernel truncates it.
 _REPORTER_NAME = "chrome_crashpad"
 _MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 _REAP_INTERVAL_SECONDS = 0.05
@@ -30,10 +29,10 @@ _PRIORITY = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserProcess:
-    """A running browser: its main process leads a session that all its processes belong to.
+    """A running browser, whose main process leads a session of all its processes.
 
-    All but the crash reporters of a full browser, which it cannot do without: they leave the
-    session, and are told by the folder they report to.
+    Only the crash reporters of a full browser leave the session; their command line has the folder
+    that they report to.
     """
 
     pid: int
@@ -41,21 +40,30 @@ class BrowserProcess:
     crashes: Path
 
     async def private_bytes(self) -> int:
-        """Return the memory that the browser's processes hold for themselves."""
-        return await asyncio.to_thread(_private_bytes, self.pid)
+        """Return the memory that the browser's processes do not share."""
+
+        def measure() -> int:
+            total = 0
+            for pid in _members(self.pid):
+                with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    memory = psutil.Process(pid).memory_info()
+                    total += memory.rss - getattr(memory, "shared", 0)
+            return total
+
+        return await asyncio.to_thread(measure)
 
     def kill(self) -> None:
-        """End the browser's main process at once; `kill_all` ends those that do not follow it."""
+        """Kill the browser's main process; `kill_all` kills the others too."""
         with suppress(OSError):
             if os.getsid(self.pid) == self.pid:
                 os.kill(self.pid, signal.SIGKILL)
 
     async def kill_all(self) -> None:
-        """End all of the browser's processes at once."""
+        """Kill all of the browser's processes."""
         await asyncio.to_thread(_kill_all, self.pid, self.crashes)
 
     async def wait_ended(self, timeout_seconds: float) -> bool:
-        """Wait until no process of the browser is left; return whether that is so."""
+        """Wait until all processes of the browser have ended; return whether they have."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await _reap_all(self.pid, self.crashes)
@@ -66,13 +74,17 @@ class BrowserProcess:
 async def start_process(
     executable: Path, arguments: Sequence[str], *, environment: Mapping[str, str], log: Path
 ) -> BrowserProcess:
-    """Start a browser that takes its commands from a pipe; what it says goes to a log.
+    """Start a browser that reads its commands from a pipe; its output goes to a log.
 
     Raises:
         OSError: it cannot be started.
     """
-    _adopt_orphans()
-    _keep_priority_low()
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        # Adopt the processes that browsers leave: a container may have no init to reap them.
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        # Browsers started by root must not raise their priority above the server's.
+        libc.prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)
     crashes = log.parent / _CRASHES_NAME
     environment = {**environment, "BREAKPAD_DUMP_LOCATION": str(crashes)}
     pid, answers_fd, commands_fd = _spawn(executable, arguments, environment, log)
@@ -80,7 +92,7 @@ async def start_process(
         connection = await CdpConnection.open(
             answers_fd, commands_fd, max_message_bytes=_MAX_MESSAGE_BYTES
         )
-    except BaseException:  # cut off: there is nobody yet who would end it
+    except BaseException:  # cancelled: no caller has the process yet
         await asyncio.to_thread(_kill_all, pid, crashes)
         await _reap_all(pid, crashes)
         raise
@@ -90,7 +102,7 @@ async def start_process(
 def _spawn(
     executable: Path, arguments: Sequence[str], environment: Mapping[str, str], log: Path
 ) -> tuple[int, int, int]:
-    """Return the new process and our ends of its pipe: to read from, and to write to."""
+    """Return the new process and our ends of its pipes: to read from, and to write to."""
     with ExitStack() as ours, ExitStack() as theirs:
         commands_read, commands_write = os.pipe()
         theirs.callback(os.close, commands_read)
@@ -102,6 +114,9 @@ def _spawn(
         theirs.callback(os.close, log_fd)
         null_fd = os.open(os.devnull, os.O_RDONLY)
         theirs.callback(os.close, null_fd)
+        # Two high numbers in between: either end may have the other's number, and a descriptor
+        # that is copied onto itself stays closed in the new program.
+        high = max(commands_read, answers_write, _ANSWERS_FD) + 1
         pid = os.posix_spawn(
             executable,
             [str(executable), *arguments],
@@ -110,45 +125,27 @@ def _spawn(
                 (os.POSIX_SPAWN_DUP2, null_fd, 0),
                 (os.POSIX_SPAWN_DUP2, log_fd, 1),
                 (os.POSIX_SPAWN_DUP2, log_fd, 2),
-                *_place_pipes(commands_read, answers_write),
+                (os.POSIX_SPAWN_DUP2, commands_read, high),
+                (os.POSIX_SPAWN_DUP2, answers_write, high + 1),
+                (os.POSIX_SPAWN_DUP2, high, _COMMANDS_FD),
+                (os.POSIX_SPAWN_DUP2, high + 1, _ANSWERS_FD),
+                (os.POSIX_SPAWN_CLOSE, high),
+                (os.POSIX_SPAWN_CLOSE, high + 1),
             ],
             setsid=True,
         )
-        # What it starts inherits this. Requests are answered before pages are rendered.
+        # Its children inherit this: the server runs before the browsers.
         own = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, pid, max(own, _PRIORITY))
         ours.pop_all()
     return pid, answers_read, commands_write
 
 
-def _place_pipes(commands: int, answers: int) -> list[tuple[int, ...]]:
-    # By way of two high numbers: either end may itself stand where the other has to go, and a
-    # descriptor that is copied onto itself would stay closed to the new program.
-    high = max(commands, answers, _ANSWERS_FD) + 1
-    return [
-        (os.POSIX_SPAWN_DUP2, commands, high),
-        (os.POSIX_SPAWN_DUP2, answers, high + 1),
-        (os.POSIX_SPAWN_DUP2, high, _COMMANDS_FD),
-        (os.POSIX_SPAWN_DUP2, high + 1, _ANSWERS_FD),
-        (os.POSIX_SPAWN_CLOSE, high),
-        (os.POSIX_SPAWN_CLOSE, high + 1),
-    ]
-
-
-# What looks through all processes of the machine takes milliseconds: it runs in threads.
-
-
-def _private_bytes(session: int) -> int:
-    total = 0
-    for pid in _members(session):
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            memory = psutil.Process(pid).memory_info()
-            total += memory.rss - getattr(memory, "shared", 0)
-    return total
+# Listing all processes of the machine takes milliseconds: the functions below run in threads.
 
 
 def _members(session: int) -> list[int]:
-    """Return the processes of a session, those included that have ended and were not reaped."""
+    """Return the processes of a session, including zombies."""
     members = []
     for pid in psutil.pids():
         with suppress(OSError):
@@ -158,66 +155,43 @@ def _members(session: int) -> list[int]:
 
 
 def _reporters(crashes: Path) -> list[int]:
-    """Return the crash reporters that report to a folder, and any that end or wait to be reaped.
+    """Return the crash reporters of a folder, and all zombies of reporters.
 
-    Those tell no more whose they were.
+    Zombies have no command line that would show their folder.
     """
     folder = f"--database={crashes}"
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):
             if child.name().startswith(_REPORTER_NAME):
-                arguments = _arguments(child)
+                try:
+                    arguments = child.cmdline()
+                except psutil.ZombieProcess:
+                    arguments = []
                 if not arguments or folder in arguments:
                     found.append(child.pid)
     return found
 
 
-def _arguments(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.ZombieProcess:
-        return []
-
-
 def _kill_all(session: int, crashes: Path) -> None:
     killed: set[int] = set()
-    # Again until nothing new is there: one may have been born while the others were looked for.
-    while born := {*_members(session), *_reporters(crashes)} - killed:
-        for pid in born:
+    # Repeat until there are no new ones: processes may start during the listing.
+    while new := {*_members(session), *_reporters(crashes)} - killed:
+        for pid in new:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        killed |= born
+        killed |= new
 
 
 async def _reap_all(session: int, crashes: Path) -> None:
     """Wait until all processes of a browser have ended, and reap them."""
-    while await asyncio.to_thread(_reap, session, crashes):  # noqa: ASYNC110 - no event tells
+
+    def reap() -> int:
+        members = [*_members(session), *_reporters(crashes)]
+        for pid in members:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        return len(members)
+
+    while await asyncio.to_thread(reap):  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(_REAP_INTERVAL_SECONDS)
-
-
-def _reap(session: int, crashes: Path) -> int:
-    """Reap those that have ended; return how many there were, running ones included."""
-    members = [*_members(session), *_reporters(crashes)]
-    for pid in members:
-        try:
-            os.waitpid(pid, os.WNOHANG)
-        except OSError as error:
-            if error.errno != errno.ECHILD:
-                raise
-    return len(members)
-
-
-def _adopt_orphans() -> None:
-    """Become the parent of what browsers leave: in a container there may be nobody else to reap.
-
-    Only Linux knows this, and only there is it needed.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _keep_priority_low() -> None:
-    """Keep browsers that root starts from raising their own priority above the server's."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)

@@ -33,7 +33,7 @@ from cinder.errors import (
     ScrapeTimeout,
 )
 from cinder.fetch.base import FetchTask, FileFound, RedirectRefused
-from cinder.fetch.media import media_type
+from cinder.fetch.responses import media_type
 from cinder.models.document import (
     BRAND_ROLES,
     BRAND_STYLES,
@@ -56,34 +56,34 @@ MAX_PATH_CHARS = 20
 
 
 def remove_unseen_marks(html: str, mark: str) -> tuple[str, tuple[HiddenPart, ...]]:
-    """Return a page without the marks, and where they stood.
+    """Return a page without the marks, and the positions of the marked elements.
 
     Args:
-        html: the page as the tab gave it.
-        mark: the name of the attribute, which stands nowhere else in the page.
+        html: the page's HTML.
+        mark: the name of the attribute, which the page itself does not use.
     """
     if mark not in html:
         return html, ()
     pieces = re.split(rf' {re.escape(mark)}="([A-Z_]{{1,15}})"', html)
     found: list[HiddenPart] = []
-    place = 0
+    position = 0
     for text, way in zip(pieces[::2], pieces[1::2], strict=False):
-        place += len(text)
+        position += len(text)
         if way in HIDING_WAYS:
-            found.append(HiddenPart(place, way))
+            found.append(HiddenPart(position, way))
     return "".join(pieces[::2]), tuple(found)
 
 
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _READ_TRIES = 3
-_ADDRESS = f"location.href.slice(0, {MAX_URL_LENGTH + 1})"
-# What Chromium shows of a page that is not HTML is its own viewer; the text is the answer's.
+_CURRENT_URL = f"location.href.slice(0, {MAX_URL_LENGTH + 1})"
+# Chromium shows pages that are not HTML in its own viewer; their text is the response's body.
 _BUFFER = {"maxTotalBufferSize": 64 * 1024 * 1024}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitSettings:
-    """The owner's choices for all visits."""
+    """The settings of all visits."""
 
     wait: WaitPolicy
     max_body_bytes: int
@@ -92,7 +92,7 @@ class VisitSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TabConfiguration:
-    """What a tab is dressed with for one visit."""
+    """The identity, headers and blocking of a tab for one visit."""
 
     identity: Identity
     headers: CallerHeaders
@@ -114,15 +114,15 @@ class Visit:
         self._tab = tab
         self._task = task
         self._settings = settings
-        self._pass = proxy_credentials
+        self._proxy_credentials = proxy_credentials
         self._warnings: list[str] = []
 
     async def run(self, configuration: TabConfiguration, strategy: str) -> FetchedPage:
-        """Go to the page, wait for it, act on it and read it.
+        """Navigate to the page, wait for it, run the actions and read it.
 
         Raises:
-            CinderError: it cannot be had, or an action failed.
-            FileFound: it is a file.
+            CinderError: the page cannot be fetched, or an action failed.
+            FileFound: the URL leads to a file.
             ConnectionClosed: the browser is gone.
         """
         try:
@@ -135,28 +135,33 @@ class Visit:
         self._tab.max_document_bytes = self._settings.max_body_bytes
         await self._configure(configuration)
         try:
-            await self._arrive()
-        except NoPage as nothing:
-            return self._page(nothing.answer, b"", strategy)
-        await self._wait()
+            await self._navigate()
+        except NoPage as no_page:
+            return self._page(no_page.answer, b"", strategy)
+        if not await wait_for_load(self._tab, self._settings.wait):
+            self._warnings.append("The page was still loading when it was read.")
+        if wait_ms := self._task.render.wait_for_ms:
+            await pause(self._tab, wait_ms / 1000)
+        else:
+            await wait_until_stable(self._tab, self._settings.wait)
         runner = ActionRunner(
             self._tab,
             self._settings.wait,
             ActionLimits(max_html_chars=self._settings.max_body_bytes),
-            clear_the_way=self._clear_away_consent,
+            dismiss_overlays=self._dismiss_consent,
         )
-        blocked_before = self._pass.last_blocked
+        blocked_before = self._proxy_credentials.last_blocked
         try:
             actions = await runner.run(self._task.render.actions)
         except ActionFailed as error:
-            blocked = self._pass.last_blocked
-            # A script is told only that its request failed.
+            blocked = self._proxy_credentials.last_blocked
+            # A script does not learn why its request failed.
             is_script = runner.failed is ActionType.EXECUTE_JAVASCRIPT
             if is_script and blocked is not None and blocked is not blocked_before:
                 raise EgressBlocked(f"{error.message} {blocked.message}") from error
             raise self._refusal() or error from error
-        # Not before: a caller's actions may be about the very pop-up.
-        await self._clear_away_consent()
+        # Not before the actions, which may use the dialog.
+        await self._dismiss_consent()
         self._require_landing(configuration)
         page = await self._read(strategy)
         screenshot = await self._capture()
@@ -172,12 +177,12 @@ class Visit:
     def _require_landing(
         self, configuration: TabConfiguration, cause: Exception | None = None
     ) -> None:
-        """Return unless the tab wanted to go where it must not."""
+        """Raise an error if the tab tried to navigate to a URL that is not allowed."""
         if (target := configuration.interception.refused_landing) is not None:
             raise RedirectRefused(self._task.url, target) from cause
 
     async def _configure(self, configuration: TabConfiguration) -> None:
-        """Put on identity and limits. The commands go out together: waiting for each costs time."""
+        """Apply identity and limits; the commands are sent together, to save round trips."""
         commands: list[tuple[str, dict[str, Any]]] = [
             ("Page.enable", {}),
             ("Page.setLifecycleEventsEnabled", {"enabled": True}),
@@ -187,22 +192,23 @@ class Visit:
             ("Page.addScriptToEvaluateOnNewDocument", {"source": read_script("before_page")}),
             *configuration.identity.commands(),
         ]
-        await asyncio.gather(*(self._tell(name, arguments) for name, arguments in commands))
+
+        async def send(command: str, arguments: dict[str, Any]) -> None:
+            try:
+                await self._tab.session.send(command, **arguments)
+            except CommandFailed as error:
+                # Headers in the settings may be secret; the parameters of Emulation are not.
+                shown = f" of {arguments}" if command.startswith("Emulation.") else ""
+                raise ScrapeFailed(
+                    f"The browser cannot be set up as the settings want: {command}{shown} fails: "
+                    f"{error}"
+                ) from error
+
+        await asyncio.gather(*(send(name, arguments) for name, arguments in commands))
         await configuration.headers.set_cookies(self._tab.session)
         await configuration.interception.attach_to(self._tab.session, self._tab.frame_id)
 
-    async def _tell(self, command: str, arguments: dict[str, Any]) -> None:
-        try:
-            await self._tab.session.send(command, **arguments)
-        except CommandFailed as error:
-            # Headers of the settings may be secret; what is emulated is not.
-            shown = f" of {arguments}" if command.startswith("Emulation.") else ""
-            raise ScrapeFailed(
-                f"The browser cannot be set up as the settings want: {command}{shown} fails: "
-                f"{error}"
-            ) from error
-
-    async def _arrive(self) -> None:
+    async def _navigate(self) -> None:
         try:
             async with asyncio.timeout(self._settings.wait.navigate_timeout_seconds):
                 await self._tab.navigate(self._task.url)
@@ -227,40 +233,32 @@ class Visit:
             raise _too_large(self._settings.max_body_bytes)
 
     def _check_refusal(self) -> None:
-        """Return unless the page that the tab shows is the egress proxy's word."""
+        """Raise the egress proxy's refusal if the tab shows an error because of it."""
         answer = self._tab.answer
         is_error = self._tab.load_error is not None or (answer and answer.status_code >= 400)
         if is_error and (refusal := self._refusal()):
             raise refusal
 
     def _refusal(self) -> CinderError | None:
-        """Return what the egress proxy has refused on the way, which a browser does not tell."""
+        """Return the egress proxy's refusal of the page, which the browser does not report."""
         try:
-            asked = host_and_port(parse_web_url(self._tab.asked_url))
-        except ValueError:  # it asked for nothing, or for what is not of the web
+            target = host_and_port(parse_web_url(self._tab.asked_url))
+        except ValueError:  # there was no request, or the URL is not of the web
             return None
-        refusal = self._pass.refusal_for(*asked)
+        refusal = self._proxy_credentials.refusal_for(*target)
         return None if refusal is None else refusal.to_error(self._task.url)
 
     async def _file(self, url: str) -> FileFound:
         if origin_of(url) != origin_of(self._task.url):
-            # The caller's headers go along: to another site only by way of the redirect there.
+            # The redirect is followed again, so that the caller's headers stay with their origin.
             url = self._task.url
         cookies = await self._tab.session.send("Network.getCookies", urls=[url])
         pairs = [f"{cookie['name']}={cookie['value']}" for cookie in cookies["cookies"]]
-        # In the caller's spelling, so that the two are taken for the same header.
-        given = (name for name, _ in self._task.headers if name.lower() == "cookie")
-        return FileFound(url, ((next(given, "Cookie"), "; ".join(pairs)),) if pairs else ())
+        # In the caller's spelling, so that it replaces their header.
+        spelled = (name for name, _ in self._task.headers if name.lower() == "cookie")
+        return FileFound(url, ((next(spelled, "Cookie"), "; ".join(pairs)),) if pairs else ())
 
-    async def _wait(self) -> None:
-        if not await wait_for_load(self._tab, self._settings.wait):
-            self._warnings.append("The page was still loading when it was read.")
-        if wait_ms := self._task.render.wait_for_ms:
-            await pause(self._tab, wait_ms / 1000)
-        else:
-            await wait_until_stable(self._tab, self._settings.wait)
-
-    async def _clear_away_consent(self) -> None:
+    async def _dismiss_consent(self) -> None:
         if self._task.render.block_ads:
             with suppress(ScriptFailed):
                 await self._tab.evaluate(read_script("consent"))
@@ -271,11 +269,11 @@ class Visit:
         self._check_refusal()
         answer = self._tab.answer
         if self._tab.load_error is not None:
-            # The browser's own error page; an error status without a body is shown as one too.
+            # The browser shows its own error page; also for an error status without a body.
             if answer is None or answer.status_code < 400:
                 raise error_of_net_code(self._tab.load_error, self._tab.asked_url)
             return self._page(answer, b"", strategy)
-        url = await self._where()
+        url = await self._current_url()
         if answer is None or answer.mime in _HTML_TYPES:
             html, unseen = await self._seen_html()
             page = replace(self._page(answer, html, strategy, mime="text/html"), unseen=unseen)
@@ -287,9 +285,9 @@ class Visit:
     def _page(
         self, answer: PageResponse | None, body: bytes, strategy: str, *, mime: str | None = None
     ) -> FetchedPage:
-        """Return a page; with a MIME type, its body is text that was decoded on the way."""
+        """Return a page; a MIME type means that the browser has decoded its body."""
         headers = dict(answer.headers) if answer else {}
-        # What is read off a tab has been decompressed.
+        # The body is decompressed.
         for name in ("content-encoding", "content-length", "transfer-encoding"):
             headers.pop(name, None)
         if mime is not None:
@@ -304,15 +302,15 @@ class Visit:
             strategy=strategy,
         )
 
-    async def _where(self) -> str:
-        """Return the page's present address.
+    async def _current_url(self) -> str:
+        """Return the page's current URL.
 
         Raises:
-            EgressBlocked: the page has left the web.
+            EgressBlocked: it is not a web URL.
         """
-        url = str(await self._evaluate(_ADDRESS))
+        url = str(await self._evaluate(_CURRENT_URL))
         if len(url) > MAX_URL_LENGTH and url.startswith(("http://", "https://")):
-            # A script may write megabytes behind its origin without going anywhere.
+            # A script can make its page's URL megabytes long without navigating.
             url = self._tab.answer.url if self._tab.answer else self._task.url
         try:
             return parse_web_url(url)
@@ -320,18 +318,9 @@ class Visit:
             scheme = url.partition(":")[0][:40]
             raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
 
-    async def _html(self) -> bytes:
-        limit = self._settings.max_body_bytes
-        taken = await self._evaluate(script_call("outer_html", None, limit))
-        html = taken.get("html")
-        body = None if html is None else str(html).encode(errors="replace")
-        if body is None or len(body) > limit:
-            raise _too_large(limit)
-        return body
-
     async def _seen_html(self) -> tuple[bytes, tuple[HiddenPart, ...]]:
-        """Return the page's HTML and the parts of it that nobody sees."""
-        # New for each reading: a page can neither write it nor know it in time to take it off.
+        """Return the page's HTML and its hidden parts."""
+        # Random each time, so that a page can neither use it nor remove it.
         mark = f"data-{secrets.token_hex(16)}"
         limit = self._settings.max_body_bytes
         room = limit + MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS)
@@ -341,13 +330,17 @@ class Visit:
                 "Most of the page's text is out of a visitor's sight in the browser; it was kept."
             )
         html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
-        body = html.encode(errors="replace")
-        if taken.get("html") is None or len(body) > limit:
+        return self._encode(None if taken.get("html") is None else html), unseen
+
+    def _encode(self, html: str | None) -> bytes:
+        limit = self._settings.max_body_bytes
+        body = None if html is None else html.encode(errors="replace")
+        if body is None or len(body) > limit:
             raise _too_large(limit)
-        return body, unseen
+        return body
 
     async def _evaluate(self, script: str) -> Any:
-        """Run a script of ours, again if the page is replaced meanwhile. Any: its result."""
+        """Run a script, again if the page is replaced meanwhile. Any: its result."""
         for attempt in range(_READ_TRIES):
             try:
                 return await self._tab.evaluate(script)
@@ -358,26 +351,28 @@ class Visit:
         raise AssertionError("unreachable")
 
     async def _body(self, answer: PageResponse) -> tuple[bytes, str | None]:
-        """Return the answer's body and, where the browser has decoded it, its MIME type."""
+        """Return the response's body, and its MIME type if the browser has decoded it."""
+        limit = self._settings.max_body_bytes
         try:
             got = await self._tab.session.send(
                 "Network.getResponseBody", requestId=answer.request_id
             )
         except CommandFailed:
-            return await self._html(), "text/html"
+            taken = await self._evaluate(script_call("outer_html", None, limit))
+            html = taken.get("html")
+            return self._encode(None if html is None else str(html)), "text/html"
         is_text = not got["base64Encoded"]
         body = got["body"].encode(errors="replace") if is_text else base64.b64decode(got["body"])
-        if len(body) > self._settings.max_body_bytes:
-            limit = self._settings.max_body_bytes
+        if len(body) > limit:
             raise ContentTooLarge(
                 f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
             )
-        # What the server calls it: browsers look into feeds and find names of their own.
+        # The server's type: browsers sniff other types for feeds.
         declared = answer.headers.get("content-type", "").partition(";")[0].strip()
         return body, (declared or answer.mime) if is_text else None
 
     async def _sample_styles(self) -> dict[str, Json] | None:
-        """Return how the page looks, where that is wanted and it lets itself be asked."""
+        """Return samples of the computed styles, if requested."""
         if not self._task.wants_styles:
             return None
         script = script_call(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cinder.browser.tab import ScriptFailed, Tab
 
-# The page's text without what is never shown. Reading it costs no layout, unlike innerText.
+# The length of the page's text without hidden elements. Unlike innerText it needs no layout.
 _TEXT_LENGTH = """
 (() => {
   const body = document.body;
@@ -19,13 +19,13 @@ _TEXT_LENGTH = """
 """
 
 
-# How many pages that replace each other by themselves are followed.
+# How many automatic navigations are followed.
 _MAX_PAGES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitPolicy:
-    """How long and how closely a page is watched before it is read."""
+    """How long to wait for a page before it is read."""
 
     navigate_timeout_seconds: float = 30
     smart_wait: bool = True
@@ -35,13 +35,13 @@ class WaitPolicy:
     stable_rounds: int = 2
     length_change_threshold: float = 0.02
     element_seconds: float = 5
-    """How long an action waits for its element to appear, or to come out from under another."""
+    """How long an action waits for its element to appear, or to be uncovered."""
     script_seconds: float = 30
     """How long a caller's script may run."""
 
 
 class TextWatch:
-    """Tells when a page's text has stayed the same, or nearly so, for some rounds."""
+    """Detects when the length of a page's text stays nearly the same for some rounds."""
 
     def __init__(self, policy: WaitPolicy) -> None:
         self._policy = policy
@@ -49,20 +49,16 @@ class TextWatch:
         self._rounds = 0
 
     def is_stable(self, length: int) -> bool:
-        """Take in the text's present length and return whether it is done changing."""
-        if self._last is not None and self._is_close(self._last, length):
-            self._rounds += 1
-        else:
-            self._rounds = 0
-        self._last = length
+        """Record the text's current length; return whether the text has stopped changing."""
+        before, self._last = self._last, length
+        threshold = self._policy.length_change_threshold
+        is_close = before is not None and abs(length - before) <= threshold * max(before, length)
+        self._rounds = self._rounds + 1 if is_close else 0
         return self._rounds >= self._policy.stable_rounds
-
-    def _is_close(self, before: int, now: int) -> bool:
-        return abs(now - before) <= self._policy.length_change_threshold * max(before, now)
 
 
 async def pause(tab: Tab, seconds: float) -> None:
-    """Let some time go by.
+    """Wait for some time.
 
     Raises:
         ConnectionClosed: the tab failed meanwhile.
@@ -73,23 +69,23 @@ async def pause(tab: Tab, seconds: float) -> None:
 
 
 async def wait_for_load(tab: Tab, policy: WaitPolicy) -> bool:
-    """Wait until the page and all it names have loaded; return whether they did in time."""
+    """Wait until the page and its resources have loaded; return whether they did in time."""
+
+    def has_loaded() -> bool:
+        # An incomplete page has a load error, and never reaches the load event.
+        return tab.has_reached("load") or tab.load_error is not None
+
     with suppress(TimeoutError):
         async with asyncio.timeout(policy.navigate_timeout_seconds):
-            await tab.wait_until(lambda: _has_loaded(tab) and not tab.is_leaving)
+            await tab.wait_until(lambda: has_loaded() and not tab.is_leaving)
             return True
     return False
 
 
-def _has_loaded(tab: Tab) -> bool:
-    # A page that broke off in the middle never comes to that moment.
-    return tab.has_reached("load") or tab.load_error is not None
-
-
 async def wait_until_stable(tab: Tab, policy: WaitPolicy) -> None:
-    """Wait for the network to fall quiet and the text to stop changing, within limits.
+    """Wait until the network is idle and the text stops changing, within limits.
 
-    A page that goes on to another by itself is followed.
+    Automatic navigations to other pages are followed.
     """
     if not policy.smart_wait:
         return
@@ -107,20 +103,17 @@ async def wait_until_stable(tab: Tab, policy: WaitPolicy) -> None:
 
 
 async def _watch_text(tab: Tab, policy: WaitPolicy) -> None:
-    """Wait until the text has stopped changing, or its page is left."""
+    """Wait until the text stops changing, or the tab navigates away."""
     watch, page_id = TextWatch(policy), tab.page_id
     while not _has_left(tab, page_id):
-        if watch.is_stable(await _text_length(tab)):
+        try:
+            length = int(await tab.evaluate(_TEXT_LENGTH) or 0)
+        except ScriptFailed:  # another page is replacing this one
+            length = -1
+        if watch.is_stable(length):
             return
         await asyncio.sleep(policy.check_interval_seconds)
 
 
 def _has_left(tab: Tab, page_id: str) -> bool:
     return tab.is_leaving or tab.page_id != page_id
-
-
-async def _text_length(tab: Tab) -> int:
-    try:
-        return int(await tab.evaluate(_TEXT_LENGTH) or 0)
-    except ScriptFailed:  # the page is being replaced by another
-        return -1

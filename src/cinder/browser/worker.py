@@ -21,9 +21,9 @@ from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, Scrap
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPurpose:
-    """Whom a context is for, and how its connections leave.
+    """The caller of a context, and the route of its connections.
 
-    Without a caller it is for a single page: one that came with somebody's credentials, say.
+    Without a caller it is for a single page, such as one with a caller's credentials.
     """
 
     caller: str | None = None
@@ -32,7 +32,7 @@ class ContextPurpose:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class BrowserContext:
-    """One memory. Its anchor is an empty tab that keeps the process of its pages alive."""
+    """A browser context. Its anchor is an empty tab that keeps the process of its pages alive."""
 
     id: str
     purpose: ContextPurpose
@@ -41,17 +41,17 @@ class BrowserContext:
     visits: int = 0
 
     async def clear(self, browser: CdpSession, origins: Iterable[str]) -> None:
-        """Forget what a page of these origins has left; its tab is closed already.
+        """Delete the data of these origins, after their page's tab is closed.
 
         Raises:
-            CommandFailed: the browser does not manage to.
+            CommandFailed: the browser cannot delete it.
             ConnectionClosed: the browser is gone.
         """
-        # What a page has sent with its last breath would bring cookies after it.
+        # Responses to the page's last requests would set cookies later.
         self.proxy_credentials.close_connections()
         await asyncio.gather(
             self.clear_cookies(browser),
-            # A script that goes on in the page's process keeps the anchor from answering.
+            # The anchor does not respond while a script of the page still runs.
             self.anchor.send("Runtime.evaluate", expression="1"),
             self.anchor.send("Network.clearBrowserCache"),
             *(
@@ -61,22 +61,22 @@ class BrowserContext:
         )
 
     async def clear_cookies(self, browser: CdpSession) -> None:
-        """Forget all cookies."""
+        """Delete all cookies."""
         await browser.send("Storage.clearCookies", browserContextId=self.id)
 
 
 async def authenticate_to_proxy(session: CdpSession, proxy_credentials: ProxyCredentials) -> None:
-    """Show a pass's credentials; the tab's context then sends them with all it asks for.
+    """Authenticate a tab's context, which then sends the credentials with all requests.
 
-    Only requests that are watched can be answered for, and watching all of them would cost a
-    round trip each. The proxy answers this URL itself.
+    Only intercepted requests can be authenticated, and intercepting all would cost a round trip
+    each. The proxy itself responds to this URL.
     """
     url = proxy_credentials.proxy_auth_url
 
-    def let_pass(event: CdpMessage) -> None:
+    def continue_request(event: CdpMessage) -> None:
         session.post("Fetch.continueRequest", requestId=event["requestId"])
 
-    def show(event: CdpMessage) -> None:
+    def provide_credentials(event: CdpMessage) -> None:
         session.post(
             "Fetch.continueWithAuth",
             requestId=event["requestId"],
@@ -87,11 +87,14 @@ async def authenticate_to_proxy(session: CdpSession, proxy_credentials: ProxyCre
             },
         )
 
-    stop = (session.on("Fetch.requestPaused", let_pass), session.on("Fetch.authRequired", show))
+    remove_listeners = (
+        session.on("Fetch.requestPaused", continue_request),
+        session.on("Fetch.authRequired", provide_credentials),
+    )
     await session.send("Fetch.enable", handleAuthRequests=True, patterns=[{"urlPattern": url}])
     await session.send("Page.navigate", url=url)
     await session.send("Fetch.disable")
-    for remove in stop:
+    for remove in remove_listeners:
         remove()
 
 
@@ -109,7 +112,7 @@ _SANDBOX_ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserWorkerLimits:
-    """How much a worker may take before it is replaced."""
+    """The limits after which a worker is replaced."""
 
     max_pages: int = 200
     max_pages_in_context: int = 25
@@ -121,14 +124,14 @@ class BrowserWorkerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserLaunch:
-    """What to start a browser with."""
+    """The command of a browser, and its profile."""
 
     executable: Path
     arguments: Sequence[str]
     environment: Mapping[str, str]
     profile: Path
     closes_popups: bool = True
-    """Whether windows that pages open are closed again; a person may need them to log in."""
+    """Whether windows that pages open are closed; a person may need them to log in."""
 
 
 class BrowserWorker:
@@ -142,7 +145,6 @@ class BrowserWorker:
         limits: BrowserWorkerLimits,
     ) -> None:
         self.profile = launch.profile
-        self._closes_popups = launch.closes_popups
         self.pages = 0
         self.idle_since = monotonic()
         self.failure: CinderError | None = None
@@ -159,10 +161,10 @@ class BrowserWorker:
     async def start(
         cls, launch: BrowserLaunch, proxy: ForwardProxy, limits: BrowserWorkerLimits
     ) -> "BrowserWorker":
-        """Start a browser and wait until it answers.
+        """Start a browser and wait until it responds.
 
         Raises:
-            BrowserUnavailable: it does not start; the message has its last words.
+            BrowserUnavailable: it does not start; the message has the end of its output.
         """
         log = launch.profile / _LOG_NAME
         try:
@@ -177,11 +179,22 @@ class BrowserWorker:
         await worker._tasks.__aenter__()
         try:
             async with asyncio.timeout(limits.start_timeout_seconds):
-                await worker._greet()
+                version = await worker.browser.send("Browser.getVersion")
+                worker.user_agent = version["userAgent"]
+                if launch.closes_popups:
+                    worker.browser.on("Target.targetCreated", worker._close_popup)
+                worker.browser.on("Target.detachedFromTarget", worker._on_detached)
+                await worker.browser.send("Target.setDiscoverTargets", discover=True)
         except (ConnectionClosed, CommandFailed, TimeoutError) as error:
-            not_started = _not_started(launch.executable, log)  # before "Killed" is its last word
+            # Read before the kill, which appends to it.
+            output = log.read_text(errors="replace").strip() if log.exists() else ""
             await worker.kill()
-            raise not_started from error
+            output = output[-_LOG_TAIL_CHARS:]
+            advice = _SANDBOX_ADVICE if "sandbox" in output.lower() else ""
+            raise BrowserUnavailable(
+                f"{launch.executable} did not start.{advice} It said: {output or 'nothing'}. "
+                "`cinder doctor` tries it again."
+            ) from error
         except BaseException:
             await worker.kill()
             raise
@@ -190,7 +203,7 @@ class BrowserWorker:
 
     @property
     def pid(self) -> int:
-        """The main process's number."""
+        """The id of the main process."""
         return self._process.pid
 
     @property
@@ -205,39 +218,31 @@ class BrowserWorker:
         return self.failure is None and self.is_running and is_fresh
 
     def is_ready_for(self, purpose: ContextPurpose) -> bool:
-        """Whether a context for this purpose is at hand."""
+        """Whether it has a context for this purpose."""
         return self._kept is not None and self._kept.purpose == purpose
 
     @property
     def is_running(self) -> bool:
-        """Whether the browser is still there to be asked."""
+        """Whether the browser has not ended."""
         return not self._process.connection.closed.done()
 
     async def wait_ended(self, timeout_seconds: float) -> None:
-        """Wait until the browser has ended, or for some time."""
+        """Wait until the browser has ended, at most for so long."""
         await asyncio.wait([self._process.connection.closed], timeout=timeout_seconds)
-
-    async def _greet(self) -> None:
-        version = await self.browser.send("Browser.getVersion")
-        self.user_agent = version["userAgent"]
-        if self._closes_popups:
-            self.browser.on("Target.targetCreated", self._close_popup)
-        self.browser.on("Target.detachedFromTarget", self._note_detached)
-        await self.browser.send("Target.setDiscoverTargets", discover=True)
 
     def _close_popup(self, event: CdpMessage) -> None:
         target = event["targetInfo"]
         if target["type"] == "page" and target.get("openerId"):
             self.browser.post("Target.closeTarget", targetId=target["targetId"])
 
-    def _note_detached(self, event: CdpMessage) -> None:
+    def _on_detached(self, event: CdpMessage) -> None:
         if tab := self._tabs.pop(event["sessionId"], None):
             tab.note_closed()
             tab.fail(ScrapeFailed("The page's tab was closed"))
         self._process.connection.forget(event["sessionId"], "The tab was closed")
 
     def _fail_tabs(self, _: object) -> None:
-        """Tell those who wait for events of a tab that there will be none."""
+        """Fail all tabs, for whose events other tasks wait."""
         for tab in self._tabs.values():
             tab.note_closed()
             tab.fail(self.failure or BrowserCrashed())
@@ -246,13 +251,19 @@ class BrowserWorker:
     # Tabs
 
     async def open_tab(self, purpose: ContextPurpose) -> "WorkerTab":
-        """Open a tab that no page has been in, in a context that only this caller's pages were.
+        """Open a new tab, in a context that only this caller's pages have used.
 
         Raises:
             ConnectionClosed: the browser has ended.
         """
         self.pages += 1
-        context = await self._take_context(purpose)
+        context, self._kept = self._kept, None
+        if context is not None and context.purpose == purpose:
+            await context.clear_cookies(self.browser)  # some may have arrived after the cleanup
+        else:
+            if context is not None:
+                await self._dispose(context)
+            context = await self._make_context(purpose)
         context.visits += 1
         try:
             session, target_id = await self._create_target(context.id)
@@ -265,7 +276,7 @@ class BrowserWorker:
         )
 
     async def open_own_tab(self, purpose: ContextPurpose) -> "WorkerTab":
-        """Open a tab in the profile itself: what the page sets stays there."""
+        """Open a tab in the profile itself, which keeps the page's data."""
         self.pages += 1
         proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
         try:
@@ -275,15 +286,6 @@ class BrowserWorker:
         except BaseException:
             proxy_credentials.revoke()
             raise
-
-    async def _take_context(self, purpose: ContextPurpose) -> BrowserContext:
-        kept, self._kept = self._kept, None
-        if kept is not None and kept.purpose == purpose:
-            await kept.clear_cookies(self.browser)  # some may have come after the clearing
-            return kept
-        if kept is not None:
-            await self._dispose(kept)
-        return await self._make_context(purpose)
 
     async def _make_context(self, purpose: ContextPurpose) -> BrowserContext:
         created = await self.browser.send(
@@ -327,7 +329,7 @@ class BrowserWorker:
         return WorkerTab(tab=tab, worker=self, proxy_credentials=proxy_credentials)
 
     async def adopt_tab(self, proxy_credentials: ProxyCredentials) -> "WorkerTab":
-        """Attach to the tab that a window opened with.
+        """Attach to the first tab of a window.
 
         Raises:
             BrowserUnavailable: no window opened.
@@ -335,28 +337,34 @@ class BrowserWorker:
         """
         try:
             async with asyncio.timeout(self._limits.start_timeout_seconds):
-                target_id = await self._find_page()
+                while True:
+                    targets = (await self.browser.send("Target.getTargets"))["targetInfos"]
+                    if page := next((t for t in targets if t["type"] == "page"), None):
+                        break
+                    await asyncio.sleep(_POLL_SECONDS)
+                target_id = str(page["targetId"])
                 return await self._authenticate_to_proxy(
                     await self._attach(target_id), target_id, proxy_credentials
                 )
         except (CommandFailed, TimeoutError) as error:
             raise BrowserUnavailable("The browser started and opened no window") from error
 
-    async def _find_page(self) -> str:
-        while True:
-            targets = (await self.browser.send("Target.getTargets"))["targetInfos"]
-            if page := next((t for t in targets if t["type"] == "page"), None):
-                return str(page["targetId"])
-            await asyncio.sleep(_POLL_SECONDS)
-
     async def close_tab(self, opened: "WorkerTab") -> None:
-        """Close a tab, and its context unless the caller's next page may have it.
+        """Close a tab, and its context unless the caller's next page may use it.
 
-        A browser that does not manage to is condemned.
+        A browser that fails to is condemned.
         """
         try:
             async with asyncio.timeout(self._limits.answer_timeout_seconds):
-                await self._close(opened)
+                context = opened.context
+                if context is None:
+                    await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
+                elif await self._is_worth_keeping(opened, context) and await self._clear(
+                    opened.tab, context
+                ):
+                    self._kept = context
+                else:
+                    await self._dispose(context)
         except TimeoutError:
             self.condemn(BrowserCrashed("The browser did not close a page in time"), "hung")
         except (CommandFailed, ConnectionClosed):
@@ -366,34 +374,23 @@ class BrowserWorker:
                 opened.proxy_credentials.revoke()
         self.idle_since = monotonic()
 
-    async def _close(self, opened: "WorkerTab") -> None:
-        context = opened.context
-        if context is None:
-            await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-        elif opened.is_tidy and await self._is_worth_keeping(context) and await self._clear(opened):
-            self._kept = context
-        else:
-            await self._dispose(context)
-
-    async def _is_worth_keeping(self, context: BrowserContext) -> bool:
+    async def _is_worth_keeping(self, opened: "WorkerTab", context: BrowserContext) -> bool:
         is_fresh = context.visits < self._limits.max_pages_in_context
-        if context.purpose.caller is None or not is_fresh:
+        if not opened.is_tidy or context.purpose.caller is None or not is_fresh:
             return False
         limit = self._limits.max_memory_bytes
         return limit is None or await self._process.private_bytes() < limit // 2
 
-    async def _clear(self, opened: "WorkerTab") -> bool:
-        """Close a tab and clear its context; return whether nothing is left in it."""
-        if opened.context is None:
-            return False
+    async def _clear(self, tab: Tab, context: BrowserContext) -> bool:
+        """Close a tab and clear its context; return whether no data is left in it."""
         try:
             async with asyncio.timeout(_CLEARING_SECONDS):
-                await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-                await opened.tab.wait_closed()
-                await opened.context.clear(self.browser, opened.tab.origins)
+                await self.browser.send("Target.closeTarget", targetId=tab.frame_id)
+                await tab.wait_closed()
+                await context.clear(self.browser, tab.origins)
         except (CommandFailed, TimeoutError):
             return False
-        return not opened.tab.has_foreign_frames
+        return not tab.has_foreign_frames
 
     async def _dispose(self, context: BrowserContext) -> None:
         context.proxy_credentials.revoke()
@@ -402,7 +399,8 @@ class BrowserWorker:
     # Health
 
     async def _watch(self) -> None:
-        """End the browser when it takes too much or stops answering, until it has ended."""
+        """Condemn the browser if it uses too much memory or stops responding."""
+        limit = self._limits.max_memory_bytes
         while self.is_running:
             try:
                 async with asyncio.timeout(self._limits.answer_timeout_seconds):
@@ -411,20 +409,16 @@ class BrowserWorker:
                 self.condemn(BrowserCrashed("The browser stopped answering"), "hung")
             except (CommandFailed, ConnectionClosed):
                 return
-            await self._check_memory()
+            if limit is not None and (taken := await self._process.private_bytes()) > limit:
+                message = (
+                    f"With this page the browser took {taken >> 20} MiB of memory, more than the "
+                    f"{limit >> 20} MiB that it may (setting browser.max-memory-bytes)"
+                )
+                self.condemn(ScrapeFailed(message), "fat")
             await self.wait_ended(self._limits.watch_interval_seconds)
 
-    async def _check_memory(self) -> None:
-        limit = self._limits.max_memory_bytes
-        if limit is not None and (taken := await self._process.private_bytes()) > limit:
-            message = (
-                f"With this page the browser took {taken >> 20} MiB of memory, more than the "
-                f"{limit >> 20} MiB that it may (setting browser.max-memory-bytes)"
-            )
-            self.condemn(ScrapeFailed(message), "fat")
-
     def condemn(self, error: CinderError, reason: str) -> None:
-        """End the browser at once; what is going on in it fails with this error."""
+        """Kill the browser; its tabs fail with this error."""
         if self.failure is None:
             _log.warning("browser ended", reason=reason, pid=self.pid, profile=self.profile.name)
             self.failure = error
@@ -432,7 +426,7 @@ class BrowserWorker:
             self._process.connection.close()
 
     async def close(self) -> None:
-        """End the browser, politely at first, and wait until nothing of it is left."""
+        """Close the browser, kill it if it does not close, and wait until it has ended."""
         try:
             if self.is_running:
                 with suppress(ConnectionClosed):
@@ -442,7 +436,7 @@ class BrowserWorker:
             await self.kill()
 
     async def kill(self) -> None:
-        """End the browser at once and wait until nothing of it is left."""
+        """Kill the browser and wait until all its processes have ended."""
         if self._kept is not None:
             self._kept.proxy_credentials.revoke()
         self._process.connection.close()
@@ -455,20 +449,11 @@ class BrowserWorker:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class WorkerTab:
-    """A tab, the worker whose it is, and the context it is in; None for the profile itself."""
+    """A tab, its worker and its context; None for the profile itself."""
 
     tab: Tab
     worker: BrowserWorker
     proxy_credentials: ProxyCredentials
     context: BrowserContext | None = None
     is_tidy: bool = False
-    """Whether its page left nothing that clearing the context would not forget."""
-
-
-def _not_started(executable: Path, log: Path) -> BrowserUnavailable:
-    said = log.read_text(errors="replace").strip()[-_LOG_TAIL_CHARS:] if log.exists() else ""
-    advice = _SANDBOX_ADVICE if "sandbox" in said.lower() else ""
-    return BrowserUnavailable(
-        f"{executable} did not start.{advice} It said: {said or 'nothing'}. "
-        "`cinder doctor` tries it again."
-    )
+    """Whether clearing the context deletes all data of its page."""

@@ -19,7 +19,7 @@ from cinder.config.section import (
 
 
 class EgressSettings(SettingsSection):
-    """The one door out: what cinder may connect to."""
+    """Egress: what cinder may connect to."""
 
     allow: CommaSeparated = ()
     """Exceptions to "public addresses only": exact `host:port` pairs or networks."""
@@ -32,15 +32,15 @@ class EgressSettings(SettingsSection):
     max_connections: int = Field(512, ge=1)
     """Connections through the egress proxy at once."""
     ca_file: Path | None = None
-    """Certificate authorities to trust instead of the built-in ones (PEM). Browsers go by
-    the user's own certificate store instead, and refuse what is not signed by that."""
+    """Certificate authorities to trust instead of the built-in ones (PEM). Browsers use the user's
+    own certificate store instead."""
 
 
 class ScrapeSettings(SettingsSection):
     """Fetching pages and turning them into content."""
 
     strip_chrome_tags: bool = True
-    """Whether navigation, headers, footers and side bars are left out of a whole page."""
+    """Whether navigation, headers, footers and sidebars are left out of a whole page."""
     remove_base64_images: bool = True
     """Whether images embedded as data: URLs are left out of a page's content."""
     navigate_timeout_ms: int = Field(30_000, ge=100)
@@ -48,22 +48,22 @@ class ScrapeSettings(SettingsSection):
     script_timeout_ms: int = Field(30_000, ge=100)
     """How long a script of a caller's actions may run, within the request's timeout."""
     smart_wait_enabled: bool = True
-    """Whether a rendered page is watched until its text has stopped changing."""
+    """Whether to wait until a rendered page's text stops changing."""
     network_idle_timeout_ms: int = Field(1_000, ge=0)
-    """How long a rendered page's network may take to fall quiet before its text is watched."""
+    """How long to wait for a rendered page's network to be idle before its text is checked."""
     stability_check_interval_ms: int = Field(100, ge=10)
-    """How often a rendered page's text is looked at."""
+    """How often a rendered page's text is checked."""
     stability_max_wait_ms: int = Field(5_000, ge=0)
-    """How long that goes on at most."""
+    """How long its text is checked at most."""
     stability_threshold: int = Field(2, ge=1)
-    """Looks in a row at which the text must not have changed."""
+    """Checks in a row with the same text after which a page is stable."""
     stability_length_change_threshold: float = Field(0.02, ge=0, le=1)
-    """The share of its length by which the text may differ and still count as unchanged."""
+    """The share of its length by which the text may change and still count as the same."""
     max_body_bytes: int = Field(10 * MEBIBYTE, ge=1024)
     """Largest page accepted, after decompression."""
     stall_timeout_seconds: int = Field(30, ge=1)
-    """How long a page that is fetched without a browser may come at less than 100 bytes a second,
-    or not at all, within the request's timeout."""
+    """How long a page that is fetched without a browser may arrive at less than 100 bytes a second,
+    within the request's timeout."""
     max_redirects: int = Field(10, ge=0)
     """Redirects followed for one page."""
     max_retries: int = Field(2, ge=0)
@@ -71,42 +71,43 @@ class ScrapeSettings(SettingsSection):
     retry_wait_seconds: float = Field(0.5, ge=0)
     """The wait before the first retry; it doubles each time."""
     retry_wait_max_seconds: float = Field(20, ge=0)
-    """The longest wait before a retry; a Retry-After beyond it is not waited for."""
+    """The longest wait before a retry; a longer Retry-After means no retry."""
     impersonate: str = "chrome"
-    """The browser whose TLS and header fingerprint static fetches show."""
+    """The browser whose TLS and header fingerprint static fetches use."""
     max_concurrency: int = Field(64, ge=1)
-    """Pages fetched at once; further ones wait, those of the caller with the fewest the shortest.
-    One caller has at most three quarters, once anybody but the owner has asked."""
+    """Pages fetched at once; further ones queue, and callers with fewer pages go first. One caller
+    gets at most three quarters, once anyone but the owner has sent a request."""
     max_in_flight: int = Field(256, ge=1)
-    """Pages that may be under way for those who wait for them, jobs' not counted; further ones are
-    refused as OVERLOADED, and sooner where they would have to wait long to be parsed."""
+    """Pages processed at once, except those of jobs; further ones are refused as OVERLOADED, and
+    earlier if pages wait long for a parser."""
     max_queued: int = Field(16, ge=0)
-    """Pages that may wait for their turn where no more can be under way, for up to a third of their
-    timeout; further ones are refused as OVERLOADED."""
+    """Pages that may queue beyond that, for up to a third of their timeout; further ones are
+    refused as OVERLOADED."""
     max_in_flight_per_caller: int | None = Field(None, ge=1)
-    """Of those, pages of one caller; further ones are refused as RATE_LIMITED. When absent, three
-    quarters of them, once anybody but the owner has asked."""
+    """Pages of one caller among them; further ones are refused as RATE_LIMITED. When absent, three
+    quarters of them, once anyone but the owner has sent a request."""
     extract_workers: int = Field(2, ge=1)
-    """Processes that turn pages into content."""
+    """Processes that parse pages."""
     extract_timeout_seconds: float = Field(10, gt=0)
-    """How long turning one page into content may take."""
+    """How long parsing one page may take."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
-    """Memory that each of those processes may take."""
+    """Memory that each of those processes may use."""
     extract_slow_after_seconds: float = Field(0.5, gt=0)
-    """CPU seconds that turning a page into content may take beside ordinary pages; then it moves
-    to processes of its own, of a low priority."""
+    """CPU seconds after which the parsing of a page moves to separate processes of a low
+    priority."""
     extract_slow_workers: int = Field(2, ge=1)
-    """Processes for pages that take longer; one website never has all of them, if there are two."""
+    """Processes for such slow pages; one website never uses all of them, if there are at least
+    two."""
     extract_slow_waiting: int = Field(64, ge=1)
     """Pages that may wait for one of those; further ones are refused as OVERLOADED."""
     pdf_workers: int = Field(1, ge=1)
-    """Processes that parse PDF documents, apart from those for pages."""
+    """Processes that parse PDF documents, separate from those for pages."""
     pdf_timeout_seconds: float = Field(15, gt=0)
     """How long parsing one PDF may take."""
     pdf_memory_bytes: int = Field(640 * MEBIBYTE, ge=256 * MEBIBYTE)
-    """Memory that each of those processes may take."""
+    """Memory that each of those processes may use."""
     pdf_max_pages: int = Field(200, ge=1)
-    """Pages of a PDF that are parsed at most, whatever maxPages says."""
+    """The most pages of a PDF that are parsed, even if maxPages is larger."""
 
 
 class BrowserSettings(SettingsSection):
@@ -115,31 +116,31 @@ class BrowserSettings(SettingsSection):
     default_profile_id: str = "master"
     """The profile that `cinder open-browser` opens and that `profile: master` scrapes with."""
     master_user_data_root: Path | None = None
-    """Where all browsers keep their user data. When absent, `browser` in the data directory."""
+    """The folder of all browser profiles. When absent, `browser` in the data directory."""
     profile_id_regex: str = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
-    """What a profile's name must look like; it becomes the name of a folder."""
+    """The pattern of a profile's name, which becomes the name of a folder."""
     worker_pool_min_size_per_process: int = Field(0, ge=0)
     """Browsers that each process keeps running; with 0 the first page that needs one starts it."""
     worker_pool_max_size_per_process: int = Field(4, ge=1)
     """Browsers that each process runs at most; each renders one page at a time. Jobs leave one
-    free, and so does each caller, once anybody but the owner has asked."""
+    free, and so does each caller, once anyone but the owner has sent a request."""
     queue_offer_timeout_ms: int = Field(30_000, ge=0)
     """How long a page waits for a free browser before it is refused as OVERLOADED; at most a third
     of its timeout, except in jobs."""
     queue_max_waiting: int = Field(16, ge=0)
-    """Pages, those of jobs not counted, that may wait for a free browser; further ones are refused
-    as OVERLOADED at once."""
+    """Pages, except those of jobs, that may wait for a free browser; further ones are refused as
+    OVERLOADED at once."""
     max_starting: int = Field(2, ge=1)
     """Browsers that start at the same time."""
     worker_idle_ms: int = Field(60_000, ge=0)
-    """How long a browser beyond the least number may be idle before it is closed."""
+    """How long a browser beyond the minimum may be idle before it is closed."""
     worker_max_pages: int = Field(200, ge=1)
     """Pages after which a browser is replaced by a new one."""
     context_max_pages: int = Field(25, ge=1)
     """Pages of one caller that share a browser context, cleared in between; with 1, each page has
     its own."""
     max_memory_bytes: int = Field(1024 * MEBIBYTE, ge=256 * MEBIBYTE)
-    """Memory that one browser, all its processes together, may take before it is ended."""
+    """Memory that all processes of one browser may use together before it is killed."""
     start_timeout_ms: int = Field(20_000, ge=100)
     """How long a browser may take to start."""
     slave_headless: bool = True
@@ -147,59 +148,58 @@ class BrowserSettings(SettingsSection):
     master_login_args: CommaSeparatedArguments = ()
     """Further arguments for the browser of `cinder open-browser`."""
     master_login_initial_page_url: str = "about:blank"
-    """The page that `cinder open-browser` begins with."""
+    """The first page of `cinder open-browser`."""
     master_login_navigate_timeout_ms: int = Field(30_000, ge=100)
     """How long that page may take to load."""
     master_login_refresh_interval_ms: int = Field(1_000, ge=100)
-    """How often `cinder open-browser` saves the logins made so far and looks whether it was
-    closed."""
+    """How often `cinder open-browser` saves the logins and checks whether it was closed."""
     master_login_timeout_ms: int = Field(1_800_000, ge=1_000)
     """How long `cinder open-browser` stays open at most."""
     master_profile_lock_timeout_ms: int = Field(10_000, ge=0)
-    """How long the profile is waited for while another process uses it."""
+    """How long to wait for the profile while another process uses it."""
     browser_channel: Literal["auto", "headless-shell", "chromium"] = "auto"
-    """Which Chromium renders: the lean headless shell, the full browser, or the shell where there
-    is one."""
+    """Which Chromium renders: the headless shell, the full browser, or the shell if it is
+    installed."""
     executable_path: Path | None = None
-    """The browser to start, instead of one that is found."""
+    """The browser to start, instead of the one that is found."""
     sandbox: Literal["auto", "on", "off"] = "auto"
-    """Chromium's own sandbox; `auto` has it wherever the user is not root, who cannot."""
+    """Chromium's own sandbox; `auto` uses it unless the user is root, for whom it does not work."""
     launch_args: CommaSeparatedArguments = ()
     """Further arguments for every browser that renders."""
     ignore_default_args: CommaSeparatedArguments = ()
-    """Arguments that cinder gives by default and that are to be left out."""
+    """Default arguments to leave out."""
     ignore_all_default_args: bool = False
-    """Leave out all of those; what keeps browsers behind the egress proxy stays."""
+    """Leave out all default arguments, except those that enforce the egress proxy."""
     user_agent: OptionalText = None
-    """The user agent to show. When absent, that of the installed browser, without `Headless`."""
+    """The user agent. When absent, that of the installed browser, without `Headless`."""
     user_agents: CommaSeparatedUserAgents = ()
-    """Further user agents; each page gets one of all by chance."""
+    """Further user agents; each page gets a random one of all."""
     accept_language: str = "en-US,en"
-    """The languages asked for, and told to scripts."""
+    """The languages in the Accept-Language header and in `navigator.languages`."""
     locale: str = "en-US"
-    """How dates and numbers are written."""
+    """The locale of dates and numbers."""
     timezone_id: OptionalText = None
-    """The time zone shown, such as `Europe/Berlin`. When absent, the machine's."""
+    """The time zone, such as `Europe/Berlin`. When absent, the machine's."""
     extra_headers: dict[str, str] = Field(default_factory=dict)
     """Headers sent with every request of every page."""
     proxy_server: OptionalText = None
-    """An upstream HTTP proxy (`http://host:port`) that browsers' connections leave through."""
+    """An upstream HTTP proxy (`http://host:port`) for the connections of browsers."""
     proxy_username: str = ""
     """Its user name."""
     proxy_password: SecretStr = SecretStr("")
     """Its password."""
     proxy_bypass: CommaSeparated = ()
-    """Hosts reached without it: `example.com`, or `.example.com` for all beneath it."""
+    """Hosts reached without it: `example.com`, or `.example.com` for all its subdomains."""
     proxy_tiers: CommaSeparated = ("basic", "stealth")
     """The values of a request's `proxy` that use it."""
     stealth_enabled: bool = True
-    """Whether `proxy: stealth` hides the marks by which scripts tell a headless browser."""
+    """Whether `proxy: stealth` hides the signs of a headless browser from scripts."""
     stealth_script: Path | None = None
     """A script to run before each page's own, in `proxy: stealth`, instead of the built-in one."""
     filter_lists: CommaSeparatedPaths = ()
     """Further lists of ads and trackers to block, as files in EasyList's format."""
     screenshot_max_height: int = Field(16_384, ge=100, le=32_768)
-    """Pixels at which a full-page screenshot ends."""
+    """Largest height of a full-page screenshot in pixels."""
 
 
 _PROVIDERS = ("local", "searxng", "brave", "duckduckgo")
@@ -207,9 +207,9 @@ _ENDPOINT_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
 
 class SearchEndpoint(BaseModel):
-    """A search engine of the owner's own; `docs/search-providers.md` tells what each field is.
+    """A search engine of the owner's own; `docs/search-providers.md` describes the fields.
 
-    It has an OpenSearch description, or a URL that answers with JSON and where that has what.
+    It has an OpenSearch description, or a URL that returns JSON and the paths of fields in it.
     """
 
     model_config = ConfigDict(
@@ -238,23 +238,23 @@ class SearchEndpoint(BaseModel):
         if (self.description_url is None) == (self.url is None):
             raise ValueError("Set either url or description-url")
         if self.description_url is not None:
-            given = self.model_fields_set - {"description_url", "timeout_seconds"}
-            if given:
-                listed = ", ".join(sorted(name.replace("_", "-") for name in given))
+            others = self.model_fields_set - {"description_url", "timeout_seconds"}
+            if others:
+                listed = ", ".join(sorted(name.replace("_", "-") for name in others))
                 raise ValueError(f"With description-url there can be no {listed}")
         return self
 
 
 class SearchSettings(SettingsSection):
-    """Searching: what cinder has seen, and the web."""
+    """Search of saved pages and of the web."""
 
     providers: CommaSeparated = ("local",)
-    """Who is asked, the first choice first: `local` (what cinder has saved), `searxng`, `brave`,
+    """The providers in the order of preference: `local` (saved pages), `searxng`, `brave`,
     `duckduckgo`, and names of `endpoints`. See `docs/search-providers.md`."""
     max_concurrency: int = Field(16, ge=1)
-    """Searches that are made at once; further ones wait as long as they have time."""
+    """Searches that run at once; further ones wait as long as their time allows."""
     held_results: int = Field(20_000, ge=1_000)
-    """Results of all searches that are held in memory, so that further pages of them stay true."""
+    """Results of all searches that are cached, so that further pages of them stay consistent."""
     searxng_url: OptionalText = None
     """The start page of a SearXNG instance, which may be on a private address."""
     searxng_timeout_seconds: float = Field(10, gt=0)
@@ -262,20 +262,20 @@ class SearchSettings(SettingsSection):
     brave_api_key: OptionalSecret = None
     """The key of a subscription to the Brave Search API."""
     brave_url: OptionalText = None
-    """Where its web search is asked, such as a gateway. When absent, Brave's own address."""
+    """The URL of its web search, such as a gateway's. When absent, Brave's own URL."""
     brave_timeout_seconds: float = Field(10, gt=0)
     """How long it may take to answer."""
     duckduckgo_url: OptionalText = None
-    """Where DuckDuckGo's page without scripts is asked for. When absent, its own address."""
+    """The URL of DuckDuckGo's page without scripts. When absent, its own URL."""
     duckduckgo_timeout_seconds: float = Field(10, gt=0)
-    """How long it may take to answer, and how long a search waits for its turn to ask."""
+    """How long it may take to answer, and how long a search may wait for its turn."""
     duckduckgo_delay_seconds: float = Field(2, ge=0)
-    """The least time between two questions to it."""
+    """The least time between two requests to it."""
     duckduckgo_rest_seconds: float = Field(600, ge=0)
-    """How long it is left alone after it took cinder for a machine; each further time doubles
-    that."""
+    """How long requests pause after it took cinder for a bot; each further time doubles the
+    pause."""
     endpoints: dict[str, SearchEndpoint] = Field(default_factory=dict)
-    """Search engines of your own by name: `docs/search-providers.md` has what each takes."""
+    """Your own search engines by name; see `docs/search-providers.md` for their fields."""
 
     @model_validator(mode="after")
     def _check_providers(self) -> Self:
@@ -290,58 +290,54 @@ class SearchSettings(SettingsSection):
                 "providers (CINDER_SEARCH__PROVIDERS) must name at least one provider, and each "
                 "once"
             )
-        for name in self.providers:
-            self._check_provider(name)
-        return self
-
-    def _check_provider(self, name: str) -> None:
-        if name not in (*_PROVIDERS, *self.endpoints):
+        known = (*_PROVIDERS, *self.endpoints)
+        if unknown := next((name for name in self.providers if name not in known), None):
             raise ValueError(
-                f"providers (CINDER_SEARCH__PROVIDERS): There is no {name!r}: name "
-                f"{', '.join(_PROVIDERS)}, or describe it in "
-                f"[search.endpoints.{name}]"
+                f"providers (CINDER_SEARCH__PROVIDERS): There is no {unknown!r}: name "
+                f"{', '.join(_PROVIDERS)}, or describe it in [search.endpoints.{unknown}]"
             )
-        if name == "searxng" and self.searxng_url is None:
+        if "searxng" in self.providers and self.searxng_url is None:
             raise ValueError(
                 "The provider 'searxng' needs its address: set searxng-url "
                 "(CINDER_SEARCH__SEARXNG_URL), such as http://127.0.0.1:8888"
             )
-        if name == "brave" and self.brave_api_key is None:
+        if "brave" in self.providers and self.brave_api_key is None:
             raise ValueError(
                 "The provider 'brave' needs a key: set brave-api-key (CINDER_SEARCH__BRAVE_API_KEY)"
             )
+        return self
 
 
 class LlmSettings(SettingsSection):
     """The language model, if there is one."""
 
     base_url: OptionalText = None
-    """Where it is asked, such as `http://127.0.0.1:11434/v1`; it may be a private address. When
+    """Its base URL, such as `http://127.0.0.1:11434/v1`, which may be a private address. When
     absent, no model is used. See `docs/language-models.md`."""
     api_key: OptionalSecret = None
-    """The key that it wants, if it wants one."""
+    """Its API key, if it needs one."""
     model: OptionalText = None
-    """The model's name there."""
+    """The name of the model."""
     protocol: Literal["openai", "anthropic"] = "openai"
-    """How it is spoken to: OpenAI's chat completions, or Anthropic's messages."""
+    """Its API: OpenAI's chat completions, or Anthropic's messages."""
     timeout_seconds: float = Field(120, gt=0)
     """How long one call may take."""
     max_retries: int = Field(2, ge=0)
     """How often a call is tried again after 429, 5xx or a connection error."""
     retry_wait_max_seconds: float = Field(20, ge=0)
-    """The longest wait before a retry; a Retry-After beyond it is not waited for."""
+    """The longest wait before a retry; a longer Retry-After means no retry."""
     max_concurrency: int = Field(4, ge=1)
     """Calls that one process makes at once; further ones wait."""
     max_output_tokens: int = Field(4096, ge=16)
-    """Tokens that one answer may have; a model that thinks aloud first needs more."""
+    """Tokens of one answer; reasoning models need more."""
     max_calls: int = Field(20, ge=1)
-    """Calls that one request may take."""
+    """Calls that one request may make."""
     max_tokens: int = Field(200_000, ge=1)
     """Tokens, sent and received, after which one request makes no further call."""
     max_seconds: float = Field(300, gt=0)
     """How long all calls of one request may take."""
     chunk_tokens: int = Field(6_000, ge=200)
-    """Tokens of a page, by estimate, that one call carries; fewer where the model reads fewer."""
+    """Estimated tokens of a page in one call; fewer if the model's context is smaller."""
 
     @model_validator(mode="after")
     def _check_model(self) -> Self:
@@ -361,18 +357,18 @@ class ExtractSettings(SettingsSection):
     """Extraction: data from pages, with proof."""
 
     max_urls: int = Field(10, ge=1, le=100)
-    """Pages that one extraction may be about."""
+    """Pages of one extraction."""
     max_output_bytes: int = Field(1_000_000, ge=1_000)
-    """The most data that one extraction returns; the rest is left out, and said so."""
+    """The most data that one extraction returns; the rest is left out, with a warning."""
     max_concurrency: int = Field(12, ge=1)
     """Pages that all extractions together fetch at once; further ones wait."""
     held_values: int = Field(20_000, ge=0)
-    """Values that the process keeps of what it found, lest the same is looked for again."""
+    """Extracted values that each process caches."""
     recipes: bool = True
-    """Whether where a site's pages hold a schema's values is learned, and tried first next time."""
+    """Whether the positions of values on a site's pages are learned as recipes, and tried first."""
     recipe_max_failures: int = Field(3, ge=1)
-    """Pages in a row on which a recipe may miss before it is dropped."""
+    """Pages in a row on which a recipe may fail before it is deleted."""
     max_recipes: int = Field(10_000, ge=1)
-    """Recipes that are kept; beyond, the longest unused go."""
+    """Recipes that are stored; beyond them, the longest unused are deleted."""
     recipe_days: int = Field(90, ge=1)
-    """Days after which a recipe goes that was not tried."""
+    """Days without use after which a recipe is deleted."""

@@ -12,7 +12,7 @@ from pydantic_settings import NoDecode
 MEBIBYTE = 1024 * 1024
 
 
-# `[::1]:8080` is an address.
+# Not `[::1]:8080`, which is an address.
 _JSON_ARRAY = re.compile(r'\s*\[\s*["\]]')
 _COMMA = re.compile(r",")
 # `--window-size=800,600` and `--disable-features=One,Two` are one argument each.
@@ -22,7 +22,7 @@ _COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
 
 
 def _split_with(separator: re.Pattern[str]) -> Callable[[object], object]:
-    """Return what reads a list from one text: separated by commas, or as a JSON array."""
+    """Return a validator that parses a list from a text: comma-separated or a JSON array."""
 
     def split(value: object) -> object:
         if not isinstance(value, str):
@@ -38,11 +38,11 @@ def _split_with(separator: re.Pattern[str]) -> Callable[[object], object]:
 
 
 def _absent_if_blank(value: object) -> object:
-    # What `${TOKEN:-}` leaves in a compose file: no token, and not the token "".
+    # `${TOKEN:-}` in a compose file leaves a blank text, which means no token.
     return None if isinstance(value, str) and not value.strip() else value
 
 
-# NoDecode: pydantic-settings would otherwise insist on JSON for a list in the environment.
+# NoDecode: else pydantic-settings requires JSON for a list in the environment.
 CommaSeparated: TypeAlias = Annotated[
     tuple[str, ...], NoDecode, BeforeValidator(_split_with(_COMMA))
 ]

@@ -19,108 +19,106 @@ class ServerSettings(SettingsSection):
     host: str = "127.0.0.1"
     """Address to listen on. Beyond loopback, a configured api-token is required."""
     port: int = Field(8000, ge=0, le=65535)
-    """Port to listen on; 0 takes any free one."""
+    """Port to listen on; 0 for any free one."""
     workers: int = Field(1, ge=1, le=64)
-    """Processes that serve requests and work on jobs behind the one port. The limits of these
-    settings hold for all of them together: each process gets an equal part, at least one."""
+    """Processes that serve requests and run jobs behind the one port. The limits in these settings
+    apply to all of them together: each process gets an equal share, at least one."""
     api_token: OptionalSecret = None
-    """The bearer token callers must send. When absent, the first start makes one and keeps it in
-    the data directory."""
+    """The bearer token that callers must send. When absent, the first start generates one and saves
+    it in the data directory."""
     auth: Literal["on", "off"] = "on"
     """Whether callers must send the token. `off` is allowed on loopback only."""
     allowed_hosts: CommaSeparated = ()
-    """Host names, beside loopback, under which the server may be addressed: at /mcp, and everywhere
-    while auth is off."""
+    """Host names, besides loopback, that requests may use: at /mcp, and everywhere while auth is
+    off."""
     max_request_bytes: int = Field(4 * MEBIBYTE, ge=1024)
     """Largest request body accepted."""
     max_connections: int = Field(1000, ge=10)
-    """Connections with an authenticated request under way; beyond them, requests are answered 503.
-    As many again may be open without one: a new one closes the oldest."""
+    """Connections with a running authenticated request; beyond them, requests get 503. As many
+    again may be open without one: a new one closes the oldest."""
     max_connections_per_address: int = Field(500, ge=1)
-    """Connections with an authenticated request or stream under way from one address, of IPv6 from
-    one network of 64 bits; beyond them, requests are answered 503."""
+    """Connections with a running authenticated request or stream from one address, or one /64
+    network of IPv6; beyond them, requests get 503."""
     max_unauthenticated_connections_per_address: int = Field(250, ge=1)
     """Connections from one address that have not presented a token; a new one closes the oldest.
     Those of trusted-proxies are not counted."""
     max_lag_seconds: float = Field(0.01, gt=0)
-    """How far the event loop may be behind with four times spared-requests under way; the more are
-    under way, the less. Beyond it, requests are refused as OVERLOADED unread. /healthz is always
-    answered."""
+    """How far the event loop may lag with four times spared-requests running; the more are running,
+    the less. Beyond it, requests are refused as OVERLOADED unread. /healthz is always answered."""
     spared_requests: int = Field(32, ge=0)
-    """Requests that may be under way without any being refused for that."""
+    """Running requests up to which none is refused because of the event loop's lag."""
     nice: int = Field(-5, ge=-20, le=19)
-    """Priority of the server's process: the lower, the sooner it runs. Below 0 it takes effect only
-    where the system allows it, such as for root. Parsers run at 0, browsers at 5."""
+    """Nice value of the server's process. Values below 0 need permission, such as root's. Parsers
+    run at 0, browsers at 5."""
     max_streams_per_caller: int = Field(32, ge=1)
     """Streams of events that one caller may have open; further ones are refused as RATE_LIMITED."""
     max_head_bytes: int = Field(64 * 1024, ge=8 * 1024)
-    """Largest head of a request; beyond it, the answer is 431."""
+    """Largest head of a request; larger ones get 431."""
     head_timeout_seconds: float = Field(30, gt=0)
-    """How long a request's head may take to arrive, the first one from the moment when the
-    connection opens."""
+    """How long a request's head may take to arrive; for the first one, from when the connection
+    opens."""
     max_pipelined_requests: int = Field(32, ge=1)
-    """Requests that a client may send before the answers to earlier ones; beyond them, the
+    """Requests that a client may send before the responses to earlier ones; beyond them, the
     connection is closed."""
     keep_alive_seconds: float = Field(5, gt=0)
     """How long a connection may stay open between two requests."""
     body_timeout_seconds: float = Field(60, gt=0)
     """How long a request's body may take to arrive."""
     discard_seconds: float = Field(10, gt=0)
-    """How long the rest of a body is read and discarded where the answer is known before its end,
-    so that clients which send all of it first get the answer."""
+    """How long the rest of a body is read and discarded after an early response, so that clients
+    that send the whole body first get the response."""
     max_discarded_bytes: int = Field(64 * MEBIBYTE, ge=0)
     """How much of such a body is discarded before the connection is closed."""
     result_max_chars: int = Field(100_000, ge=100)
-    """Characters of each text format in a REST answer, unless the request says otherwise."""
+    """Characters of each text format in a REST response, unless the request sets another limit."""
     mcp_result_max_chars: int = Field(20_000, ge=100)
-    """Characters of text in an MCP answer, unless the request says otherwise."""
+    """Characters of text in an MCP result, unless the request sets another limit."""
     mcp_image_max_edge_pixels: int = Field(1568, ge=64, le=8000)
-    """Longest edge of a screenshot in an MCP answer; a larger one is scaled down to it."""
+    """Longest edge of a screenshot in an MCP result; larger ones are scaled down."""
     mcp_call_seconds: int = Field(50, ge=1, le=50)
-    """How long a page may take within an MCP call, as clients give up after about 60 seconds. What
-    takes longer goes on in the background, where it may."""
+    """How long a page may take within an MCP call: clients time out after about 60 seconds. Tools
+    that can continue in the background do so after this time."""
     mcp_max_sessions_per_caller: int = Field(100, ge=1)
-    """Sessions that one caller may have at /mcp; beyond them, the longest idle one ends, and a
-    further one is refused as RATE_LIMITED where none is idle."""
+    """Sessions that one caller may have at /mcp; a further one ends the longest idle one, or is
+    refused as RATE_LIMITED if none is idle."""
     mcp_toolsets: CommaSeparated = ()
     """Groups of tools to offer over MCP, such as `default,extract` or `all`. When absent, the
     default group is listed, and the others can still be called."""
     mcp_tools: CommaSeparated = ()
-    """Single tools to offer over MCP, beside those of mcp-toolsets."""
+    """Single tools to offer over MCP, besides those of mcp-toolsets."""
     mcp_read_only: bool = False
-    """Whether MCP clients can do nothing on a page but read: no clicks, no typing, no scripts."""
+    """Whether MCP clients can only read pages: no clicks, no typing, no scripts."""
     result_max_chars_ceiling: int = Field(1_000_000, ge=100)
-    """The most that a request may ask for with maxChars."""
+    """The largest maxChars of a request."""
     answer_memory_bytes: int = Field(32 * MEBIBYTE, ge=0)
-    """Memory for answers of POST /api/v2/scrape that are asked for again, in each process; 0 for
-    none."""
+    """Memory of the cache of POST /api/v2/scrape responses, in each process; 0 for none."""
     rate_limit: str = "1200/minute"
-    """Requests that each token may send; the owner's own is not counted. Empty for no limit."""
+    """Requests that each token may send, except the owner's. Empty for no limit."""
     address_rate_limit: str = "6000/minute"
-    """Requests from one address beyond this machine; of IPv6, from one network of 64 bits."""
+    """Requests from one address, or one /64 network of IPv6, except this machine."""
     failed_login_limit: str = "30/minute"
-    """Requests with a wrong token from one address; beyond it, not even a right one is tried,
-    except from this machine itself."""
+    """Requests with a wrong token from one address; beyond it, valid tokens are refused too, except
+    from this machine."""
     trusted_proxies: CommaSeparated = ()
     """Addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto
     count."""
     shutdown_seconds: int = Field(10, ge=0)
-    """How long running requests may take to finish once the server is told to stop."""
+    """How long running requests may take to finish when the server stops."""
 
 
 class OauthSettings(SettingsSection):
-    """Tokens of an authorization server, which open /mcp beside cinder's own."""
+    """Tokens of an authorization server, which give access to /mcp like cinder's own."""
 
     issuer: OptionalText = None
-    """The authorization server, as its tokens name it. Without one, nothing of OAuth is served."""
+    """The authorization server, as named in its tokens. Without one, OAuth is off."""
     resource: str | None = None
-    """The URL under which clients reach /mcp, for which tokens must be made."""
+    """The URL at which clients reach /mcp, which tokens must have as their audience."""
     scope_prefix: str = ""
-    """What the issuer puts before `read`, `scrape` and `crawl`, such as `cinder:`."""
+    """The issuer's prefix of `read`, `scrape` and `crawl`, such as `cinder:`."""
 
 
 class LimitsSettings(SettingsSection):
-    """What one request may ask for; see also `server.max-request-bytes`."""
+    """The limits of one request; see also `server.max-request-bytes`."""
 
     json_depth: int = Field(64, ge=4, le=150)
     """Levels of objects and lists within each other."""
@@ -141,7 +139,7 @@ class LimitsSettings(SettingsSection):
     pattern_chars: int = Field(1_000, ge=1, le=1_000)
     """Characters of one pattern."""
     headers: int = Field(100, ge=0, le=100)
-    """Headers to send along."""
+    """Headers of a request to a page."""
     header_bytes: int = Field(16_384, ge=1, le=16_384)
     """Size of one header's value."""
     schema_properties: int = Field(500, ge=1, le=500)
@@ -154,11 +152,11 @@ class LogSettings(SettingsSection):
     """Logs: one JSON object a line, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least severe message that is written."""
+    """The lowest level of messages that are written."""
 
 
 class StoreSettings(SettingsSection):
-    """What is kept, where and how long."""
+    """The database, and how long saved pages are kept."""
 
     url: str | None = None
     """Database: `sqlite:///path` or `postgresql://…`. When absent, cinder.db in the data
@@ -166,64 +164,64 @@ class StoreSettings(SettingsSection):
     retention_hours: float = Field(30 * 24, gt=0)
     """How long a saved version stays readable."""
     expiry_interval_seconds: float = Field(300, gt=0)
-    """How often what has expired is deleted."""
+    """How often expired data is deleted."""
     max_bytes: int = Field(50 * 1024 * MEBIBYTE, ge=16 * MEBIBYTE)
-    """Largest size of the file that SQLite keeps all in; beyond it, saving answers STORAGE_FULL."""
+    """Largest size of SQLite's database file; beyond it, saving fails with STORAGE_FULL."""
     pool_size: int = Field(8, ge=1)
     """Database connections for reading at once."""
     memory_bytes: int = Field(64 * MEBIBYTE, ge=0)
-    """Memory for the documents that cached scrapes read lately, in each process; 0 for none."""
+    """Memory of the cache of recently read documents, in each process; 0 for none."""
     busy_timeout_seconds: float = Field(3, gt=0, le=60)
-    """How long SQLite waits for another process that locks its file; then 503 is answered, and soon
-    for as long as that goes on."""
+    """How long SQLite waits for another process that locks its file. Requests then get 503, and get
+    it quickly while the lock lasts."""
 
 
 class JobsSettings(SettingsSection):
-    """Batches and crawls: work in the background."""
+    """Jobs: batches and crawls in the background."""
 
     enabled_in_server: bool = True
-    """Whether servers work on jobs themselves; on PostgreSQL, `cinder worker` processes can."""
+    """Whether servers run jobs themselves; on PostgreSQL, `cinder worker` processes can."""
     slots: int = Field(4, ge=1)
-    """Jobs that one process works on at once, of each caller who has any an equal part."""
+    """Jobs that one process runs at once, shared equally between the callers that have any."""
     concurrency: int = Field(8, ge=1)
-    """Pages of one job that one process works on at once."""
+    """Pages of one job that one process fetches at once."""
     workers_per_job: int = Field(4, ge=1)
-    """Processes that work on one job at once, where there are that many."""
+    """Processes that run one job at once, if there are so many."""
     host_concurrency: int = Field(4, ge=1)
-    """Pages of one host that are asked for at once, by all processes together."""
+    """Pages of one host that all processes together fetch at once."""
     host_delay_ms: int = Field(0, ge=0)
     """The least time between two requests to one host; a site's crawl-delay may make it longer."""
     lease_seconds: float = Field(30, gt=0, le=600)
-    """How long a page belongs to the process that fetches it, unless that says it still does."""
+    """How long a process holds the lease of a page that it fetches, unless it renews the lease."""
     crash_tries: int = Field(3, ge=1)
-    """How often a page is fetched alone, after a process died with it; then it has failed."""
+    """How often a page is retried alone after a process crashed while fetching it; then it has
+    failed."""
     slice_seconds: float = Field(10, gt=0)
-    """How long a process works on one job before it looks whether another waits."""
+    """How long a process runs one job before it checks whether another waits."""
     page_timeout_ms: int = Field(60_000, ge=1000)
     """How long one page of a crawl may take."""
     extract_workers: int = Field(2, ge=1)
-    """Processes that turn pages of jobs into content, apart from those for single scrapes."""
+    """Processes that parse the pages of jobs, separate from those for single scrapes."""
     retention_hours: float = Field(24, gt=0)
     """How long the pages of a job can be listed; saved pages are kept for longer."""
     max_open: int = Field(1_000, ge=1)
-    """Jobs that may be under way; further ones are refused as OVERLOADED."""
+    """Unfinished jobs; further ones are refused as OVERLOADED."""
     max_open_per_caller: int = Field(200, ge=1)
-    """Jobs of one caller that may be under way; further ones are refused as RATE_LIMITED."""
+    """Unfinished jobs of one caller; further ones are refused as RATE_LIMITED."""
     max_batch_urls: int = Field(10_000, ge=1)
     """URLs that one batch may have."""
     max_pages: int = Field(100_000, ge=1)
     """Pages that one crawl may have."""
     max_bytes: int = Field(10 * 1024 * MEBIBYTE, ge=1024)
-    """Bytes that the pages of one job may have together, unpacked; it ends at the page beyond."""
+    """Bytes of all pages of one job together, decompressed; the job ends when it exceeds them."""
 
 
 class WebhooksSettings(SettingsSection):
-    """Telling others how jobs go."""
+    """Webhook events about jobs."""
 
     secret: SecretStr = SecretStr("")
-    """What events are signed with where a request names no secret; without one, each job gets its
-    own."""
+    """The secret that signs events when a request has none; without it, each job gets its own."""
     concurrency: int = Field(8, ge=1)
     """Events that one process delivers at once."""
     timeout_seconds: float = Field(10, gt=0, lt=60)
-    """How long a receiver may take to answer."""
+    """How long a receiver may take to respond."""

@@ -1,7 +1,7 @@
 """All settings, read once from cinder.toml, then CINDER_ variables, then the command line.
 
-In cinder.toml a setting is written in kebab-case below its section; in the environment as
-``CINDER_SECTION__SETTING``. `docs/settings.md` lists them all and a test keeps it true.
+In cinder.toml settings are written in kebab-case in the table of their section, in the environment
+as ``CINDER_SECTION__SETTING``. `docs/settings.md` lists them all, which a test checks.
 """
 
 import ipaddress
@@ -42,17 +42,17 @@ from cinder.config.serving import (
 CONFIG_VARIABLE = "CINDER_CONFIG"
 
 
-# Python's stand-ins for the bytes of a variable that are not UTF-8.
+# Python's surrogates for the bytes of a variable that are not UTF-8.
 _UNDECODED = re.compile("[\udc80-\udcff]")
-# What parts call a setting that they cannot use: `egress.allow: …`.
+# The setting's name at the beginning of a message: `egress.allow: …`.
 _NAMED = re.compile(r"([a-z]+)\.([a-z]+(?:-[a-z]+)*)(?=: )")
 
 
 class SettingsError(ValueError):
-    """The settings cannot be used as they are: one line, which names the setting's variable."""
+    """The settings cannot be used; the message is one line, with the setting's variable."""
 
     def __init__(self, message: str) -> None:
-        """Take what is wrong; a message that begins with a setting's name gets its variable."""
+        """Take a message; if it begins with a setting's name, its variable is added."""
         line = " ".join(message.encode(errors="backslashreplace").decode().split())
         if named := _NAMED.match(line):
             variable = f"CINDER_{named[1]}__{named[2]}".upper().replace("-", "_")
@@ -61,10 +61,10 @@ class SettingsError(ValueError):
 
 
 class KebabTomlSource(TomlConfigSettingsSource):
-    """A TOML file whose keys are written in kebab-case."""
+    """A TOML file with keys in kebab-case."""
 
-    def _read_file(self, file_path: Any) -> dict[str, Any]:  # Any: as the parent has it
-        # Sections and settings; tables below them are values, with keys such as names of headers.
+    def _read_file(self, file_path: Any) -> dict[str, Any]:  # Any: the parent's types
+        # Sections and settings; tables below them are values, with keys such as header names.
         return {
             key: _snake_keys(value) if isinstance(value, dict) else value
             for key, value in _snake_keys(super()._read_file(file_path)).items()
@@ -72,22 +72,22 @@ class KebabTomlSource(TomlConfigSettingsSource):
 
 
 class _EnvironmentSource(EnvSettingsSource):
-    """Variables; one that is not the JSON that it should be is left to validation to refuse."""
+    """Variables; those that should be JSON and are not are refused by validation."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        # Any: as the parent has it
+        # Any: the parent's types
         try:
             return super().decode_complex_value(field_name, field, value)
         except ValueError:
             return value
 
 
-def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:  # Any: whatever TOML holds
+def _snake_keys(table: dict[str, Any]) -> dict[str, Any]:  # Any: TOML values
     return {key.replace("-", "_"): value for key, value in table.items()}
 
 
 def default_data_dir() -> Path:
-    """Return where cinder keeps its data unless told otherwise."""
+    """Return the default data directory."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "cinder"
 
@@ -123,17 +123,17 @@ class Settings(BaseSettings):
 
     @property
     def store_url(self) -> str:
-        """The database to use."""
+        """The URL of the database."""
         return self.store.url or f"sqlite:///{self.data_dir / 'cinder.db'}"
 
     @property
     def browser_root(self) -> Path:
-        """Where browsers keep their user data."""
+        """The folder of the browsers' profiles."""
         return self.browser.master_user_data_root or self.data_dir / "browser"
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server listens on this machine alone."""
+        """Whether the server listens on loopback only."""
         if self.server.host == "localhost":
             return True
         try:
@@ -159,7 +159,7 @@ def read_settings(**overrides: Any) -> Settings:  # Any: whatever the fields tak
     """Read the settings; keyword arguments, by section, win over file and environment.
 
     Raises:
-        SettingsError: they are not valid; the message names what is wrong.
+        SettingsError: they are not valid; the message names the setting.
     """
     for name, value in os.environ.items():
         if name.startswith("CINDER_") and _UNDECODED.search(value):
@@ -178,7 +178,7 @@ def environment() -> dict[str, str]:
 
 
 def unknown_variables() -> list[str]:
-    """Return the variables that look like settings and belong to no section of them."""
+    """Return the CINDER_ variables that are not settings of any section."""
     sections = tuple(f"CINDER_{name.upper()}" for name in Settings.model_fields)
     return [
         name
@@ -203,19 +203,15 @@ def _describe(error: ValidationError) -> str:
         problem = detail["msg"].removeprefix("Value error, ")
         if detail["type"] in ("dict_type", "model_type"):
             problem = "In the environment it is a JSON object, in cinder.toml a table"
-        said = "there is no such setting" if is_unknown else problem
-        # What a section says of its settings names their variables itself.
-        is_of_section = detail["type"] == "value_error" and len(detail["loc"]) == 1
-        name = str(detail["loc"][0]) if is_of_section else _name(detail["loc"])
-        problems.append(f"{name}: {said}")
+        if is_unknown:
+            problem = "there is no such setting"
+        section, *rest = map(str, detail["loc"])
+        if detail["type"] == "value_error" and not rest:
+            name = section  # the messages of a section name the variables themselves
+        else:
+            # A section, a setting in it, and then keys and indexes within the setting's value.
+            parts = [part.replace("_", "-") for part in (section, *rest[:1])] + rest[1:]
+            variable = "__".join((section, *rest[:1])).upper()
+            name = f"{'.'.join(parts)} (CINDER_{variable})"
+        problems.append(f"{name}: {problem}")
     return f"The settings are not valid: {'; '.join(problems)}"
-
-
-def _name(place: tuple[int | str, ...]) -> str:
-    """Return a setting's name as the file has it, and that of its variable."""
-    # A section, a setting in it, and below that the keys and places within the setting's value.
-    parts = [
-        str(part) if depth > 1 else str(part).replace("_", "-") for depth, part in enumerate(place)
-    ]
-    variable = "__".join(str(part) for part in place[:2]).upper()
-    return f"{'.'.join(parts)} (CINDER_{variable})"

@@ -1,4 +1,4 @@
-"""Credentials of the proxy's clients: who may use it, by which route, and what it refused them."""
+"""Credentials of the proxy's clients, each with its route, its limits and its refusals."""
 
 import asyncio
 import secrets
@@ -10,19 +10,18 @@ from enum import StrEnum
 from hmac import compare_digest
 from typing import Any, NamedTuple, Self
 
-from cinder.egress.base import Target
-from cinder.egress.refusals import ProxyRefusal, RefusalCode
+from cinder.egress.base import ProxyRefusal, RefusalCode, Target
 
 
 class BasicCredentials(NamedTuple):
-    """A name and the password that goes with it."""
+    """A user name and password."""
 
     user: str
     password: str
 
     @classmethod
     def generate(cls) -> Self:
-        """Make credentials that nobody can guess."""
+        """Make random credentials."""
         return cls(secrets.token_hex(16), secrets.token_urlsafe(24))
 
     def to_header(self) -> bytes:
@@ -30,12 +29,12 @@ class BasicCredentials(NamedTuple):
         return b"Basic " + b64encode(f"{self.user}:{self.password}".encode())
 
     def has_password(self, password: bytes) -> bool:
-        """Whether this is the password, without telling by the time it takes how much of it is."""
+        """Whether this is the password, compared in constant time."""
         return compare_digest(password, self.password.encode())
 
 
 def read_authorization(value: bytes) -> tuple[bytes, bytes] | None:
-    """Return the name and password in a Proxy-Authorization header; None if it has none."""
+    """Return the user name and password in a Proxy-Authorization header; None without them."""
     scheme, _, encoded = value.partition(b" ")
     if scheme.lower() != b"basic":
         return None
@@ -48,17 +47,17 @@ def read_authorization(value: bytes) -> tuple[bytes, bytes] | None:
 
 
 class Route(StrEnum):
-    """How a pass's connections leave."""
+    """How a client's connections leave."""
 
     DIRECT = "direct"
     UPSTREAM = "upstream"
 
 
 class ProxyCredentials:
-    """Admits one client, such as a browser context, until it is revoked.
+    """Admit one client, such as a browser context, until they are revoked.
 
-    Its refusals are kept here and not sent: a browser shows its engine no answer to CONNECT, and
-    a page can read any answer to a plain request.
+    Refusals are recorded here instead of sent: a browser does not show the engine a response to
+    CONNECT, and a page can read any response to a plain request.
     """
 
     def __init__(
@@ -70,19 +69,19 @@ class ProxyCredentials:
         also_allowed: frozenset[Target],
         on_revoke: Callable[["ProxyCredentials"], None],
     ) -> None:
-        self.is_unwanted: Callable[[str], bool] = _want_all
-        """Whether the holder itself wants nothing from a host, such as one of ads."""
+        self.is_unwanted: Callable[[str], bool] = lambda _: False
+        """Whether the client itself blocks a host, such as an ad server."""
         self.credentials = BasicCredentials.generate()
         self.route = route
         self.also_allowed = also_allowed
-        """What this client alone may reach, whatever the address policy says."""
+        """Targets that only this client may reach, whatever the address policy says."""
         self.slots = (
             nullcontext() if max_connections is None else asyncio.Semaphore(max_connections)
         )
         self._max_refusals = max_refusals
         self._on_revoke = on_revoke
         self._refusals: OrderedDict[Target, ProxyRefusal] = OrderedDict()
-        # Any: nobody asks what the tasks return.
+        # Any: the tasks' results are not used.
         self._connections: set[asyncio.Task[Any]] = set()
 
     def __enter__(self) -> Self:
@@ -93,30 +92,30 @@ class ProxyCredentials:
 
     @property
     def proxy_auth_url(self) -> str:
-        """Where the proxy itself answers with 204, once it has seen this pass's credentials.
+        """The URL at which the proxy itself responds with 204 to these credentials.
 
-        A browser that has been there keeps the credentials and sends them with every request of
-        that context. Nobody else can know the URL, so no page can tell by it where it runs.
+        A browser context that visited it sends the credentials with every later request. The URL
+        is secret, so pages cannot use it to detect the proxy.
         """
         return f"http://{self.credentials.user}.invalid/"
 
     def refusal_for(self, host: str, port: int) -> ProxyRefusal | None:
-        """Return why the proxy last refused this pass a host (as in a canonical URL) and port."""
+        """Return the last refusal for a host (as in a canonical URL) and port."""
         return self._refusals.get(Target(host.lower(), port))
 
     @property
     def last_blocked(self) -> ProxyRefusal | None:
-        """The last refusal by the address policy among those kept."""
-        kept = reversed(self._refusals.values())
-        return next((each for each in kept if each.code is RefusalCode.EGRESS_BLOCKED), None)
+        """The last recorded refusal by the address policy."""
+        newest_first = reversed(self._refusals.values())
+        return next((r for r in newest_first if r.code is RefusalCode.EGRESS_BLOCKED), None)
 
     def reset_refusals(self, *, is_unwanted: Callable[[str], bool]) -> None:
-        """Forget what was refused, and take the wishes of the holder's next page."""
+        """Forget all refusals, and set the blocked hosts of the client's next page."""
         self._refusals.clear()
         self.is_unwanted = is_unwanted
 
     def record(self, target: Target, refusal: ProxyRefusal) -> None:
-        """Keep a refusal, and forget the oldest when there are too many."""
+        """Record a refusal, and forget the oldest when there are too many."""
         self._refusals[target] = refusal
         self._refusals.move_to_end(target)
         if len(self._refusals) > self._max_refusals:
@@ -124,7 +123,7 @@ class ProxyCredentials:
 
     @contextmanager
     def cover_connection(self) -> Iterator[None]:
-        """Make the current task end when the pass is revoked."""
+        """Cancel the current task when the credentials are revoked."""
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("A connection is served by a task")
@@ -135,22 +134,18 @@ class ProxyCredentials:
             self._connections.discard(task)
 
     def revoke(self) -> None:
-        """Admit nobody by this pass any more, and close the connections it was used for."""
+        """Invalidate the credentials, and close their connections."""
         self._on_revoke(self)
         self.close_connections()
 
     def close_connections(self) -> None:
-        """Close the connections that the pass was used for; new ones may be made."""
+        """Close all connections of these credentials; new ones may be made."""
         for task in self._connections:
             task.cancel()
 
 
-def _want_all(_: str) -> bool:
-    return False
-
-
 class CredentialsRegistry:
-    """The passes that are good at present."""
+    """The credentials that are currently valid."""
 
     def __init__(self, *, max_refusals: int) -> None:
         self._max_refusals = max_refusals
@@ -163,7 +158,7 @@ class CredentialsRegistry:
         max_connections: int | None,
         also_allowed: frozenset[Target] = frozenset(),
     ) -> ProxyCredentials:
-        """Make a pass, good from now on."""
+        """Make credentials, valid from now on."""
         issued = ProxyCredentials(
             route=route,
             max_connections=max_connections,
@@ -175,10 +170,10 @@ class CredentialsRegistry:
         return issued
 
     def find(self, authorization: bytes) -> ProxyCredentials | None:
-        """Return the pass whose credentials a Proxy-Authorization header has."""
-        if (shown := read_authorization(authorization)) is None:
+        """Return the valid credentials that a Proxy-Authorization header has."""
+        if (parsed := read_authorization(authorization)) is None:
             return None
-        user, password = shown
+        user, password = parsed
         found = self._by_user.get(user)
         return found if found and found.credentials.has_password(password) else None
 

@@ -10,9 +10,16 @@ import h11
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from cinder.egress.base import READ_BYTES, Address, ByteStream, Dialer, Target
+from cinder.egress.base import (
+    READ_BYTES,
+    Address,
+    ByteStream,
+    Dialer,
+    RefusalCode,
+    RequestRefused,
+    Target,
+)
 from cinder.egress.credentials import BasicCredentials
-from cinder.egress.refusals import RefusalCode, RequestRefused
 from cinder.egress.relay import HttpStream
 from cinder.errors import DnsFailed
 
@@ -27,7 +34,7 @@ class DirectDialer:
         """Connect to the first address that answers.
 
         Raises:
-            Refused: none of them does.
+            RequestRefused: no address answers.
         """
         return await dial_each(
             str(target),
@@ -44,10 +51,10 @@ async def dial_each(
     *,
     timeout_seconds: float,
 ) -> ByteStream:
-    """Return the first connection that comes about; each gets its share of the time that is left.
+    """Return the first connection that succeeds; each attempt gets a share of the time left.
 
     Raises:
-        Refused: none does; it says so of `peer`, or as `connect` says it.
+        RequestRefused: no attempt succeeds; the message names `peer`, or is the one of `connect`.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_seconds
@@ -63,7 +70,7 @@ async def dial_each(
             message = f"{peer} did not accept a connection within {timeout_seconds:g} seconds"
             failure = RequestRefused(RefusalCode.CONNECT_TIMEOUT, message)
         except OSError as exc:
-            # The error's own text has the address in it.
+            # The error's own text contains the address.
             reason = os.strerror(exc.errno) if exc.errno else "no connection"
             message = f"Could not connect to {peer}: {reason}"
             failure = RequestRefused(RefusalCode.CONNECT_FAILED, message, reason)
@@ -76,7 +83,7 @@ async def open_stream(address: Address, port: int) -> ByteStream:
     return ByteStream(reader, writer)
 
 
-# Its address stands in the log alone: who asks for a page need not know the owner's network.
+# Only the log has its address: callers need not know the owner's network.
 _NAME = "the upstream proxy of browser.proxy-server (CINDER_BROWSER__PROXY_SERVER)"
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -84,13 +91,13 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """An HTTP proxy that the owner has configured; it may stand in the inner network.
+    """An HTTP proxy that the owner has configured; it may be in the inner network.
 
-    `bypass` names the hosts to reach without it: exact names, or `.example.com` for everything
-    beneath example.com (and not itself).
+    `bypass` names the hosts to reach without it: exact names, or `.example.com` for all
+    subdomains of example.com (and not itself).
 
     Raises:
-        ValueError: `server` is no such proxy, or the user name cannot be sent.
+        ValueError: `server` is not the URL of an HTTP proxy, or the user name cannot be sent.
     """
 
     server: str
@@ -106,7 +113,7 @@ class Upstream:
 
     @property
     def credentials(self) -> BasicCredentials | None:
-        """What it wants to see, if anything."""
+        """The credentials for this proxy, if it needs any."""
         return BasicCredentials(self.username, self.password) if self.username else None
 
     def is_bypassed_for(self, host: str) -> bool:
@@ -118,11 +125,11 @@ class Upstream:
 
 
 class _Declined(RequestRefused):
-    """The upstream proxy answers that it has no connection: more often that is the target's."""
+    """The upstream proxy could not connect, most often because of the target."""
 
 
 class UpstreamDialer:
-    """Has an upstream proxy connect to the pinned addresses: it never gets to resolve a name."""
+    """Lets an upstream proxy connect to pinned addresses, so that it never resolves a name."""
 
     def __init__(
         self,
@@ -140,10 +147,10 @@ class UpstreamDialer:
         self._max_head_bytes = max_head_bytes
 
     async def dial(self, target: Target, addresses: list[Address]) -> ByteStream:
-        """Have the upstream proxy connect to the first address that answers it.
+        """Let the upstream proxy connect to the first address that answers it.
 
         Raises:
-            Refused: none does, or the upstream proxy cannot be used.
+            RequestRefused: no address answers, or the upstream proxy cannot be used.
         """
         if self._upstream.is_bypassed_for(target.host):
             return await self._bypass_dialer.dial(target, addresses)
@@ -155,74 +162,66 @@ class UpstreamDialer:
                 timeout_seconds=self._timeout_seconds,
             )
         except RequestRefused as refused:
-            self._log_failure(target, refused)
+            log = _log.info if isinstance(refused, _Declined) else _log.warning
+            log(
+                "the upstream proxy made no connection",
+                upstream=str(self._upstream.target),
+                host=target.host,
+                port=target.port,
+                reason=refused.refusal.message,
+            )
             raise
 
     async def _connect(self, pinned: Target, target: Target) -> ByteStream:
-        stream = await self._reach_upstream()
-        try:
-            await self._ask_for_tunnel(stream, pinned, target)
-        except BaseException:
-            stream.abort()
-            raise
-        return stream
-
-    async def _reach_upstream(self) -> ByteStream:
         server = self._upstream.target
         try:
             addresses = await self._resolve(server.host)
         except DnsFailed as exc:
             message = f"The host name of {_NAME} could not be resolved"
             raise RequestRefused(RefusalCode.CONNECT_FAILED, message) from exc
-        return await dial_each(
+        stream = await dial_each(
             _NAME,
             addresses,
             lambda address: open_stream(address, server.port),
             timeout_seconds=self._timeout_seconds,
         )
-
-    async def _ask_for_tunnel(self, stream: ByteStream, pinned: Target, target: Target) -> None:
-        http = HttpStream(stream, h11.Connection(h11.CLIENT, self._max_head_bytes))
-        await http.send(self._request(pinned))
         try:
-            answer = await http.receive()
+            await self._open_tunnel(stream, pinned, target)
+        except BaseException:
+            stream.abort()
+            raise
+        return stream
+
+    async def _open_tunnel(self, stream: ByteStream, pinned: Target, target: Target) -> None:
+        http = HttpStream(stream, h11.Connection(h11.CLIENT, self._max_head_bytes))
+        authority = str(pinned).encode()
+        headers = [(b"Host", authority)]
+        if credentials := self._upstream.credentials:
+            headers.append((b"Proxy-Authorization", credentials.to_header()))
+        await http.send(h11.Request(method=b"CONNECT", target=authority, headers=headers))
+        try:
+            response = await http.receive()
         except h11.RemoteProtocolError as exc:
-            raise self._failure(f"{_NAME} does not answer with HTTP/1.1") from exc
-        if not isinstance(answer, h11.Response):
-            raise self._failure(f"{_NAME} gave no final answer for {target}")
-        if answer.status_code == 407:
-            raise self._failure(f"{_NAME} did not accept its credentials")
-        if not 200 <= answer.status_code < 300:
-            status = answer.status_code
-            message = f"{target} was not connected to by {_NAME}: status {status}"
+            raise _failure(f"{_NAME} does not answer with HTTP/1.1") from exc
+        if not isinstance(response, h11.Response):
+            raise _failure(f"{_NAME} gave no final answer for {target}")
+        if response.status_code == 407:
+            raise _failure(f"{_NAME} did not accept its credentials")
+        if not 200 <= response.status_code < 300:
+            message = f"{target} was not connected to by {_NAME}: status {response.status_code}"
             raise _Declined(RefusalCode.CONNECT_FAILED, message)
         stream.unread(http.beyond)
 
-    def _request(self, pinned: Target) -> h11.Request:
-        headers = [(b"Host", str(pinned).encode())]
-        if credentials := self._upstream.credentials:
-            headers.append((b"Proxy-Authorization", credentials.to_header()))
-        return h11.Request(method=b"CONNECT", target=str(pinned).encode(), headers=headers)
 
-    def _log_failure(self, target: Target, refused: RequestRefused) -> None:
-        say = _log.info if isinstance(refused, _Declined) else _log.warning
-        say(
-            "the upstream proxy made no connection",
-            upstream=str(self._upstream.target),
-            host=target.host,
-            port=target.port,
-            reason=refused.refusal.message,
-        )
-
-    def _failure(self, message: str) -> RequestRefused:
-        return RequestRefused(RefusalCode.CONNECT_FAILED, message[0].upper() + message[1:])
+def _failure(message: str) -> RequestRefused:
+    return RequestRefused(RefusalCode.CONNECT_FAILED, message[0].upper() + message[1:])
 
 
 def _parse_server(server: str) -> Target:
-    # The text itself stays out of the messages: it may have a password in it.
+    # The messages do not quote the text: it may contain a password.
     try:
         parsed = can_ada.parse(server)
-    except (ValueError, TypeError):  # what holds a lone surrogate is no text to the parser
+    except (ValueError, TypeError):  # the parser does not accept lone surrogates
         raise ValueError("browser.proxy-server: write it as http://host:port") from None
     if parsed.protocol != "http:":
         scheme = parsed.protocol.rstrip(":")

@@ -13,9 +13,9 @@ from cinder.errors import DnsFailed, EgressBlocked
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
-# IANA's special-purpose registry, less what it calls globally reachable (the anycast blocks of
-# AS112 and AMT), multicast, which has a registry of its own, and what a cloud serves to its own
-# machines under a public address.
+# IANA's special-purpose registry without its globally reachable blocks (the anycast blocks of
+# AS112 and AMT), plus multicast, which has a registry of its own, and a public address under which
+# a cloud serves its own machines.
 _SPECIAL_V4 = tuple(
     IPv4Network(block)
     for block in (
@@ -52,10 +52,10 @@ _SPECIAL_V6 = tuple(
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """Public unicast addresses on the usual ports, and what the owner allows beyond them.
+    """Allows public unicast addresses on the configured ports, and the owner's own rules.
 
     A pair allows its host on its port, whatever that host resolves to. A network allows its
-    addresses on every port: whoever names a network means the services in it.
+    addresses on every port.
     """
 
     pairs: frozenset[Target]
@@ -69,21 +69,29 @@ class AddressPolicy:
         Raises:
             ValueError: a rule cannot be read; the message names it.
         """
-        rules = tuple(allow)
-        return cls(
-            pairs=frozenset(_parse_pair(rule) for rule in rules if "/" not in rule),
-            networks=tuple(_parse_network(rule) for rule in rules if "/" in rule),
-            ports=tuple(_parse_ports(rule) for rule in ports),
-        )
+        pairs: set[Target] = set()
+        networks: list[Network] = []
+        for rule in allow:
+            if "/" in rule:
+                networks.append(_parse_network(rule))
+                continue
+            try:
+                pairs.add(Target.from_pair(rule))
+            except ValueError:
+                raise ValueError(
+                    f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in "
+                    "brackets) nor a network such as 10.0.0.0/8"
+                ) from None
+        return cls(frozenset(pairs), tuple(networks), tuple(map(_parse_ports, ports)))
 
     def names(self, target: Target) -> bool:
-        """Whether a pair rule allows this target, so that its addresses need no judging."""
+        """Whether a pair rule allows this target; its addresses need no check then."""
         return target in self.pairs
 
     def may_permit(self, port: int) -> bool:
-        """Whether there is any address that this port of may be connected to."""
+        """Whether the policy allows this port on any address."""
         if port == 0:
-            return False  # no service has it, and what a system makes of it differs
+            return False  # no service has it, and systems treat it differently
         return bool(self.networks) or any(port in allowed for allowed in self.ports)
 
     def permits(self, address: Address, port: int) -> bool:
@@ -97,14 +105,14 @@ class AddressPolicy:
 
 
 def unmapped(address: Address) -> Address:
-    """Return the IPv4 address that a v4-mapped IPv6 address stands for; others as they are."""
+    """Return the IPv4 address in a v4-mapped IPv6 address; other addresses unchanged."""
     if isinstance(address, IPv4Address):
         return address
     return address.ipv4_mapped or address
 
 
 def is_public(address: Address) -> bool:
-    """Whether packets to this address leave for the public internet, to one machine."""
+    """Whether this is a unicast address on the public internet."""
     address = unmapped(address)
     if isinstance(address, IPv4Address):
         return not any(address in block for block in _SPECIAL_V4)
@@ -112,16 +120,6 @@ def is_public(address: Address) -> bool:
     if address.scope_id is not None or address not in _UNICAST_V6:
         return False
     return not any(address in block for block in _SPECIAL_V6)
-
-
-def _parse_pair(rule: str) -> Target:
-    try:
-        return Target.from_pair(rule)
-    except ValueError:
-        raise ValueError(
-            f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in brackets) "
-            "nor a network such as 10.0.0.0/8"
-        ) from None
 
 
 def _parse_network(rule: str) -> Network:
@@ -149,7 +147,7 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 
 class Guard:
-    """Decides for each connection anew, by the answer that this connection then uses."""
+    """Resolves and checks the host of each connection, and pins the checked addresses."""
 
     def __init__(
         self,
@@ -165,11 +163,11 @@ class Guard:
         self._max_tried = max_tried
 
     async def pin(self, host: str, port: int, *, is_named: bool = False) -> list[Address]:
-        """Return the addresses to try, in order, for a host as it stands in a canonical URL.
+        """Return the addresses to try, in order, for a host as written in a canonical URL.
 
-        A host that the owner named to the one who asks needs no judging. Of all others, one
-        refused address among the host's answers refuses the host: which of them a
-        connection would use is the name server's choice, and it may be hostile.
+        A host that the owner named for this client (`is_named`) needs no check. For all others,
+        one refused address refuses the host: the name server chooses which address a connection
+        would use, and it may be hostile.
 
         Raises:
             EgressBlocked: the policy refuses the host or port.
@@ -191,21 +189,25 @@ class Guard:
 
     async def _judge(self, target: Target, *, is_named: bool) -> list[Address]:
         port = target.port
-        needs_judging = not is_named and not self._policy.names(target)
-        # Whoever answers for a name is not asked for a port that no answer could open.
-        if needs_judging and not self._policy.may_permit(port):
+        needs_check = not is_named and not self._policy.names(target)
+        # No address could make a forbidden port allowed, so the name is not looked up.
+        if needs_check and not self._policy.may_permit(port):
             raise _blocked(target)
         try:
             addresses = await self.resolve(target.host)
         except DnsFailed:
             _log.info("egress", host=target.host, port=port, decision="unresolved")
             raise
-        if needs_judging and not self._are_permitted(addresses, port):
+        # A hostile name has thousands of addresses; checking them all would block the event loop.
+        if needs_check and not (
+            len(addresses) <= self._max_answers
+            and all(self._policy.permits(address, port) for address in addresses)
+        ):
             raise _blocked(target)
         return addresses
 
     async def resolve(self, host: str) -> list[Address]:
-        """Return a host's addresses unjudged: as they are, only for a host from the settings.
+        """Return a host's addresses unchecked; use it only for hosts from the settings.
 
         Raises:
             DnsFailed: the name does not resolve.
@@ -215,21 +217,11 @@ class Guard:
         except ValueError:
             return await self._resolver.resolve(host)
 
-    def _are_permitted(self, addresses: list[Address], port: int) -> bool:
-        # A hostile name has thousands, and judging them all would hold everyone else up.
-        return len(addresses) <= self._max_answers and all(
-            self._policy.permits(address, port) for address in addresses
-        )
-
 
 def _blocked(target: Target) -> EgressBlocked:
     _log.info("egress", host=target.host, port=target.port, decision="blocked")
-    return EgressBlocked(_explain_block(target))
-
-
-def _explain_block(target: Target) -> str:
-    # Nothing here may depend on what the name resolved to: that would map the inner network.
-    return (
+    # The message must not depend on the resolved addresses: that would map the inner network.
+    return EgressBlocked(
         f"{target} may not be connected to: only public addresses and the configured ports may. "
         f"To allow it, add {target} to CINDER_EGRESS__ALLOW"
     )

@@ -1,8 +1,7 @@
 """The forward proxy on loopback: every connection that cinder makes leaves through it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,11 +10,19 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from cinder.background import BackgroundTasks
-from cinder.egress.base import READ_BYTES, ByteStream, Dialer, PlainUrl, Target
+from cinder.egress.base import (
+    READ_BYTES,
+    ByteStream,
+    Dialer,
+    PlainUrl,
+    ProxyRefusal,
+    RefusalCode,
+    RequestRefused,
+    Target,
+)
 from cinder.egress.credentials import CredentialsRegistry, ProxyCredentials, Route
 from cinder.egress.dialers import DirectDialer, Upstream, UpstreamDialer
 from cinder.egress.policy import Guard
-from cinder.egress.refusals import ProxyRefusal, RefusalCode, RequestRefused
 from cinder.egress.relay import (
     Exchange,
     HttpStream,
@@ -31,7 +38,7 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLimits:
-    """How much of everything the proxy takes."""
+    """The limits of the proxy."""
 
     max_connections: int = 512
     max_request_head_bytes: int = 64 * 1024
@@ -48,12 +55,12 @@ class ProxyLimits:
 class ForwardProxy:
     """An HTTP proxy that asks the guard before each connection and connects to what it pinned.
 
-    A client connection carries one request. A plain request is judged, connected and answered
-    by itself; were there a second, its bytes could meet the first one's origin.
+    A client connection carries one request. A plain request is checked, connected and answered
+    by itself; the bytes of a second one could reach the first one's origin.
 
-    A plain request that is refused gets no answer: a page would take it for its own origin's, and
-    so would an engine. To a browser both kinds of refusal are network errors; the pass has the
-    reason.
+    A plain request that is refused gets no response: a page or an engine would take it for the
+    origin's. A browser shows both kinds of refusal as network errors; the client's credentials
+    record the reason.
     """
 
     def __init__(
@@ -61,9 +68,18 @@ class ForwardProxy:
     ) -> None:
         self._guard = guard
         self._limits = limits or ProxyLimits()
-        self._dialers = _make_dialers(guard, self._limits, upstream)
+        direct = DirectDialer(timeout_seconds=self._limits.connect_timeout_seconds)
+        self._dialers: dict[Route, Dialer] = {Route.DIRECT: direct}
+        if upstream is not None:
+            self._dialers[Route.UPSTREAM] = UpstreamDialer(
+                upstream,
+                guard.resolve,
+                bypass_dialer=direct,
+                timeout_seconds=self._limits.connect_timeout_seconds,
+                max_head_bytes=self._limits.max_response_head_bytes,
+            )
         self._slots = asyncio.Semaphore(self._limits.max_connections)
-        self._passes = CredentialsRegistry(max_refusals=self._limits.max_refusals_kept)
+        self._credentials = CredentialsRegistry(max_refusals=self._limits.max_refusals_kept)
         self._tasks = BackgroundTasks()
         self._server: asyncio.Server | None = None
 
@@ -107,17 +123,17 @@ class ForwardProxy:
         max_connections: int | None = 64,
         also_allowed: frozenset[Target] = frozenset(),
     ) -> ProxyCredentials:
-        """Admit a client from now on; without `max_connections` it may take all there are.
+        """Admit a client from now on; without `max_connections` it may use all slots.
 
-        `also_allowed` is for a client that sends only what the owner wrote to where the owner
-        wrote: its targets need no allow rule, which would open them to every page.
+        `also_allowed` is for a client that sends requests only to URLs from the settings: an
+        allow rule for them would open them to every page.
 
         Raises:
-            ValueError: the route is through an upstream proxy, and there is none.
+            ValueError: the route is through an upstream proxy, and none is configured.
         """
         if route not in self._dialers:
             raise ValueError("There is no upstream proxy")
-        return self._passes.issue(
+        return self._credentials.issue(
             route=route, max_connections=max_connections, also_allowed=also_allowed
         )
 
@@ -131,8 +147,13 @@ class ForwardProxy:
         http = h11.Connection(h11.SERVER, self._limits.max_request_head_bytes)
         client = HttpStream(stream, http)
         try:
-            await self._answer(client)
-            await self._say_goodbye(client)
+            await self._respond(client)
+            async with asyncio.timeout(self._limits.close_timeout_seconds):
+                if client.is_mid_message:
+                    # Closing with unread input resets the connection, and loses the response.
+                    stream.end()
+                    await stream.discard_input()
+                await stream.close()
         except OSError:
             return
         except Exception:  # noqa: BLE001 - the outermost loop: one connection must not end all
@@ -140,162 +161,119 @@ class ForwardProxy:
         finally:
             stream.abort()
 
-    async def _answer(self, client: HttpStream) -> None:
+    async def _respond(self, client: HttpStream) -> None:
         try:
-            request = await self._read_request(client)
-            holder = self._admit(request)
-            errand = _ProxiedRequest(client, request, holder, _parse_wanted(request))
+            try:
+                async with asyncio.timeout(self._limits.head_timeout_seconds):
+                    request = await client.receive()
+            except h11.RemoteProtocolError as exc:
+                if exc.error_status_hint == 431:
+                    code = RefusalCode.REQUEST_HEAD_TOO_LARGE
+                    raise RequestRefused(code, "Headers too large") from exc
+                raise RequestRefused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
+            if not isinstance(request, h11.Request):
+                raise ConnectionResetError
+            sent = [value for name, value in request.headers if name == b"proxy-authorization"]
+            holder = self._credentials.find(sent[0]) if sent else None
+            if holder is None:
+                message = "The proxy's credentials are needed"
+                raise RequestRefused(RefusalCode.UNAUTHORIZED, message)
+            proxied = _ProxiedRequest(client, request, holder, _parse_destination(request))
         except RequestRefused as refused:
             await _decline(client, refused.refusal)
             return
         with holder.cover_connection():
-            await self._run(errand)
+            if request.target == holder.proxy_auth_url.encode():
+                await _send_empty(client, 204)
+            else:
+                await self._run(proxied)
 
-    async def _read_request(self, client: HttpStream) -> h11.Request:
+    async def _run(self, proxied: "_ProxiedRequest") -> None:
+        client, holder = proxied.client, proxied.holder
         try:
-            async with asyncio.timeout(self._limits.head_timeout_seconds):
-                event = await client.receive()
-        except h11.RemoteProtocolError as exc:
-            if exc.error_status_hint == 431:
-                raise RequestRefused(
-                    RefusalCode.REQUEST_HEAD_TOO_LARGE, "Headers too large"
-                ) from exc
-            raise RequestRefused(RefusalCode.NOT_HTTP, "This is not HTTP/1.1") from exc
-        if not isinstance(event, h11.Request):
-            raise ConnectionResetError
-        return event
-
-    def _admit(self, request: h11.Request) -> ProxyCredentials:
-        sent = [value for name, value in request.headers if name == b"proxy-authorization"]
-        if sent and (holder := self._passes.find(sent[0])):
-            return holder
-        raise RequestRefused(RefusalCode.UNAUTHORIZED, "The proxy's credentials are needed")
-
-    async def _run(self, errand: "_ProxiedRequest") -> None:
-        if errand.is_proxy_auth:
-            await _send_empty(errand.client, 204)
-            return
-        try:
-            async with self._slot(errand.holder):
-                await self._handle(errand)
+            async with AsyncExitStack() as held:
+                try:
+                    async with asyncio.timeout(self._limits.slot_timeout_seconds):
+                        await held.enter_async_context(holder.slots)
+                        await held.enter_async_context(self._slots)
+                except TimeoutError:
+                    message = "Too many connections are open"
+                    raise RequestRefused(RefusalCode.OVERLOADED, message) from None
+                await self._relay(proxied)
         except RequestRefused as refused:
-            if errand.client.can_answer:
-                errand.holder.record(errand.target, refused.refusal)
-                if errand.is_for_tunnel:
-                    await _decline(errand.client, refused.refusal)
+            if client.can_answer:
+                holder.record(proxied.target, refused.refusal)
+                if isinstance(proxied.destination, Target):
+                    await _decline(client, refused.refusal)
 
-    @asynccontextmanager
-    async def _slot(self, holder: ProxyCredentials) -> AsyncIterator[None]:
-        async with AsyncExitStack() as held:
-            try:
-                async with asyncio.timeout(self._limits.slot_timeout_seconds):
-                    await held.enter_async_context(holder.slots)
-                    await held.enter_async_context(self._slots)
-            except TimeoutError:
-                raise RequestRefused(
-                    RefusalCode.OVERLOADED, "Too many connections are open"
-                ) from None
-            yield
-
-    async def _handle(self, errand: "_ProxiedRequest") -> None:
+    async def _relay(self, proxied: "_ProxiedRequest") -> None:
+        client, destination = proxied.client, proxied.destination
         try:
             async with IdleLimit(self._limits.idle_timeout_seconds) as idle:
-                # Reading past a CONNECT's head brings out what came after it; it has no body.
-                if errand.is_for_tunnel:
-                    await errand.client.receive()
-                origin = await self._reach(errand)
+                # A CONNECT has no body: the next event leaves the bytes after its head.
+                if isinstance(destination, Target):
+                    await client.receive()
+                origin = await self._connect(proxied.target, proxied.holder)
                 try:
-                    await self._join(errand, origin, idle)
+                    if isinstance(destination, PlainUrl):
+                        await self._forward(proxied, destination, origin, idle)
+                        return
+                    await client.send(
+                        h11.Response(status_code=200, reason=b"Connection established", headers=[])
+                    )
+                    if client.beyond:
+                        await origin.write(client.beyond)
+                    await tunnel(client.stream, origin, idle)
                 finally:
                     origin.abort()
         except TimeoutError:
             raise RequestRefused(RefusalCode.IDLE_TIMEOUT, "The origin has gone quiet") from None
 
-    async def _reach(self, errand: "_ProxiedRequest") -> ByteStream:
-        target = errand.target
-        if errand.holder.is_unwanted(target.host):
+    async def _connect(self, target: Target, holder: ProxyCredentials) -> ByteStream:
+        if holder.is_unwanted(target.host):
             _log.info("egress", host=target.host, port=target.port, decision="unwanted")
             raise RequestRefused(RefusalCode.UNWANTED, f"{target.host} is on a filter list")
         try:
-            is_named = target in errand.holder.also_allowed
+            is_named = target in holder.also_allowed
             addresses = await self._guard.pin(target.host, target.port, is_named=is_named)
         except (EgressBlocked, DnsFailed) as exc:
             raise RequestRefused(RefusalCode(exc.code), exc.message) from exc
-        return await self._dialers[errand.holder.route].dial(target, addresses)
-
-    async def _join(self, errand: "_ProxiedRequest", origin: ByteStream, idle: IdleLimit) -> None:
-        if isinstance(errand.wanted, PlainUrl):
-            await self._forward(errand, errand.wanted, origin, idle)
-        else:
-            await self._connect(errand.client, origin, idle)
-
-    async def _connect(self, client: HttpStream, origin: ByteStream, idle: IdleLimit) -> None:
-        await client.send(
-            h11.Response(status_code=200, reason=b"Connection established", headers=[])
-        )
-        if client.beyond:
-            await origin.write(client.beyond)
-        await tunnel(client.stream, origin, idle)
+        return await self._dialers[holder.route].dial(target, addresses)
 
     async def _forward(
-        self, errand: "_ProxiedRequest", url: PlainUrl, stream: ByteStream, idle: IdleLimit
+        self, proxied: "_ProxiedRequest", url: PlainUrl, stream: ByteStream, idle: IdleLimit
     ) -> None:
-        http = h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
+        client = proxied.client
+        origin = HttpStream(
+            stream, h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
+        )
         exchange = Exchange(
-            client=errand.client,
-            origin=HttpStream(stream, http),
+            client=client,
+            origin=origin,
             idle=idle,
             max_informational=self._limits.max_informational,
         )
-        if await exchange.run(request_for_origin(errand.request, url)):
-            await _swap_beyond(errand.client, exchange.origin)
-            await tunnel(errand.client.stream, stream, idle)
-
-    async def _say_goodbye(self, client: HttpStream) -> None:
-        async with asyncio.timeout(self._limits.close_timeout_seconds):
-            if client.is_mid_message:
-                # Closing with input unread resets the connection, and the answer may be lost.
-                client.stream.end()
-                await client.stream.discard_input()
-            await client.stream.close()
+        if await exchange.run(request_for_origin(proxied.request, url)):
+            if client.beyond:
+                await stream.write(client.beyond)
+            if origin.beyond:
+                await client.stream.write(origin.beyond)
+            await tunnel(client.stream, stream, idle)
 
 
 @dataclass(frozen=True, slots=True)
 class _ProxiedRequest:
-    """What a client that was admitted wants: a tunnel to a target, or an answer to a plain URL."""
+    """The request of an admitted client: a tunnel to a target, or a plain URL."""
 
     client: HttpStream
     request: h11.Request
     holder: ProxyCredentials
-    wanted: Target | PlainUrl
+    destination: Target | PlainUrl
 
     @property
     def target(self) -> Target:
-        return self.wanted.target if isinstance(self.wanted, PlainUrl) else self.wanted
-
-    @property
-    def is_for_tunnel(self) -> bool:
-        return isinstance(self.wanted, Target)
-
-    @property
-    def is_proxy_auth(self) -> bool:
-        return self.request.target == self.holder.proxy_auth_url.encode()
-
-
-def _make_dialers(
-    guard: Guard, limits: ProxyLimits, upstream: Upstream | None
-) -> dict[Route, Dialer]:
-    direct = DirectDialer(timeout_seconds=limits.connect_timeout_seconds)
-    if upstream is None:
-        return {Route.DIRECT: direct}
-    through_upstream = UpstreamDialer(
-        upstream,
-        guard.resolve,
-        bypass_dialer=direct,
-        timeout_seconds=limits.connect_timeout_seconds,
-        max_head_bytes=limits.max_response_head_bytes,
-    )
-    return {Route.DIRECT: direct, Route.UPSTREAM: through_upstream}
+        destination = self.destination
+        return destination.target if isinstance(destination, PlainUrl) else destination
 
 
 async def _decline(client: HttpStream, refusal: ProxyRefusal) -> None:
@@ -313,34 +291,16 @@ async def _send_empty(client: HttpStream, status: int, *headers: tuple[bytes, by
     await client.send(h11.EndOfMessage())
 
 
-async def _swap_beyond(client: HttpStream, origin: HttpStream) -> None:
-    if client.beyond:
-        await origin.stream.write(client.beyond)
-    if origin.beyond:
-        await client.stream.write(origin.beyond)
-
-
-def _parse_wanted(request: h11.Request) -> Target | PlainUrl:
-    if request.method == b"CONNECT":
-        return _parse_connect_target(request)
-    return _parse_plain_url(request)
-
-
-def _parse_connect_target(request: h11.Request) -> Target:
+def _parse_destination(request: h11.Request) -> Target | PlainUrl:
+    if request.method != b"CONNECT":
+        try:
+            return PlainUrl.parse(request.target.decode("ascii"))
+        except ValueError:
+            message = "Only http: URLs are forwarded; use CONNECT for others"
+            raise RequestRefused(RefusalCode.BAD_REQUEST, message) from None
     if header_tokens(request, b"transfer-encoding") or header_tokens(request, b"content-length"):
-        raise _bad_request("CONNECT has no body")
+        raise RequestRefused(RefusalCode.BAD_REQUEST, "CONNECT has no body")
     try:
         return Target.from_pair(request.target.decode("ascii"))
     except ValueError:
-        raise _bad_request("CONNECT needs host:port") from None
-
-
-def _parse_plain_url(request: h11.Request) -> PlainUrl:
-    try:
-        return PlainUrl.parse(request.target.decode("ascii"))
-    except ValueError:
-        raise _bad_request("Only http: URLs are forwarded; use CONNECT for others") from None
-
-
-def _bad_request(message: str) -> RequestRefused:
-    return RequestRefused(RefusalCode.BAD_REQUEST, message)
+        raise RequestRefused(RefusalCode.BAD_REQUEST, "CONNECT needs host:port") from None

@@ -1,20 +1,19 @@
 """Relays HTTP/1.1 exchanges and tunnels between a client and an origin, within an idle limit."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Set
-from contextlib import asynccontextmanager
+from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeAlias
 
 import h11
 
-from cinder.egress.base import ByteStream, PlainUrl
-from cinder.egress.refusals import RefusalCode, RequestRefused
+from cinder.egress.base import ByteStream, PlainUrl, RefusalCode, RequestRefused
 
 
 class IdleLimit:
-    """Ends its block with a TimeoutError once so many seconds pass without a touch."""
+    """Ends its block with a TimeoutError when `touch` is not called for so many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -34,7 +33,7 @@ class IdleLimit:
         await self._timeout.__aexit__(exc_type, exc, traceback)
 
     def touch(self) -> None:
-        """Start counting anew."""
+        """Restart the timeout."""
         if not self._timeout.expired():
             self._timeout.reschedule(self._loop.time() + self._seconds)
 
@@ -51,7 +50,7 @@ async def _carry(source: ByteStream, sink: ByteStream, idle: IdleLimit) -> None:
         while data := await source.read():
             idle.touch()
             await sink.write(data)
-        # Only this direction is over: the sink may still have an answer to send.
+        # Only this direction ends: the sink may still send a response.
         sink.end()
     except OSError:
         source.abort()
@@ -61,15 +60,15 @@ async def _carry(source: ByteStream, sink: ByteStream, idle: IdleLimit) -> None:
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
 Head: TypeAlias = h11.Request | h11.InformationalResponse | h11.Response
 
-# Transfer-Encoding is hop-by-hop too, but h11 reads and writes bodies by it.
+# Transfer-Encoding is hop-by-hop too, but h11 frames bodies by it.
 _HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class HttpStream:
-    """One end of an exchange.
+    """One end of an HTTP exchange.
 
-    The limit on heads is h11's: a head may be over it by what a single read brings.
+    h11 limits the size of heads: a head may exceed the limit by the bytes of one read.
     """
 
     def __init__(self, stream: ByteStream, http: h11.Connection) -> None:
@@ -77,7 +76,7 @@ class HttpStream:
         self._http = http
 
     async def receive(self) -> h11.Event:
-        """Return what the peer says next, up to the end of its message.
+        """Return the peer's next event, up to the end of its message.
 
         Raises:
             h11.RemoteProtocolError: it is not HTTP.
@@ -89,12 +88,12 @@ class HttpStream:
         raise h11.RemoteProtocolError("There is more than one message")
 
     async def send(self, event: h11.Event) -> None:
-        """Say something to the peer."""
+        """Send an event to the peer."""
         if data := self._http.send(event):
             await self.stream.write(data)
 
     def keep(self, data: bytes) -> None:
-        """Put away bytes that belong to no message yet."""
+        """Buffer bytes that belong to no message yet."""
         self._http.receive_data(data)
 
     @property
@@ -104,17 +103,17 @@ class HttpStream:
 
     @property
     def can_answer(self) -> bool:
-        """Whether no answer to the request has begun."""
+        """Whether no response has started."""
         return self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE)
 
     @property
     def is_mid_message(self) -> bool:
-        """Whether the peer is not through with its message."""
+        """Whether the peer has not finished its message."""
         return self._http.their_state in (h11.SEND_BODY, h11.ERROR)
 
 
 def is_websocket_request(request: h11.Request) -> bool:
-    """Whether the client wants to go on with WebSocket frames; no other upgrade is let through."""
+    """Whether the client requests an upgrade to WebSocket, the only upgrade that is relayed."""
     return (
         request.method == b"GET"
         and header_tokens(request, b"upgrade") == {b"websocket"}
@@ -125,11 +124,11 @@ def is_websocket_request(request: h11.Request) -> bool:
 def request_for_origin(request: h11.Request, url: PlainUrl) -> h11.Request:
     """Return the request to send to the origin.
 
-    Its Host is the URL's, so that the origin is asked for exactly what was judged.
+    Its Host is the URL's, so that the origin is asked for exactly the URL that was checked.
     """
     dropped = {b"host"}
     if header_tokens(request, b"transfer-encoding"):
-        # With both, the origin might see the body end elsewhere than we do.
+        # With both headers, the origin might see the body end elsewhere (request smuggling).
         dropped.add(b"content-length")
     return h11.Request(
         method=request.method,
@@ -143,19 +142,13 @@ def request_for_origin(request: h11.Request, url: PlainUrl) -> h11.Request:
 
 
 def response_for_client(response: h11.Response) -> h11.Response:
-    """Return the origin's answer as the client gets it: the last one on its connection."""
-    return h11.Response(
-        status_code=response.status_code,
-        reason=response.reason,
-        headers=[
-            *end_to_end(response),
-            *_connection_headers(is_switching=False),
-        ],
-    )
+    """Return the origin's response as sent to the client, whose connection it closes."""
+    headers = [*end_to_end(response), *_connection_headers(is_switching=False)]
+    return h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
 
 
 def informational_for_client(response: h11.InformationalResponse) -> h11.InformationalResponse:
-    """Return an interim answer of the origin as the client gets it."""
+    """Return an interim response of the origin as sent to the client."""
     headers = end_to_end(response)
     if response.status_code == 101:
         headers += _connection_headers(is_switching=True)
@@ -165,7 +158,7 @@ def informational_for_client(response: h11.InformationalResponse) -> h11.Informa
 
 
 def end_to_end(head: Head, dropped: Set[bytes] = frozenset()) -> RawHeaders:
-    """Return the headers that are for the other end, as they were written, less the dropped."""
+    """Return the end-to-end headers as they were written, without the dropped ones."""
     dropped = dropped | _HOP_BY_HOP | (header_tokens(head, b"connection") - _FRAMING)
     return [
         (name, value)
@@ -193,7 +186,7 @@ def _connection_headers(*, is_switching: bool) -> RawHeaders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A request whose head has been read, and the connection to its origin."""
+    """Relays one request, whose head has been read, and its response."""
 
     client: HttpStream
     origin: HttpStream
@@ -201,61 +194,71 @@ class Exchange:
     max_informational: int
 
     async def run(self, request: h11.Request) -> bool:
-        """Pass the request and its answer on; return whether they agreed to switch protocols.
+        """Relay the request and its response; return whether the protocol was switched.
 
         Raises:
-            Refused: the origin did not answer, or not with HTTP.
+            RequestRefused: the origin did not respond, or not with HTTP.
             OSError: the client is gone.
         """
         try:
             await self.origin.send(request)
         except OSError as exc:
             raise _connection_lost() from exc
-        async with _beside(self._pass_body_on()):
-            return await self._pass_answer_back()
+        failure: Exception | None = None
+        is_switched = False
+        async with asyncio.TaskGroup() as tasks:
+            body = tasks.create_task(self._relay_body())
+            # Raised after the group, which would wrap it.
+            try:
+                is_switched = await self._relay_response()
+            except (OSError, RequestRefused) as exc:
+                failure = exc
+            body.cancel()
+        if failure:
+            raise failure
+        return is_switched
 
-    async def _pass_body_on(self) -> None:
+    async def _relay_body(self) -> None:
         try:
             while not isinstance(event := await self.client.receive(), h11.EndOfMessage):
                 self.idle.touch()
-                await self._offer(event)
-            # A bare end: trailers would reach the origin without having been looked at.
-            await self._offer(h11.EndOfMessage())
-            await self._wait_for_departure()
+                await self._send_to_origin(event)
+            # A bare end: trailers would reach the origin unchecked.
+            await self._send_to_origin(h11.EndOfMessage())
+            # Wait for the client to disconnect, so that the origin is released early.
+            if data := await self.client.stream.read():
+                self.client.keep(data)
+            else:
+                self.origin.stream.abort()
         except (OSError, h11.RemoteProtocolError):
             self.origin.stream.abort()
 
-    async def _offer(self, event: h11.Event) -> None:
-        try:
+    async def _send_to_origin(self, event: h11.Event) -> None:
+        # The origin may respond early and close; its response is relayed then.
+        with suppress(OSError):
             await self.origin.send(event)
-        except OSError:
-            # It may have answered early and closed; its answer tells.
-            return
 
-    async def _wait_for_departure(self) -> None:
-        """Free the origin as soon as nobody waits for its answer any more."""
-        if data := await self.client.stream.read():
-            self.client.keep(data)
-        else:
-            self.origin.stream.abort()
-
-    async def _pass_answer_back(self) -> bool:
-        head = await self._first_final_head()
+    async def _relay_response(self) -> bool:
+        head = await self._receive_final_head()
         if isinstance(head, h11.InformationalResponse):
             await self.client.send(informational_for_client(head))
             return True
         await self.client.send(response_for_client(head))
-        while not isinstance(event := await self._hear_origin(), h11.EndOfMessage):
+        while not isinstance(event := await self._receive_from_origin(), h11.EndOfMessage):
             await self.client.send(event)
-        # A bare end: some clients take trailers for headers, which were looked at and these not.
+        # A bare end: some clients treat trailers as headers, and trailers are not checked.
         await self.client.send(h11.EndOfMessage())
         return False
 
-    async def _first_final_head(self) -> h11.Response | h11.InformationalResponse:
+    async def _receive_final_head(self) -> h11.Response | h11.InformationalResponse:
         for _ in range(self.max_informational + 1):
-            event = await self._hear_origin()
+            event = await self._receive_from_origin()
             if isinstance(event, h11.Response):
-                return _reject_proxy_challenge(event)
+                # A browser would take a 407 for this proxy's, and forget its credentials.
+                if event.status_code == 407:
+                    message = "The origin asks for a proxy's credentials"
+                    raise RequestRefused(RefusalCode.BAD_RESPONSE, message)
+                return event
             if not isinstance(event, h11.InformationalResponse):
                 break
             if event.status_code == 101:
@@ -265,46 +268,20 @@ class Exchange:
             RefusalCode.BAD_RESPONSE, "The origin sent interim answers without end"
         )
 
-    async def _hear_origin(self) -> h11.Event:
+    async def _receive_from_origin(self) -> h11.Event:
         try:
             event = await self.origin.receive()
         except OSError as exc:
             raise _connection_lost() from exc
         except h11.RemoteProtocolError as exc:
-            raise _bad_response(exc) from exc
+            if exc.error_status_hint == 431:
+                code = RefusalCode.RESPONSE_HEAD_TOO_LARGE
+                raise RequestRefused(code, "The origin's headers are too large") from exc
+            message = "The origin's answer is not complete HTTP/1.1"
+            raise RequestRefused(RefusalCode.BAD_RESPONSE, message) from exc
         self.idle.touch()
         return event
 
 
-def _reject_proxy_challenge(response: h11.Response) -> h11.Response:
-    # A browser takes it for this proxy's, and forgets the credentials it has for it.
-    if response.status_code == 407:
-        raise RequestRefused(RefusalCode.BAD_RESPONSE, "The origin asks for a proxy's credentials")
-    return response
-
-
 def _connection_lost() -> RequestRefused:
     return RequestRefused(RefusalCode.CONNECTION_LOST, "The origin broke the connection off")
-
-
-def _bad_response(exc: h11.RemoteProtocolError) -> RequestRefused:
-    if exc.error_status_hint == 431:
-        code, message = RefusalCode.RESPONSE_HEAD_TOO_LARGE, "The origin's headers are too large"
-    else:
-        code, message = RefusalCode.BAD_RESPONSE, "The origin's answer is not complete HTTP/1.1"
-    return RequestRefused(code, message)
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run `work` for as long as the block runs; the block's own error comes out unwrapped."""
-    failure: Exception | None = None
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(work)
-        try:
-            yield
-        except (OSError, RequestRefused) as exc:
-            failure = exc
-        task.cancel()
-    if failure:
-        raise failure

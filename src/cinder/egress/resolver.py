@@ -13,29 +13,29 @@ from typing import Self
 from cinder.egress.base import Address
 from cinder.errors import DnsFailed
 
-# How much of a host name those share who answer for it: `example.com`, and not `www`.
+# The labels of a host name that identify its site: `example.com`, without `www`.
 _SITE_LABELS = 2
-# Under a country's own, such as `co.uk`, it is one more.
+# Under suffixes such as `co.uk` a site has one more label.
 _COUNTRY_CHARS, _SHORT_CHARS = 2, 3
 
 
 @dataclass(slots=True, eq=False)
 class _Lookup:
-    """A name that a thread asks the system for."""
+    """A name lookup in a thread."""
 
     host: str
     site: str
     outcome: "asyncio.Future[list[Address]]"
-    has_place: bool = True
+    has_slot: bool = True
     is_over: bool = False
 
 
 class SystemResolver:
-    """Resolves as every other program on this machine does, in threads of its own.
+    """Resolves names with `getaddrinfo`, in threads of its own.
 
-    The system cannot be told to give a lookup up, and does so in its own time. Nobody waits for one
-    that takes too long: its place is another's then, and its thread ends by itself. A site whose
-    name server never answers holds a few threads at most, and others have all the rest.
+    A running lookup cannot be cancelled. One that takes too long is given up: its slot becomes
+    free, and its thread ends by itself. A site whose name server never answers occupies at most
+    `max_per_site` threads.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class SystemResolver:
         max_given_up: int = 64,
         look_up: Callable[[str], list[Address]] | None = None,
     ) -> None:
-        """Take how long a lookup may take, how many run at once, and how many may still hang."""
+        """Configure the limits; `max_given_up` limits lookups that were given up but still run."""
         self._timeout_seconds = timeout_seconds
         self._max_per_site = max_per_site
         self._max_given_up = max_given_up
-        self._look_up = look_up or _ask_system
-        self._places = asyncio.Semaphore(max_lookups)
+        self._look_up = look_up or _look_up_in_system
+        self._slots = asyncio.Semaphore(max_lookups)
         self._given_up = 0
-        # Every thread counts here until it ends.
+        # Threads until they end, by site.
         self._of_site: Counter[str] = Counter()
         self._changed = asyncio.Event()
 
@@ -62,7 +62,7 @@ class SystemResolver:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Leave what hangs to itself: the threads are no reason for the process to stay."""
+        """Do not wait: the threads are daemons, and do not keep the process alive."""
 
     async def resolve(self, host: str) -> list[Address]:
         """Return every address of `host`, in the system's order.
@@ -70,32 +70,32 @@ class SystemResolver:
         Raises:
             DnsFailed: the name does not resolve, or not in time.
         """
-        site = _site_of(host)
+        labels = host.rstrip(".").split(".")
+        is_under_country = len(labels[-1]) == _COUNTRY_CHARS
+        has_shared_suffix = is_under_country and len("".join(labels[-2:-1])) <= _SHORT_CHARS
+        site = ".".join(labels[-_SITE_LABELS - has_shared_suffix :])
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                await self._take_share(site)
+                while self._of_site[site] >= self._max_per_site:
+                    await self._changed.wait()
+                self._of_site[site] += 1
                 return await self._run(host, site)
         except TimeoutError:
             raise DnsFailed(
                 f"The host name {host!r} did not resolve within {self._timeout_seconds:g} seconds"
             ) from None
-        # UnicodeError: the name cannot be put into a query (an empty label, one too long).
-        # RuntimeError: the system has no thread left.
+        # UnicodeError: the name is not valid in a query (a label is empty or too long).
+        # RuntimeError: the system cannot start another thread.
         except (OSError, UnicodeError, RuntimeError) as exc:
             raise DnsFailed(f"The host name {host!r} could not be resolved") from exc
-
-    async def _take_share(self, site: str) -> None:
-        while self._of_site[site] >= self._max_per_site:
-            await self._changed.wait()
-        self._of_site[site] += 1
 
     async def _run(self, host: str, site: str) -> list[Address]:
         loop = asyncio.get_running_loop()
         lookup = _Lookup(host, site, loop.create_future())
         try:
-            await self._places.acquire()
+            await self._slots.acquire()
         except asyncio.CancelledError:
-            lookup.has_place = False
+            lookup.has_slot = False
             self._end(lookup)
             raise
         try:
@@ -108,22 +108,24 @@ class SystemResolver:
         try:
             return await lookup.outcome
         except asyncio.CancelledError:
-            self._give_up(lookup)
+            if not lookup.is_over and self._given_up < self._max_given_up:
+                lookup.has_slot = False
+                self._given_up += 1
+                self._slots.release()
             raise
 
     def _work(self, lookup: _Lookup, loop: asyncio.AbstractEventLoop) -> None:
-        """Ask the system, in a thread."""
         addresses: list[Address] = []
         failure: Exception | None = None
         try:
             addresses = self._look_up(lookup.host)
-        except Exception as exc:  # noqa: BLE001 - whoever waits for the outcome raises it
+        except Exception as exc:  # noqa: BLE001 - the future raises it in the waiting task
             failure = exc
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._finish, lookup, addresses, failure)
 
     def _finish(self, lookup: _Lookup, addresses: list[Address], failure: Exception | None) -> None:
-        if not lookup.has_place:
+        if not lookup.has_slot:
             self._given_up -= 1
         self._end(lookup)
         if lookup.outcome.done():
@@ -133,17 +135,10 @@ class SystemResolver:
         else:
             lookup.outcome.set_exception(failure)
 
-    def _give_up(self, lookup: _Lookup) -> None:
-        """Let another have the place of a lookup that nobody waits for, if not too many hang."""
-        if not lookup.is_over and self._given_up < self._max_given_up:
-            lookup.has_place = False
-            self._given_up += 1
-            self._places.release()
-
     def _end(self, lookup: _Lookup) -> None:
         lookup.is_over = True
-        if lookup.has_place:
-            self._places.release()
+        if lookup.has_slot:
+            self._slots.release()
         self._of_site[lookup.site] -= 1
         if not self._of_site[lookup.site]:
             del self._of_site[lookup.site]
@@ -151,12 +146,6 @@ class SystemResolver:
         changed.set()
 
 
-def _site_of(host: str) -> str:
-    labels = host.rstrip(".").split(".")
-    is_shared = len(labels[-1]) == _COUNTRY_CHARS and len("".join(labels[-2:-1])) <= _SHORT_CHARS
-    return ".".join(labels[-_SITE_LABELS - is_shared :])
-
-
-def _ask_system(host: str) -> list[Address]:
+def _look_up_in_system(host: str) -> list[Address]:
     answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [ip_address(sockaddr[0]) for _, _, _, _, sockaddr in answers]

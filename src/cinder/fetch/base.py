@@ -1,4 +1,4 @@
-"""The protocol of a fetch engine, and the task that it is given."""
+"""The protocol of a fetch engine, and its task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,36 +19,36 @@ class FetchTask:
     timeout_seconds: float
     headers: tuple[tuple[str, str], ...] = ()
     validators: Validators = field(default_factory=Validators)
-    """What to ask with whether the page at `validated_url` has changed."""
+    """The validators of a conditional request for `validated_url`."""
     validated_url: str | None = None
     caller: str = OWNER
     is_for_job: bool = False
     is_private: bool = False
-    """Whether what is fetched may be meant for this caller's request alone."""
+    """Whether the response may be meant for this caller alone."""
     render: RenderOptions = field(default_factory=RenderOptions)
     screenshot: Format | None = None
     wants_images: bool = False
-    """Whether the page's images are of interest, and not its text alone."""
+    """Whether to load the page's images too."""
     wants_styles: bool = False
-    """Whether to sample how the page looks; only a browser can."""
+    """Whether to sample the page's computed styles; only a browser can."""
     may_land: Callable[[str], bool] | None = None
-    """Whether a redirect to a URL may be followed, or a browser's page be left for it."""
+    """Whether a redirect or a browser's navigation to a URL may be followed."""
     may_connect: Callable[[str], bool] | None = None
     """Whether a browser may connect to a host at all; None for all that egress allows."""
 
     @property
     def queue_seconds(self) -> float:
-        """How long it may wait in a queue: enough must be left to fetch and parse the page."""
+        """How long it may wait in a queue: the rest is needed to fetch and parse the page."""
         return self.timeout_seconds / 3
 
     @property
     def claimant(self) -> Requester:
-        """Whom a place to fetch it is for."""
+        """The requester of a slot in a fair queue."""
         return Requester(caller=self.caller, is_job=self.is_for_job, site=origin_of(self.url))
 
 
 class RedirectRefused(CinderError):
-    """The page redirects to where this request may not go."""
+    """The page redirects to a URL that this request may not fetch."""
 
     def __init__(self, url: str, target: str) -> None:
         super().__init__(f"It redirects to {target}, which is not to be fetched", url=url)
@@ -56,9 +56,9 @@ class RedirectRefused(CinderError):
 
 
 class FileFound(Exception):
-    """The URL leads to a file, which a browser would download rather than show.
+    """The URL leads to a file, which a browser would download instead of showing it.
 
-    `headers` are what to ask for it with: a file may need the cookies that led to it.
+    `headers` are needed to request it, such as the cookies set on the way.
     """
 
     def __init__(self, url: str, headers: tuple[tuple[str, str], ...]) -> None:
@@ -68,18 +68,18 @@ class FileFound(Exception):
 
 
 class Fetcher(Protocol):
-    """An engine that gets a URL's bytes, once: redirects followed, nothing retried.
+    """An engine that fetches a URL once: it follows redirects and does not retry.
 
-    `name` is the strategy that diagnostics show.
+    `name` is the strategy in diagnostics.
     """
 
     name: str
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
-        """Fetch a URL; a page with an HTTP error status is a page like any other.
+        """Fetch a URL; a page with an HTTP error status is returned like any other.
 
         Raises:
-            CinderError: the page could not be had; its code says why.
-            FileFound: it is a file, and this engine only takes pages.
+            CinderError: the page could not be fetched; the code gives the reason.
+            FileFound: the URL leads to a file, and this engine fetches only pages.
         """
         ...

@@ -1,8 +1,4 @@
-"""Curl requests on reused handles, curl's error codes, and the options that enforce the proxy.
-
-The session that comes with curl_cffi sets a handle up anew for each request, with some thirty
-options: a crawl spent as much on that as on what curl itself does.
-"""
+"""Curl requests on reused handles, curl's error codes, and the options that enforce the proxy."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +26,12 @@ from cinder.errors import CinderError, ConnectionFailed, ScrapeFailed, ScrapeTim
 
 
 def proxy_only_options(ca_file: Path | None) -> dict[CurlOpt, str | int]:
-    """Return the options without which curl would find ways round the proxy."""
+    """Return the options that prevent curl from bypassing the proxy."""
     options: dict[CurlOpt, str | int] = {
-        # Plain http goes through a tunnel like https: one kind of refusal, connections that
-        # are kept, and curl cannot send a request for an IPv6 address any other way.
+        # Plain http uses a tunnel like https: refusals are of one kind, connections are kept, and
+        # curl cannot request an IPv6 address any other way.
         CurlOpt.HTTPPROXYTUNNEL: 1,
-        CurlOpt.NOPROXY: "",  # else NO_PROXY in the environment opens a way round
+        CurlOpt.NOPROXY: "",  # else NO_PROXY in the environment bypasses the proxy
         CurlOpt.PROTOCOLS_STR: "http,https",  # else curl reads file:
     }
     if ca_file is not None:
@@ -83,44 +79,59 @@ _FAILURES: dict[CurlECode, Failure] = {
     CurlECode.WEIRD_SERVER_REPLY: _BAD_ANSWER,
     CurlECode.UNSUPPORTED_PROTOCOL: _BAD_ANSWER,
     CurlECode.BAD_CONTENT_ENCODING: _BAD_ENCODING,
-    # Of bytes that follow the end of what was packed; a body that is full is told before.
+    # Bytes follow the compressed data; a full body is checked before.
     CurlECode.WRITE_ERROR: _BAD_ENCODING,
 }
 
 
 def error_of_curl_code(code: CurlECode) -> Failure:
-    """Return the error that a curl code stands for, and a sentence that says it."""
+    """Return the error class and message for a curl code."""
     return _FAILURES.get(code, _OTHER)
 
 
 @dataclass(frozen=True, slots=True)
 class CurlResponse:
-    """What a server answered, but for the body."""
+    """A server's response without its body."""
 
     status: int
     headers: Headers
     packed_bytes: int = 0
-    """How long the body was as it came, before curl unpacked it."""
+    """The size of the body before curl decompressed it."""
     packed_end: bytes = b""
-    """Its last bytes as they came, with the marks of chunks among them."""
+    """The last bytes of the compressed body, including chunk framing."""
 
 
 class CurlFailed(Exception):
-    """No whole answer came."""
+    """The response is missing or incomplete; `response` is the part that arrived."""
 
-    def __init__(self, error: CurlError, answer: CurlResponse) -> None:
-        """Take curl's word, and what had come by then."""
+    def __init__(self, error: CurlError, response: CurlResponse) -> None:
         super().__init__(str(error))
         self.code = CurlECode(error.code)
-        self.answer = answer
+        self.response = response
+
+
+class BoundedBody:
+    """Collects a body as it arrives, decompressed, up to a limit."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.data = bytearray()
+        self.is_full = False
+        self._max_bytes = max_bytes
+
+    def write(self, chunk: bytes) -> int:
+        """Add a chunk, as curl's write callback; stop curl at the limit."""
+        left = self._max_bytes - len(self.data)
+        self.data += chunk[:left]
+        self.is_full = len(chunk) > left
+        return _STOP_WRITING if self.is_full else len(chunk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurlSetup:
-    """What all requests have in common."""
+    """The options that all requests have in common."""
 
     impersonate: str
-    """The browser whose fingerprint and headers curl takes on."""
+    """The browser whose fingerprint and headers curl uses."""
     proxy: str
     proxy_auth: tuple[str, str]
     options: Mapping[CurlOpt, str | int]
@@ -128,29 +139,30 @@ class CurlSetup:
     """How many idle connections may stay open."""
 
 
-# CURLINFO_DATA_IN: what curl's debug callback calls a piece of the body, before it is unpacked.
+# The write callback returns this to make curl stop.
+_STOP_WRITING = 0xFFFFFFFF
+# CURLINFO_DATA_IN: curl's debug callback gets a piece of the body, before it is decompressed.
 _DATA_IN = 3
 _END_BYTES = 128
 
 
 class _Received:
-    """What of an answer is kept beside its unpacked body."""
+    """The head of a response, and the end of its body before it is decompressed."""
 
     def __init__(self) -> None:
         self.head = BytesIO()
         self.end = b""
 
-    def note(self, kind: int, data: bytes) -> None:
-        """Take what curl's debug callback is called with."""
+    def on_debug(self, kind: int, data: bytes) -> None:
         if kind == _DATA_IN:
             self.end = (self.end + data[-_END_BYTES:])[-_END_BYTES:]
 
 
 class _HandleKind(NamedTuple):
-    """What tells handles apart that cannot be used for each other's requests."""
+    """Requests of different kinds cannot share a handle."""
 
     is_tls: bool
-    unpacked: str | None
+    encodings: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,17 +170,21 @@ class CurlRequest:
     """A request without a body."""
 
     url: str
-    """Taken as it is: it must be canonical."""
+    """Sent unchanged: it must be canonical."""
     headers: Sequence[tuple[str, str]]
     timeout_seconds: float
     write: Callable[[bytes], int]
-    """Takes each piece of the body; returns how much of it was taken."""
-    unpacked: str | None
-    """The encodings that curl is to unpack; None for a body as it comes."""
+    """Called with each piece of the body; returns how many bytes it accepts."""
+    encodings: str | None
+    """The encodings that curl decompresses; None to leave the body compressed."""
 
 
 class CurlRequests:
-    """Sends requests, any number at once; cookies are neither kept nor sent."""
+    """Sends requests, any number at once; cookies are neither kept nor sent.
+
+    curl_cffi's own session sets about thirty options on a handle for each request, which takes as
+    long as curl's own work. Here handles are set up once and reused.
+    """
 
     def __init__(self, setup: CurlSetup) -> None:
         self._setup = setup
@@ -177,8 +193,8 @@ class CurlRequests:
 
     async def __aenter__(self) -> Self:
         self._multi = AsyncCurl()
-        # Else curl keeps four connections for each request under way. The library's own way to set
-        # it hands curl the address of the number, which curl ignores.
+        # Else curl keeps four connections for each running request. The library's own setter passes
+        # curl the address of the number, which curl ignores.
         number = ffi.cast("void *", self._setup.max_connections)
         lib.curl_multi_setopt(self._multi._curlm, CurlMOpt.MAXCONNECTS, number)
         return self
@@ -192,17 +208,17 @@ class CurlRequests:
                 handles.pop().close()
 
     async def get(self, request: CurlRequest) -> CurlResponse:
-        """Ask for a page.
+        """Request a page.
 
         Raises:
-            CurlFailed: no whole answer came.
+            CurlFailed: the response is missing or incomplete.
         """
         multi = self._multi
         if multi is None:
             raise RuntimeError("the requests are not open")
-        kind = _HandleKind(request.url.startswith("https:"), request.unpacked)
+        kind = _HandleKind(request.url.startswith("https:"), request.encodings)
         idle = self._idle[kind]
-        curl = idle.pop() if idle else self._set_up(kind)
+        curl = idle.pop() if idle else self._make_handle(kind)
         is_done = False
         try:
             received = _prepare(curl, request)
@@ -210,22 +226,22 @@ class CurlRequests:
                 await multi.add_handle(curl)
             except CurlError as error:
                 raise CurlFailed(error, _read_response(curl, received)) from error
-            answer = _read_response(curl, received)
+            response = _read_response(curl, received)
             is_done = True
-            return answer
+            return response
         finally:
-            # Else curl would call back into what is freed here as it lets go of the transfer.
+            # Else curl would call back into freed objects when it ends the transfer.
             curl.setopt(CurlOpt.VERBOSE, 0)
             curl.clean_handles_and_buffers()
             if is_done and self._multi is multi:
                 idle.append(curl)
             else:
-                # Whatever went wrong, the next request is not to inherit it.
+                # A handle that failed is not reused.
                 if self._multi is multi:
                     multi.remove_handle(curl)
                 curl.close()
 
-    def _set_up(self, kind: _HandleKind) -> Curl:
+    def _make_handle(self, kind: _HandleKind) -> Curl:
         setup, curl = self._setup, Curl()
         user, password = setup.proxy_auth
         curl.setopt(CurlOpt.PROXY_CREDENTIAL_NO_REUSE, 1)
@@ -233,50 +249,47 @@ class CurlRequests:
         curl.setopt(CurlOpt.PROXYUSERNAME, user)
         curl.setopt(CurlOpt.PROXYPASSWORD, password)
         curl.setopt(CurlOpt.FOLLOWLOCATION, 0)
-        if kind.unpacked is not None:
-            curl.setopt(CurlOpt.ACCEPT_ENCODING, kind.unpacked)
+        if kind.encodings is not None:
+            curl.setopt(CurlOpt.ACCEPT_ENCODING, kind.encodings)
         if not kind.is_tls:
-            # On plain http curl would offer an upgrade to h2c that some servers choke on.
+            # On plain http curl would offer an upgrade to h2c, which some servers cannot handle.
             curl.setopt(CurlOpt.HTTP_VERSION, CurlHttpVersion.V1_1)
         browser = resolve_latest_browser_type(setup.impersonate)  # type: ignore[no-untyped-call]  # as above
         if curl.impersonate(browser) != 0:
-            raise ValueError(f"curl cannot take on the guise of {setup.impersonate!r}")
+            raise ValueError(f"curl cannot impersonate {setup.impersonate!r}")
         for option, value in setup.options.items():
             curl.setopt(option, value)
         return curl
 
 
 def _prepare(curl: Curl, request: CurlRequest) -> _Received:
-    """Set what is this request's own; return where all of its answer but the body will be."""
+    """Set the options of this request; return where the head of its response will be."""
     received = _Received()
     curl.setopt(CurlOpt.URL, request.url)
     curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
-    curl.setopt(CurlOpt.HTTPHEADER, [_line(name, value) for name, value in request.headers])
+    # curl removes a header that is written as a colon without a value.
+    lines = [f"{name}: {value}" if value else f"{name};" for name, value in request.headers]
+    curl.setopt(CurlOpt.HTTPHEADER, [line.encode() for line in lines])
     curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
     curl.setopt(CurlOpt.HEADERDATA, received.head)
-    if request.unpacked is not None:
-        # curl takes what it unpacked for whole wherever it ends: only the bytes that came tell.
-        curl.setopt(CurlOpt.DEBUGFUNCTION, received.note)
+    if request.encodings is not None:
+        # curl does not report compressed data that ends early: the last bytes show it.
+        curl.setopt(CurlOpt.DEBUGFUNCTION, received.on_debug)
         curl.setopt(CurlOpt.VERBOSE, 1)
     return received
-
-
-def _line(name: str, value: str) -> bytes:
-    # A colon with nothing behind it would take the header out.
-    return (f"{name}: {value}" if value else f"{name};").encode()
 
 
 def _read_response(curl: Curl, received: _Received) -> CurlResponse:
     lines: list[bytes] = []
     for line in received.head.getvalue().splitlines():
         if line.startswith(b"HTTP/"):
-            lines = []  # those before were the proxy's, or told to wait
+            lines = []  # the lines before belong to the proxy or to an interim response
         elif line[:1] in (b" ", b"\t") and lines:
             lines[-1] += line
         elif line.strip():
             lines.append(line)
     status = curl.getinfo(CurlInfo.RESPONSE_CODE)
     size = curl.getinfo(CurlInfo.SIZE_DOWNLOAD_T)
-    assert isinstance(status, int)  # noqa: S101 - it is what curl has for this
+    assert isinstance(status, int)  # noqa: S101 - curl's type for this value
     assert isinstance(size, int)  # noqa: S101 - the same
     return CurlResponse(status, Headers(lines), size, received.end)

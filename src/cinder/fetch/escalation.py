@@ -32,7 +32,7 @@ from cinder.verdicts.walls import find_consent_signs
 
 
 class EngineStep(StrEnum):
-    """A rung of the ladder: an engine to try."""
+    """An engine that the escalation can try."""
 
     STATIC = "static"
     BROWSER = "browser"
@@ -47,27 +47,27 @@ _BROWSER_STEPS = {
 
 
 def plan_steps(task: FetchTask, *, site_needs_browser: bool) -> tuple[EngineStep, ...]:
-    """Return the engines that may try a URL, in order; `site_needs_browser` is what was learnt."""
+    """Return the engines that may try a URL, in order; see `SiteMemory` for the flag."""
     render = task.render
     if render.mode is Mode.STATIC:
         return (EngineStep.STATIC,)
     steps = _BROWSER_STEPS[render.proxy]
     if render.profile is Profile.MASTER:
-        steps = steps[:1]  # a person's profile is not tried twice on one page
-    is_told = render.mode is Mode.DYNAMIC or option_for_browser(render, task.screenshot)
-    return steps if is_told or site_needs_browser else (EngineStep.STATIC, *steps)
+        steps = steps[:1]  # a person's profile visits a page once
+    is_required = render.mode is Mode.DYNAMIC or option_for_browser(render, task.screenshot)
+    return steps if is_required or site_needs_browser else (EngineStep.STATIC, *steps)
 
 
 def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
-    """Return why the next engine should try as well, where this one's page is not good enough."""
-    reading = PageEvidence(page)
-    if signs := find_block_signs(reading):
+    """Return why the next engine should try as well; None if the page is good enough."""
+    evidence = PageEvidence(page)
+    if signs := find_block_signs(evidence):
         return f"Blocked: {signs}"
     if step is not EngineStep.STATIC or page.status_code >= 400:
         return None
-    if signs := find_consent_signs(reading):
+    if signs := find_consent_signs(evidence):
         return f"The page asks for consent first: {signs}"
-    if signs := find_shell_signs(reading):
+    if signs := find_shell_signs(evidence):
         return f"The page needs JavaScript: {signs}"
     return None
 
@@ -76,7 +76,7 @@ def check_mode(request: ScrapeRequest) -> None:
     """Return if a request's options fit its mode.
 
     Raises:
-        InvalidRequest: it wants no browser, and something that only a browser can do.
+        InvalidRequest: it excludes browsers, and has an option that only a browser can serve.
     """
     option = option_for_browser(request.render, request.screenshot)
     if request.render.mode is Mode.STATIC and option:
@@ -99,17 +99,16 @@ def option_for_browser(render: RenderOptions, screenshot: Format | None) -> str 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRetryPolicy:
-    """How often and how patiently a page is tried again."""
+    """How often a page is retried, and with which waits."""
 
     max_retries: int = 2
     first_wait_seconds: float = 0.5
     max_wait_seconds: float = 20
 
     def wait_seconds(self, retries_done: int, retry_after: float | None = None) -> float | None:
-        """Return how long to wait before the next try; None when there should be none.
+        """Return how long to wait before the next try; None for no further try.
 
-        A server that asks for more patience than the policy has is not tried again: coming back
-        early is what it asked us not to do.
+        A server that asks for a longer wait than the policy allows is not tried again.
         """
         if retries_done >= self.max_retries:
             return None
@@ -119,12 +118,12 @@ class FetchRetryPolicy:
 
 
 def is_retryable(page: FetchedPage) -> bool:
-    """Whether the server's answer says, or breaks off so, that another try may go better."""
+    """Whether another try may succeed, by the response's status or because it is incomplete."""
     return page.is_cut or page.status_code == 429 or page.status_code >= 500
 
 
 def retry_after_seconds(page: FetchedPage, now: datetime) -> float | None:
-    """Return the wait that the server asked for, given in seconds or as a date."""
+    """Return the wait that the server asks for, in seconds or as a date."""
     return read_retry_after(page.headers.get("retry-after", ""), now)
 
 
@@ -133,7 +132,7 @@ _SHELLS_TO_BELIEVE = 2
 
 @dataclass(slots=True)
 class _SiteRecord:
-    """What a site's pages were like lately."""
+    """The recent shell pages of a site."""
 
     last_shell_url: str
     last_shell_at: float
@@ -141,14 +140,13 @@ class _SiteRecord:
 
 
 class SiteMemory:
-    """Remembers which sites need a browser, so that the next page goes straight to it.
+    """Remembers which sites need a browser, so that their next page starts in one.
 
-    A site (host and port) is believed to need one after two different pages in a row were shells:
-    one odd page, however often it is fetched, does not speak for the others. A page that was whole
-    without a browser clears the site. The belief also ends by itself, some time after the last
-    shell: then one page is fetched without a browser again, and only if that is a shell, too, is
-    the site believed to need one for as long again. Of all the sites the memory keeps those heard
-    of last.
+    A site (host and port) needs one after two different pages in a row were JavaScript shells; a
+    single page, however often fetched, does not count for the others. A page that was complete
+    without a browser clears the site. The record expires some time after the last shell: then one
+    page is fetched without a browser, and the record is renewed only if that is a shell, too. The
+    least recently updated sites are dropped.
     """
 
     def __init__(
@@ -164,26 +162,25 @@ class SiteMemory:
         self._clock = clock
 
     def needs_browser(self, url: str) -> bool:
-        """Whether a page of this site is better fetched with a browser from the start."""
-        experience = self._sites.get(_site(url))
-        if experience is None or self._clock() - experience.last_shell_at > self._expiry_seconds:
+        """Whether a page of this site should be fetched with a browser from the start."""
+        record = self._sites.get(_site(url))
+        if record is None or self._clock() - record.last_shell_at > self._expiry_seconds:
             return False
-        return experience.shells_in_a_row >= _SHELLS_TO_BELIEVE
+        return record.shells_in_a_row >= _SHELLS_TO_BELIEVE
 
     def remember(self, url: str, *, needs_browser: bool) -> None:
-        """Note what a page was like when it was fetched without a browser.
+        """Record whether a page that was fetched without a browser needed one.
 
-        A page that went straight to the browser says nothing of this, and must not be noted: the
-        belief would keep itself alive.
+        Pages that started in a browser must not be recorded: the record would never expire.
         """
         site = _site(url)
         if not needs_browser:
             self._sites.pop(site, None)
             return
-        experience = self._sites.setdefault(site, _SiteRecord(url, self._clock()))
-        if experience.last_shell_url != url:
-            experience.shells_in_a_row += 1
-        experience.last_shell_url, experience.last_shell_at = url, self._clock()
+        record = self._sites.setdefault(site, _SiteRecord(url, self._clock()))
+        if record.last_shell_url != url:
+            record.shells_in_a_row += 1
+        record.last_shell_url, record.last_shell_at = url, self._clock()
         self._sites.move_to_end(site)
         if len(self._sites) > self._max_sites:
             self._sites.popitem(last=False)
@@ -193,20 +190,19 @@ def _site(url: str) -> str:
     return can_ada.parse(url).host
 
 
-# A browser that ended under a page is tried again once: it may have been killed from outside, and
-# it may have been the page.
+# A page whose browser crashed is retried once: the process may have been killed from outside.
 _RETRIES_AFTER_CRASH = 1
 _LATER_ENGINES_SHARE = 0.9
 _ADVICE = "The page may be more than this: mode 'dynamic' renders it in a browser."
 
-# Called after each attempt with the strategy and its outcome: ok, http_error, partial (the answer
-# broke off), unfit (another engine should try), cancelled (the request's time ran out, or its
-# caller left), or an error code.
+# Called after each attempt with the strategy and its outcome: ok, http_error, partial (incomplete
+# response), unfit (another engine should try), cancelled (timed out, or the caller disconnected),
+# or an error code.
 AttemptObserver = Callable[[str, str], None]
 
 
 class AttemptLog:
-    """What has been tried for one request, kept up to date while it runs."""
+    """The attempts of one request, updated while it runs."""
 
     def __init__(self, timeout_ms: int, observe: AttemptObserver) -> None:
         self._timeout_ms = timeout_ms
@@ -217,7 +213,7 @@ class AttemptLog:
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """The way taken so far; an attempt that still runs is one that ran out of time."""
+        """The attempts so far; one that still runs is reported as timed out."""
         running = [self._attempt(*self._running, self._timed_out)] if self._running else []
         return Diagnostics((*self._attempts, *running), self._retries)
 
@@ -226,11 +222,11 @@ class AttemptLog:
         return f"Timed out after {self._timeout_ms}ms"
 
     def count_retry(self) -> None:
-        """Note that what follows is another try of the same strategy."""
+        """Record that the next attempt retries the same strategy."""
         self._retries += 1
 
     def add(self, strategy: str, started: float, error: str | None, outcome: str) -> None:
-        """Note an attempt that has ended."""
+        """Record an attempt that has ended."""
         self._attempts.append(self._attempt(strategy, started, error))
         self._observe(strategy, outcome)
 
@@ -239,7 +235,7 @@ class AttemptLog:
 
     @contextmanager
     def failures(self, strategy: str, started: float) -> Iterator[None]:
-        """Note an attempt that ends here by failing, or by being cut off."""
+        """Record an attempt that fails or is cancelled in this block."""
         self._running = (strategy, started)
         try:
             yield
@@ -254,7 +250,7 @@ class AttemptLog:
 
 
 class EngineEscalation:
-    """Tries a URL with the engines that its plan names, and again where that may help."""
+    """Tries a URL with the engines of its plan, with retries."""
 
     def __init__(
         self, engines: Mapping[EngineStep, Fetcher], retry: FetchRetryPolicy, memory: SiteMemory
@@ -264,21 +260,21 @@ class EngineEscalation:
         self._memory = memory
 
     def engine(self, step: EngineStep) -> Fetcher:
-        """Return the engine of a step, for what goes with a page rather than being one."""
+        """Return the engine of a step, to fetch a page's resources."""
         return self._engines[step]
 
     def starts_in_browser(self, task: FetchTask) -> bool:
-        """Whether a browser is the first to try a URL."""
+        """Whether a browser is the first engine for a URL."""
         return self._plan(task)[0] is not EngineStep.STATIC
 
     def _plan(self, task: FetchTask) -> tuple[EngineStep, ...]:
         return plan_steps(task, site_needs_browser=self._memory.needs_browser(task.url))
 
     async def fetch(self, task: FetchTask, log: AttemptLog) -> FetchedPage:
-        """Return the page, or the server's last word if it kept refusing.
+        """Return the page; an error page if the server kept responding with one.
 
         Raises:
-            CinderError: there was no answer.
+            CinderError: there was no response.
         """
         deadline = time.monotonic() + task.timeout_seconds
         steps = self._plan(task)
@@ -286,18 +282,23 @@ class EngineEscalation:
         for step in steps:
             is_last = step is steps[-1]
             try:
-                # Where there is a page already, time is left to make something of it.
-                async with asyncio.timeout(None if page is None else _share(deadline)):
+                # With a page already, leave time to process it.
+                share = None if page is None else _seconds_until(deadline) * _LATER_ENGINES_SHARE
+                async with asyncio.timeout(share):
                     page, reason = await self._try_engine(
                         step, task, log, deadline, is_last=is_last
                     )
             except (CinderError, TimeoutError) as error:
                 if page is None:
                     raise
-                # What the engine before brought is better than nothing, if it is said.
-                return _with_warning(page, str(error) or "it took too long")
+                # Return the page of the engine before, with a warning.
+                failure = str(error) or "it took too long"
+                warning = f"The page may need a browser, and rendering it failed: {failure}"
+                return replace(page, warnings=(*page.warnings, warning))
             if reason is None:
-                self._learn(task, steps, step, page)
+                # Error pages do not show whether the site needs a browser.
+                if EngineStep.STATIC in steps and len(steps) > 1 and page.status_code < 400:
+                    self._memory.remember(task.url, needs_browser=step is not EngineStep.STATIC)
                 return page
         if page is None:
             raise RuntimeError("a plan has at least one step")
@@ -305,47 +306,34 @@ class EngineEscalation:
             return replace(page, warnings=(*page.warnings, _ADVICE))
         return page
 
-    def _learn(
-        self, task: FetchTask, steps: tuple[EngineStep, ...], step: EngineStep, page: FetchedPage
-    ) -> None:
-        """Remember what the site needs, where both ways were open; errors tell nothing."""
-        if EngineStep.STATIC in steps and len(steps) > 1 and page.status_code < 400:
-            self._memory.remember(task.url, needs_browser=step is not EngineStep.STATIC)
-
     async def _try_engine(
         self, step: EngineStep, task: FetchTask, log: AttemptLog, deadline: float, *, is_last: bool
     ) -> tuple[FetchedPage, str | None]:
-        """Try one engine, and again where that may help; return its page and why to go on."""
+        """Try one engine, with retries; return its page and the reason to escalate."""
         started, retries = time.monotonic(), 0
         while True:
-            remaining = max(0.0, deadline - time.monotonic())
-            attempt = replace(task, timeout_seconds=remaining)
+            attempt = replace(task, timeout_seconds=_seconds_until(deadline))
             try:
                 page, reason = await self._attempt(step, attempt, log, started)
             except (ConnectionFailed, BrowserCrashed) as error:
-                wait = self._wait_after_error(error, retries)
+                if isinstance(error, BrowserCrashed):
+                    wait = 0.0 if retries < _RETRIES_AFTER_CRASH else None
+                else:
+                    wait = self._retry.wait_seconds(retries)
                 if wait is None or wait >= deadline - time.monotonic():
                     raise
             else:
-                wait = self._wait_after(page, retries)
-                is_hopeless = reason is not None and not is_last
-                if is_hopeless or wait is None or wait >= deadline - time.monotonic():
+                if (reason is not None and not is_last) or not is_retryable(page):
+                    return page, reason
+                retry_after = retry_after_seconds(page, datetime.now(UTC))
+                wait = self._retry.wait_seconds(retries, retry_after)
+                if wait is None or wait >= deadline - time.monotonic():
                     return page, reason
             # The wait counts as part of the attempt that follows it.
             started = time.monotonic()
             await asyncio.sleep(wait)
             retries += 1
             log.count_retry()
-
-    def _wait_after_error(self, error: CinderError, retries: int) -> float | None:
-        if isinstance(error, BrowserCrashed):
-            return 0.0 if retries < _RETRIES_AFTER_CRASH else None
-        return self._retry.wait_seconds(retries)
-
-    def _wait_after(self, page: FetchedPage, retries: int) -> float | None:
-        if not is_retryable(page):
-            return None
-        return self._retry.wait_seconds(retries, retry_after_seconds(page, datetime.now(UTC)))
 
     async def _attempt(
         self, step: EngineStep, task: FetchTask, log: AttemptLog, started: float
@@ -360,25 +348,18 @@ class EngineEscalation:
             page, _ = await self._attempt(EngineStep.STATIC, file, log, time.monotonic())
             return replace(page, url=task.url), None
         reason = reason_to_escalate(page, step)
-        error, outcome = (reason, "unfit") if reason else _describe(page)
-        log.add(engine.name, started, error, outcome)
+        if reason:
+            log.add(engine.name, started, reason, "unfit")
+        elif page.status_code >= 400:
+            status = describe_status(page.status_code)
+            log.add(engine.name, started, f"HTTP {status}", "http_error")
+        elif page.is_cut:
+            error = f"The answer broke off after {len(page.body)} bytes"
+            log.add(engine.name, started, error, "partial")
+        else:
+            log.add(engine.name, started, None, "ok")
         return page, reason
 
 
-def _describe(page: FetchedPage) -> tuple[str | None, str]:
-    """Return what is wrong with a page, if anything is, and how its attempt counts."""
-    if page.status_code >= 400:
-        return f"HTTP {describe_status(page.status_code)}", "http_error"
-    if page.is_cut:
-        return f"The answer broke off after {len(page.body)} bytes", "partial"
-    return None, "ok"
-
-
-def _share(deadline: float) -> float:
-    """Return how much of the time that is left an engine may take that is not the first."""
-    return max(0.0, deadline - time.monotonic()) * _LATER_ENGINES_SHARE
-
-
-def _with_warning(page: FetchedPage, failure: str) -> FetchedPage:
-    warning = f"The page may need a browser, and rendering it failed: {failure}"
-    return replace(page, warnings=(*page.warnings, warning))
+def _seconds_until(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())

@@ -1,7 +1,4 @@
-"""The HTTP client for servers that an owner or a caller named, through the egress proxy.
-
-Webhooks and search leave through it. Pages are fetched by engines instead.
-"""
+"""The HTTP client of webhooks, search and language models, through the egress proxy."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,35 +11,33 @@ from curl_cffi.requests.exceptions import RequestException
 
 from cinder.egress import ForwardProxy, ProxyCredentials, Target
 from cinder.errors import CinderError
-from cinder.fetch.curl import error_of_curl_code, proxy_only_options
-from cinder.fetch.redirects import redirect_target
+from cinder.fetch.curl import BoundedBody, error_of_curl_code, proxy_only_options
+from cinder.fetch.responses import redirect_target
 from cinder.models.http import HttpResponse
 from cinder.models.url import host_and_port, origin_of
 
-# What a write callback returns to make curl give up.
-_STOP_WRITING = 0xFFFFFFFF
-_UNPACKED = "gzip, deflate, br"
+_ENCODINGS = "gzip, deflate, br"
 _MAX_REDIRECTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """How much a client may take, and what it looks like."""
+    """The limits of a client, and the browser that it impersonates."""
 
     max_concurrency: int
     timeout_seconds: float
     max_body_bytes: int = 64 * 1024
-    """What is kept of an answer's body; the rest is not read."""
+    """How much of a response's body is read."""
     accepts_packed: bool = False
-    """Whether answers may come compressed; who only wants the status spares itself the risk."""
+    """Whether responses may be compressed; clients that need only the status avoid the risk."""
     impersonate: str | None = None
-    """The browser to look like; without one it goes under its own name."""
+    """The browser to impersonate; None for curl's own name."""
 
 
 class ProxiedClient:
-    """Asks and tells with curl, under its own name or in a browser's guise.
+    """Sends requests with curl through the egress proxy.
 
-    It may also reach the addresses of its `homes`, URLs that the owner wrote, if they are private.
+    It may also reach the addresses of its `homes`, URLs from the settings, if they are private.
     """
 
     def __init__(
@@ -58,14 +53,16 @@ class ProxiedClient:
         self._homes = frozenset(Target(*host_and_port(url)) for url in homes)
         self._ca_file = ca_file
         self._session: AsyncSession[Response] | None = None
-        self._pass: ProxyCredentials | None = None
+        self._credentials: ProxyCredentials | None = None
 
     async def __aenter__(self) -> Self:
-        # No limit of its own: curl keeps connections open, and each of them has a place.
-        self._pass = self._proxy.issue_credentials(max_connections=None, also_allowed=self._homes)
+        # No limit of its own: curl keeps idle connections open, and each of them uses a slot.
+        self._credentials = self._proxy.issue_credentials(
+            max_connections=None, also_allowed=self._homes
+        )
         self._session = AsyncSession(
             proxy=self._proxy.url,
-            proxy_auth=self._pass.credentials,
+            proxy_auth=self._credentials.credentials,
             impersonate=self._options.impersonate,
             allow_redirects=False,
             max_clients=self._options.max_concurrency,
@@ -78,41 +75,44 @@ class ProxiedClient:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
-        if self._pass is not None:
-            self._pass.revoke()
+        if self._credentials is not None:
+            self._credentials.revoke()
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Ask for a canonical URL; return the answer, whatever its status.
+        """Request a canonical URL; return the response, whatever its status.
 
-        Redirects are followed within the URL's origin only; one that leads elsewhere is the answer.
+        Redirects are followed within the URL's origin only; others are returned.
 
         Raises:
             EgressBlocked: the address policy refuses the server.
-            CinderError: no answer came; the message says why, and nothing of the URL: who may
-                know it is for the one who asks to say.
+            CinderError: there was no response; the message does not contain the URL, which not
+                every caller may know.
         """
         origin = origin_of(url)
         for _ in range(_MAX_REDIRECTS):
-            answer = await self._ask("GET", url, headers)
-            target = _place_after(url, answer)
+            response = await self._request("GET", url, headers)
+            try:
+                target = redirect_target(url, response.status, response.headers.get("location"))
+            except CinderError:  # an invalid target; the error's message contains the whole URL
+                return response
             if target is None or origin_of(target) != origin:
-                return answer
+                return response
             url = target
-        return await self._ask("GET", url, headers)
+        return await self._request("GET", url, headers)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Post a body to a canonical URL; return the answer, whatever its status.
+        """Post a body to a canonical URL; return the response, whatever its status.
 
-        Redirects are not followed: a receiver is who its owner named.
+        Redirects are not followed: only the named receiver gets the body.
 
         Raises:
             EgressBlocked: the address policy refuses the receiver.
-            CinderError: no answer came; the message says why, and nothing of the URL: who may
-                know it is for the one who asks to say.
+            CinderError: there was no response; the message does not contain the URL, which not
+                every caller may know.
         """
-        return await self._ask("POST", url, headers, body)
+        return await self._request("POST", url, headers, body)
 
-    async def _ask(
+    async def _request(
         self,
         method: Literal["GET", "POST"],
         url: str,
@@ -121,7 +121,7 @@ class ProxiedClient:
     ) -> HttpResponse:
         if self._session is None:
             raise RuntimeError("the client is not open")
-        received = _BoundedBody(self._options.max_body_bytes)
+        received = BoundedBody(self._options.max_body_bytes)
         try:
             response = await self._session.request(
                 method,
@@ -129,61 +129,30 @@ class ProxiedClient:
                 data=body,
                 headers=dict(headers),
                 content_callback=received.write,
-                accept_encoding=_UNPACKED if self._options.accepts_packed else None,
+                accept_encoding=_ENCODINGS if self._options.accepts_packed else None,
                 discard_cookies=True,
                 http_version="v1" if url.startswith("http:") else None,
                 quote=False,
             )
         except RequestException as error:
-            if (begun := _answer_before(error, received)) is None:
-                raise self._translate(error, url) from error
-            return begun
-        return _answer(response, received)
-
-    def _translate(self, error: RequestException, url: str) -> CinderError:
-        code = CurlECode(error.code)
-        # With this code no tunnel came about, and only then may the proxy's word be the reason.
-        if code is CurlECode.COULDNT_CONNECT and self._pass is not None:
-            refusal = self._pass.refusal_for(*host_and_port(url))
-            if refusal is not None:
-                return refusal.to_error_without_address()
-        failure, sentence = error_of_curl_code(code)
-        return failure(f"{sentence} ({code.name.lower()})")
-
-
-def _place_after(url: str, answer: HttpResponse) -> str | None:
-    try:
-        return redirect_target(url, answer.status, answer.headers.get("location"))
-    except CinderError:
-        # It leads nowhere; what it says of that has the whole URL in it.
-        return None
+            # A body that was too long, too slow or broken off is returned as far as it came.
+            # Without any of the body, the status may be the proxy's own.
+            if error.response is not None and received.data:
+                return _to_http_response(error.response, received, is_cut=True)
+            code = CurlECode(error.code)
+            # Only this code means that there was no tunnel, so that the proxy refused it.
+            if code is CurlECode.COULDNT_CONNECT and self._credentials is not None:
+                refusal = self._credentials.refusal_for(*host_and_port(url))
+                if refusal is not None:
+                    raise refusal.to_error_without_address() from error
+            failure, sentence = error_of_curl_code(code)
+            raise failure(f"{sentence} ({code.name.lower()})") from error
+        return _to_http_response(response, received)
 
 
-class _BoundedBody:
-    """Keeps a body as it arrives, unpacked, up to a limit."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.data = bytearray()
-        self._max_bytes = max_bytes
-
-    def write(self, chunk: bytes) -> int:
-        left = self._max_bytes - len(self.data)
-        self.data += chunk[:left]
-        return len(chunk) if len(chunk) <= left else _STOP_WRITING
-
-
-def _answer_before(error: RequestException, received: _BoundedBody) -> HttpResponse | None:
-    """Return what came of an answer whose body was too long, too slow or broken off.
-
-    Only where some of the body came: before that, the status may be the proxy's own.
-    """
-    response: Response | None = error.response
-    if response is None or not received.data:
-        return None
-    return _answer(response, received, is_cut=True)
-
-
-def _answer(response: Response, received: _BoundedBody, *, is_cut: bool = False) -> HttpResponse:
+def _to_http_response(
+    response: Response, received: BoundedBody, *, is_cut: bool = False
+) -> HttpResponse:
     headers = {name.lower(): value or "" for name, value in response.headers.items()}
     return HttpResponse(
         status=response.status_code, headers=headers, body=bytes(received.data), is_cut=is_cut

@@ -1,6 +1,7 @@
 """The static engine: fetches pages with curl and a browser's TLS fingerprint.
 
-Of several members curl unpacks only one, and what it unpacked it takes for whole.
+curl decompresses only the first member of a gzip body, and does not notice when one ends early:
+both are handled here.
 """
 
 import asyncio
@@ -12,11 +13,12 @@ from typing import Self, TypeAlias, get_args
 from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
-from cinder.egress import ForwardProxy, ProxyCredentials, ProxyRefusal
+from cinder.egress import ForwardProxy, ProxyCredentials
 from cinder.errors import CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
-from cinder.fair_queue import FairQueue, FairSlot
+from cinder.fair_queue import FairQueue
 from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl import (
+    BoundedBody,
     CurlFailed,
     CurlRequest,
     CurlRequests,
@@ -25,79 +27,76 @@ from cinder.fetch.curl import (
     error_of_curl_code,
     proxy_only_options,
 )
-from cinder.fetch.redirects import HopHeaders, redirect_target
-from cinder.models.document import FetchedPage, FetchSource, Validators
+from cinder.fetch.responses import HopHeaders, redirect_target
+from cinder.models.document import FetchedPage, FetchSource
 from cinder.models.http import is_sendable
 from cinder.models.url import host_and_port
 
-# What is packed piece by piece has hundreds; each takes as long as kilobytes do.
+# A body that is compressed piece by piece has hundreds; each costs as much time as kilobytes.
 MAX_MEMBERS = 20_000
 
 _MEMBER_START = b"\x1f\x8b\x08"
 _GZIP = 31
-# What a member leaves over is copied, and no step unpacks to more than a thousand times its size.
+# A step limits the bytes that a member leaves over; it decompresses to at most 1,000 times that.
 _STEP_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """What a body held."""
+    """A decompressed body."""
 
     data: bytes
     is_whole: bool
-    """Whether its last member has an end."""
+    """Whether its last member is complete."""
 
 
 def is_end_of_member(data: bytes, packed_end: bytes) -> bool:
-    """Whether a body that unpacked to this data ends as a whole member does.
+    """Whether a body that decompresses to this data ends as a complete member does.
 
-    That is with the data's checksum and length, between which marks of chunks may stand.
+    A member ends with the data's checksum and length; chunk framing may be between their bytes.
     """
     trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) % 2**32).to_bytes(4, "little")
-    place = 0
+    position = 0
     for byte in trailer:
-        place = packed_end.find(byte, place) + 1
-        if place == 0:
+        position = packed_end.find(byte, position) + 1
+        if position == 0:
             return False
     return True
 
 
 def unpack_members(packed: bytes, max_bytes: int) -> Unpacked:
-    """Return what all members hold; bytes after the last one are left out, as browsers do.
+    """Decompress all gzip members; bytes after the last one are ignored, as browsers do.
 
     Raises:
-        ContentTooLarge: they hold more than `max_bytes`, or are too many.
-        zlib.error: one of them is damaged.
+        ContentTooLarge: the data is larger than `max_bytes`, or there are too many members.
+        zlib.error: a member is damaged.
     """
     unpacked = bytearray()
-    place = 0
+    position = 0
     for _ in range(MAX_MEMBERS):
         member = zlib.decompressobj(_GZIP)
-        while place < len(packed) and not member.eof:
-            step = packed[place : place + _STEP_BYTES]
+        while position < len(packed) and not member.eof:
+            step = packed[position : position + _STEP_BYTES]
             unpacked += member.decompress(step)
-            place += len(step) - len(member.unused_data)
+            position += len(step) - len(member.unused_data)
             if len(unpacked) > max_bytes:
                 raise ContentTooLarge(
                     f"It is larger than {max_bytes} bytes (setting scrape.max-body-bytes)"
                 )
-        if not packed.startswith(_MEMBER_START, place):
+        if not packed.startswith(_MEMBER_START, position):
             return Unpacked(data=bytes(unpacked), is_whole=member.eof)
     raise ContentTooLarge(f"It is packed in more than {MAX_MEMBERS} gzip members")
 
 
-# What a write callback returns to make curl give up.
-_STOP_WRITING = 0xFFFFFFFF
-
 _LEAST_BYTES_A_SECOND = 100
 
-# What curl unpacks; the browser's own list is what it asks for, with or without this.
-_UNPACKED = "gzip, deflate, br"
+# The encodings that curl decompresses; the Accept-Encoding header is the impersonated browser's.
+_ENCODINGS = "gzip, deflate, br"
 _GZIP_NAMES = ("gzip", "x-gzip")
-# So much is summed up in less time than a thread takes to wake.
+# The checksum of so much takes less time than waking a thread.
 _IN_PLACE_BYTES = 256 * 1024
 
-# What curl says of a connection that ended in the middle of an answer.
+# curl's codes for a connection that ended in the middle of a response.
 _BROKEN_OFF = (
     CurlECode.PARTIAL_FILE,
     CurlECode.RECV_ERROR,
@@ -113,20 +112,20 @@ _HeaderList: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticLimits:
-    """How much a fetch may take."""
+    """The limits of a fetch."""
 
     max_body_bytes: int
     max_redirects: int
     max_concurrency: int
     stall_seconds: int = 30
-    """How long a page may come more slowly than any that is meant to be read."""
+    """How long a response may arrive more slowly than 100 bytes a second."""
 
 
 class StaticFetcher:
-    """Fetches with curl, wearing a browser's fingerprint, through the egress proxy.
+    """Fetches with curl and a browser's fingerprint, through the egress proxy.
 
     Raises:
-        ValueError: curl knows no browser of the name to impersonate.
+        ValueError: curl cannot impersonate the named browser.
     """
 
     name = "native"
@@ -146,22 +145,22 @@ class StaticFetcher:
         self._limits = limits
         self._impersonate = impersonate
         self._ca_file = ca_file
-        self._places = FairQueue(limits.max_concurrency)
+        self._slots = FairQueue(limits.max_concurrency)
         self._requests: CurlRequests | None = None
-        self._pass: ProxyCredentials | None = None
+        self._credentials: ProxyCredentials | None = None
 
     async def __aenter__(self) -> Self:
         options = proxy_only_options(self._ca_file)
         options[CurlOpt.MAXFILESIZE_LARGE] = self._limits.max_body_bytes
         options[CurlOpt.LOW_SPEED_LIMIT] = _LEAST_BYTES_A_SECOND
         options[CurlOpt.LOW_SPEED_TIME] = self._limits.stall_seconds
-        # No limit of its own: curl keeps connections open, and each of them has a place.
-        self._pass = self._proxy.issue_credentials(max_connections=None)
+        # No limit of its own: curl keeps idle connections open, and each of them uses a slot.
+        self._credentials = self._proxy.issue_credentials(max_connections=None)
         self._requests = CurlRequests(
             CurlSetup(
                 impersonate=self._impersonate,
                 proxy=self._proxy.url,
-                proxy_auth=self._pass.credentials,
+                proxy_auth=self._credentials.credentials,
                 options=options,
                 max_connections=self._limits.max_concurrency,
             )
@@ -172,71 +171,87 @@ class StaticFetcher:
     async def __aexit__(self, *_: object) -> None:
         if self._requests is not None:
             await self._requests.__aexit__()
-        if self._pass is not None:
-            self._pass.revoke()
+        if self._credentials is not None:
+            self._credentials.revoke()
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
-        """Fetch a URL, following redirects, each judged anew by the proxy."""
+        """Fetch a URL and follow its redirects; the proxy checks each hop."""
         deadline = asyncio.get_running_loop().time() + task.timeout_seconds
-        place = await self._take_place(task, deadline)
-        try:
-            return await self._follow(task, deadline)
-        finally:
-            self._places.give_back(place)
-
-    async def _take_place(self, task: FetchTask, deadline: float) -> FairSlot:
         try:
             async with asyncio.timeout_at(deadline):
-                return await self._places.take(task.claimant)
+                slot = await self._slots.take(task.claimant)
         except TimeoutError:
             raise ScrapeTimeout(
                 "Too many pages are fetched at once (setting scrape.max-concurrency): its turn did "
                 "not come in time",
                 url=task.url,
             ) from None
+        try:
+            return await self._follow_redirects(task, deadline)
+        finally:
+            self._slots.give_back(slot)
 
-    async def _follow(self, task: FetchTask, deadline: float) -> FetchedPage:
+    async def _follow_redirects(self, task: FetchTask, deadline: float) -> FetchedPage:
         hop_headers = HopHeaders(task.url, task.headers)
         url = task.url
         for _ in range(self._limits.max_redirects + 1):
             headers = hop_headers.for_url(url)
             if url == task.validated_url:
-                headers += _conditions(task.validators)
-            # Of a name that is given twice, the last counts.
+                etag, modified = task.validators.etag, task.validators.last_modified
+                conditions = (("If-None-Match", etag), ("If-Modified-Since", modified))
+                headers += [(name, text) for name, text in conditions if text and is_sendable(text)]
+            # The last of several headers of one name is sent.
             named = {name.lower(): (name, value) for name, value in headers}
-            answer, body, is_cut = await self._request(url, tuple(named.values()), deadline)
-            target = redirect_target(url, answer.status, answer.headers.get("location"))
+            response, body, is_cut = await self._request(url, tuple(named.values()), deadline)
+            target = redirect_target(url, response.status, response.headers.get("location"))
             if target is None:
-                return _page(task.url, url, answer, body, is_cut=is_cut)
+                return FetchedPage(
+                    url=task.url,
+                    final_url=url,
+                    status_code=response.status,
+                    headers={name.lower(): text or "" for name, text in response.headers.items()},
+                    body=body,
+                    source=FetchSource.NATIVE,
+                    strategy=self.name,
+                    is_cut=is_cut,
+                )
             if task.may_land is not None and not task.may_land(target):
                 raise RedirectRefused(task.url, target)
-            hop_headers.keep_cookies(url, _all_values(answer, "set-cookie"))
+            hop_headers.keep_cookies(url, filter(None, response.headers.get_list("set-cookie")))
             url = target
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
     async def _request(
         self, url: str, headers: _HeaderList, deadline: float
     ) -> tuple[CurlResponse, bytes, bool]:
-        """Return the answer, its body, and whether the connection broke off before its end."""
-        body = _BoundedBody(self._limits.max_body_bytes)
+        """Return the response, its body, and whether the body is incomplete."""
+        body = BoundedBody(self._limits.max_body_bytes)
         try:
-            answer = await self._send(url, headers, deadline, body)
+            response = await self._send(url, headers, deadline, body)
         except CurlFailed as error:
-            if _ended_after_one_member(error, body):
-                return await self._request_packed(url, headers, deadline)
-            if not _has_begun(error, body):
-                raise self._translate(error, url, body) from error
-            return error.answer, bytes(body.data), True
-        data = bytes(body.data)
-        return answer, data, await _ends_early(answer, data)
+            if not body.is_full:
+                # Bytes follow the gzip member that curl decompressed.
+                if error.code is CurlECode.WRITE_ERROR and _is_gzip(error.response):
+                    return await self._request_packed(url, headers, deadline)
+                if error.code in _BROKEN_OFF and body.data and error.response.status >= 200:
+                    return error.response, bytes(body.data), True
+            raise self._translate(error, url, body) from error
+        data, end = bytes(body.data), response.packed_end
+        if not _is_gzip(response) or response.packed_bytes == 0 or not end:
+            return response, data, False
+        if len(data) <= _IN_PLACE_BYTES:
+            is_whole = is_end_of_member(data, end)
+        else:
+            is_whole = await asyncio.to_thread(is_end_of_member, data, end)
+        return response, data, not is_whole
 
     async def _request_packed(
         self, url: str, headers: _HeaderList, deadline: float
     ) -> tuple[CurlResponse, bytes, bool]:
-        """Ask again for an answer that curl cannot unpack, and unpack it here."""
-        body = _BoundedBody(self._limits.max_body_bytes)
+        """Repeat a request whose response curl cannot decompress, and decompress it here."""
+        body = BoundedBody(self._limits.max_body_bytes)
         try:
-            answer = await self._send(url, headers, deadline, body, unpacked=None)
+            response = await self._send(url, headers, deadline, body, encodings=None)
             unpacked = await asyncio.to_thread(
                 unpack_members, bytes(body.data), self._limits.max_body_bytes
             )
@@ -245,16 +260,16 @@ class StaticFetcher:
         except zlib.error as error:
             failure, sentence = error_of_curl_code(CurlECode.BAD_CONTENT_ENCODING)
             raise failure(f"{sentence} ({error})", url=url) from error
-        return answer, unpacked.data, not unpacked.is_whole
+        return response, unpacked.data, not unpacked.is_whole
 
     async def _send(
         self,
         url: str,
         headers: _HeaderList,
         deadline: float,
-        body: "_BoundedBody",
+        body: BoundedBody,
         *,
-        unpacked: str | None = _UNPACKED,
+        encodings: str | None = _ENCODINGS,
     ) -> CurlResponse:
         remaining = deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
@@ -267,18 +282,20 @@ class StaticFetcher:
                 headers=headers,
                 timeout_seconds=remaining,
                 write=body.write,
-                unpacked=unpacked,
+                encodings=encodings,
             )
         )
 
-    def _translate(self, error: CurlFailed, url: str, body: "_BoundedBody") -> CinderError:
+    def _translate(self, error: CurlFailed, url: str, body: BoundedBody) -> CinderError:
         code = error.code
-        # With this code no tunnel came about, and only then may the proxy's word be the reason.
-        if code is CurlECode.COULDNT_CONNECT and (refusal := self._refusal_for(url)):
-            return refusal.to_error(url)
-        if code is CurlECode.COULDNT_CONNECT and host_and_port(url)[1] == 0:
-            # curl does not even ask the proxy for it.
-            return EgressBlocked("Port 0 may not be connected to: no service has it", url=url)
+        # Only this code means that there was no tunnel, so that the proxy's refusal is the reason.
+        if code is CurlECode.COULDNT_CONNECT:
+            host, port = host_and_port(url)
+            refusal = self._credentials.refusal_for(host, port) if self._credentials else None
+            if refusal:
+                return refusal.to_error(url)
+            if port == 0:  # curl does not even ask the proxy for it
+                return EgressBlocked("Port 0 may not be connected to: no service has it", url=url)
         if body.is_full or code is CurlECode.FILESIZE_EXCEEDED:
             limit = self._limits.max_body_bytes
             message = f"{url} is larger than {limit} bytes (setting scrape.max-body-bytes)"
@@ -286,73 +303,7 @@ class StaticFetcher:
         failure, sentence = error_of_curl_code(code)
         return failure(f"{sentence} ({code.name.lower()})", url=url)
 
-    def _refusal_for(self, url: str) -> ProxyRefusal | None:
-        return self._pass.refusal_for(*host_and_port(url)) if self._pass else None
 
-
-class _BoundedBody:
-    """Takes in a body as it arrives, decompressed, up to a limit."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.data = bytearray()
-        self.is_full = False
-        self._max_bytes = max_bytes
-
-    def write(self, chunk: bytes) -> int:
-        if len(self.data) + len(chunk) > self._max_bytes:
-            self.is_full = True
-            return _STOP_WRITING
-        self.data += chunk
-        return len(chunk)
-
-
-def _has_begun(error: CurlFailed, body: _BoundedBody) -> bool:
-    """Whether a connection broke that had begun to bring an answer."""
-    is_broken = error.code in _BROKEN_OFF and not body.is_full
-    return is_broken and bool(body.data) and error.answer.status >= 200
-
-
-def _ended_after_one_member(error: CurlFailed, body: _BoundedBody) -> bool:
-    """Whether curl gave up because bytes follow the gzip member that it unpacked."""
-    if error.code is not CurlECode.WRITE_ERROR or body.is_full:
-        return False
-    return _is_gzip(error.answer)
-
-
-def _is_gzip(answer: CurlResponse) -> bool:
-    encoding = answer.headers.get("content-encoding") or ""
+def _is_gzip(response: CurlResponse) -> bool:
+    encoding = response.headers.get("content-encoding") or ""
     return encoding.strip().lower() in _GZIP_NAMES
-
-
-async def _ends_early(answer: CurlResponse, data: bytes) -> bool:
-    """Whether the bytes ended before what was packed in them did, which curl does not tell."""
-    if not _is_gzip(answer) or answer.packed_bytes == 0 or not answer.packed_end:
-        return False
-    if len(data) <= _IN_PLACE_BYTES:
-        return not is_end_of_member(data, answer.packed_end)
-    return not await asyncio.to_thread(is_end_of_member, data, answer.packed_end)
-
-
-def _conditions(validators: Validators) -> list[tuple[str, str]]:
-    headers = {"If-None-Match": validators.etag, "If-Modified-Since": validators.last_modified}
-    return [(name, value) for name, value in headers.items() if value and is_sendable(value)]
-
-
-def _all_values(answer: CurlResponse, name: str) -> list[str]:
-    return [value for value in answer.headers.get_list(name) if value]
-
-
-def _page(
-    url: str, final_url: str, answer: CurlResponse, body: bytes, *, is_cut: bool
-) -> FetchedPage:
-    headers = {name.lower(): value or "" for name, value in answer.headers.items()}
-    return FetchedPage(
-        url=url,
-        final_url=final_url,
-        status_code=answer.status,
-        headers=headers,
-        body=body,
-        source=FetchSource.NATIVE,
-        strategy=StaticFetcher.name,
-        is_cut=is_cut,
-    )

@@ -13,17 +13,17 @@ from cinder.models.search import SearchFilters, SearchHit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderQuery:
-    """What one provider is asked for: a page of its results.
+    """A query for one page of a provider's results.
 
-    Filters are hints: a provider that can narrow its search does; whoever asks checks every hit.
+    Filters are hints for providers that can narrow their search; the caller checks every hit.
     """
 
     text: str
     caller: str
     page: int = 0
-    """From 0; a provider that knows no pages answers page 0 alone, then nothing."""
+    """From 0; a provider without paging returns hits for page 0 alone."""
     count: int = 20
-    """How many hits are wanted; a provider may give fewer or more."""
+    """How many hits to return; a provider may return fewer or more."""
     filters: SearchFilters = field(default_factory=SearchFilters)
 
 
@@ -32,7 +32,7 @@ class ProviderFailed(CinderError):
     """The search provider gave no answer."""
 
     retry_after_seconds: float | None = field(default=None, kw_only=True)
-    """When it may answer again, where that is known."""
+    """When it may be queried again, if known."""
 
     __hash__ = Exception.__hash__
 
@@ -42,31 +42,31 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in settings and in answers."""
+        """Its name in settings and responses."""
         ...
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return what it finds, the best first.
+        """Return a page of hits, the best first.
 
         Raises:
-            ProviderFailed: it is down, refuses, is blocked, or answers what cannot be understood.
+            ProviderFailed: it is down, refuses, is blocked, or its response cannot be read.
         """
         ...
 
 
 class SearchHttpClient(Protocol):
-    """Asks a server that the owner chose, through egress.
+    """Sends requests to a configured server, through egress.
 
-    Either method raises `CinderError` where no answer came: egress refused, the name is unknown,
-    or it took too long. A body beyond the limit is cut, and the answer says so.
+    Both methods raise `CinderError` without a response: egress refused, the name does not resolve,
+    or it took too long. A body beyond the limit is cut, and the response is marked so.
     """
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the answer, whatever its status."""
+        """Return the response, whatever its status."""
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Send a body; return the answer, whatever its status."""
+        """Send a body; return the response, whatever its status."""
         ...
 
 
@@ -77,7 +77,7 @@ _DOMAIN = re.compile(r"[A-Za-z0-9.-]{1,253}")
 
 
 class Period(StrEnum):
-    """How new a page must be, as far as engines tell it apart."""
+    """The ages of pages that engines can filter by."""
 
     DAY = "day"
     WEEK = "week"
@@ -89,11 +89,11 @@ _DAYS = {Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 31, Period.YEAR: 365}
 
 
 def period_of(filters: SearchFilters) -> Period | None:
-    """Return the shortest period that leaves nothing out; None where even a year would."""
-    wanted = filters.max_age_days
-    if wanted is None:
+    """Return the shortest period that covers the filters' age; None beyond a year."""
+    max_days = filters.max_age_days
+    if max_days is None:
         return None
-    return next((period for period, days in _DAYS.items() if wanted <= days), None)
+    return next((period for period, days in _DAYS.items() if max_days <= days), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class QueryLimits:
     max_words: int = 500
 
     def allow(self, text: str) -> bool:
-        """Whether a query of this text is taken."""
+        """Whether a query of this text is short enough."""
         return len(text) <= self.max_chars and len(text.split()) <= self.max_words
 
 

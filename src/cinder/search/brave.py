@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from cinder.models.document import Json
 from cinder.models.http import HttpResponse, is_sendable
 from cinder.models.search import SearchHit
 from cinder.models.url import origin_of
@@ -47,10 +46,10 @@ _REFUSALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class BraveProvider:
-    """Asks Brave's web search.
+    """Queries Brave's web search.
 
     Raises:
-        ValueError: the key cannot be sent, or the address is none.
+        ValueError: the key cannot be sent, or the URL is not valid.
     """
 
     name = "brave"
@@ -68,7 +67,7 @@ class BraveProvider:
         )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return a page of what it finds, of at most 20 hits; it has ten such pages."""
+        """Return a page of at most 20 hits; there are ten pages."""
         if query.page >= _MAX_PAGES:
             return ()
         with self._server.wording_query():
@@ -77,7 +76,7 @@ class BraveProvider:
         return await asyncio.to_thread(self._read, answer)
 
     def url_for(self, query: ProviderQuery) -> str:
-        """Return the URL to ask.
+        """Return the URL of a query.
 
         Raises:
             ValueError: the query is too long.
@@ -95,15 +94,23 @@ class BraveProvider:
 
     def _read(self, answer: HttpResponse) -> Sequence[SearchHit]:
         if answer.status >= HTTPStatus.BAD_REQUEST:
-            self._explain(answer)
+            self._raise_error(answer)
         self._server.check(answer)
-        # Where it finds no pages, there is no `web` at all.
+        # Without results, the response has no `web` at all.
         results = value_at(self._server.read_json(answer), "web.results")
-        listed = results if isinstance(results, list) else []
-        return to_hits(map(_item, listed), self._url, are_html=True)
+        items = [
+            FoundItem(
+                url=text_at(result, "url"),
+                title=text_at(result, "title"),
+                summary=text_at(result, "description"),
+                date=text_at(result, "page_age"),
+            )
+            for result in (results if isinstance(results, list) else [])
+        ]
+        return to_hits(items, self._url, are_html=True)
 
-    def _explain(self, answer: HttpResponse) -> None:
-        """Say what its error means; return where it does not tell."""
+    def _raise_error(self, answer: HttpResponse) -> None:
+        """Raise the failure that the response describes; return if it describes none."""
         try:
             error = value_at(self._server.read_json(answer), "error")
         except ProviderFailed:
@@ -117,20 +124,11 @@ class BraveProvider:
             self._server.fail(f"answered {answer.status}: {meaning}", retry_after_seconds=wait)
 
 
-def _item(result: Json) -> FoundItem:
-    return FoundItem(
-        url=text_at(result, "url"),
-        title=text_at(result, "title"),
-        summary=text_at(result, "description"),
-        date=text_at(result, "page_age"),
-    )
-
-
 def _seconds_to_wait(answer: HttpResponse) -> float | None:
-    """Return when the last of the limits that are used up begins anew.
+    """Return when the last of the exhausted limits is reset.
 
     The headers have a number for each limit: `X-RateLimit-Remaining: 0, 1500` with
-    `X-RateLimit-Reset: 1, 1419704` is none for a second and 1500 for the rest of the month.
+    `X-RateLimit-Reset: 1, 1419704` allows no request in this second and 1500 in this month.
     """
     remaining = _numbers(answer.headers.get("x-ratelimit-remaining", ""))
     resets = _numbers(answer.headers.get("x-ratelimit-reset", ""))

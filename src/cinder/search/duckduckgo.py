@@ -1,19 +1,18 @@
 """DuckDuckGo's HTML page for browsers without scripts: a last resort that needs no key.
 
-It is made for people. So it is asked slowly, left alone after it has refused, and its pages are
-asked for in the order that a person would come to them.
+It is made for people, so requests are slow, pause after a refusal, and read result pages in order.
 """
 
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Never
+from typing import Never
 from urllib.parse import parse_qs, urlsplit
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from cinder.models.search import SearchHit
 from cinder.models.url import origin_of
@@ -27,67 +26,62 @@ from cinder.search.base import (
 )
 from cinder.search.hits import FoundItem, to_hits
 from cinder.search.provider_server import ProviderServer, encode_form, parse_base_url
-from cinder.search.provider_throttle import ProviderThrottle, ProviderThrottled
-
-if TYPE_CHECKING:
-    from cinder.search.shared_provider_throttle import SharedProviderThrottle
-
+from cinder.search.provider_throttle import (
+    ProviderThrottle,
+    ProviderThrottled,
+    SharedProviderThrottle,
+)
 
 _MAX_RESULTS = 100
 _MAX_FIELDS = 30
 _MAX_VALUE_CHARS = 500
 _OWN_HOST = "duckduckgo.com"
-# What the form for the next page sends beside the query.
+# The fields of the form for the next page, besides the query.
 _NEXT_FIELDS = frozenset({"s", "nextParams", "v", "o", "dc", "api", "vqd", "kl", "df"})
 
 
 class PageKind(Enum):
-    """What DuckDuckGo answered."""
+    """The kind of a response."""
 
     RESULTS = auto()
     CHALLENGE = auto()
-    """It takes us for a machine, and wants a puzzle solved."""
+    """A puzzle for suspected bots."""
     UNKNOWN = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """A page, read."""
+    """A parsed page of results."""
 
     kind: PageKind
     items: tuple[FoundItem, ...] = ()
     next_fields: tuple[tuple[str, str], ...] = ()
-    """What to send for the next page; empty where there is none."""
+    """The form of the next page; empty if there is none."""
 
 
 def read_page(body: bytes) -> ResultPage:
-    """Read a page of results, without ads."""
+    """Parse a page of results, without ads."""
     tree = LexborHTMLParser(body)
     if tree.css_first("#challenge-form, [class*=anomaly-modal]") is not None:
         return ResultPage(kind=PageKind.CHALLENGE)
-    items = tuple(_items(tree))
-    if not items and tree.css_first(".no-results, #links") is None:
-        return ResultPage(kind=PageKind.UNKNOWN)
-    return ResultPage(kind=PageKind.RESULTS, items=items, next_fields=_next_fields(tree))
-
-
-def _items(tree: LexborHTMLParser) -> Iterator[FoundItem]:
+    items = []
     for result in tree.css(".result")[:_MAX_RESULTS]:
         link = result.css_first("a.result__a")
         classes = (result.attributes.get("class") or "").split()
         if link is None or "result--ad" in classes or "result--no-result" in classes:
             continue
-        if url := _unwrapped(link.attributes.get("href") or ""):
+        if url := _target_of(link.attributes.get("href") or ""):
             snippet = result.css_first(".result__snippet")
-            yield FoundItem(
-                url=url,
-                title=link.text(),
-                summary=snippet.text() if snippet is not None else "",
-            )
+            summary = snippet.text() if snippet is not None else ""
+            items.append(FoundItem(url=url, title=link.text(), summary=summary))
+    if not items and tree.css_first(".no-results, #links") is None:
+        return ResultPage(kind=PageKind.UNKNOWN)
+    fields = _next_fields(tree)
+    return ResultPage(kind=PageKind.RESULTS, items=tuple(items), next_fields=fields)
 
 
-def _unwrapped(href: str) -> str | None:
-    """Return where a result leads, without DuckDuckGo in between; None for an ad."""
+def _target_of(href: str) -> str | None:
+    """Return the target of a result's link, without DuckDuckGo's redirect; None for an ad."""
     try:
         parts = urlsplit(href)
         host = parts.hostname or _OWN_HOST
@@ -101,18 +95,16 @@ def _unwrapped(href: str) -> str | None:
 
 
 def _next_fields(tree: LexborHTMLParser) -> tuple[tuple[str, str], ...]:
-    token = tree.css_first("form input[name=vqd]")
-    form = token
+    form = tree.css_first("form input[name=vqd]")
     while form is not None and form.tag != "form":
         form = form.parent
-    return tuple(_fields(form)) if form is not None else ()
-
-
-def _fields(form: LexborNode) -> Iterator[tuple[str, str]]:
-    for field in form.css("input")[:_MAX_FIELDS]:
-        name, value = field.attributes.get("name") or "", field.attributes.get("value") or ""
-        if name in _NEXT_FIELDS and len(value) <= _MAX_VALUE_CHARS:
-            yield name, value
+    inputs = form.css("input")[:_MAX_FIELDS] if form is not None else []
+    pairs = [(it.attributes.get("name") or "", it.attributes.get("value") or "") for it in inputs]
+    return tuple(
+        (name, value)
+        for name, value in pairs
+        if name in _NEXT_FIELDS and len(value) <= _MAX_VALUE_CHARS
+    )
 
 
 DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"
@@ -123,7 +115,7 @@ _MAX_REMEMBERED = 200
 _REMEMBERED_SECONDS = 3600
 _PERIODS = {Period.DAY: "d", Period.WEEK: "w", Period.MONTH: "m", Period.YEAR: "y"}
 _REFUSALS = frozenset({202, 403, 418, 429})
-# A word such as !g, and a query that begins with a backslash, lead to other sites.
+# A word such as !g, and a query that starts with a backslash, redirect to other sites.
 _BANG = re.compile(r"(?<!\S)[!\\]+|!+(?!\S)")
 _OTHERS = "name another provider in search.providers (CINDER_SEARCH__PROVIDERS)"
 
@@ -131,10 +123,10 @@ Fields = tuple[tuple[str, str], ...]
 
 
 class DuckDuckGoProvider:
-    """Asks DuckDuckGo as a browser without scripts would.
+    """Queries DuckDuckGo as a browser without scripts does.
 
     Raises:
-        ValueError: the address is none.
+        ValueError: the URL is not valid.
     """
 
     name = "duckduckgo"
@@ -142,17 +134,17 @@ class DuckDuckGoProvider:
     def __init__(
         self,
         client: SearchHttpClient,
-        politeness: "ProviderThrottle | SharedProviderThrottle",
+        throttle: ProviderThrottle | SharedProviderThrottle,
         url: str = DUCKDUCKGO_URL,
     ) -> None:
         self._url = parse_base_url(url)
-        self._throttle = politeness
+        self._throttle = throttle
         self._next: OrderedDict[tuple[Fields, int], tuple[Fields, float]] = OrderedDict()
         self._headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "Referer": f"{origin_of(self._url)}/",
             "Origin": origin_of(self._url),
-            # As when a form on its own page is sent.
+            # As a form on its own page is sent.
             "Sec-Fetch-Site": "same-origin",
         }
         self._server = ProviderServer(
@@ -163,23 +155,40 @@ class DuckDuckGoProvider:
         )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return a page of what it finds.
+        """Return a page of hits.
 
-        The pages before it are asked for first where they were not lately: only they tell how it
-        is come to.
+        Each page has the form of the next one, so that earlier pages are requested first unless
+        they were recently.
         """
         if query.page >= _MAX_PAGES:
             return ()
         with self._server.wording_query():
             first = self.first_fields(query)
-        page = await self._walk_to(query.page, first)
+        # Start at the last page up to this one whose form is known.
+        oldest = asyncio.get_running_loop().time() - _REMEMBERED_SECONDS
+        start, fields = 0, first
+        for known in range(query.page, 0, -1):
+            kept = self._next.get((first, known))
+            if kept is not None and kept[1] > oldest:
+                start, fields = known, kept[0]
+                break
+        page = None
+        for number in range(start, query.page + 1):
+            if not fields:
+                return ()
+            page = await self._request(fields)
+            fields = (first[0], *page.next_fields) if page.next_fields else ()
+            self._next[first, number + 1] = fields, asyncio.get_running_loop().time()
+            self._next.move_to_end((first, number + 1))
+            if len(self._next) > _MAX_REMEMBERED:
+                self._next.popitem(last=False)
         return to_hits(page.items, self._url, are_html=False) if page is not None else ()
 
     def first_fields(self, query: ProviderQuery) -> Fields:
-        """Return the form that asks for a query's first page.
+        """Return the form of a query's first page.
 
         Raises:
-            ValueError: the query is too long, or nothing but marks that lead elsewhere.
+            ValueError: the query is too long, or consists of marks that redirect to other sites.
         """
         text = _BANG.sub("", query.text).strip()
         if not text:
@@ -193,35 +202,15 @@ class DuckDuckGoProvider:
             fields["df"] = _PERIODS[period]
         return tuple(fields.items())
 
-    async def _walk_to(self, number: int, first: Fields) -> ResultPage | None:
-        begin, fields = self._nearest(number, first)
-        page = None
-        for current in range(begin, number + 1):
-            if not fields:
-                return None
-            page = await self._ask(fields)
-            fields = self._keep_next(page, current + 1, first)
-        return page
-
-    def _nearest(self, number: int, first: Fields) -> tuple[int, Fields]:
-        """Return the last page up to this number that is known how to come to, and how."""
-        oldest = asyncio.get_running_loop().time() - _REMEMBERED_SECONDS
-        for known in range(number, 0, -1):
-            kept = self._next.get((first, known))
-            if kept is not None and kept[1] > oldest:
-                return known, kept[0]
-        return 0, first
-
-    def _keep_next(self, page: ResultPage, number: int, first: Fields) -> Fields:
-        fields = (first[0], *page.next_fields) if page.next_fields else ()
-        self._next[first, number] = fields, asyncio.get_running_loop().time()
-        self._next.move_to_end((first, number))
-        if len(self._next) > _MAX_REMEMBERED:
-            self._next.popitem(last=False)
-        return fields
-
-    async def _ask(self, fields: Fields) -> ResultPage:
-        await self._wait_for_turn()
+    async def _request(self, fields: Fields) -> ResultPage:
+        loop = asyncio.get_running_loop()
+        try:
+            await asyncio.sleep(self._throttle.take_turn(loop.time()))
+            self._throttle.check_rest(loop.time())
+        except ProviderThrottled as error:
+            self._server.fail(
+                f"is not asked: {error}; {_OTHERS}", retry_after_seconds=error.seconds
+            )
         answer = await self._server.post(self._url, encode_form(dict(fields)), self._headers)
         if answer.status in _REFUSALS:
             self._rest(f"answered {answer.status}: it takes cinder for a machine")
@@ -235,16 +224,6 @@ class DuckDuckGoProvider:
             self._server.fail(f"answered a page that cinder cannot read; {_OTHERS}")
         self._throttle.note_answer()
         return page
-
-    async def _wait_for_turn(self) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            await asyncio.sleep(self._throttle.take_turn(loop.time()))
-            self._throttle.check_rest(loop.time())
-        except ProviderThrottled as error:
-            self._server.fail(
-                f"is not asked: {error}; {_OTHERS}", retry_after_seconds=error.seconds
-            )
 
     def _rest(self, sentence: str) -> Never:
         seconds = self._throttle.note_refusal(asyncio.get_running_loop().time())

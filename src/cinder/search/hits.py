@@ -1,7 +1,7 @@
 """Reads a provider's results as hits: a URL, plain text and a timestamp each."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,7 +18,7 @@ _MAX_NUMBER = 1e15
 
 
 def value_at(value: Json, path: str) -> Json:
-    """Return what stands at a path such as `data.items.0`; None where there is nothing.
+    """Return the value at a path such as `data.items.0`; None if there is none.
 
     A blank path is the value itself.
     """
@@ -41,7 +41,7 @@ def text_at(value: Json, path: str) -> str:
 
 
 def number_at(value: Json, path: str) -> float | None:
-    """Return the number at a path; None where there is none of a common size."""
+    """Return the number at a path; None if there is none, or it is too large."""
     found = value_at(value, path)
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         return None
@@ -58,13 +58,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MARKUP = re.compile(r"[<&]")
 _SECONDS = re.compile(r"\d{9,10}(?:\.\d{1,9})?")
 _MILLISECONDS = re.compile(r"\d{12,13}")
-# What stands before it is no date of the web; what stands after it is a number of another kind.
+# Years outside this range are not dates of web pages.
 _YEARS = range(1990, 2100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundItem:
-    """A result as a provider's answer has it."""
+    """A result as in a provider's response."""
 
     url: str
     title: str = ""
@@ -74,44 +74,36 @@ class FoundItem:
 
 
 def to_hits(items: Iterable[FoundItem], base: str, *, are_html: bool) -> tuple[SearchHit, ...]:
-    """Return the hits that results are, each URL once; what is no web page is left out.
+    """Return results as hits, each URL once; results without a web URL are left out.
 
-    `base` is where the answer came from, for addresses that are relative to it. Titles and
-    summaries are HTML or text, as `are_html` says.
+    `base` is the URL of the response, for relative URLs. `are_html` says whether titles and
+    summaries are HTML or plain text.
     """
     found: dict[str, SearchHit] = {}
-    for hit in _read_items(islice(items, _MAX_READ), base, are_html=are_html):
-        found.setdefault(hit.url, hit)
-    return tuple(islice(found.values(), MAX_HITS))
-
-
-def _read_items(items: Iterable[FoundItem], base: str, *, are_html: bool) -> Iterator[SearchHit]:
-    for item in items:
-        if url := _read_url(item.url, base):
-            yield SearchHit(
+    for item in islice(items, _MAX_READ):
+        reference = _well_formed(item.url).strip()
+        try:
+            url = join_web_url(base, reference) if reference else None
+        except ValueError:
+            continue
+        if url and url not in found:
+            found[url] = SearchHit(
                 url=url,
                 title=_to_text(item.title, _MAX_TITLE_CHARS, is_html=are_html) or url,
                 summary=_to_text(item.summary, _MAX_SUMMARY_CHARS, is_html=are_html),
                 published_at=read_timestamp(item.date),
                 score=item.score,
             )
-
-
-def _read_url(reference: str, base: str) -> str | None:
-    reference = _well_formed(reference).strip()
-    try:
-        return join_web_url(base, reference) if reference else None
-    except ValueError:
-        return None
+    return tuple(islice(found.values(), MAX_HITS))
 
 
 def _well_formed(text: str) -> str:
-    # JSON can hold halves of characters, which nothing else takes.
+    # JSON can contain lone surrogates.
     return text.encode("utf-8", "replace").decode()
 
 
 def _to_text(text: str, max_chars: int, *, is_html: bool) -> str:
-    # What is read beyond the limit makes up for markup and white space.
+    # More is read than is kept, for markup and white space.
     text = _well_formed(text[: 4 * max_chars])
     if is_html and _MARKUP.search(text):
         body = LexborHTMLParser(text).body
@@ -120,16 +112,16 @@ def _to_text(text: str, max_chars: int, *, is_html: bool) -> str:
 
 
 def read_timestamp(text: str) -> datetime | None:
-    """Return the moment that a date means: in ISO 8601, as in mail, or counted from 1970."""
+    """Parse a date in ISO 8601, as in mail, or counted from 1970; None if it is none."""
     text = text.strip()
     if not text or len(text) > _MAX_DATE_CHARS:
         return None
     try:
-        moment = _parse_timestamp(text)
-        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        timestamp = _parse_timestamp(text)
+        timestamp = timestamp.replace(tzinfo=timestamp.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return moment if moment.year in _YEARS else None
+    return timestamp if timestamp.year in _YEARS else None
 
 
 def _parse_timestamp(text: str) -> datetime:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cinder.models.document import Json
 from cinder.models.http import HttpResponse, check_headers
 from cinder.models.search import SearchHit
 from cinder.search.base import ProviderQuery, SearchHttpClient
@@ -16,25 +15,25 @@ _PAGING = ("page", "offset", "count")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonMapping:
-    """Where an answer has what: paths of names with dots between, such as `data.items`."""
+    """The paths of fields in a response, such as `data.items`."""
 
     results: str = "results"
     url: str = "url"
     result_url: str | None = None
-    """With `{url}` in it: the address of a result, where its field has only a part of that."""
+    """A template with `{url}` for results whose field has only a part of the URL."""
     title: str = "title"
     summary: str = "summary"
     date: str = "date"
     are_html: bool = False
-    """Whether titles and summaries have markup in them."""
+    """Whether titles and summaries are HTML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonEndpoint:
-    """How an endpoint is asked."""
+    """The URL, headers and paging of an endpoint."""
 
     url: str
-    """With `{query}`, and where it has pages `{page}` or `{offset}`, and `{count}`."""
+    """A template with `{query}`, and optionally `{page}` or `{offset}`, and `{count}`."""
     headers: Mapping[str, str]
     mapping: JsonMapping
     first_page: int = 1
@@ -42,7 +41,7 @@ class JsonEndpoint:
 
 
 class JsonEndpointProvider:
-    """Asks an endpoint that the settings describe.
+    """Queries an endpoint that the settings describe.
 
     Raises:
         ValueError: its URL or headers cannot be used; the message names the setting.
@@ -58,7 +57,9 @@ class JsonEndpointProvider:
             self._result_template = _parse_template(f"{setting}.result-url", result_url, "url")
         for problem in check_headers(endpoint.headers):
             raise ValueError(f"{setting}.{problem.field}: {problem.message}")
-        self._headers = _with_defaults(endpoint.headers)
+        names = {name.lower() for name in endpoint.headers}
+        defaults = {name: value for name, value in ACCEPT_JSON.items() if name.lower() not in names}
+        self._headers = {**defaults, **endpoint.headers}
         self._server = ProviderServer(
             client=client,
             title=f"The search endpoint {name!r}",
@@ -67,7 +68,7 @@ class JsonEndpointProvider:
         )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return a page of what it finds; without `{page}` or `{offset}` it has one alone."""
+        """Return a page of hits; without `{page}` or `{offset}` there is one page."""
         if query.page and not self._template.names & {"page", "offset"}:
             return ()
         with self._server.wording_query():
@@ -77,10 +78,10 @@ class JsonEndpointProvider:
         return await asyncio.to_thread(self._read, answer, url)
 
     def url_for(self, query: ProviderQuery) -> str:
-        """Return the URL to ask.
+        """Return the URL of a query.
 
         Raises:
-            ValueError: the query is too long, or no value for this URL.
+            ValueError: the query is too long, or not a valid value for this URL.
         """
         count = max(1, min(query.count, self._endpoint.max_count))
         return self._template.fill(
@@ -100,7 +101,15 @@ class JsonEndpointProvider:
                 f"answered JSON without a list at {mapping.results!r}; "
                 f"set search.endpoints.{self.name}.results to where its results are"
             )
-        items = (self._item(result) for result in results)
+        items = (
+            FoundItem(
+                url=self._result_url(text_at(result, mapping.url)),
+                title=text_at(result, mapping.title),
+                summary=text_at(result, mapping.summary),
+                date=text_at(result, mapping.date),
+            )
+            for result in results
+        )
         hits = to_hits(items, url, are_html=mapping.are_html)
         if results and not hits:
             self._server.fail(
@@ -109,28 +118,13 @@ class JsonEndpointProvider:
             )
         return hits
 
-    def _item(self, result: Json) -> FoundItem:
-        mapping = self._endpoint.mapping
-        return FoundItem(
-            url=self._address(text_at(result, mapping.url)),
-            title=text_at(result, mapping.title),
-            summary=text_at(result, mapping.summary),
-            date=text_at(result, mapping.date),
-        )
-
-    def _address(self, part: str) -> str:
+    def _result_url(self, part: str) -> str:
         if not part or self._result_template is None:
             return part
         try:
             return self._result_template.fill({"url": part})
         except ValueError:
             return ""
-
-
-def _with_defaults(headers: Mapping[str, str]) -> dict[str, str]:
-    given = {name.lower() for name in headers}
-    defaults = {name: value for name, value in ACCEPT_JSON.items() if name.lower() not in given}
-    return {**defaults, **headers}
 
 
 def _parse_template(setting: str, text: str, needed: str, *others: str) -> QueryUrlTemplate:

@@ -1,4 +1,4 @@
-"""Any search engine that describes itself by OpenSearch and responds with a feed."""
+"""Any search engine with an OpenSearch description that responds with a feed."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from cinder.search.provider_server import USER_AGENT, ProviderServer, QueryUrlTe
 from cinder.xml_tree import UnreadableXml, XmlNode, parse_xml
 
 FeedReader = Callable[[bytes, str], Iterable[FoundItem]]
-"""Reads a feed (RSS, Atom, JSON Feed) by its bytes and content type; ValueError if it is none."""
+"""Parses a feed (RSS, Atom, JSON Feed) by its bytes and content type, or raises ValueError."""
 
 _DESCRIPTION_LASTS_SECONDS = 3600
 _MAX_URLS = 50
@@ -24,7 +24,7 @@ _KNOWN = frozenset(
         *("language", "inputEncoding", "outputEncoding"),
     }
 )
-# Those that say most come first; suggestions are no results.
+# The most informative types come first; suggestions are not results.
 _FEED_TYPES = (
     "application/atom+xml",
     "application/rss+xml",
@@ -41,7 +41,7 @@ _ACCEPT_DESCRIPTION = {
 
 @dataclass(frozen=True, slots=True)
 class SearchUrl:
-    """A URL of a description that answers with results."""
+    """A URL of a description that returns results."""
 
     template: QueryUrlTemplate
     media_type: str
@@ -50,14 +50,14 @@ class SearchUrl:
 
     @property
     def has_pages(self) -> bool:
-        """Whether it can be asked for more than the first results."""
+        """Whether it supports paging."""
         return bool(_plain(self.template.names) & {"startIndex", "startPage"})
 
     def fill(self, query: ProviderQuery) -> str:
-        """Return the URL to ask.
+        """Return the URL of a query.
 
         Raises:
-            ValueError: the query is too long, or no value for this URL.
+            ValueError: the query is too long, or not a valid value for this URL.
         """
         count = max(1, min(query.count, _MAX_COUNT))
         values = {
@@ -69,17 +69,17 @@ class SearchUrl:
             "inputEncoding": "UTF-8",
             "outputEncoding": "UTF-8",
         }
-        # Names that end in ? may stay blank.
+        # Names that end in ? are optional.
         return self.template.fill(
             {name: values.get(name.removesuffix("?"), "") for name in self.template.names}
         )
 
 
 class OpenSearchProvider:
-    """Asks an engine by its OpenSearch description.
+    """Queries an engine by its OpenSearch description.
 
     Raises:
-        ValueError: the description's URL is none.
+        ValueError: the description's URL is not valid.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class OpenSearchProvider:
         )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return a page of what it finds."""
+        """Return a page of hits."""
         described = await self._describe()
         if query.page and not described.has_pages:
             return ()
@@ -112,20 +112,21 @@ class OpenSearchProvider:
         return await asyncio.to_thread(self._read, answer, url)
 
     async def _describe(self) -> SearchUrl:
-        """Return how it is asked; its description is read anew every hour."""
+        """Return the search URL; the description is fetched every hour."""
         loop = asyncio.get_running_loop()
         async with self._reading:
             age = loop.time() - self._described_at
             if self._described is None or age > _DESCRIPTION_LASTS_SECONDS:
                 answer = await self._server.get(self._description_url, _ACCEPT_DESCRIPTION)
                 self._server.check(answer)
-                self._described = await asyncio.to_thread(self._choose, answer)
+                self._described = await asyncio.to_thread(self._read_description, answer.body)
                 self._described_at = loop.time()
             return self._described
 
-    def _choose(self, answer: HttpResponse) -> SearchUrl:
+    def _read_description(self, body: bytes) -> SearchUrl:
+        encoding = "utf-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
         try:
-            root = parse_xml(_decode(answer.body))
+            root = parse_xml(body.decode(encoding, "replace"))
         except UnreadableXml as error:
             self._server.fail(
                 f"has a description that cannot be read: {error}; check {self._server.setting}"
@@ -150,7 +151,7 @@ class OpenSearchProvider:
 
 
 def choose_url(root: XmlNode, base: str) -> SearchUrl | None:
-    """Return the URL of a description to ask for results; None where no feed answers there."""
+    """Return the best search URL of a description; None if none returns a feed."""
     nodes = [node for node in root.children if node.name == "url"][:_MAX_URLS]
     found = [url for node in nodes if (url := _read_url(node, base)) is not None]
     return min(found, key=lambda url: _FEED_TYPES.index(url.media_type), default=None)
@@ -163,8 +164,9 @@ def _read_url(node: XmlNode, base: str) -> SearchUrl | None:
     has_results = "results" in attributes.get("rel", "results").split()
     if media_type not in _FEED_TYPES or not (is_asked_by_get and has_results):
         return None
+    text = attributes.get("template", "")
     try:
-        template = QueryUrlTemplate.parse(_absolute(attributes.get("template", ""), base))
+        template = QueryUrlTemplate.parse(f"{origin_of(base)}{text}" if text[:1] == "/" else text)
     except ValueError:
         return None
     needed = {name for name in template.names if not name.endswith("?")}
@@ -182,14 +184,5 @@ def _plain(names: Iterable[str]) -> set[str]:
     return {name.removesuffix("?") for name in names}
 
 
-def _absolute(template: str, base: str) -> str:
-    return f"{origin_of(base)}{template}" if template.startswith("/") else template
-
-
 def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else 1
-
-
-def _decode(body: bytes) -> str:
-    encoding = "utf-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return body.decode(encoding, "replace")

@@ -1,4 +1,4 @@
-"""A provider's server: its URLs, the requests to it, and what its failures mean."""
+"""A provider's server: its URLs, the requests to it, and the messages of its failures."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def parse_base_url(text: str) -> str:
     """Return the canonical URL that parameters can be added to.
 
     Raises:
-        ValueError: it is no web URL, or has parameters of its own.
+        ValueError: it is not a web URL, or has parameters of its own.
     """
     url = parse_web_url(text)
     parsed = can_ada.parse(url)
@@ -50,23 +50,23 @@ def with_parameters(base: str, parameters: Mapping[str, str]) -> str:
 
 
 def encode_form(fields: Mapping[str, str]) -> bytes:
-    """Return fields as a form sends them."""
+    """Encode fields as a form does."""
     return urlencode(fields, errors="replace", quote_via=quote, safe="").encode()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryUrlTemplate:
-    """A URL with `{names}` in its path or parameters, for values to take their place."""
+    """A URL with `{names}` in its path or parameters, which values replace."""
 
     text: str
     names: frozenset[str]
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a template.
+        """Parse a template.
 
         Raises:
-            ValueError: it is no web URL, or a name stands where it would choose the server.
+            ValueError: it is not a web URL, or a name is part of the host.
         """
         text = text.strip().partition("#")[0]
         scheme, separator, rest = text.partition("://")
@@ -78,7 +78,7 @@ class QueryUrlTemplate:
 
     @property
     def origin(self) -> str:
-        """Who is asked, whatever the values."""
+        """The origin of the URL, which values cannot change."""
         return origin_of(parse_web_url(_PLACEHOLDER.sub("x", self.text)))
 
     def fill(self, values: Mapping[str, str]) -> str:
@@ -92,7 +92,7 @@ class QueryUrlTemplate:
                 lambda found: quote(values[found[1]], safe="", errors="replace"), self.text
             )
         )
-        # Dots alone, however they are escaped, are steps in a path.
+        # Dots alone, even escaped, are path segments with a meaning.
         if _depth(url) != _depth(parse_web_url(_PLACEHOLDER.sub("x", self.text))):
             raise ValueError("A query of dots would lead to another path")
         return url
@@ -112,41 +112,41 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderServer:
-    """A provider's server: how it is reached, and how failures name it.
+    """A provider's server: how to reach it, and how failures name it.
 
-    Whoever searches reads the failures, and the address is the owner's: it stands in the log alone.
+    Callers see the failures, and the address is the owner's: only the log has it.
     """
 
     client: SearchHttpClient
     title: str
     """Such as `SearXNG`."""
     address: str
-    """Where it is, such as `http://127.0.0.1:8888`."""
+    """Its origin, such as `http://127.0.0.1:8888`."""
     setting: str
-    """Where its address is set."""
+    """The setting of its address."""
     advice: Mapping[int, str] = field(default_factory=dict)
-    """What a status means here, and what to do about it."""
+    """The meaning of statuses, and what to do about them."""
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the answer, whatever its status.
+        """Return the response, whatever its status.
 
         Raises:
             ProviderFailed: there is none.
         """
-        with self._waiting_for(url):
+        with self._translating_errors(url):
             return await self.client.get(url, headers)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the answer, whatever its status.
+        """Return the response, whatever its status.
 
         Raises:
             ProviderFailed: there is none.
         """
-        with self._waiting_for(url):
+        with self._translating_errors(url):
             return await self.client.post(url, body, headers)
 
     def check(self, answer: HttpResponse) -> None:
-        """Let an answer by that is whole and fine.
+        """Return if a response is complete and its status is 200.
 
         Raises:
             ProviderFailed: it is not.
@@ -159,7 +159,7 @@ class ProviderServer:
             self.fail("sent an answer that is too long or broke off; try again later")
 
     def fail(self, sentence: str, *, retry_after_seconds: float | None = None) -> Never:
-        """Say what is wrong with this server."""
+        """Log and raise a failure of this server."""
         self._log_failure(self.address, sentence)
         if retry_after_seconds:
             sentence = f"{sentence}. It may be asked again in {retry_after_seconds:.0f} seconds"
@@ -167,7 +167,7 @@ class ProviderServer:
 
     @contextmanager
     def wording_query(self) -> Iterator[None]:
-        """Say of a query that it cannot be sent to this server, where making its URL fails."""
+        """Turn a ValueError about the query into a failure that names this server."""
         try:
             yield
         except ValueError as error:
@@ -175,25 +175,25 @@ class ProviderServer:
             raise ProviderFailed(f"The query cannot be sent to {self.title}: {reason}") from error
 
     def read_json(self, answer: HttpResponse) -> Json:
-        """Return what an answer says.
+        """Return the JSON of a response.
 
         Raises:
             ProviderFailed: it is not JSON.
         """
         try:
-            read: Json = json.loads(answer.body)
+            data: Json = json.loads(answer.body)
         except (ValueError, RecursionError):
             kind = answer.headers.get("content-type", "").partition(";")[0] or "something"
             self.fail(f"answered {self.shown(kind)} instead of JSON; check {self.setting}")
-        return read
+        return data
 
     def shown(self, text: str) -> str:
-        """Return what this server said fit for a message: one short line without its address."""
-        said = hide_address(text, self.address)
-        return " ".join(said[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]
+        """Return a text of this server for a message: one short line without its address."""
+        hidden = hide_address(text, self.address)
+        return " ".join(hidden[: 2 * _MAX_SHOWN_CHARS].split())[:_MAX_SHOWN_CHARS]
 
     @contextmanager
-    def _waiting_for(self, url: str) -> Iterator[None]:
+    def _translating_errors(self, url: str) -> Iterator[None]:
         try:
             yield
         except CinderError as error:
@@ -213,9 +213,9 @@ class ProviderServer:
     def _meaning(self, answer: HttpResponse) -> str:
         status = answer.status
         if 300 <= status < 400:
-            # Without parameters: they may be ours, with a key among them.
-            place = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
-            _log.warning("a search provider redirects", name=self.title, place=place)
+            # Without the parameters, which may contain the API key.
+            target = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
+            _log.warning("a search provider redirects", name=self.title, place=target)
             return (
                 f"it redirects elsewhere; if that is its address, which the log tells, put it into "
                 f"{self.setting}"

@@ -1,9 +1,8 @@
 """The JSON API of a SearXNG instance."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from cinder.models.document import Json
 from cinder.models.http import HttpResponse
 from cinder.models.search import SearchHit
 from cinder.models.url import origin_of
@@ -36,10 +35,10 @@ _ADVICE = {
 
 
 class SearxngProvider:
-    """Asks a SearXNG instance.
+    """Queries a SearXNG instance.
 
     Raises:
-        ValueError: `base_url`, the address of its start page, is none.
+        ValueError: `base_url`, the URL of its start page, is not valid.
     """
 
     name = "searxng"
@@ -55,7 +54,7 @@ class SearxngProvider:
         )
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
-        """Return a page of what its engines find; how many that are is set there."""
+        """Return a page of hits, whose number the instance's settings define."""
         with self._server.wording_query():
             url = self.url_for(query)
         answer = await self._server.get(url, ACCEPT_JSON)
@@ -65,7 +64,7 @@ class SearxngProvider:
         return await asyncio.to_thread(self._read, answer)
 
     def url_for(self, query: ProviderQuery) -> str:
-        """Return the URL to ask.
+        """Return the URL of a query.
 
         Raises:
             ValueError: the query is too long.
@@ -80,35 +79,31 @@ class SearxngProvider:
         return with_parameters(f"{self._base_url}/search", parameters)
 
     def _read(self, answer: HttpResponse) -> Sequence[SearchHit]:
-        said = self._server.read_json(answer)
-        results = value_at(said, "results")
+        data = self._server.read_json(answer)
+        results = value_at(data, "results")
         if not isinstance(results, list):
             self._server.fail(
                 "answered JSON that is not SearXNG's; check search.searxng-url "
                 "(CINDER_SEARCH__SEARXNG_URL)"
             )
-        engines = _silent_engines(value_at(said, "unresponsive_engines"))
+        listed = value_at(data, "unresponsive_engines")
+        pairs = listed[:_MAX_ENGINES_SHOWN] if isinstance(listed, list) else []
+        named = [(text_at(pair, "0"), text_at(pair, "1")) for pair in pairs]
+        engines = [f"{name} ({reason})" if reason else name for name, reason in named if name]
         silent = ", ".join(map(self._server.shown, engines))
         if not results and silent:
             self._server.fail(
                 f"found nothing, for its engines did not answer: {silent}. Switch others on in its "
                 "settings.yml, or try again later"
             )
-        return to_hits(map(_item, results), self._base_url, are_html=False)
-
-
-def _item(result: Json) -> FoundItem:
-    return FoundItem(
-        url=text_at(result, "url"),
-        title=text_at(result, "title"),
-        summary=text_at(result, "content"),
-        date=text_at(result, "publishedDate"),
-        score=number_at(result, "score"),
-    )
-
-
-def _silent_engines(listed: Json) -> Iterator[str]:
-    for pair in listed[:_MAX_ENGINES_SHOWN] if isinstance(listed, list) else ():
-        name, reason = text_at(pair, "0"), text_at(pair, "1")
-        if name:
-            yield f"{name} ({reason})" if reason else name
+        items = (
+            FoundItem(
+                url=text_at(result, "url"),
+                title=text_at(result, "title"),
+                summary=text_at(result, "content"),
+                date=text_at(result, "publishedDate"),
+                score=number_at(result, "score"),
+            )
+            for result in results
+        )
+        return to_hits(items, self._base_url, are_html=False)

@@ -24,20 +24,30 @@ _MAX_LOOKS = 50
 
 
 class Archive:
-    """Reads saved pages for a caller, as far as the caller's token goes."""
+    """Reads saved pages for a caller, as far as the caller's token allows."""
 
     def __init__(self, store: Store, rights: ReadRights) -> None:
         self._store = store
         self._rights = rights
 
     async def read(self, uri: str, caller: str) -> SavedBody | None:
-        """Return the saved body that a `scrape://` URI names; None where there is none.
+        """Return the saved body of a `scrape://` URI; None if there is none.
+
+        The URI of the latest version selects the newest of the last few that has such a body,
+        without versions that a caller's own headers, selectors, actions or prompt shaped.
 
         Raises:
             ValueError: it is not such a URI.
         """
         if latest := parse_latest_uri(uri):
-            return await self._read_latest(*latest, caller)
+            place, kind = latest
+            newest = await self._store.list_versions(
+                place, caller, limit=_LATEST_TRIED, plain_only=True
+            )
+            for version in newest:
+                if body := await self._read(version, kind, caller):
+                    return body
+            return None
         version, kind = parse_saved_uri(uri)
         return await self._read(version, kind, caller)
 
@@ -49,9 +59,9 @@ class Archive:
     async def list_saved(
         self, caller: str, *, before_id: int | None = None, limit: int = 100
     ) -> list[SavedListing]:
-        """Return saved pages, newest first, from below an id.
+        """Return saved pages, newest first, with ids below one.
 
-        For a token with domains only so many of all pages are looked through.
+        For a token with domains the search covers a limited number of pages.
         """
         domains = await self._rights.domains_of(caller)
         if not domains:
@@ -59,7 +69,7 @@ class Archive:
         found: list[SavedListing] = []
         for _ in range(_MAX_LOOKS):
             listed = await self._store.list_saved(caller, before_id=before_id, limit=_LOOK)
-            found += [each for each in listed if is_url_within(each.url, domains)]
+            found += [listing for listing in listed if is_url_within(listing.url, domains)]
             if len(found) >= limit or len(listed) < _LOOK:
                 break
             before_id = listed[-1].id
@@ -72,37 +82,24 @@ class Archive:
         return await self._store.list_versions(place, caller, limit=limit)
 
     async def find_latest(self, place: str, caller: str) -> Version | None:
-        """Return the newest version of a page as anybody would get it; None where there is none."""
+        """Return the newest version that no caller's own options shaped; None if there is none."""
         if not is_place_within(place, await self._rights.domains_of(caller)):
             return None
         found = await self._store.list_versions(place, caller, limit=1, plain_only=True)
         return found[0] if found else None
 
     async def list_places(self, beginning: str, caller: str, *, limit: int) -> list[str]:
-        """Return the pages lately saved whose places begin so, the newest first."""
+        """Return recently saved pages whose paths begin so, the newest first."""
         domains = await self._rights.domains_of(caller)
         places = await self._store.list_places(beginning, caller, limit=limit)
         return [place for place in places if is_place_within(place, domains)]
 
-    async def _read_latest(self, place: str, kind: SavedKind, caller: str) -> SavedBody | None:
-        """Return the body of the newest version that has one of this kind, among the last few.
-
-        What a caller's own headers, selectors, actions or prompt shaped is not what the page is.
-        """
-        newest = await self._store.list_versions(
-            place, caller, limit=_LATEST_TRIED, plain_only=True
-        )
-        for version in newest:
-            if body := await self._read(version, kind, caller):
-                return body
-        return None
-
     async def list_entries(self, url: str) -> list[EntrySummary]:
-        """Return what the cache holds for a URL."""
+        """Return the cache entries of a URL."""
         return await self._store.list_entries(url)
 
     async def forget(self, url: str) -> int:
-        """Delete everything kept of a URL; return how many cache entries went."""
+        """Delete everything saved of a URL; return the number of cache entries."""
         return await self._store.invalidate_url(url)
 
 
@@ -114,7 +111,7 @@ async def expire_forever(
     interval_seconds: float,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
-    """Delete what has expired, again and again, until cancelled."""
+    """Delete expired data in regular intervals, until cancelled."""
     while True:
         try:
             if deleted := await store.delete_expired(clock()):
@@ -122,7 +119,7 @@ async def expire_forever(
             if dropped := await store.ledger.drop_expired(clock(), emitter_of=JobEvents.of):
                 log.info("the pages of expired jobs are no longer listed", jobs=dropped)
             await store.counts.drop_old()
-        # A worker's outermost loop: whatever it was, the next round may go better.
+        # A worker's outermost loop: the next round may succeed.
         except Exception:
-            log.exception("what has expired could not be deleted")
+            log.exception("expired data could not be deleted")
         await asyncio.sleep(interval_seconds)

@@ -28,7 +28,7 @@ from cinder.models.url import host_and_port, is_within
 from cinder.store.base import Store, TokenStore, TokenTaken
 
 KNOWN_SECONDS = 5.0
-"""For how long a token stays good in other processes after it was revoked."""
+"""How long a revoked token stays valid in other processes."""
 
 _PREFIX = "cinder_"
 _ID_PREFIX = "tok_"
@@ -42,31 +42,31 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token just made, with the secret that is never shown again."""
+    """A new token, with the secret that is never shown again."""
 
     token: Token
     secret: str
 
 
 class TokenService:
-    """Makes tokens, takes them back, and tells who sends one."""
+    """Creates and revokes tokens, and identifies the caller of one."""
 
     def __init__(
         self, tokens: TokenStore, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._tokens = tokens
         self._clock = clock
-        # By the hash of the secret, and by the id: what was found, and until when it counts.
+        # By the hash of the secret, and by the id: the token, and when it expires from the cache.
         self._known: dict[str, tuple[Token, float]] = {}
         self._noted: dict[str, float] = {}
 
     async def create(
         self, name: str, scopes: Collection[TokenScope], policy: CallerPolicy | None = None
     ) -> NewToken:
-        """Make a token.
+        """Create a token.
 
         Raises:
-            InvalidRequest: the name will not do, or another token has it.
+            InvalidRequest: the name is not valid, or another token has it.
         """
         if not _NAME.fullmatch(name):
             message = "Use up to 64 letters, digits, dots, dashes and underscores"
@@ -91,12 +91,12 @@ class TokenService:
         return await self._tokens.list_all()
 
     async def revoke(self, name: str) -> bool:
-        """Take a token back, from now on here and within seconds elsewhere; False if none is so."""
+        """Revoke a token, at once here and within seconds elsewhere; False if there is none."""
         self._known.clear()
         return await self._tokens.remove(name)
 
     async def identify(self, secret: str) -> Caller | None:
-        """Return who sends this secret; None where it is nobody's."""
+        """Return the caller with this secret; None if there is none."""
         if not _SECRET.fullmatch(secret):
             return None
         hashed = _hash(secret)
@@ -104,14 +104,21 @@ class TokenService:
         if token is None:
             return None
         self._remember(hashed, token)
-        await self._note_use(token)
+        now = time.monotonic()
+        if now >= self._noted.get(token.id, 0.0):
+            self._noted[token.id] = now + _NOTE_SECONDS
+            try:
+                await self._tokens.note_use(token.id)
+            except CacheFailed as error:
+                # The request is answered all the same.
+                log.warning("a token's use was not noted", token=token.name, error=error.message)
         return token.caller
 
     async def permit(self, request: ScrapeRequest) -> CallerPolicy:
-        """Return how far the token goes that a page is asked for with.
+        """Return the policy of the token that a page is requested with.
 
         Raises:
-            Forbidden: not so far, or it was revoked.
+            Forbidden: the token does not allow the page, or was revoked.
         """
         caller = await self._find(request.caller)
         if request.render.profile is Profile.MASTER and not caller.may(TokenScope.ADMIN):
@@ -124,7 +131,7 @@ class TokenService:
         return caller.policy
 
     async def policy_of(self, caller_id: str) -> CallerPolicy:
-        """Return how far a caller's token goes.
+        """Return the policy of a caller's token.
 
         Raises:
             Forbidden: it was revoked.
@@ -133,10 +140,10 @@ class TokenService:
 
     async def _find(self, caller_id: str) -> Caller:
         if caller_id.startswith(OAUTH_ID_PREFIX):
-            # Their tokens are not kept: what each opens, the surfaces have asked.
+            # OAuth tokens are not stored: the surfaces have checked their scopes.
             return Caller(id=caller_id, scopes=frozenset(EVERYDAY_SCOPES))
         if not caller_id.startswith(_ID_PREFIX):
-            # The owner, or whoever he names when he uses cinder as a library.
+            # The owner, or a name that the owner uses with cinder as a library.
             return OWNER_CALLER
         token = self._recall(caller_id) or await self._tokens.find_by_id(caller_id)
         if token is None:
@@ -145,10 +152,10 @@ class TokenService:
         return token.caller
 
     async def spend_page(self, caller_id: str, policy: CallerPolicy) -> None:
-        """Count a page that is about to be fetched to the caller's day.
+        """Count a page against the caller's daily limit, before it is fetched.
 
         Raises:
-            RateLimited: the day has had all its pages.
+            RateLimited: the limit is reached.
         """
         most = policy.pages_per_day
         if most is None:
@@ -173,20 +180,9 @@ class TokenService:
                 self._known.clear()
             self._known[key] = (token, time.monotonic() + KNOWN_SECONDS)
 
-    async def _note_use(self, token: Token) -> None:
-        now = time.monotonic()
-        if now < self._noted.get(token.id, 0.0):
-            return
-        self._noted[token.id] = now + _NOTE_SECONDS
-        try:
-            await self._tokens.note_use(token.id)
-        except CacheFailed as error:
-            # Whoever has a right to an answer gets it, though this be missing.
-            log.warning("a token's use was not noted", token=token.name, error=error.message)
-
 
 def require_domain(policy: CallerPolicy, url: str) -> None:
-    """Return if pages may be fetched from there.
+    """Return if the policy allows pages of this URL's host.
 
     Raises:
         Forbidden: the token is for other hosts.
@@ -198,24 +194,24 @@ def require_domain(policy: CallerPolicy, url: str) -> None:
 
 
 def may_fetch_from(policy: CallerPolicy, url: str) -> bool:
-    """Whether a token's policy lets pages be fetched from there."""
-    return not policy.domains or is_within(host_and_port(url)[0], policy.domains)
+    """Whether a token's policy allows pages of this URL's host."""
+    return is_url_within(url, policy.domains)
 
 
 def _hash(secret: str) -> str:
-    # Of 256 random bits: nobody can guess them, so that a plain hash is enough.
+    # The secret has 256 random bits, so that a plain hash is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class ReadRights:
-    """A token for some domains reads pages of these alone, whoever had them saved."""
+    """Which saved pages a caller may read: a token for some domains reads only their pages."""
 
     def __init__(self, store: Store, callers: TokenService) -> None:
         self._store = store
         self._callers = callers
 
     async def domains_of(self, caller: str) -> tuple[str, ...]:
-        """Return the only domains whose pages a caller may read; none where all may be read.
+        """Return the only domains whose pages a caller may read; empty for all.
 
         Raises:
             Forbidden: the caller's token was revoked.
@@ -223,7 +219,7 @@ class ReadRights:
         return (await self._callers.policy_of(caller)).domains
 
     async def may_read(self, version: Version, caller: str) -> bool:
-        """Whether a caller may read a version: by where it was asked for, and where it came from.
+        """Whether a caller may read a version: by its requested and its final URL.
 
         Raises:
             Forbidden: the caller's token was revoked.
@@ -238,12 +234,12 @@ class ReadRights:
 
 
 def is_url_within(url: str, domains: tuple[str, ...]) -> bool:
-    """Whether a page is of one of the domains; of all pages, where there are none."""
+    """Whether a page is of one of the domains; no domains allow all pages."""
     return not domains or is_within(host_and_port(url)[0], domains)
 
 
 def is_place_within(place: str, domains: tuple[str, ...]) -> bool:
-    """Whether a page's address within `scrape://` is of one of the domains."""
+    """Whether a page's path within `scrape://` is of one of the domains."""
     if not domains:
         return True
     try:
@@ -254,22 +250,24 @@ def is_place_within(place: str, domains: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """On whose behalf a page is scraped, and so where it may come from."""
+    """Which URLs a scrape may reach, by the caller's policy and the job's rule."""
 
     policy: CallerPolicy
     may_land: Callable[[str], bool] | None = None
-    """What the job says of a page that another leads to."""
+    """The job's rule for redirects."""
 
     @property
     def landing_check(self) -> Callable[[str], bool] | None:
-        """Tells where a page may lead; None where it may lead anywhere."""
-        return self._may_land if self.policy.domains else self.may_land
+        """Tells which URLs a page may redirect to; None for any."""
+        may_land, policy = self.may_land, self.policy
+        if not policy.domains:
+            return may_land
+        return lambda url: (may_land is None or may_land(url)) and may_fetch_from(policy, url)
 
     def connection_check(self, request: ScrapeRequest) -> Callable[[str], bool] | None:
-        """Tells what a browser may connect to; None where that is all that egress allows.
+        """Tells which hosts a browser may connect to; None for all that egress allows.
 
-        What a page loads for itself may come from anywhere, but not where the caller's own script
-        could read all of it.
+        A page may load resources from anywhere, unless a script of the caller could read them.
         """
         domains = self.policy.domains
         if not domains or not request.runs_script:
@@ -278,13 +276,9 @@ class AccessPolicy:
 
     @contextmanager
     def explaining_refusal(self) -> Iterator[None]:
-        """Say so where it was the token that a page was refused for."""
+        """Raise `Forbidden` instead if the token's policy is why a redirect was refused."""
         try:
             yield
         except RedirectRefused as refused:
             require_domain(self.policy, refused.target)
             raise
-
-    def _may_land(self, url: str) -> bool:
-        is_wanted = self.may_land is None or self.may_land(url)
-        return is_wanted and may_fetch_from(self.policy, url)

@@ -9,7 +9,7 @@ from cinder.errors import CinderError
 
 CHECK_TIMEOUT_SECONDS = 5
 SHARED_SECONDS = 1.0
-"""For how long findings are handed out: whoever watches over servers asks often."""
+"""How long findings are cached: monitoring requests them often."""
 TRIAL_TIMEOUT_SECONDS = 30
 
 Check = Callable[[], Awaitable[None]]
@@ -17,16 +17,16 @@ Check = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found of one part; without a problem the part works."""
+    """The result of a check of one part; without a problem the part works."""
 
     part: str
     problem: str | None = None
 
 
 def check_with_address(check: Check, address: str) -> Check:
-    """Return a check that tells, where it fails, where the part was looked for.
+    """Return a check whose failures contain the part's address.
 
-    For a trial alone: only the owner has them made, and others are not to know the address.
+    Use it for trials only: the owner runs them, and other callers may not know the address.
     """
 
     async def run() -> None:
@@ -39,9 +39,9 @@ def check_with_address(check: Check, address: str) -> Check:
 
 
 class Health:
-    """Checks the parts that a request needs.
+    """Checks the parts that requests need.
 
-    A trial is a check that takes longer and finds more, for a person who asks.
+    A trial is a longer and more thorough check, which a person starts.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Health:
         self._findings: list[Finding] | None = None
         self._found_until = 0.0
         self.has_room = has_room
-        """Tells, without asking anybody, whether there was room to keep pages the last time."""
+        """Whether there was disk space for pages at the last write."""
 
     async def examine(self) -> list[Finding]:
-        """Check every part, all at once; who asks within a second gets the same findings."""
+        """Check all parts at once; the findings are cached for a second."""
         async with self._examining:
             if self._findings is None or time.monotonic() >= self._found_until:
                 self._findings = await _run_all(self._checks, CHECK_TIMEOUT_SECONDS)
@@ -68,21 +68,19 @@ class Health:
             return self._findings
 
     async def try_out(self) -> list[Finding]:
-        """Check every part, by trial where there is one."""
+        """Check all parts, with trials where there are any."""
         return await _run_all({**self._checks, **self._trials}, TRIAL_TIMEOUT_SECONDS)
 
 
 async def _run_all(checks: Mapping[str, Check], timeout_seconds: float) -> list[Finding]:
-    runs = (_run(part, check, timeout_seconds) for part, check in checks.items())
-    return list(await asyncio.gather(*runs))
+    async def run(part: str, check: Check) -> Finding:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await check()
+        except TimeoutError:
+            return Finding(part, f"did not answer within {timeout_seconds:g} seconds")
+        except (CinderError, OSError) as error:
+            return Finding(part, str(error))
+        return Finding(part)
 
-
-async def _run(part: str, check: Check, timeout_seconds: float) -> Finding:
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            await check()
-    except TimeoutError:
-        return Finding(part, f"did not answer within {timeout_seconds:g} seconds")
-    except (CinderError, OSError) as error:
-        return Finding(part, str(error))
-    return Finding(part)
+    return list(await asyncio.gather(*(run(part, check) for part, check in checks.items())))

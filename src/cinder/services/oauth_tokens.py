@@ -22,14 +22,14 @@ from cinder.models.url import origin_of, parse_web_url
 __all__ = ["AccessTokens", "IssuerKeys", "ProtectedResource"]
 
 
-Jwk: TypeAlias = Mapping[str, Any]  # Any: a key has texts and lists of them
+Jwk: TypeAlias = Mapping[str, Any]  # Any: the values of a key are texts and lists of them
 
 FRESH_SECONDS = 600.0
-"""For how long keys count without being asked for again."""
+"""How long keys are used before they are fetched again."""
 STALE_SECONDS = 3600.0
-"""For how long they count where the issuer does not answer."""
+"""How long keys are used if the issuer does not respond."""
 PAUSE_SECONDS = 10.0
-"""How long the issuer is left alone after it was asked, whatever tokens name."""
+"""The least time between two requests to the issuer, whatever key ids tokens have."""
 
 _MAX_KEYS = 100
 _HEADERS = {"User-Agent": f"cinder/{__version__}", "Accept": "application/json"}
@@ -38,15 +38,15 @@ log = structlog.get_logger()
 
 
 class IssuerHttpClient(Protocol):
-    """Asks the issuer, through egress."""
+    """Sends requests to the issuer, through egress."""
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """Return the answer, whatever its status; raise `CinderError` where none came."""
+        """Return the response, whatever its status; raise `CinderError` if there is none."""
         ...
 
 
 class IssuerKeys:
-    """Knows the keys of one issuer."""
+    """The keys of one issuer, fetched and cached."""
 
     def __init__(
         self, client: IssuerHttpClient, issuer: str, clock: Callable[[], float] = time.monotonic
@@ -60,10 +60,10 @@ class IssuerKeys:
         self._lock = asyncio.Lock()
 
     async def find(self, key_id: str | None) -> Jwk | None:
-        """Return the key of this id, or the only one for a token that names none.
+        """Return the key of this id, or the only one for a token without a key id.
 
         Raises:
-            Overloaded: the issuer does not answer, and its keys are not known.
+            Overloaded: the issuer does not respond, and its keys are not known.
         """
         if self._age >= FRESH_SECONDS:
             await self._renew()
@@ -74,10 +74,10 @@ class IssuerKeys:
         return found
 
     async def check(self) -> None:
-        """Ask for the keys.
+        """Fetch the keys.
 
         Raises:
-            CinderError: the issuer gives none.
+            CinderError: the issuer returns none.
         """
         await self._fetch()
 
@@ -91,41 +91,37 @@ class IssuerKeys:
 
     async def _renew(self) -> None:
         async with self._lock:
-            # Whoever had the lock before asked for all who waited.
+            # The holder of the lock before fetched for all waiters.
             if self._pause_is_over:
                 self._asked_at = self._clock()
-                await self._try_to_fetch()
+                try:
+                    self._keys = await self._fetch()
+                    self._fetched_at = self._clock()
+                except CinderError as error:
+                    log.warning("no keys of the issuer", issuer=self.issuer, error=error.message)
         if self._age >= STALE_SECONDS:
             raise Overloaded(
                 f"The keys of {self.issuer} cannot be had now, and its tokens not be checked. "
                 "Try again in a moment; the server's log has the details."
             )
 
-    async def _try_to_fetch(self) -> None:
-        try:
-            self._keys = await self._fetch()
-        except CinderError as error:
-            log.warning("no keys of the issuer", issuer=self.issuer, error=error.message)
-        else:
-            self._fetched_at = self._clock()
-
     async def _fetch(self) -> list[Jwk]:
         document = await self._read(await self._find_key_url())
         keys = document.get("keys") if document else None
         if not isinstance(keys, list):
             raise ConnectionFailed(f"{self.issuer} has no keys where it says that they are")
-        return [key for key in keys[:_MAX_KEYS] if _is_for_signing(key)]
+        first = [key for key in keys[:_MAX_KEYS] if isinstance(key, dict)]
+        return [key for key in first if key.get("use", "sig") == "sig"]
 
     async def _find_key_url(self) -> str:
-        for url in metadata_urls(self.issuer):
-            document = await self._read(url)
+        for metadata_url in metadata_urls(self.issuer):
+            document = await self._read(metadata_url)
             if document and document.get("issuer") == self.issuer:
-                return self._key_url(document.get("jwks_uri"))
-        raise ConnectionFailed(f"{self.issuer} has no metadata that names it as the issuer")
-
-    def _key_url(self, given: object) -> str:
+                break
+        else:
+            raise ConnectionFailed(f"{self.issuer} has no metadata that names it as the issuer")
         try:
-            url = parse_web_url(given if isinstance(given, str) else "")
+            url = parse_web_url(str(document.get("jwks_uri") or ""))
         except ValueError:
             raise ConnectionFailed(f"The metadata of {self.issuer} names no keys") from None
         if url.startswith("http:") and origin_of(url) != origin_of(parse_web_url(self.issuer)):
@@ -144,7 +140,7 @@ class IssuerKeys:
 
 
 def metadata_urls(issuer: str) -> Iterator[str]:
-    """Return where an issuer's metadata may be, by RFC 8414 and by OpenID Connect."""
+    """Return the possible URLs of an issuer's metadata, by RFC 8414 and OpenID Connect."""
     parts = urlsplit(issuer.rstrip("/"))
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path
     yield f"{origin}/.well-known/oauth-authorization-server{path}"
@@ -159,11 +155,7 @@ def _choose(keys: list[Jwk], key_id: str | None) -> Jwk | None:
     return next((key for key in keys if key.get("kid") == key_id), None)
 
 
-def _is_for_signing(key: object) -> bool:
-    return isinstance(key, dict) and key.get("use", "sig") == "sig"
-
-
-# Signed with a key that only the issuer has: never with one that whoever checks has as well.
+# Asymmetric algorithms only: with a symmetric one, the verifier could make tokens too.
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
@@ -176,79 +168,50 @@ _CLAIMS = ["exp", "iss", "aud", "sub"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectedResource:
-    """What the tokens open, as clients and the issuer call it."""
+    """The resource that tokens give access to, by the URL that clients and the issuer use."""
 
     url: str
     scope_prefix: str = ""
 
     @property
     def metadata_path(self) -> str:
-        """Where its description is, by RFC 9728."""
+        """The path of its metadata, by RFC 9728."""
         return WELL_KNOWN + urlsplit(self.url).path.rstrip("/")
 
     @property
     def metadata_url(self) -> str:
-        """The same, as clients reach it."""
+        """The URL of its metadata."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{self.metadata_path}"
 
     @property
     def scopes(self) -> dict[str, TokenScope]:
-        """What a token can open, by the names that the issuer has for it; `admin` is not given."""
+        """The scopes by their names at the issuer; `admin` is not available."""
         return {f"{self.scope_prefix}{scope}": scope for scope in EVERYDAY_SCOPES}
 
 
 class AccessTokens:
-    """Checks the tokens of one issuer."""
+    """Verifies the tokens of one issuer."""
 
     def __init__(self, keys: IssuerKeys, resource: ProtectedResource) -> None:
         self._keys = keys
         self.resource = resource
 
     async def identify(self, token: str) -> Caller | None:
-        """Return who sends a token; None where it is not the issuer's for this server, or is over.
+        """Return the caller of a token; None if it is not valid for this server, or has expired.
 
         Raises:
-            Overloaded: the issuer does not answer, and its keys are not known.
+            Overloaded: the issuer does not respond, and its keys are not known.
         """
         header = _read_header(token)
         if header is None:
             return None
         key = await self._keys.find(header.get("kid"))
-        claims = self._verify(token, key, header["alg"]) if key is not None else None
-        return self._caller_of(claims) if claims is not None else None
-
-    async def check(self) -> None:
-        """Ask the issuer for its keys.
-
-        Raises:
-            CinderError: it gives none.
-        """
-        await self._keys.check()
-
-    def describe(self) -> dict[str, Json]:
-        """Return the metadata of the resource: where clients get tokens for it."""
-        return {
-            "resource": self.resource.url,
-            "resource_name": "cinder",
-            "authorization_servers": [self._keys.issuer],
-            "scopes_supported": list[Json](self.resource.scopes),
-            "bearer_methods_supported": ["header"],
-        }
-
-    def challenge(self, *, was_sent: bool) -> str:
-        """Return the header that tells a client without a good token where to get one."""
-        problem = 'error="invalid_token", ' if was_sent else ""
-        scopes = " ".join(self.resource.scopes)
-        metadata = self.resource.metadata_url
-        return f'Bearer {problem}resource_metadata="{metadata}", scope="{scopes}"'
-
-    # Any: claims are whatever the issuer puts in
-    def _verify(self, token: str, key: Jwk, algorithm: str) -> dict[str, Any] | None:
-        if key.get("alg", algorithm) != algorithm:
+        algorithm = header["alg"]
+        if key is None or key.get("alg", algorithm) != algorithm:
             return None
         try:
-            claims: dict[str, Any] = jwt.decode(
+            claims = jwt.decode(
                 token,
                 jwt.PyJWK(dict(key), algorithm=algorithm),
                 algorithms=[algorithm],
@@ -259,33 +222,50 @@ class AccessTokens:
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             return None
-        return claims
-
-    def _caller_of(self, claims: Mapping[str, Any]) -> Caller:
-        named = f"{claims['iss']}\n{claims['sub']}"
+        # `scope` by RFC 9068, or `scp`, as some issuers write it.
+        names = claims.get("scope", claims.get("scp", ""))
+        names = names.split() if isinstance(names, str) else names
         known = self.resource.scopes
-        scopes = frozenset(known[name] for name in _scope_names(claims) if name in known)
-        digest = hashlib.sha256(named.encode()).hexdigest()
+        scopes = frozenset(
+            scope for name, scope in known.items() if isinstance(names, list) and name in names
+        )
+        digest = hashlib.sha256(f"{claims['iss']}\n{claims['sub']}".encode()).hexdigest()
         return Caller(id=f"{OAUTH_ID_PREFIX}{digest[:32]}", scopes=scopes)
 
+    async def check(self) -> None:
+        """Fetch the issuer's keys.
 
-def _read_header(token: str) -> dict[str, Any] | None:  # Any: what stands there is not known yet
-    """Return the header of what may be a token; None where it cannot be one that is taken."""
+        Raises:
+            CinderError: it returns none.
+        """
+        await self._keys.check()
+
+    def describe(self) -> dict[str, Json]:
+        """Return the metadata of the resource, which tells clients where to get tokens."""
+        return {
+            "resource": self.resource.url,
+            "resource_name": "cinder",
+            "authorization_servers": [self._keys.issuer],
+            "scopes_supported": list[Json](self.resource.scopes),
+            "bearer_methods_supported": ["header"],
+        }
+
+    def challenge(self, *, was_sent: bool) -> str:
+        """Return the header that tells a client without a valid token where to get one."""
+        problem = 'error="invalid_token", ' if was_sent else ""
+        scopes = " ".join(self.resource.scopes)
+        metadata = self.resource.metadata_url
+        return f'Bearer {problem}resource_metadata="{metadata}", scope="{scopes}"'
+
+
+def _read_header(token: str) -> dict[str, Any] | None:  # Any: the header is not verified yet
+    """Return the header of a token; None if the token cannot be accepted."""
     if len(token) > _MAX_TOKEN_CHARS or token.count(".") != 2:
         return None
     try:
         header = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, ValueError, RecursionError):
         return None
-    # `crit` names what must be understood, and none of it is.
-    is_taken = header.get("alg") in ALGORITHMS and "crit" not in header
-    is_named = isinstance(header.get("kid"), str | None)
-    return header if is_taken and is_named else None
-
-
-def _scope_names(claims: Mapping[str, Any]) -> list[str]:
-    """Return what a token was given for: `scope` by RFC 9068, or `scp`, as some issuers have it."""
-    given = claims.get("scope", claims.get("scp", ""))
-    if isinstance(given, str):
-        return given.split()
-    return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+    # `crit` names extensions that must be supported, and none is.
+    is_supported = header.get("alg") in ALGORITHMS and "crit" not in header
+    return header if is_supported and isinstance(header.get("kid"), str | None) else None

@@ -15,37 +15,40 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from cinder.errors import RateLimited
 from cinder.store.base import SharedCounts
 
-# Beyond this, counts that are over are looked for and dropped.
+# Beyond this number, expired counts are dropped.
 _MAX_COUNTS = 10_000
 
 
 class MemoryCounterStorage(Storage):
-    """Counts in memory, as the library of rate limits wants it.
+    """A storage of `limits` in memory, with a monotonic clock.
 
-    The library's own goes by the time of day: were that set back by an hour, whoever had his share
-    would wait for an hour.
+    The library's own uses the time of day: if the clock were set back by an hour, exhausted limits
+    would last an hour longer.
     """
 
     STORAGE_SCHEME = None
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take a clock that only goes forward."""
+        """Take a monotonic clock."""
         super().__init__()
         self._clock = clock
-        # By key: how many, and when that is over.
+        # By key: the count, and when it expires.
         self._counts: dict[str, tuple[int, float]] = {}
         self._next_sweep = _MAX_COUNTS
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """What this may raise; it is raised as it is."""
+        """The exceptions of this storage, which are not translated."""
         return Exception
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Add to a count that begins anew after so many seconds."""
+        """Add to a count that expires after so many seconds."""
         count, ends_at = self._read(key, self._clock() + expiry)
         if key not in self._counts and len(self._counts) >= self._next_sweep:
-            self._sweep()
+            now = self._clock()
+            self._counts = {name: held for name, held in self._counts.items() if held[1] > now}
+            # If none expires, the next sweep is later, so that not every new count scans all.
+            self._next_sweep = max(_MAX_COUNTS, 2 * len(self._counts))
         self._counts[key] = (count + amount, ends_at)
         return count + amount
 
@@ -54,52 +57,46 @@ class MemoryCounterStorage(Storage):
         return self._read(key, 0)[0]
 
     async def get_expiry(self, key: str) -> float:
-        """Return when a count begins anew."""
+        """Return when a count expires."""
         return self._read(key, self._clock())[1]
 
     async def check(self) -> bool:
-        """Return: memory is always there."""
+        """Return True: memory is always available."""
         return True
 
     async def reset(self) -> int | None:
-        """Begin every count anew; return how many there were."""
+        """Delete all counts; return how many there were."""
         count = len(self._counts)
         self._counts.clear()
         return count
 
     async def clear(self, key: str) -> None:
-        """Begin a count anew."""
+        """Delete a count."""
         self._counts.pop(key, None)
 
     def _read(self, key: str, default_end: float) -> tuple[int, float]:
         count, ends_at = self._counts.get(key, (0, 0.0))
         return (count, ends_at) if ends_at > self._clock() else (0, default_end)
 
-    def _sweep(self) -> None:
-        now = self._clock()
-        self._counts = {key: held for key, held in self._counts.items() if held[1] > now}
-        # Where all of them go on, not every further one is to look through them all.
-        self._next_sweep = max(_MAX_COUNTS, 2 * len(self._counts))
-
 
 class DatabaseCounterStorage(Storage):
-    """Counts in the database, as the library of rate limits wants it."""
+    """A storage of `limits` in the database."""
 
     STORAGE_SCHEME = None
 
     def __init__(self, counts: SharedCounts, longest_seconds: int) -> None:
-        """Take where to count, and how long a count lasts at most."""
+        """Take the database's counts, and the longest window."""
         super().__init__()
         self._counts = counts
         self._longest_seconds = longest_seconds
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """What this may raise; it is raised as it is."""
+        """The exceptions of this storage, which are not translated."""
         return Exception
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Add to a count that begins anew after so many seconds."""
+        """Add to a count that expires after so many seconds."""
         return await self._counts.add(key, amount, expiry)
 
     async def get(self, key: str) -> int:
@@ -107,30 +104,30 @@ class DatabaseCounterStorage(Storage):
         return (await self._counts.read(key, seconds=self._longest_seconds))[0]
 
     async def get_expiry(self, key: str) -> float:
-        """Return when a count begins anew, in seconds since 1970."""
+        """Return when a count expires, in seconds since 1970."""
         return (await self._counts.read(key, seconds=self._longest_seconds))[1]
 
     async def check(self) -> bool:
-        """Return whether the database answers."""
+        """Read from the database; return True."""
         await self._counts.read(f"check {time.time()}")
         return True
 
     async def reset(self) -> int | None:
-        """Refuse: the counts are other servers' as well."""
+        """Refuse: other servers share the counts."""
         raise NotImplementedError
 
     async def clear(self, key: str) -> None:
-        """Begin a count anew."""
+        """Delete a count."""
         await self._counts.drop(key)
 
 
 _IPV6_HOUSEHOLD_BITS = 64
-# Addresses that are parsed once and not for each request.
+# How many parsed addresses are cached.
 _KNOWN_ADDRESSES = 4_096
 
 
 class RateLimitBucket(StrEnum):
-    """What is counted, each by itself."""
+    """The counters, each with its own limit."""
 
     TOKEN = "token"  # noqa: S105 - the name of a bucket
     ADDRESS = "address"
@@ -139,7 +136,7 @@ class RateLimitBucket(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimitStatus:
-    """What is left of a window."""
+    """The rest of a window."""
 
     bucket: RateLimitBucket
     limit: int
@@ -150,7 +147,7 @@ class RateLimitStatus:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What it is told by, as the IETF's draft of RateLimit header fields has it."""
+        """The header fields of the IETF's draft of RateLimit headers."""
         return {
             "RateLimit-Policy": f'"{self.bucket}";q={self.limit};w={self.window_seconds}',
             "RateLimit": f'"{self.bucket}";r={self.left};t={self.seconds}',
@@ -167,43 +164,43 @@ class RateLimits:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Take limits such as `600/minute`; a bucket without one, or an empty one, has none.
+        """Take limits such as `600/minute`; a missing or empty one means no limit.
 
-        The clock is the one by which the storage tells when a window ends.
+        The clock must be the one that the storage uses for expiry.
 
         Raises:
-            ValueError: one is not written as such.
+            ValueError: a limit is not valid.
         """
         self._windows = FixedWindowRateLimiter(storage)
         self._clock = clock
         self._limits = {bucket: _read_limit(text) for bucket, text in limits.items() if text}
 
     async def take(self, bucket: RateLimitBucket, who: str) -> RateLimitStatus | None:
-        """Count a request; return what is left then, None where there is no limit.
+        """Count a request; return the rest of the window, None without a limit.
 
         Raises:
-            RateLimited: nothing was left.
+            RateLimited: the limit is reached.
         """
         limit = self._limits.get(bucket)
         if limit is None:
             return None
         is_within = await self._windows.hit(limit, bucket, who)
-        standing = await self._standing(bucket, limit, who)
+        status = await self._status(bucket, limit, who)
         if not is_within:
-            raise _refusal(standing)
-        return standing
+            raise _refusal(status)
+        return status
 
     async def require_left(self, bucket: RateLimitBucket, who: str) -> None:
-        """Return if anything is left of a window, and count nothing.
+        """Return if the limit is not reached, without counting.
 
         Raises:
-            RateLimited: nothing is.
+            RateLimited: it is reached.
         """
         limit = self._limits.get(bucket)
         if limit is not None and not await self._windows.test(limit, bucket, who):
-            raise _refusal(await self._standing(bucket, limit, who))
+            raise _refusal(await self._status(bucket, limit, who))
 
-    async def _standing(
+    async def _status(
         self, bucket: RateLimitBucket, limit: RateLimitItem, who: str
     ) -> RateLimitStatus:
         stats = await self._windows.get_window_stats(limit, bucket, who)
@@ -217,17 +214,17 @@ class RateLimits:
 
 
 def longest_window(limits: Iterable[str]) -> int:
-    """Return how many seconds the longest window of some limits has; an empty limit has none.
+    """Return the longest window of some limits in seconds; empty limits are ignored.
 
     Raises:
-        ValueError: one is not written as such.
+        ValueError: a limit is not valid.
     """
     return max((_read_limit(text).get_expiry() for text in limits if text), default=0)
 
 
 @lru_cache(maxsize=_KNOWN_ADDRESSES)
 def rate_limit_key(address: str) -> str:
-    """Return what an address is counted by: itself, or of IPv6 a household's network of 64 bits."""
+    """Return the key that an address is counted by: itself, or the /64 network for IPv6."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -241,7 +238,7 @@ def rate_limit_key(address: str) -> str:
 
 @lru_cache(maxsize=_KNOWN_ADDRESSES)
 def is_loopback(address: str) -> bool:
-    """Whether a request comes from this machine itself."""
+    """Whether an address is this machine's loopback."""
     try:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
@@ -255,14 +252,14 @@ def _read_limit(text: str) -> RateLimitItem:
         raise ValueError(f"Not a rate limit: {text!r}. Write it like 600/minute") from None
 
 
-def _refusal(standing: RateLimitStatus) -> RateLimited:
+def _refusal(status: RateLimitStatus) -> RateLimited:
     what = {
         RateLimitBucket.TOKEN: "requests with this token",
         RateLimitBucket.ADDRESS: "requests from this address",
         RateLimitBucket.FAILED_LOGIN: "requests with a wrong token from this address",
-    }[standing.bucket]
+    }[status.bucket]
     return RateLimited(
-        f"More than {standing.limit} {what} within {standing.window_seconds} seconds. "
-        f"Try again in {standing.seconds} seconds.",
-        retry_after_seconds=standing.seconds,
+        f"More than {status.limit} {what} within {status.window_seconds} seconds. "
+        f"Try again in {status.seconds} seconds.",
+        retry_after_seconds=status.seconds,
     )

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def run_in_thread(chars: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do work on a text of so many characters, and return what it returns."""
+    """Call a function on a text of so many characters, in a thread if the text is long."""
     if chars <= SHORT_CHARS:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)

@@ -19,7 +19,7 @@ from cinder.models.webhook import EventKind, NewEvent, WebhookTarget, read_targe
 from cinder.services.auth import TokenService, may_fetch_from
 
 SPEC_KEY = "webhook"
-"""Under which a job's spec has its target; never to be shown."""
+"""The key of the target in a job's spec, which must never be shown."""
 
 _MIN_SECRET, _MAX_SECRET = 16, 256
 _OWN_HEADERS = ("content-type", "user-agent")
@@ -28,49 +28,48 @@ _OWN_PREFIX = "x-cinder-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookOptions:
-    """What a caller asks for."""
+    """A caller's options for a webhook."""
 
     url: str
     secret: str | None = field(default=None, repr=False)
     events: Collection[str] | None = None
-    """Names of kinds of events; None for all."""
+    """The kinds of events; None for all."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def make_target(options: WebhookOptions, *, default_secret: str | None = None) -> WebhookTarget:
-    """Return the target that a caller asks for, with a secret in any case.
+    """Return the target of a caller's options, with a generated secret if there is none.
 
     Raises:
-        InvalidRequest: something in it cannot be; all of it is named.
+        InvalidRequest: options are not valid; all of them are named.
     """
-    problems = [*_check_url(options.url), *_check_events(options.events)]
-    problems += [*_check_secret(options.secret), *_check_headers(options.headers)]
+    problems = _find_problems(options)
     if problems:
         raise InvalidRequest(problems=tuple(problems))
-    given = options.secret or default_secret
+    secret = options.secret or default_secret
     return WebhookTarget(
         url=parse_web_url(options.url),
-        secret=given or f"whsec_{secrets.token_urlsafe(32)}",
+        secret=secret or f"whsec_{secrets.token_urlsafe(32)}",
         events=frozenset(EventKind(name) for name in options.events or EventKind),
         headers=tuple(options.headers.items()),
-        is_secret_generated=given is None,
+        is_secret_generated=secret is None,
     )
 
 
 class WebhookCheck:
-    """Tells, before a job is started, whether its events may be sent where they are to go."""
+    """Checks, before a job is started, whether its events may be sent to their target."""
 
     def __init__(self, callers: TokenService, judge: Callable[[str, int], Awaitable[None]]) -> None:
-        """Take who knows how far tokens go, and what judges a host and port for egress."""
+        """Take the tokens, and the egress check of a host and port."""
         self._callers = callers
         self._judge = judge
 
     async def require(self, target: WebhookTarget, caller: str) -> None:
-        """Return if events may be sent there. Each delivery is judged again.
+        """Return if events may be sent there. Each delivery is checked again.
 
         Raises:
             Forbidden: the caller's token is for other domains.
-            EgressBlocked: the address is not a public one, and no rule allows it.
+            EgressBlocked: the address is not public, and no rule allows it.
         """
         policy = await self._callers.policy_of(caller)
         host, port = host_and_port(target.url)
@@ -82,58 +81,46 @@ class WebhookCheck:
         except EgressBlocked as error:
             raise EgressBlocked(f"webhook.url: {error.message}") from error
         except DnsFailed:
-            return  # deliveries are tried for a day: the name may resolve by then
+            return  # deliveries are retried for a day: the name may resolve by then
 
 
 def target_of(job: Job) -> WebhookTarget | None:
-    """Return whom a job tells; None where it tells nobody, or has expired."""
-    written = job.spec.get(SPEC_KEY)
-    return read_target(written) if isinstance(written, dict) else None
+    """Return the target of a job's events; None if it has none, or has expired."""
+    data = job.spec.get(SPEC_KEY)
+    return read_target(data) if isinstance(data, dict) else None
 
 
-def _check_url(url: str) -> list[FieldProblem]:
+def _find_problems(options: WebhookOptions) -> list[FieldProblem]:
+    problems = []
     try:
-        parse_web_url(url)
+        parse_web_url(options.url)
     except ValueError as error:
-        return [FieldProblem("webhook.url", str(error))]
-    return []
-
-
-def _check_events(events: Collection[str] | None) -> list[FieldProblem]:
-    known = ", ".join(EventKind)
-    if events is not None and not events:
-        return [FieldProblem("webhook.events", f"At least one is needed of: {known}")]
-    return [
-        FieldProblem("webhook.events", f"{name[:50]!r} is none of: {known}")
-        for name in events or ()
-        if name not in list(EventKind)
-    ][:1]
-
-
-def _check_secret(secret: str | None) -> list[FieldProblem]:
-    if secret is None or _MIN_SECRET <= len(secret) <= _MAX_SECRET:
-        return []
-    message = f"A secret has {_MIN_SECRET} to {_MAX_SECRET} characters"
-    return [FieldProblem("webhook.secret", f"{message}; without one, cinder makes one")]
-
-
-def _check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
-    problems = [
-        FieldProblem(f"webhook.{problem.field}", problem.message)
-        for problem in check_headers(headers)
+        problems.append(FieldProblem("webhook.url", str(error)))
+    kinds = ", ".join(EventKind)
+    unknown = [name for name in options.events or () if name not in list(EventKind)]
+    if unknown:
+        problems.append(FieldProblem("webhook.events", f"{unknown[0][:50]!r} is none of: {kinds}"))
+    elif options.events is not None and not options.events:
+        problems.append(FieldProblem("webhook.events", f"At least one is needed of: {kinds}"))
+    if options.secret is not None and not _MIN_SECRET <= len(options.secret) <= _MAX_SECRET:
+        message = f"A secret has {_MIN_SECRET} to {_MAX_SECRET} characters"
+        problems.append(FieldProblem("webhook.secret", f"{message}; without one, cinder makes one"))
+    invalid = check_headers(options.headers)
+    own = [
+        name
+        for name in options.headers
+        if name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIX)
     ]
-    own = [name for name in headers if _is_own(name)]
     message = "This header is set by cinder and cannot be overridden"
-    return problems or [FieldProblem(f"webhook.headers.{name[:100]}", message) for name in own]
-
-
-def _is_own(name: str) -> bool:
-    return name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIX)
+    problems += [FieldProblem(f"webhook.{header.field}", header.message) for header in invalid]
+    if not invalid:
+        problems += [FieldProblem(f"webhook.headers.{name[:100]}", message) for name in own]
+    return problems
 
 
 @dataclass(frozen=True, slots=True)
 class JobEvents:
-    """Tells a job's target how the job goes. See `cinder.store.ledger_base.Teller`."""
+    """Builds the signed events of a job. See `cinder.store.ledger_base`."""
 
     target: WebhookTarget
     job: Job
@@ -141,20 +128,30 @@ class JobEvents:
 
     @classmethod
     def of(cls, job: Job) -> Self | None:
-        """Return what tells of a job; None where nobody is to be told."""
+        """Return the events of a job; None if it has no target."""
         target = target_of(job)
         return None if target is None else cls(target, job)
 
     def started(self, job: Job) -> NewEvent | None:
-        """Tell that work on a job has begun."""
+        """Return the event that a job has started."""
         return self._make(EventKind.STARTED, _describe_job(job))
 
     def page(self, url: str, result: PageResult) -> NewEvent | None:
-        """Tell what became of a URL."""
-        return self._make(EventKind.PAGE, {"jobId": self.job.id, **_describe_page(url, result)})
+        """Return the event of a page's status."""
+        data: dict[str, Json] = {
+            "jobId": self.job.id,
+            "url": url,
+            "fate": result.fate.value,
+            "reason": result.reason or None,
+            "statusCode": result.status_code,
+            "verdict": result.verdict,
+            "title": result.title,
+            "savedUris": list(result.uris),
+        }
+        return self._make(EventKind.PAGE, data)
 
     def ended(self, job: Job) -> NewEvent | None:
-        """Tell that a job is over; one that was cancelled is completed, with that status."""
+        """Return the event that a job has ended; a cancelled one is completed, with that status."""
         is_failed = job.status is JobStatus.FAILED
         kind = EventKind.FAILED if is_failed else EventKind.COMPLETED
         return self._make(kind, _describe_job(job))
@@ -190,7 +187,7 @@ class JobEvents:
 
 
 def sign(secret: str, body: bytes) -> str:
-    """Return the signature of a message, as its header has it."""
+    """Return the value of a message's signature header."""
     return "sha256=" + hmac.digest(secret.encode(), body, "sha256").hex()
 
 
@@ -209,17 +206,5 @@ def _describe_job(job: Job) -> dict[str, Json]:
     }
 
 
-def _describe_page(url: str, result: PageResult) -> dict[str, Json]:
-    return {
-        "url": url,
-        "fate": result.fate.value,
-        "reason": result.reason or None,
-        "statusCode": result.status_code,
-        "verdict": result.verdict,
-        "title": result.title,
-        "savedUris": list(result.uris),
-    }
-
-
-def _format(moment: datetime | None) -> str | None:
-    return None if moment is None else format_timestamp(moment)
+def _format(timestamp: datetime | None) -> str | None:
+    return None if timestamp is None else format_timestamp(timestamp)

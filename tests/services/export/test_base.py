@@ -1,4 +1,4 @@
-"""What an export may be asked for."""
+"""Export requests."""
 
 import pytest
 

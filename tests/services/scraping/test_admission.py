@@ -1,5 +1,3 @@
-"""tests.services.scraping.test_admission"""
-
 import asyncio
 from contextlib import AsyncExitStack, suppress
 

@@ -1,4 +1,4 @@
-"""What has become of a page since it was last saved."""
+"""Change tracking of pages since they were last saved."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

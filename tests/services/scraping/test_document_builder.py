@@ -1,4 +1,4 @@
-"""PDF documents: what is said of what a limit or an answer lacks."""
+"""Documents of PDFs: warnings about limits and missing formats."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

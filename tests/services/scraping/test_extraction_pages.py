@@ -1,4 +1,4 @@
-"""The pages of an extraction: what was got of each, and whether it is one to read."""
+"""The source pages of an extraction, and the errors of those that failed."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pages that are no answer: what a caller is told, and that nothing of them is kept."""
+"""Pages that are failures: their errors, and that they are not saved."""
 
 from dataclasses import replace
 

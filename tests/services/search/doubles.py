@@ -19,12 +19,11 @@ from cinder.models.request import OWNER, ScrapeRequest
 from cinder.models.saved import Version
 from cinder.models.search import SearchHit, SearchMode, SearchRequest
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
-from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
 from cinder.services.search.fan_out import ModeTimes
 from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
 from cinder.services.search.ranked_list import RankedListCache
-from cinder.services.search.result_pages import ResultReader, ResultScraper
-from cinder.services.search.result_ranking import ResultRanker
+from cinder.services.search.result_ranking import ResultRanker, ResultReader
 from cinder.services.search.service import SearchLimits, SearchService
 from cinder.store.base import IndexedPage, IndexQuery
 from cinder.text.terms import find_query_terms, find_terms
@@ -180,7 +179,7 @@ class World:
     providers: Sequence[Provider] = ()
     index: MemoryIndex = field(default_factory=MemoryIndex)
     scraper: MemoryScraper = field(default_factory=MemoryScraper)
-    reads: ResultScraper | None = None
+    reads: Scraper | None = None
     """What reads pages instead of the one in memory."""
     texts: MemoryTexts = field(default_factory=MemoryTexts)
     clock: Hand = field(default_factory=Hand)
@@ -195,9 +194,9 @@ class World:
         local = [] if "local" in named else [LocalProvider(self.index, AllRights())]
         return SearchService(
             providers=[*self.providers, *local],
-            asker=ProviderCaller(ProviderHealth(self.clock), self.metrics),
-            judge=ResultRanker(ResultReader(self.reads or self.scraper), self.texts, self.now),
-            memory=RankedListCache(clock=self.clock, max_results=self.max_results),
+            provider_caller=ProviderCaller(ProviderHealth(self.clock), self.metrics),
+            ranker=ResultRanker(ResultReader(self.reads or self.scraper), self.texts, self.now),
+            cache=RankedListCache(clock=self.clock, max_results=self.max_results),
             metrics=self.metrics,
             limits=SearchLimits(times=self.times),
         )

@@ -1,4 +1,4 @@
-"""Deep searches: other words, further pages, and the real text of what was found."""
+"""Deep searches: expanded queries, further pages, and ranking by the text of pages."""
 
 import asyncio
 

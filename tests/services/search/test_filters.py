@@ -1,4 +1,4 @@
-"""Filters in every mode: domains, ages, and text that must be there."""
+"""Filters in every mode: domains, ages and required text."""
 
 from datetime import timedelta
 

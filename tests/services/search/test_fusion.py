@@ -1,5 +1,3 @@
-"""tests.services.search.test_fusion"""
-
 import pytest
 
 from cinder.models.search import SearchHit

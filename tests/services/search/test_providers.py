@@ -1,5 +1,3 @@
-"""tests.services.search.test_providers"""
-
 from cinder.models.request import OWNER
 from cinder.search.base import ProviderQuery
 from cinder.services.search.providers import REMEMBERED_SECONDS, LocalProvider, ProviderHealth

@@ -1,5 +1,3 @@
-"""tests.services.search.test_query"""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

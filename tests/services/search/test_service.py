@@ -1,4 +1,4 @@
-"""The pages of the first results, side by side, whatever becomes of single ones."""
+"""Searches, and the pages of their first results."""
 
 import asyncio
 import random
@@ -281,7 +281,7 @@ async def test_beyond_the_end_there_is_nothing_and_no_more() -> None:
     search = World(providers=[ListProvider("web", hits(4))]).open()
     answer = await search.search(asking(offset=50))
     assert (answer.results, answer.has_more) == ((), False)
-    assert "made anew" in " ".join(answer.warnings)
+    assert "it was repeated" in " ".join(answer.warnings)
 
 
 async def test_a_provider_that_knows_no_pages_is_asked_once_more_and_no_further() -> None:

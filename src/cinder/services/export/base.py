@@ -17,7 +17,7 @@ T = TypeVar("T", bound=StrEnum)
 
 
 class ExportFormat(StrEnum):
-    """How pages are written."""
+    """The file format of an export."""
 
     JSONL = "jsonl"
     WARC = "warc"
@@ -25,12 +25,12 @@ class ExportFormat(StrEnum):
 
     @property
     def media_type(self) -> str:
-        """The MIME type of the whole."""
+        """The MIME type of the export."""
         return _MEDIA_TYPES[self]
 
     @property
     def suffix(self) -> str:
-        """How the name of a file in this format ends."""
+        """The extension of a file in this format."""
         return ".warc.gz" if self is ExportFormat.WARC else f".{self}"
 
 
@@ -42,35 +42,35 @@ _MEDIA_TYPES = {
 
 
 class ExportExtra(StrEnum):
-    """What of a page is exported only where it is asked for."""
+    """The parts of a page that are exported only on request."""
 
     HTML = "html"
     RAW = "raw"
-    """What the server sent; a WARC has it anyway."""
+    """The server's response; a WARC always has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRequest:
-    """Which format, with what in it."""
+    """The format of an export, and the parts of pages in it."""
 
     format: ExportFormat
     include: frozenset[ExportExtra] = frozenset()
     include_errors: bool = False
-    """Whether URLs that could not or must not be fetched are told, too."""
+    """Whether URLs are included that failed or were not allowed."""
 
     @property
     def has_raw(self) -> bool:
-        """Whether what the server sent goes into it."""
+        """Whether it includes the server's responses."""
         return self.format is ExportFormat.WARC or ExportExtra.RAW in self.include
 
 
 def read_request(
     format_name: str, include: Collection[str] = (), *, include_errors: bool = False
 ) -> ExportRequest:
-    """Return what a caller asks for in words.
+    """Parse a caller's export request.
 
     Raises:
-        InvalidRequest: a word is not known; the message names those that are.
+        InvalidRequest: a value is unknown; the message lists the known ones.
     """
     problems: list[FieldProblem] = []
     formats = _read_words("format", [format_name], ExportFormat, problems)
@@ -97,7 +97,7 @@ def _read_words(
 
 
 LISTED_AT_ONCE = 200
-# A trip to the database for each would cost more than what is read; many would take memory.
+# One query for each page would be slow; many pages at once would need memory.
 _READ_AT_ONCE = 8
 
 _GONE = "The saved page is gone: it has expired or was deleted"
@@ -105,19 +105,19 @@ _GONE = "The saved page is gone: it has expired or was deleted"
 
 @dataclass(frozen=True, slots=True)
 class ExportedPage:
-    """A URL of a job's ledger, with the document that was saved of it."""
+    """A URL of a job's ledger, with its saved document."""
 
     entry: LedgerPage
     saved: SavedDocument | None
 
     @property
     def document(self) -> Document | None:
-        """What was saved."""
+        """The saved document."""
         return None if self.saved is None else self.saved.document
 
     @property
     def final_url(self) -> str | None:
-        """Where the page was found."""
+        """The page's URL after redirects."""
         return None if self.document is None else self.document.final_url
 
     @property
@@ -134,28 +134,28 @@ class ExportedPage:
 
     @property
     def verdict(self) -> str | None:
-        """What the fetch really got."""
+        """The kind of the page's verdict."""
         found = None if self.document is None else str(self.document.verdict.kind)
         return self.entry.verdict or found
 
     @property
     def fetched_at(self) -> datetime | None:
-        """When the page was saved; where it was not, when its URL got its fate.
+        """When the page was saved, or when its URL got its status if it was not.
 
-        Not when it was scraped: a page that its origin confirms counts as scraped anew.
+        The time of the scrape is not used: revalidation updates it.
         """
         return self.entry.finished_at if self.saved is None else self.saved.version.saved_at
 
     @property
     def reason(self) -> str | None:
-        """Why there is no page, where there is none."""
+        """Why there is no page; None if there is one."""
         if self.saved is None and self.entry.fate is PageStatus.FETCHED:
             return _GONE
         return self.entry.reason or None
 
     @property
     def raw(self) -> str | bytes | None:
-        """What the server sent, if it was read: the file itself, or the page decoded to text."""
+        """The server's response, if it was read: the file itself, or the page decoded to text."""
         document = self.document
         if document is None:
             return None
@@ -169,18 +169,18 @@ class ExportedPage:
 
     @property
     def html(self) -> str | None:
-        """The page's cleaned HTML, where the job was asked for it."""
+        """The page's cleaned HTML, if the job requested it."""
         return None if self.document is None else self.document.content.html
 
     @property
     def size(self) -> int:
-        """About how much memory the page takes."""
+        """The approximate memory of the page."""
         bodies = (self.raw, self.markdown, self.html)
         return sum(len(body) for body in bodies if body) + 1_000
 
 
 def describe_page(page: ExportedPage) -> dict[str, Json]:
-    """Return all that is known of a page but its bodies."""
+    """Return all data of a page except its bodies."""
     document, fetched_at = page.document, page.fetched_at
     return {
         "url": page.entry.url,
@@ -199,7 +199,7 @@ def describe_page(page: ExportedPage) -> dict[str, Json]:
 
 
 def describe_document(document: Document) -> dict[str, Json]:
-    """Return what a page says about itself, and how it was got."""
+    """Return a page's metadata, and how it was fetched."""
     content = document.content
     more: dict[str, Json] = {
         "jsonLd": list(content.metadata.json_ld),
@@ -219,7 +219,7 @@ def describe_document(document: Document) -> dict[str, Json]:
 
 
 def describe_raw(document: Document) -> str | None:
-    """Return what the raw body is to what the server sent; None where there is none."""
+    """Return how the raw body relates to the server's response; None if there is none."""
     if document.media or document.original:
         return "the bytes as they came"
     if document.content.text is None:
@@ -230,7 +230,7 @@ def describe_raw(document: Document) -> str | None:
 
 
 async def count_pages(store: Store, job: Job, fates: Collection[PageStatus]) -> int:
-    """Return how many URLs of a job have one of these fates."""
+    """Return how many URLs of a job have one of these statuses."""
     counts = await store.ledger.count_pages(job.id)
     return sum(counts.fates.get(fate, 0) for fate in fates)
 
@@ -238,7 +238,7 @@ async def count_pages(store: Store, job: Job, fates: Collection[PageStatus]) -> 
 async def read_pages(
     store: Store, job: Job, fates: Collection[PageStatus], total: int, *, with_raw: bool
 ) -> AsyncIterator[ExportedPage]:
-    """Yield the first pages of a job that have one of these fates, each once.
+    """Yield the first pages of a job that have one of these statuses, each once.
 
     Raises:
         CacheFailed: they could not be read, or were deleted meanwhile.
@@ -251,8 +251,11 @@ async def read_pages(
         entries.append(entry)
         left -= 1
         if len(entries) == _READ_AT_ONCE or not left:
-            for page in await _read(store, job, entries, with_raw=with_raw):
-                yield page
+            versions = {it.id: parse_saved_uri(it.uris[0])[0] for it in entries if it.uris}
+            found = await store.find_versions(list(versions.values()), job.owner, with_raw=with_raw)
+            saved = dict(zip(versions, map(_without_screenshots, found), strict=True))
+            for listed in entries:
+                yield ExportedPage(listed, saved.get(listed.id))
             entries = []
     if left:
         raise CacheFailed(
@@ -263,60 +266,49 @@ async def read_pages(
 async def _list_entries(
     store: Store, job: Job, fates: Collection[PageStatus]
 ) -> AsyncIterator[LedgerPage]:
-    """Yield a job's URLs with these fates, the lists that the ledger has of them made one."""
+    """Yield a job's URLs with these statuses, merged from the ledger's lists in order."""
+
+    async def list_entries(statuses: Collection[PageStatus]) -> AsyncIterator[LedgerPage]:
+        offset = 0
+        while listed := await store.ledger.list_pages(
+            job.id, statuses, offset=offset, limit=LISTED_AT_ONCE
+        ):
+            for entry in listed:
+                yield entry
+            offset += len(listed)
+
     errors = [ERROR_STATUSES] if set(ERROR_STATUSES) <= set(fates) else []
     others = [(fate,) for fate in fates if not errors or fate not in ERROR_STATUSES]
-    lists = [_read_list(store, job, each) for each in (*others, *errors)]
-    heads = {each: head for each in lists if (head := await anext(each, None))}
+    lists = [list_entries(statuses) for statuses in (*others, *errors)]
+    heads = {entries: head for entries in lists if (head := await anext(entries, None))}
     while heads:
-        first = min(heads, key=lambda each: (str(heads[each].finished_at), heads[each].id))
+        first = min(heads, key=lambda it: (str(heads[it].finished_at), heads[it].id))
         yield heads.pop(first)
         if head := await anext(first, None):
             heads[first] = head
 
 
-async def _read_list(
-    store: Store, job: Job, fates: Collection[PageStatus]
-) -> AsyncIterator[LedgerPage]:
-    offset = 0
-    while listed := await store.ledger.list_pages(
-        job.id, fates, offset=offset, limit=LISTED_AT_ONCE
-    ):
-        for entry in listed:
-            yield entry
-        offset += len(listed)
-
-
-async def _read(
-    store: Store, job: Job, entries: Sequence[LedgerPage], *, with_raw: bool
-) -> list[ExportedPage]:
-    versions = {entry.id: parse_saved_uri(entry.uris[0])[0] for entry in entries if entry.uris}
-    found = await store.find_versions(list(versions.values()), job.owner, with_raw=with_raw)
-    saved = dict(zip(versions, found, strict=True))
-    return [ExportedPage(entry, _without_pictures(saved.get(entry.id))) for entry in entries]
-
-
-def _without_pictures(saved: SavedDocument | None) -> SavedDocument | None:
-    """Leave out what is not exported, and takes much memory."""
+def _without_screenshots(saved: SavedDocument | None) -> SavedDocument | None:
+    """Drop screenshots and action results, which are not exported and need much memory."""
     if saved is None:
         return None
     return replace(saved, document=replace(saved.document, screenshot=None, actions=()))
 
 
 class Encoder(Protocol):
-    """Writes pages in one format; what it returns, put together in order, is the export.
+    """Encodes pages in one format; the concatenated return values are the export.
 
-    Its work takes time and belongs off the event loop.
+    Its methods are slow, and are called in threads.
     """
 
     def begin(self) -> bytes:
-        """Return what stands before all pages."""
+        """Return the bytes before all pages."""
         ...
 
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
-        """Return what is to be written now that these pages have come; it may be nothing yet."""
+        """Return the next bytes for these pages; none while they are buffered."""
         ...
 
     def end(self) -> bytes:
-        """Return what stands after all pages."""
+        """Return the bytes after all pages."""
         ...

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
 from cinder.models.document import Json
@@ -31,43 +31,37 @@ class JsonlEncoder:
         self._include = request.include
 
     def begin(self) -> bytes:
-        """Return nothing: every line stands for itself."""
+        """Return nothing: lines need no header."""
         return b""
 
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
         """Return the lines of some pages."""
-        return b"".join(self._line(page) for page in pages)
+        lines = []
+        for page in pages:
+            data: dict[str, Json] = describe_page(page) | {"markdown": page.markdown}
+            if ExportExtra.HTML in self._include:
+                data["html"] = page.html
+            if ExportExtra.RAW in self._include:
+                raw = page.raw
+                if isinstance(raw, bytes):
+                    data |= {"raw": base64.b64encode(raw).decode(), "rawEncoding": "base64"}
+                else:
+                    data |= {"raw": raw, "rawEncoding": None if raw is None else "text"}
+            lines.append(json.dumps(data, ensure_ascii=False).encode() + b"\n")
+        return b"".join(lines)
 
     def end(self) -> bytes:
         """Return nothing."""
         return b""
 
-    def _line(self, page: ExportedPage) -> bytes:
-        line = json.dumps(describe_page(page) | self._bodies(page), ensure_ascii=False)
-        return line.encode() + b"\n"
-
-    def _bodies(self, page: ExportedPage) -> dict[str, Json]:
-        bodies: dict[str, Json] = {"markdown": page.markdown}
-        if ExportExtra.HTML in self._include:
-            bodies["html"] = page.html
-        if ExportExtra.RAW in self._include:
-            bodies |= _raw(page.raw)
-        return bodies
-
-
-def _raw(raw: str | bytes | None) -> dict[str, Json]:
-    if isinstance(raw, bytes):
-        return {"raw": base64.b64encode(raw).decode(), "rawEncoding": "base64"}
-    return {"raw": raw, "rawEncoding": None if raw is None else "text"}
-
 
 async def write_file(path: Path, chunks: AsyncIterable[bytes]) -> int:
-    """Write chunks to a file; return how many bytes. What was there stays until all is written.
+    """Write chunks to a file, replacing it when all is written; return the number of bytes.
 
     A pipe or device is written to directly.
 
     Raises:
-        OSError: the file could not be written; nothing is left of it.
+        OSError: the file could not be written; no part of it is left.
     """
     if await asyncio.to_thread(_is_special, path):
         return await _write(path, chunks)
@@ -77,7 +71,7 @@ async def write_file(path: Path, chunks: AsyncIterable[bytes]) -> int:
         size = await _write(part, chunks)
         await asyncio.to_thread(part.replace, target)
     finally:
-        # No await: it must go where this task is cancelled, too.
+        # Without await, so that a cancelled task removes it too.
         part.unlink(missing_ok=True)
     return size
 
@@ -93,24 +87,24 @@ def _is_special(path: Path) -> bool:
 async def _write(path: Path, chunks: AsyncIterable[bytes]) -> int:
     file = await asyncio.to_thread(path.open, "wb")
     size = 0
+
+    def flush_to_disk() -> None:
+        file.flush()
+        if path.is_file():
+            os.fsync(file.fileno())
+
     with file:
         async for chunk in chunks:
             size += await asyncio.to_thread(file.write, chunk)
-        await asyncio.to_thread(_flush_to_disk, file)
+        await asyncio.to_thread(flush_to_disk)
     return size
 
 
-def _flush_to_disk(file: BinaryIO) -> None:
-    file.flush()
-    if Path(file.name).is_file():
-        os.fsync(file.fileno())
-
-
-# Enough to be worth the way to a thread, and little beside one page at its limit.
+# Enough to be worth a thread, and little compared with one page at its limit.
 BATCH_BYTES = 512 * 1024
 BATCH_PAGES = 50
 
-# Called with how many pages are exported, of how many.
+# Called with the number of exported pages, and of all.
 Progress: TypeAlias = Callable[[int, int], None]
 
 
@@ -123,7 +117,7 @@ class Exporter:
     async def export(
         self, job: Job, request: ExportRequest, on_progress: Progress | None = None
     ) -> AsyncIterator[bytes]:
-        """Yield the pages that a job has by now, in a format, piece by piece.
+        """Yield the pages that a job has now, encoded in a format, in chunks.
 
         Raises:
             CacheFailed: the pages could not be read, or were deleted meanwhile.
@@ -146,7 +140,7 @@ class Exporter:
 
 
 def _open_encoder(job: Job, request: ExportRequest) -> Encoder:
-    # Each library is imported only where it is used: they are large.
+    # The libraries are large, and imported only when needed.
     if request.format is ExportFormat.WARC:
         from cinder.services.export.warc import WarcEncoder  # noqa: PLC0415
 

@@ -12,12 +12,11 @@ from cinder import __version__
 from cinder.models.job import Job
 from cinder.services.export.base import ExportedPage, ExportExtra, ExportRequest, describe_document
 
-# Writing a group takes some eight times as much memory.
+# Writing a group needs about eight times as much memory.
 ROW_GROUP_BYTES = 4 * 1024 * 1024
 ROW_GROUP_ROWS = 5_000
 COMPRESSION_LEVEL = 3
 
-_MOMENT = pa.timestamp("ms", tz="UTC")
 _COLUMNS = {
     "url": pa.string(),
     "final_url": pa.string(),
@@ -25,7 +24,7 @@ _COLUMNS = {
     "status_code": pa.int32(),
     "verdict": pa.string(),
     "depth": pa.int32(),
-    "fetched_at": _MOMENT,
+    "fetched_at": pa.timestamp("ms", tz="UTC"),
     "content_type": pa.string(),
     "fate": pa.string(),
     "reason": pa.string(),
@@ -34,7 +33,7 @@ _COLUMNS = {
     "saved_uris": pa.list_(pa.string()),
 }
 _EXTRAS = {ExportExtra.HTML: pa.large_string(), ExportExtra.RAW: pa.large_binary()}
-# Few values over and over; the others would fill a dictionary for nothing.
+# Columns with few distinct values, which are worth a dictionary.
 _REPEATED = ["verdict", "content_type", "fate"]
 _MEASURED = ["url", "status_code", "verdict", "depth", "fetched_at", "content_type", "fate"]
 
@@ -62,11 +61,11 @@ class ParquetEncoder:
         self._bytes = 0
 
     def begin(self) -> bytes:
-        """Return the mark that a file of this format begins with."""
+        """Return the format's magic bytes."""
         return self._sink.take()
 
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
-        """Return the row groups that these pages have filled."""
+        """Return the row groups that these pages complete."""
         for page in pages:
             row = self._row(page)
             self._rows.append(row)
@@ -105,20 +104,16 @@ class ParquetEncoder:
         if document is not None:
             row["content_type"] = document.content_type
             row["metadata"] = json.dumps(describe_document(document), ensure_ascii=False)
-        return row | self._bodies(page)
-
-    def _bodies(self, page: ExportedPage) -> Row:
-        bodies: Row = {}
         if ExportExtra.HTML in self._extras:
-            bodies["html"] = page.html
+            row["html"] = page.html
         if ExportExtra.RAW in self._extras:
             raw = page.raw
-            bodies["raw"] = raw.encode() if isinstance(raw, str) else raw
-        return bodies
+            row["raw"] = raw.encode() if isinstance(raw, str) else raw
+        return row
 
 
 class _Sink(io.RawIOBase):
-    """Where the writer writes, and from where the written is taken away."""
+    """Buffers the writer's output until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -126,11 +121,11 @@ class _Sink(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: "bytes | memoryview") -> int:  # type: ignore[override] # all that comes
+    def write(self, data: "bytes | memoryview") -> int:  # type: ignore[override] # pyarrow's types
         self._parts.append(bytes(data))
         return len(data)
 
     def take(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return the bytes that were written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)

@@ -1,14 +1,13 @@
 """WARC 1.1: each page as a response, its markdown as a conversion, the rest as metadata.
 
-Every record is a gzip member of its own, so that tools can jump to it. Nothing in it depends on
-when the export is made: the same pages give the same bytes.
+Every record is a gzip member of its own, so that tools can seek to it. The same pages give the same
+bytes at any time.
 """
 
 import json
 import re
 import zlib
 from collections.abc import Sequence
-from datetime import datetime
 from http import HTTPStatus
 from io import BytesIO
 from urllib.parse import quote
@@ -24,7 +23,7 @@ from cinder.models.saved import format_timestamp
 from cinder.services.export.base import ExportedPage, ExportExtra, ExportRequest, describe_page
 
 WARC_VERSION = "1.1"
-# Level 9 takes half as long again, for files smaller by less than a hundredth.
+# Level 9 takes 50 % longer, for files that are less than 1 % smaller.
 COMPRESSION_LEVEL = 6
 
 _SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -43,7 +42,7 @@ class WarcEncoder:
         self._info_id = _record_id(job.id, "warcinfo")
 
     def begin(self) -> bytes:
-        """Return the record that tells what the others are."""
+        """Return the warcinfo record, which describes the others."""
         fields = {
             "software": f"cinder/{__version__}",
             "format": f"WARC File Format {WARC_VERSION}",
@@ -68,34 +67,29 @@ class WarcEncoder:
 
     def _records(self, page: ExportedPage) -> list[bytes]:
         document, raw = page.document, page.raw
-        common = self._common_headers(page)
+        url = page.final_url or page.entry.url
+        common = {
+            "WARC-Target-URI": _UNSAFE_IN_HEADER.sub(lambda found: quote(found[0]), url),
+            "WARC-Date": format_timestamp(page.fetched_at or self._job.created_at),
+            "WARC-Warcinfo-ID": self._info_id,
+        }
         records: list[bytes] = []
         if document is not None and raw is not None:
             response_id = self._id(page, "response")
             records.append(_write_response(document, raw, common | _named(response_id)))
             common["WARC-Refers-To"] = response_id
-        for kind, text in self._conversions(page).items():
-            headers = common | _named(self._id(page, kind))
-            records.append(_write("conversion", text.encode(), headers, kind))
+        html = page.html if self._has_html else None
+        for media_type, text in {"text/markdown": page.markdown, "text/html": html}.items():
+            if text is not None:
+                kind = f"{media_type}; charset=utf-8"
+                headers = common | _named(self._id(page, kind))
+                records.append(_write("conversion", text.encode(), headers, kind))
         known = json.dumps(describe_page(page), ensure_ascii=False).encode()
         headers = common | _named(self._id(page, "metadata"))
         return [*records, _write("metadata", known, headers, "application/json")]
 
-    def _conversions(self, page: ExportedPage) -> dict[str, str]:
-        made = {"text/markdown": page.markdown, "text/html": page.html if self._has_html else None}
-        return {f"{kind}; charset=utf-8": text for kind, text in made.items() if text is not None}
-
-    def _common_headers(self, page: ExportedPage) -> dict[str, str]:
-        url = page.final_url or page.entry.url
-        moment: datetime = page.fetched_at or self._job.created_at
-        return {
-            "WARC-Target-URI": _UNSAFE_IN_HEADER.sub(_escape, url),
-            "WARC-Date": format_timestamp(moment),
-            "WARC-Warcinfo-ID": self._info_id,
-        }
-
     def _id(self, page: ExportedPage, role: str) -> str:
-        """Return the id of one of a page's records: another for another version of the page."""
+        """Return the id of one of a page's records, which differs between versions of the page."""
         version = page.entry.uris[0] if page.entry.uris else page.entry.url
         return _record_id(self._job.id, str(page.entry.id), version, role)
 
@@ -104,28 +98,20 @@ def _write_response(document: Document, raw: str | bytes, headers: dict[str, str
     payload = raw.encode() if isinstance(raw, str) else raw
     if document.is_cut:
         headers["WARC-Truncated"] = "disconnect"
-    http = StatusAndHeaders(
-        _status_line(document.status_code),
-        _http_headers(document, payload, is_text=isinstance(raw, str)),
-        protocol="HTTP/1.1",
-    )
-    return _write("response", payload, headers, "application/http; msgtype=response", http)
-
-
-def _http_headers(document: Document, payload: bytes, *, is_text: bool) -> list[tuple[str, str]]:
-    """Return the headers that are known; none tells of an encoding, for none is left."""
-    kind = f"{document.content_type}; charset=utf-8" if is_text else document.content_type
-    headers = {
-        "Content-Type": kind,
+    # The known headers, without Content-Encoding: the payload is decoded.
+    charset = "; charset=utf-8" if isinstance(raw, str) else ""
+    known = {
+        "Content-Type": f"{document.content_type}{charset}",
         "Content-Length": str(len(payload)),
         "ETag": document.validators.etag,
         "Last-Modified": document.validators.last_modified,
     }
-    return [(n, value) for n, value in headers.items() if value and _PRINTABLE.fullmatch(value)]
-
-
-def _status_line(status_code: int) -> str:
-    return f"{status_code} {_PHRASES.get(status_code, 'Unknown')}"
+    http = StatusAndHeaders(
+        f"{document.status_code} {_PHRASES.get(document.status_code, 'Unknown')}",
+        [(name, text) for name, text in known.items() if text and _PRINTABLE.fullmatch(text)],
+        protocol="HTTP/1.1",
+    )
+    return _write("response", payload, headers, "application/http; msgtype=response", http)
 
 
 def _write(
@@ -157,7 +143,3 @@ def _record_id(*parts: str) -> str:
 
 def _named(record_id: str) -> dict[str, str]:
     return {"WARC-Record-ID": record_id}
-
-
-def _escape(found: re.Match[str]) -> str:
-    return quote(found[0])

@@ -1,12 +1,11 @@
 """Admission and single flight: how many scrapes run at once, and which callers share one.
 
-A burst is taken in. Where all pages of a second had to wait for a process to parse them, fewer are
-let in, down to as many as those processes keep busy. A few more wait for their turn; what comes
-beyond that is refused at once, since a queue that only grows helps no one. Pages that begin in a
-browser are not parsed for a while: the browsers' own queue bounds them instead.
+Bursts are admitted. When all pages of one second had to wait for a parser process, the limit
+drops, down to the number that keeps those processes busy. A few more pages queue; the others are
+refused at once, since a queue that only grows delays everyone. Pages that start in a browser are
+parsed later: the browsers' own queue limits them instead.
 
-No caller holds all places: where there are several, one who has few is let in when those who have
-many are not.
+No caller gets all slots: with several callers, one with few pages is admitted before one with many.
 """
 
 import asyncio
@@ -25,18 +24,19 @@ from cinder.models.request import OWNER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionLimits:
-    """How many pages may be under way, and how long they may wait."""
+    """How many pages may be processed at once, and how long they may wait."""
 
     most: int = 256
     most_per_caller: int | None = None
-    """None for all but a quarter, once anybody but the owner has asked."""
+    """None for three quarters of them, once anyone but the owner has sent a request."""
     least: int = 4
-    """As many are let in always."""
+    """So many are always admitted."""
     queued: int = 16
-    """How many more may wait for their turn."""
+    """How many more may queue."""
     wait_seconds: float = 0.25
-    """A page may wait so long for its turn to be parsed; longer ones are borne for a moment."""
+    """The limit drops when every page of an interval waits longer than this for a parser."""
     moment_seconds: float = 1
+    """The length of an interval."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +46,7 @@ class _Waiter:
 
 
 class Admission:
-    """Lets pages in, has them wait, or refuses them."""
+    """Admits pages, queues them, or refuses them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Admission:
         recent_wait: Callable[[], float] = lambda: 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the limits, and what tells how long pages wait to be parsed now."""
+        """Take the limits, and a function that returns how long pages now wait for a parser."""
         self._limits = limits or AdmissionLimits()
         self._recent_wait = recent_wait
         self._clock = clock
@@ -65,26 +65,31 @@ class Admission:
         self._rendered = 0
         self._queue: list[_Waiter] = []
         self._shortest_wait = float("inf")
-        self._begin_moment()
+        self._begin_interval()
 
     @asynccontextmanager
     async def admit(
         self, caller: str = OWNER, *, patience_seconds: float = 0, is_rendered: bool = False
     ) -> AsyncIterator[None]:
-        """Have a page of a caller under way until the exit, after a wait where there is no room.
+        """Hold a slot for a caller's page inside the block; wait for one if all are taken.
 
         Args:
             caller: whose page it is.
-            patience_seconds: how long it may wait for its turn.
-            is_rendered: whether it begins in a browser.
+            patience_seconds: how long it may wait.
+            is_rendered: whether it starts in a browser.
 
         Raises:
-            Overloaded: there are as many as there may be.
-            RateLimited: the caller has as many as one may have.
+            Overloaded: all slots are taken.
+            RateLimited: the caller has as many pages as one caller may have.
         """
-        self._look()
+        self._measure()
         self._shares.note_asking(caller)
-        self._require_share(caller)
+        most = self._limits.most_per_caller or self._shares.most_for_one(self._limits.most)
+        if most <= self._under_way[caller] and most < self._limits.most:
+            raise RateLimited(
+                f"You have {most} pages in progress, the limit for one caller (setting "
+                "scrape.max-in-flight-per-caller). Try again when one is done."
+            )
         if not self._has_room(caller, is_rendered=is_rendered):
             await self._wait_for_turn(caller, 0 if is_rendered else patience_seconds)
         else:
@@ -96,16 +101,8 @@ class Admission:
             self._rendered -= is_rendered
             self._leave(caller)
 
-    def _require_share(self, caller: str) -> None:
-        most = self._limits.most_per_caller or self._shares.most_for_one(self._limits.most)
-        if most <= self._under_way[caller] and most < self._limits.most:
-            raise RateLimited(
-                f"{most} pages of yours are under way, as many as one caller may have (setting "
-                "scrape.max-in-flight-per-caller). Try again when one is done."
-            )
-
     def _has_room(self, caller: str, *, is_rendered: bool = False) -> bool:
-        """Whether there is room, or the caller has less than an equal part."""
+        """Whether a slot is free, or the caller has less than an equal share."""
         under_way, callers = self._under_way.total(), len({*self._under_way, caller})
         is_modest = callers > 1 and self._under_way[caller] < max(1, self._limit // callers)
         if is_rendered or is_modest:
@@ -113,10 +110,10 @@ class Admission:
         return under_way - self._rendered < self._limit and under_way < self._limits.most
 
     async def _wait_for_turn(self, caller: str, seconds: float) -> None:
-        """Wait until a page of the caller counts as under way.
+        """Wait until the caller gets a slot.
 
         Raises:
-            Overloaded: too many wait already, or its turn does not come in time.
+            Overloaded: the queue is full, or the wait takes too long.
         """
         self._has_refused = True
         if len(self._queue) >= self._limits.queued or not seconds:
@@ -137,22 +134,19 @@ class Admission:
 
     def _leave(self, caller: str) -> None:
         self._under_way[caller] -= 1
-        self._under_way += Counter()  # drops those who have none
-        self._look()
+        self._under_way += Counter()  # drops callers without pages
+        self._measure()
         while ready := [waiter for waiter in self._queue if self._has_room(waiter.caller)]:
-            waiter = min(ready, key=lambda each: self._under_way[each.caller])
+            waiter = min(ready, key=lambda ready_waiter: self._under_way[ready_waiter.caller])
             self._queue.remove(waiter)
             self._under_way[waiter.caller] += 1
             waiter.turn.set()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
+        """Adjust the limit after each interval: halve it, add one, or double it."""
         self._shortest_wait = min(self._shortest_wait, self._recent_wait())
-        if self._clock() - self._began >= self._limits.moment_seconds:
-            self._adjust()
-            self._begin_moment()
-
-    def _adjust(self) -> None:
-        """Let fewer in where all had to wait, and more where not: by one while some are refused."""
+        if self._clock() - self._began < self._limits.moment_seconds:
+            return
         least, most = min(self._limits.least, self._limits.most), self._limits.most
         if self._shortest_wait > self._limits.wait_seconds:
             parsed = self._under_way.total() - self._rendered
@@ -161,15 +155,16 @@ class Admission:
             self._limit = min(most, self._limit + 1)
         else:
             self._limit = min(most, self._limit * 2)
+        self._begin_interval()
 
-    def _begin_moment(self) -> None:
+    def _begin_interval(self) -> None:
         self._began = self._clock()
         self._shortest_wait = float("inf")
         self._has_refused = False
 
 
 _FULL = (
-    "The server has as many pages under way as it can answer in good time (settings "
+    "The server has as many pages in progress as it can answer in time (settings "
     "scrape.max-in-flight and scrape.max-queued). Try again later."
 )
 
@@ -190,7 +185,7 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Runs work once for all callers that wait for it; ends it when the last of them has gone."""
+    """Runs work once for all callers that wait for it; cancels it when the last of them leaves."""
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, _Flight[T]] = {}
@@ -205,14 +200,21 @@ class SingleFlight(Generic[T]):
         await self._tasks.__aexit__()
 
     def is_in_flight(self, key: Hashable) -> bool:
-        """Whether work of this key runs, which the next caller would join."""
+        """Whether work of this key runs, so that the next caller would join it."""
         return key in self._flights
 
     async def run(self, key: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """Return what `work` gives, or what the same key's running work will give."""
+        """Return the result of `work`, or of the work that runs for the same key."""
+
+        async def run_work() -> _Landed[T]:
+            try:
+                return _Landed(value=await work())
+            except Exception as error:  # noqa: BLE001 - raised in the waiters; here it would end the group
+                return _Landed(error=error)
+
         flight = self._flights.get(key)
         if flight is None:
-            flight = _Flight(self._tasks.start(_run_flight(work)))
+            flight = _Flight(self._tasks.start(run_work()))
             self._flights[key] = flight
             flight.task.add_done_callback(lambda _: self._land(key, flight))
         flight.waiters += 1
@@ -230,10 +232,3 @@ class SingleFlight(Generic[T]):
     def _land(self, key: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
-
-
-async def _run_flight(work: Callable[[], Awaitable[T]]) -> _Landed[T]:
-    try:
-        return _Landed(value=await work())
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the waiters'; raised here it would end the group
-        return _Landed(error=error)

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -12,7 +13,7 @@ import structlog
 from cinder.errors import CinderError, Overloaded, ParseLimitExceeded, Unsupported
 from cinder.fair_queue import Requester
 from cinder.fetch.base import Fetcher, FetchTask
-from cinder.fetch.media import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
+from cinder.fetch.responses import PDF_TYPE, UNNAMED_TYPE, is_pdf, media_type, safe_type
 from cinder.models.document import (
     ActionResult,
     Document,
@@ -33,50 +34,46 @@ from cinder.verdicts.verdict import judge
 async def convert_scraped(
     page: FetchedPage, sandbox: ExtractionSandbox, *, remove_base64_images: bool
 ) -> tuple[ActionResult, ...]:
-    """Return a page's action results, those that scraped HTML with the markdown made of it.
+    """Return a page's action results, with markdown for scraped HTML.
 
-    HTML that cannot be converted within the sandbox's limits stays as it is.
+    HTML that cannot be converted within the sandbox's limits gets none.
     """
-    # What a caller scrapes by an action is the content, whatever it looks like.
+    # The HTML of a scrape action is content, even if it looks like navigation.
     options = ExtractOptions(
         formats=(Format.MARKDOWN,),
         content=ContentOptions(only_main_content=False),
         strip_chrome_tags=False,
         remove_base64_images=remove_base64_images,
     )
-    return tuple([await _converted(result, page, sandbox, options) for result in page.actions])
+    results = []
+    for result in page.actions:
+        if result.html is not None:
+            scraped = replace(
+                page,
+                body=result.html.encode(errors="replace"),
+                headers={"content-type": "text/html; charset=utf-8"},
+            )
+            with suppress(Overloaded, ParseLimitExceeded):
+                content = await sandbox.extract(scraped, options)
+                if not content.is_partial:
+                    result = replace(result, markdown=content.markdown)  # noqa: PLW2901 - the same result
+        results.append(result)
+    return tuple(results)
 
 
 def unconverted_warnings(actions: Iterable[ActionResult]) -> tuple[str, ...]:
-    """Return a sentence on the scraped HTML of which no markdown could be made."""
+    """Return a warning if some scraped HTML could not be converted to markdown."""
     left = sum(result.html is not None and result.markdown is None for result in actions)
     return (
         (f"The HTML of {left} scrape action(s) could not be turned to markdown.",) if left else ()
     )
 
 
-async def _converted(
-    result: ActionResult, page: FetchedPage, sandbox: ExtractionSandbox, options: ExtractOptions
-) -> ActionResult:
-    if result.html is None:
-        return result
-    scraped = replace(
-        page,
-        body=result.html.encode(errors="replace"),
-        headers={"content-type": "text/html; charset=utf-8"},
-    )
-    try:
-        content = await sandbox.extract(scraped, options)
-    except (Overloaded, ParseLimitExceeded):
-        return result
-    return result if content.is_partial else replace(result, markdown=content.markdown)
-
-
 MAX_SHEETS = 20
 MAX_SHEET_BYTES = 1_500_000
 _MAX_AT_ONCE = 4
 _MAX_SECONDS = 10.0
-# Of a request's time: a page whose style sheets do not come is still to be answered.
+# The share of a request's time for style sheets: the page is returned even if they do not load.
 _SHARE_OF_TIME = 0.25
 _BRANDING_ADVICE = "Mode 'dynamic' reads computed styles in a browser instead."
 
@@ -85,7 +82,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brand:
-    """A page's branding, and what the reader should know of how it was read."""
+    """A page's branding, and the warnings about it."""
 
     branding: Mapping[str, Json] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -101,62 +98,48 @@ class BrandReader:
     async def read(self, page: FetchedPage, request: ScrapeRequest) -> Brand:
         """Return a page's branding; one that cannot be read is empty, with a warning."""
         try:
-            sheets, warnings = await self._sheets(page, request)
+            # A browser has applied the style sheets already.
+            urls = (
+                [] if page.style_samples is not None else await self._sandbox.find_stylesheets(page)
+            )
+            sheets = await self._fetch_sheets(urls[:MAX_SHEETS], page, request)
             branding = await self._sandbox.read_branding(page, sheets)
         except (Overloaded, ParseLimitExceeded) as error:
             return Brand(warnings=(f"The branding could not be read: {error.message}",))
-        return Brand(branding=branding, warnings=warnings)
-
-    async def _sheets(
-        self, page: FetchedPage, request: ScrapeRequest
-    ) -> tuple[list[str], tuple[str, ...]]:
-        """Return the style sheets that the page links to, unless a browser has applied them."""
-        if page.style_samples is not None:
-            return [], ()
-        addresses = await self._sandbox.find_stylesheets(page)
-        seconds = min(_MAX_SECONDS, request.timeout_ms / 1000 * _SHARE_OF_TIME)
-        deadline = asyncio.get_running_loop().time() + seconds
-        turns = asyncio.Semaphore(_MAX_AT_ONCE)
-        async with asyncio.TaskGroup() as fetches:
-            tasks = [
-                fetches.create_task(self._fetch_in_turn(turns, task, deadline))
-                for task in self._tasks(addresses[:MAX_SHEETS], page, request)
-            ]
-        sheets = [sheet for task in tasks if (sheet := task.result()) is not None]
-        unread = len(addresses) - len(sheets)
+        unread = len(urls) - len(sheets)
         warning = (
-            f"{unread} of the page's {len(addresses)} style sheets could not be read: the "
+            f"{unread} of the page's {len(urls)} style sheets could not be read: the "
             f"branding may lack what they say. {_BRANDING_ADVICE}"
         )
-        return sheets, (warning,) if unread else ()
+        return Brand(branding=branding, warnings=(warning,) if unread else ())
 
-    def _tasks(
-        self, addresses: Sequence[str], page: FetchedPage, request: ScrapeRequest
-    ) -> list[FetchTask]:
-        home = origin_of(request.url)
-        is_home = origin_of(page.final_url) == home
-        return [
-            FetchTask(
-                url=address,
-                timeout_seconds=_MAX_SECONDS,
-                # What the caller sends along is meant for the page's own site.
-                headers=request.headers if is_home and origin_of(address) == home else (),
-                caller=request.caller,
+    async def _fetch_sheets(
+        self, urls: Sequence[str], page: FetchedPage, request: ScrapeRequest
+    ) -> list[str]:
+        seconds = min(_MAX_SECONDS, request.timeout_ms / 1000 * _SHARE_OF_TIME)
+        deadline = asyncio.get_running_loop().time() + seconds
+        slots = asyncio.Semaphore(_MAX_AT_ONCE)
+        origin = origin_of(request.url)
+        is_same_origin = origin_of(page.final_url) == origin
+
+        async def fetch(url: str) -> str | None:
+            # The caller's headers are sent only to the origin that they requested.
+            headers = request.headers if is_same_origin and origin_of(url) == origin else ()
+            task = FetchTask(
+                url=url, timeout_seconds=_MAX_SECONDS, headers=headers, caller=request.caller
             )
-            for address in addresses
-        ]
+            try:
+                async with asyncio.timeout_at(deadline), slots:
+                    sheet = await self._fetcher.fetch(task)
+            except (CinderError, TimeoutError) as error:
+                log.info("style sheet not read", url=url, reason=str(error) or "timeout")
+                return None
+            is_css = sheet.status_code == 200 and sheet.content_type in ("text/css", "")
+            return sheet.body[:MAX_SHEET_BYTES].decode(errors="replace") if is_css else None
 
-    async def _fetch_in_turn(
-        self, turns: asyncio.Semaphore, task: FetchTask, deadline: float
-    ) -> str | None:
-        try:
-            async with asyncio.timeout_at(deadline), turns:
-                sheet = await self._fetcher.fetch(task)
-        except (CinderError, TimeoutError) as error:
-            log.info("style sheet not read", url=task.url, reason=str(error) or "timeout")
-            return None
-        is_css = sheet.status_code == 200 and sheet.content_type in ("text/css", "")
-        return sheet.body[:MAX_SHEET_BYTES].decode(errors="replace") if is_css else None
+        async with asyncio.TaskGroup() as fetches:
+            tasks = [fetches.create_task(fetch(url)) for url in urls]
+        return [sheet for task in tasks if (sheet := task.result()) is not None]
 
 
 _MADE_OF_PDF = (
@@ -167,23 +150,22 @@ _MADE_OF_PDF = (
     Format.SUMMARY,
     Format.CHANGE_TRACKING,
 )
-# What the file itself answers.
 _SERVED_BY_FILE = (Format.RAW_HTML,)
 _SCREENSHOTS = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
 
 
 def is_pdf_to_parse(page: FetchedPage, request: ScrapeRequest) -> bool:
-    """Whether an answer is a PDF of which the request wants text.
+    """Whether a response is a PDF whose text the request needs.
 
-    One who wants nothing converted, or only what a PDF has none of, gets the file itself.
+    Requests for the original, or only for formats that a PDF does not have, get the file itself.
     """
     if request.content.pdf_parser is None or not request.content.clean:
         return False
-    return any(wanted in _MADE_OF_PDF for wanted in request.formats) and _is_pdf_file(page)
+    return any(name in _MADE_OF_PDF for name in request.formats) and _is_pdf_file(page)
 
 
 def judge_pdf(page: FetchedPage, content: Extraction | None) -> Verdict:
-    """Return the verdict on a parsed PDF; a file shows no signs of walls and shells."""
+    """Return the verdict on a parsed PDF; a file has no signs of login walls or shells."""
     if page.is_cut:
         return Verdict(VerdictKind.PARTIAL, f"the file broke off after {len(page.body)} bytes")
     if content is not None and content.empty_evidence:
@@ -195,7 +177,7 @@ def judge_pdf(page: FetchedPage, content: Extraction | None) -> Verdict:
 
 
 def read_of_cut_pdf(formats: tuple[Format, ...]) -> Extraction:
-    """Return what there is of a PDF that broke off so early that nothing of it can be read."""
+    """Return the content of a PDF that is so incomplete that it cannot be parsed."""
     return Extraction(
         markdown="",
         html="" if Format.HTML in formats else None,
@@ -209,33 +191,30 @@ def read_of_cut_pdf(formats: tuple[Format, ...]) -> Extraction:
 def missing_format_warnings(
     page: FetchedPage, request: ScrapeRequest, *, is_parsed: bool
 ) -> tuple[str, ...]:
-    """Say which of the formats asked for a PDF's answer lacks, and how to get those there are."""
+    """Return a warning about requested formats that a PDF lacks, and how to get them."""
     if not request.content.clean or not _is_pdf_file(page):
         return ()
     made = _MADE_OF_PDF if is_parsed else _SERVED_BY_FILE
     seen = _SCREENSHOTS if is_parsed and page.screenshot is not None else ()
-    wishes = kept_formats(request.formats)
-    lacking = [wanted for wanted in wishes if wanted not in (*made, *seen)]
+    lacking = [name for name in kept_formats(request.formats) if name not in (*made, *seen)]
     if not lacking:
         return ()
+    names = ", ".join(map(str, lacking))
     if is_parsed:
-        return (f"A PDF has no {_join(lacking)}; the file itself is kept as its raw body.",)
-    told = f"The PDF is handed through as the file it is, without {_join(lacking)}."
-    can_be_made = request.content.pdf_parser is None and any(x in _MADE_OF_PDF for x in lacking)
-    return (f'{told} Add parsers: [{{"type": "pdf"}}] for its text.' if can_be_made else told,)
+        return (f"A PDF has no {names}; the file itself is kept as its raw body.",)
+    warning = f"The PDF is handed through as the file it is, without {names}."
+    if request.content.pdf_parser is None and any(name in _MADE_OF_PDF for name in lacking):
+        warning += ' Add parsers: [{"type": "pdf"}] for its text.'
+    return (warning,)
 
 
 def _is_pdf_file(page: FetchedPage) -> bool:
     return page.status_code < 300 and bool(page.body) and is_pdf(page)
 
 
-def _join(formats: list[Format]) -> str:
-    return ", ".join(map(str, formats))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentDefaults:
-    """What the owner has set for all pages."""
+    """The owner's settings for all pages."""
 
     strip_chrome_tags: bool = True
     remove_base64_images: bool = True
@@ -243,7 +222,7 @@ class ContentDefaults:
     pdf_max_pages: int = 200
 
     def describe(self) -> dict[str, Json]:
-        """Return what of it changes a page's content."""
+        """Return the settings that change a page's content."""
         return {
             "stripChromeTags": self.strip_chrome_tags,
             "removeBase64Images": self.remove_base64_images,
@@ -270,12 +249,12 @@ class DocumentBuilder:
     async def make(
         self, page: FetchedPage, request: ScrapeRequest, started: float, who: Requester
     ) -> Document:
-        """Return what a fetched page is to its request; `started` is when work on it began."""
+        """Return the document of a fetched page; `started` is when the scrape began."""
         is_parsed = is_pdf_to_parse(page, request)
         mime = None if is_parsed else media_type(page)
         content = None if mime else await self._extract(page, request, who, is_pdf=is_parsed)
         if content is not None and content.text is None and not is_parsed:
-            # Bytes that are no text have no content to take out: a file, whatever it calls itself.
+            # Bytes that are not text are a file, whatever their content type.
             content, mime = None, safe_type(page) or UNNAMED_TYPE
         has_brand = content is not None and not is_parsed and page.status_code < 400
         if content is not None and has_brand and Format.BRANDING in request.formats:
@@ -313,7 +292,15 @@ class DocumentBuilder:
     async def _extract(
         self, page: FetchedPage, request: ScrapeRequest, who: Requester, *, is_pdf: bool
     ) -> Extraction:
-        options, parser = self._options(request), request.content.pdf_parser
+        formats, parser = request.formats, request.content.pdf_parser
+        if request.extract is not None and Format.MARKDOWN not in formats:
+            formats = (*formats, Format.MARKDOWN)  # the extracted data quotes it
+        options = ExtractOptions(
+            formats=formats,
+            content=request.content,
+            strip_chrome_tags=self._defaults.strip_chrome_tags,
+            remove_base64_images=self._defaults.remove_base64_images,
+        )
         if not is_pdf or parser is None:
             return await self._sandbox.extract(page, options, who)
         asked, most = parser.max_pages or sys.maxsize, self._defaults.pdf_max_pages
@@ -323,23 +310,11 @@ class DocumentBuilder:
             if page.is_cut:
                 return read_of_cut_pdf(request.formats)
             raise
-        # Who asked for so many pages himself has them all.
+        # A PDF that is cut by the request's own limit counts as complete.
         has_too_many = min(asked, content.metadata.page_count or 0) > most
         return replace(content, is_partial=True) if has_too_many else content
 
-    def _options(self, request: ScrapeRequest) -> ExtractOptions:
-        formats = request.formats
-        if request.extract is not None and Format.MARKDOWN not in formats:
-            # What is extracted is quoted from it.
-            formats = (*formats, Format.MARKDOWN)
-        return ExtractOptions(
-            formats=formats,
-            content=request.content,
-            strip_chrome_tags=self._defaults.strip_chrome_tags,
-            remove_base64_images=self._defaults.remove_base64_images,
-        )
-
 
 def with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:
-    """Return content with more to know before it is trusted."""
+    """Return content with additional warnings."""
     return replace(content, warnings=(*content.warnings, *warnings)) if warnings else content

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
 from cinder.models.document import Document, Verdict, VerdictKind
@@ -15,7 +15,7 @@ from cinder.store.ledger_base import PageCommit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapeOutcome:
-    """What came of a scrape: the document, where it is kept, and the way it was got."""
+    """The result of a scrape: the document, where it is saved, and how it was fetched."""
 
     document: Document
     saved: SavedDocument | None = None
@@ -23,45 +23,57 @@ class ScrapeOutcome:
     age_ms: int = 0
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     change: PageChange | None = None
-    """What has become of the page since it was last saved, where that was asked."""
+    """How the page changed since it was last saved; None unless requested."""
     is_committed: bool = False
-    """Whether what was to be written with it has been."""
+    """Whether the job's `BuildCommit` has been written."""
     summary: PageSummary | None = None
-    """None where none was asked for, or there is no language model to write it."""
+    """None if it was not requested, or no language model is configured."""
 
     @property
     def warning(self) -> str | None:
-        """What the reader should know before trusting the content."""
+        """The warnings about the content, the change and the summary."""
         of_change = (self.change.warning,) if self.change and self.change.warning else ()
         of_summary = (self.summary.warning,) if self.summary and self.summary.warning else ()
         return " ".join((*self.document.content.warnings, *of_change, *of_summary)) or None
 
     @property
     def is_removed(self) -> bool:
-        """Whether the page was there before and is gone."""
+        """Whether the page was saved before and no longer exists."""
         return self.change is not None and self.change.status is ChangeStatus.REMOVED
 
 
-# What a job writes in the transaction that saves a page, given what came of scraping it.
+class Scraper(Protocol):
+    """Scrapes a URL; implemented by `ScrapeService`."""
+
+    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
+        """Return a URL's content.
+
+        Raises:
+            CinderError: the page could not be scraped.
+        """
+        ...
+
+
+# Builds what a job writes in the transaction that saves a page.
 BuildCommit: TypeAlias = Callable[[ScrapeOutcome], PageCommit]
 
 
 def authorize(outcome: ScrapeOutcome, access_policy: AccessPolicy) -> ScrapeOutcome:
-    """Return an outcome, if the token goes as far as where the page came from.
+    """Return an outcome, if the token allows the domain that the page came from.
 
     Raises:
-        Forbidden: it does not.
+        Forbidden: the token does not allow it.
     """
     require_domain(access_policy.policy, outcome.document.final_url)
     return outcome
 
 
 def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcome:
-    """Return a shared outcome as one of its callers asked for it.
+    """Return a shared outcome with the URL that this caller requested.
 
     Raises:
-        ScrapeFailed: the page was blocked, or the server answered with an error and this caller
-            wants none.
+        ScrapeFailed: the page was blocked, or the server responded with an error and the request
+            does not keep errors.
     """
     document = outcome.document
     failure = None if outcome.is_removed else _describe_failure(document.verdict, request)
@@ -76,7 +88,7 @@ def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcom
 
 
 def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
-    """Return what is wrong with a page that is no answer; None where it is one."""
+    """Return why a page is a failure for its request; None if it is not."""
     if verdict.kind is VerdictKind.BLOCKED:
         return f"The site blocked the request ({verdict.evidence})"
     if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
@@ -85,5 +97,5 @@ def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
 
 
 def is_failure(document: Document, request: ScrapeRequest) -> bool:
-    """Whether a page is no answer to its request."""
+    """Whether a page is a failure for its request."""
     return _describe_failure(document.verdict, request) is not None

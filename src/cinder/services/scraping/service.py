@@ -14,7 +14,7 @@ from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FetchTask
 from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep, check_mode
 from cinder.metrics import Metrics
-from cinder.models.document import Document, FetchedPage, FetchSource, Validators, VerdictKind
+from cinder.models.document import Document, FetchSource, Validators, VerdictKind
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.models.saved import PageChange, SavedDocument
 from cinder.sandbox.sandbox import Sandboxes
@@ -40,7 +40,7 @@ from cinder.store.base import EntryKey, Store
 from cinder.store.ledger_base import PageCommit
 from cinder.verdicts.verdict import NOT_MODIFIED
 
-# By how much the clocks of servers that share a database may differ.
+# How much the clocks of servers that share a database may differ.
 _SKEW_MS = 5_000
 _FAILURES = (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
 _GOOD_ONE_STAYS = "This was not saved: a good copy of the page is kept, and "
@@ -49,56 +49,56 @@ _GOOD_ONE_UNTRACKED = "a scrape without changeTracking, with a long maxAge, retu
 
 
 class PageExtraction(Protocol):
-    """Takes what a prompt wants out of scraped pages."""
+    """Extracts data from scraped pages by a prompt."""
 
     async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
-        """Return the document with what was extracted, or with a warning that says why not."""
+        """Return the document with the extracted data, or with a warning that gives the reason."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentProcessors:
-    """What makes content of fetched pages: parses them, and, where wanted, extracts and sums up."""
+    """The parts that process fetched pages: parsing, extraction, summaries and admission."""
 
     sandboxes: Sandboxes
     extraction: PageExtraction
     summarizer: Summarizer | None = None
-    """None where summaries are made of a page's own sentences."""
+    """None if summaries consist of a page's own sentences."""
     admission: Admission = field(default_factory=Admission)
-    """How many pages that somebody waits for may be under way."""
+    """Limits the pages of waiting callers that are processed at once."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    """By which content is dated, and its age told."""
+    """The time that documents are dated with."""
 
 
 class ScrapeService:
-    """Scrapes URLs. All surfaces and all jobs come through here."""
+    """Scrapes URLs, for all surfaces and all jobs."""
 
     def __init__(
         self,
         *,
         store: Store,
         callers: TokenService,
-        ladder: EngineEscalation,
-        makers: ContentProcessors,
+        escalation: EngineEscalation,
+        processors: ContentProcessors,
         metrics: Metrics,
         defaults: ContentDefaults,
     ) -> None:
         self._store = store
         self._callers = callers
-        self._ladder = ladder
-        sandboxes = makers.sandboxes
-        brands = BrandReader(ladder.engine(EngineStep.STATIC), sandboxes.pages)
-        self._documents = DocumentBuilder(sandboxes, brands, defaults, makers.clock)
+        self._escalation = escalation
+        sandboxes = processors.sandboxes
+        brands = BrandReader(escalation.engine(EngineStep.STATIC), sandboxes.pages)
+        self._documents = DocumentBuilder(sandboxes, brands, defaults, processors.clock)
         self._changes = ChangeTracker(store, sandboxes.pages)
         self._metrics = metrics
-        self._extraction = makers.extraction
-        self._summarizer = makers.summarizer
-        self._admission = makers.admission
-        self._clock = makers.clock
+        self._extraction = processors.extraction
+        self._summarizer = processors.summarizer
+        self._admission = processors.admission
+        self._clock = processors.clock
         self._defaults = defaults
         self._keys = RequestKeyCache(defaults.describe())
         self._flights: SingleFlight[ScrapeOutcome] = SingleFlight()
-        # Of the flights under way: kept alive by those who fly and those who wait.
+        # The logs of running flights, kept alive by the tasks that run or await them.
         self._logs: WeakValueDictionary[Hashable, AttemptLog] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
@@ -109,14 +109,16 @@ class ScrapeService:
         await self._flights.__aexit__()
 
     async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        """Return a URL's content, fresh enough for the request and kept if it says so.
+        """Return a URL's content, fresh enough for the request, and save it if requested.
 
         Raises:
-            CinderError: it could not be had; with diagnostics where anything was tried.
+            CinderError: the page could not be scraped; with diagnostics of the attempts.
         """
         started = time.monotonic()
         outcome = await self._scrape(request)
-        if self._summarizer is None or not _wants_summary(outcome, request):
+        is_shown = request.result_handling is not ResultHandling.SAVE_ONLY or outcome.saved is None
+        wants_summary = Format.SUMMARY in request.formats and is_shown
+        if self._summarizer is None or not wants_summary or outcome.document.media is not None:
             return outcome
         seconds = request.timeout_ms / 1000 - (time.monotonic() - started)
         summary = await self._summarizer.summarize(outcome.document, seconds, request.caller)
@@ -130,7 +132,7 @@ class ScrapeService:
             *(keys.cache, request.result_handling, request.timeout_ms, request.cache),
             *(Format.CHANGE_TRACKING in request.formats, access_policy.policy.domains),
         )
-        # Only of a flight under way: whoever keeps an error keeps its log alive as well.
+        # Only of a running flight: an error that is still referenced keeps its log alive.
         joined = self._logs.get(flight) if self._flights.is_in_flight(flight) else None
         log = joined or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         self._logs[flight] = log
@@ -154,12 +156,12 @@ class ScrapeService:
         *,
         may_land: Callable[[str], bool] | None = None,
     ) -> ScrapeOutcome:
-        """Do the same for a page of a job, whose fate is written down together with the page.
+        """Scrape a page of a job, and write its status in the transaction that saves it.
 
-        Nobody else's scrape is shared: the fate must be written once, by who holds the claim.
+        No running scrape is joined: only the holder of the lease may write the status, once.
 
         Raises:
-            CinderError: it could not be had, and nothing was written down.
+            CinderError: the page could not be scraped, and nothing was written.
         """
         require_supported(request)
         access_policy = AccessPolicy(await self._callers.permit(request), may_land)
@@ -182,44 +184,43 @@ class ScrapeService:
         work: Callable[[], Awaitable[ScrapeOutcome]],
         request: ScrapeRequest,
     ) -> ScrapeOutcome:
+        """Run the work once admitted, or wait for the flight that runs it already."""
+
+        async def run_admitted() -> ScrapeOutcome:
+            task = _fetch_task(request, None)
+            async with self._admission.admit(
+                request.caller,
+                patience_seconds=task.queue_seconds,
+                is_rendered=self._escalation.starts_in_browser(task),
+            ):
+                return await work()
+
         while True:
             is_joining = self._flights.is_in_flight(flight)
             try:
-                return await self._flights.run(flight, partial(self._admitted, work, request))
+                return await self._flights.run(flight, run_admitted)
             except ScrapeTimeout:
-                # The time of the caller who began it ran out. This one came later and has more.
+                # The caller that started the flight timed out; this one joined later.
                 if not is_joining:
                     raise
 
-    async def _admitted(
-        self, work: Callable[[], Awaitable[ScrapeOutcome]], request: ScrapeRequest
-    ) -> ScrapeOutcome:
-        task = _fetch_task(request, None)
-        async with self._admission.admit(
-            request.caller,
-            patience_seconds=task.queue_seconds,
-            is_rendered=self._ladder.starts_in_browser(task),
-        ):
-            return await work()
-
     async def _find(self, request: ScrapeRequest, key: str) -> tuple[SavedDocument | None, bool]:
-        """Return what is kept, if anything is, and whether it is fresh enough."""
+        """Return the saved document, if there is one, and whether it is fresh enough."""
         if request.cache.force_rescrape:
             self._metrics.cache.labels("bypass").inc()
             return None, False
         kept = await self._store.find(key)
-        is_fresh = kept is not None and self._is_fresh(kept, request)
+        # Changes are tracked with a new fetch, and an incomplete page is fetched again. A negative
+        # age, beyond the skew, means that the clock was set back.
+        is_fresh = (
+            kept is not None
+            and Format.CHANGE_TRACKING not in request.formats
+            and not kept.document.is_cut
+            and -_SKEW_MS <= self._age_ms(kept.document) <= request.cache.max_age_ms
+        )
         result = "miss" if kept is None else "hit" if is_fresh else "stale"
         self._metrics.cache.labels(result).inc()
         return kept, is_fresh
-
-    def _is_fresh(self, kept: SavedDocument, request: ScrapeRequest) -> bool:
-        if Format.CHANGE_TRACKING in request.formats:
-            return False  # what is kept tells nothing of what has changed since
-        if kept.document.is_cut:
-            return False  # the next try may bring the rest
-        # What comes from the future tells nothing of its age: the clock was set back since.
-        return -_SKEW_MS <= self._age_ms(kept.document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
         return round((self._clock() - document.scraped_at).total_seconds() * 1000)
@@ -241,24 +242,31 @@ class ScrapeService:
         access_policy: AccessPolicy,
         settle: BuildCommit | None = None,
     ) -> ScrapeOutcome:
-        with _explaining(request, log), access_policy.explaining_refusal():
+        with _describing_failure(request, log), access_policy.explaining_refusal():
             await self._callers.spend_page(request.caller, access_policy.policy)
             started = time.monotonic()
-            stale = stale if stale is not None and _may_be_confirmed(stale.document) else None
+            # Rendered pages are not revalidated: their HTML may be unchanged while its scripts
+            # load new content. Incomplete pages would stay so until the page changes.
+            if stale is not None and (
+                stale.document.source is not FetchSource.NATIVE
+                or stale.document.verdict.kind is not VerdictKind.OK
+                or not stale.document.validators
+            ):
+                stale = None
             task = replace(
                 _fetch_task(request, stale),
                 is_for_job=settle is not None,
                 may_land=access_policy.landing_check,
                 may_connect=access_policy.connection_check(request),
             )
-            page = await self._ladder.fetch(task, log)
+            page = await self._escalation.fetch(task, log)
             for _ in range(page.pages_taken - 1 if request.render.actions else 0):
                 await self._callers.spend_page(request.caller, access_policy.policy)
-            if stale is not None and _is_confirmed(stale.document, page):
+            is_unchanged = page.status_code == NOT_MODIFIED
+            if stale is not None and is_unchanged and page.final_url == stale.document.final_url:
                 change = await self._track(stale.document, request, keys, access_policy)
-                answer = await self._answer_revalidated(stale, request, log)
-                return replace(answer, change=change)
-            # A page may still call itself by another address than the one it was asked for by.
+                return await self._answer_revalidated(stale, request, log, change)
+            # A browser's page can change its URL without a request.
             require_domain(access_policy.policy, page.final_url)
             document = await self._documents.make(page, request, started, task.claimant)
             if request.extract is not None and not is_failure(document, request):
@@ -268,10 +276,11 @@ class ScrapeService:
                 )
             change = await self._track(document, request, keys, access_policy)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
-            if outcome.is_removed or not _is_to_be_kept(document, request):
+            is_failed = outcome.is_removed or document.verdict.kind in _FAILURES
+            if is_failed or request.result_handling is ResultHandling.RETURN_ONLY:
                 return outcome
             page_commit = settle(outcome) if settle is not None else None
-            document, saved = await self._keep(document, request, keys, page_commit)
+            document, saved = await self._save(document, request, keys, page_commit)
             return replace(
                 outcome, document=document, saved=saved, is_committed=page_commit is not None
             )
@@ -288,16 +297,21 @@ class ScrapeService:
         return await self._changes.track(document, request, keys.content, access_policy.policy)
 
     async def _answer_revalidated(
-        self, stale: SavedDocument, request: ScrapeRequest, log: AttemptLog
+        self,
+        stale: SavedDocument,
+        request: ScrapeRequest,
+        log: AttemptLog,
+        change: PageChange | None,
     ) -> ScrapeOutcome:
         now = self._clock()
         current = replace(stale, document=replace(stale.document, scraped_at=now))
         if request.result_handling is not ResultHandling.RETURN_ONLY:
             expires_at = now + self._defaults.retention
             await self._store.mark_revalidated(stale, now, expires_at)
-        return replace(self._answer_from_cache(current, request), diagnostics=log.diagnostics)
+        outcome = self._answer_from_cache(current, request)
+        return replace(outcome, diagnostics=log.diagnostics, change=change)
 
-    async def _keep(
+    async def _save(
         self,
         document: Document,
         request: ScrapeRequest,
@@ -318,30 +332,19 @@ class ScrapeService:
         saved = await self._store.save_unless_good(document, entry, page_commit)
         if saved is None:
             is_tracking = Format.CHANGE_TRACKING in request.formats
-            way = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
-            content = with_warnings(document.content, (_GOOD_ONE_STAYS + way,))
+            advice = _GOOD_ONE_UNTRACKED if is_tracking else _GOOD_ONE_BY_AGE
+            content = with_warnings(document.content, (_GOOD_ONE_STAYS + advice,))
             document = replace(document, content=content)
         return document, saved
 
 
 def require_supported(request: ScrapeRequest) -> None:
-    """Return if what is asked for can be done at all.
+    """Return if the request can be served at all.
 
     Raises:
-        Unsupported: it cannot.
         InvalidRequest: its options contradict each other.
     """
     check_mode(request)
-
-
-def _is_to_be_kept(document: Document, request: ScrapeRequest) -> bool:
-    is_answer = document.verdict.kind not in _FAILURES
-    return is_answer and request.result_handling is not ResultHandling.RETURN_ONLY
-
-
-def _wants_summary(outcome: ScrapeOutcome, request: ScrapeRequest) -> bool:
-    is_shown = request.result_handling is not ResultHandling.SAVE_ONLY or outcome.saved is None
-    return Format.SUMMARY in request.formats and is_shown and outcome.document.media is None
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
@@ -360,21 +363,6 @@ def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTas
     )
 
 
-def _may_be_confirmed(document: Document) -> bool:
-    """Whether a document that the origin calls unchanged is as good as a new one.
-
-    What a browser rendered is not: unchanged HTML says nothing of what its scripts bring. Nor is
-    what is no whole page: that the page is unchanged would keep it so for ever.
-    """
-    return document.source is FetchSource.NATIVE and document.verdict.kind is VerdictKind.OK
-
-
-def _is_confirmed(document: Document, page: FetchedPage) -> bool:
-    """Whether the origin, asked by the document's validators, said that it has not changed."""
-    was_asked = bool(document.validators) and page.final_url == document.final_url
-    return was_asked and page.status_code == NOT_MODIFIED
-
-
 @asynccontextmanager
 async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncIterator[None]:
     """Bound the work by the request's timeout."""
@@ -391,8 +379,8 @@ async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncItera
 
 
 @contextmanager
-def _explaining(request: ScrapeRequest, log: AttemptLog) -> Iterator[None]:
-    """Give every failure its URL and the way that was taken."""
+def _describing_failure(request: ScrapeRequest, log: AttemptLog) -> Iterator[None]:
+    """Add the URL and the diagnostics to every error."""
     try:
         yield
     except CinderError as error:

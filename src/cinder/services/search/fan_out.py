@@ -12,13 +12,13 @@ from cinder.services.search.providers import ProviderAnswer, ProviderCaller
 from cinder.services.search.query import expand_query
 from cinder.services.search.ranked_list import ProviderCursor, RankedList
 
-# How long a balanced search waits for a provider that failed lately.
+# How long a balanced search waits for a provider that failed recently.
 _DOUBTFUL_SECONDS = 1.5
-# What a provider needs at least. In a fast search, each that comes later is left as much.
+# The least time for a provider. A fast search reserves it for each later provider.
 _RESERVED_SECONDS = 0.3
-# How many pages of a provider are asked for at once where many results are wanted.
+# How many pages of a provider are requested at once when many results are needed.
 _MOST_AHEAD = 4
-# After so many it is known that a provider has pages.
+# A provider that returned so many different pages supports paging.
 _PROVEN_PAGES = 2
 _EXPANSION_WEIGHT = 0.5
 _FEEDBACK_HITS = 5
@@ -26,7 +26,7 @@ _FEEDBACK_HITS = 5
 
 @dataclass(frozen=True, slots=True)
 class ModeTimes:
-    """How many seconds after its begin a search of one mode ends its parts."""
+    """When the phases of a search in one mode end, in seconds after its start."""
 
     ask: float
     expand: float
@@ -43,22 +43,17 @@ MODE_TIMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTiming:
-    """Until when the parts of one search may take, by the loop's clock."""
+    """When the phases of one search end, by the loop's clock."""
 
     begun_by: float
-    """Whoever waits for his turn for longer has too little left to be answered in."""
+    """Requests that queued longer than this are refused: too little of their time is left."""
     asked_by: float
     expanded_by: float
     read_by: float
 
-    @property
-    def latest_start(self) -> float:
-        """After which nobody is asked any more: an answer would come too late."""
-        return self.asked_by - _RESERVED_SECONDS
-
     @classmethod
     def starting_now(cls, times: ModeTimes) -> "SearchTiming":
-        """Return the times of a search that begins now."""
+        """Return the timing of a search that starts now."""
         now = asyncio.get_running_loop().time()
         return cls(
             begun_by=now + times.ask / 2,
@@ -70,36 +65,36 @@ class SearchTiming:
 
 @dataclass(slots=True, kw_only=True)
 class ProviderFanOut:
-    """Gets more for one list, on behalf of one request."""
+    """Gets more hits for one list, on behalf of one request."""
 
     ranked: RankedList
     request: SearchRequest
     timing: SearchTiming
-    asker: ProviderCaller
+    provider_caller: ProviderCaller
     needed: int
-    """How many results the list is to have."""
+    """How many results the request needs."""
     failed: list[ProviderCursor] = field(default_factory=list)
-    """Those that failed during this request, which does not ask them again."""
+    """The sources that failed during this request, and are not queried again."""
 
     @property
     def is_over(self) -> bool:
-        """Whether every provider has been asked to the end."""
+        """Whether every provider is exhausted."""
         return all(source.is_exhausted for source in self.ranked.sources)
 
     @property
     def is_late(self) -> bool:
-        """Whether too little time is left for anyone to answer."""
-        return asyncio.get_running_loop().time() > self.timing.latest_start
+        """Whether too little time is left for a provider to answer."""
+        return asyncio.get_running_loop().time() > self.timing.asked_by - _RESERVED_SECONDS
 
     async def go_on(self) -> bool:
-        """Ask for the next page of results; whether anything was found that is new."""
+        """Query the next page of results; return whether there are new hits."""
         match self.request.mode:
             case SearchMode.FAST:
-                return await self._ask_one_after_another()
+                return await self._query_in_turn()
             case SearchMode.BALANCED:
-                return await self._ask_all(self._open_sources(), self.timing.asked_by)
+                return await self._query(self._open_sources(), self.timing.asked_by)
             case SearchMode.DEEP:
-                return await self._ask_deeply()
+                return await self._query_deeply()
 
     def _open_sources(self) -> list[ProviderCursor]:
         return [
@@ -108,92 +103,84 @@ class ProviderFanOut:
             if not source.is_exhausted and source not in self.failed
         ]
 
-    async def _ask_one_after_another(self) -> bool:
-        """Ask the provider that has answered before, else the first that is healthy."""
-        sources = self._in_order_of_trust()
-        for index, source in enumerate(sources):
-            if not source.is_exhausted:
-                until = self._share_of_time(following=len(sources) - index - 1)
-                if await self._ask_all([source], until):
-                    return True
-            if source not in self.failed and self.ranked.results:
-                return False  # that was all of it
-        return False
+    def _is_healthy(self, source: ProviderCursor) -> bool:
+        return self.provider_caller.health.is_healthy(source.provider.name)
 
-    def _in_order_of_trust(self) -> list[ProviderCursor]:
+    async def _query_in_turn(self) -> bool:
+        """Query the provider that has answered before, else the first that is healthy."""
         sources = [source for source in self.ranked.sources if source not in self.failed]
         begun = [source for source in sources if source.rank]
         rest = [source for source in sources if not source.rank and not source.is_exhausted]
-        rest.sort(key=lambda source: not self.asker.health.is_healthy(source.provider.name))
-        return [*reversed(begun), *rest]
+        rest.sort(key=self._is_healthy, reverse=True)
+        sources = [*reversed(begun), *rest]
+        for following, source in zip(reversed(range(len(sources))), sources, strict=True):
+            if not source.is_exhausted:
+                now = asyncio.get_running_loop().time()
+                left = max(0.0, self.timing.asked_by - now)
+                reserved = left - _RESERVED_SECONDS * following
+                if await self._query(
+                    [source], now + max(reserved, left / 2 if following else left)
+                ):
+                    return True
+            if source not in self.failed and self.ranked.results:
+                return False  # this source is exhausted
+        return False
 
-    def _share_of_time(self, *, following: int) -> float:
-        now = asyncio.get_running_loop().time()
-        left = max(0.0, self.timing.asked_by - now)
-        return now + max(left - _RESERVED_SECONDS * following, left / 2 if following else left)
-
-    async def _ask_deeply(self) -> bool:
-        """Ask all; the first time, ask in other words, too, and for the page after."""
-        has_found = await self._ask_all(self._open_sources(), self.timing.asked_by)
+    async def _query_deeply(self) -> bool:
+        """Query all providers; the first time, also variants of the query, and the next page."""
+        has_found = await self._query(self._open_sources(), self.timing.asked_by)
         if self.ranked.is_expanded:
             return has_found
         self.ranked.is_expanded = True
-        beside = [*self._open_sources(), *self._expand()]
-        return await self._ask_all(beside, self.timing.expanded_by) or has_found
-
-    def _expand(self) -> list[ProviderCursor]:
         texts = [
             f"{hit.title} {hit.summary}"
             for found in self.ranked.pending
             for hit in found.hits[:_FEEDBACK_HITS]
         ]
-        return [
+        expanded = [
             ProviderCursor(source.provider, variant, _EXPANSION_WEIGHT)
             for variant in expand_query(self.request.query, texts)
             for source in self.ranked.sources
             if source not in self.failed
         ]
+        sources = [*self._open_sources(), *expanded]
+        return await self._query(sources, self.timing.expanded_by) or has_found
 
-    async def _ask_all(self, sources: Sequence[ProviderCursor], until: float) -> bool:
-        """Ask each for its next pages, all at once; whether anything was found that is new."""
-        most = self._pages_ahead(sources)
+    async def _query(self, sources: Sequence[ProviderCursor], until: float) -> bool:
+        """Query the next pages of all sources at once; return whether there are new hits."""
+        most, pages_so_far = 1, sum(source.next_page for source in sources)
+        if pages_so_far:
+            hits_a_round = len(sources) * sum(source.rank for source in sources) / pages_so_far
+            missing = self.needed - len(self.ranked.results)
+            most = max(1, min(_MOST_AHEAD, math.ceil(missing / max(1, hits_a_round))))
         async with asyncio.TaskGroup() as tasks:
-            asking = [
+            queries = [
                 (
                     source,
                     [
-                        tasks.create_task(self._ask(source, ahead, until))
+                        tasks.create_task(self._query_page(source, ahead, until))
                         for ahead in range(most if source.next_page >= _PROVEN_PAGES else 1)
                     ],
                 )
                 for source in sources
             ]
-        # Nothing is awaited from here on: a request that is cancelled leaves no half of a page.
+        # Nothing is awaited below, so that a cancelled request does not leave half a page.
         found: list[RankedHits] = []
         used: list[ProviderAnswer] = []
-        for source, pages in asking:
+        for source, pages in queries:
             for page in pages:
-                used.append(asked := page.result())
-                if asked.hits is None:
+                used.append(answer := page.result())
+                if answer.hits is None:
                     self.failed.append(source)
-                elif (taken := source.take(asked)) is not None:
+                elif (taken := source.take(answer)) is not None:
                     found.append(taken)
-                if asked.hits is None or source.is_exhausted:
-                    break  # pages after one that is missing would leave a gap
+                if answer.hits is None or source.is_exhausted:
+                    break  # pages after a missing one would leave a gap
         self.ranked.report(used)
         self.ranked.pending += found
         return bool(found)
 
-    def _pages_ahead(self, sources: Sequence[ProviderCursor]) -> int:
-        """Return how many pages to ask for at once: what is missing, by how much pages have had."""
-        pages = sum(source.next_page for source in sources)
-        if not pages:
-            return 1
-        a_page_of_each = len(sources) * sum(source.rank for source in sources) / pages
-        missing = self.needed - len(self.ranked.results)
-        return max(1, min(_MOST_AHEAD, math.ceil(missing / max(1, a_page_of_each))))
-
-    async def _ask(self, source: ProviderCursor, ahead: int, until: float) -> ProviderAnswer:
+    async def _query_page(self, source: ProviderCursor, ahead: int, until: float) -> ProviderAnswer:
         query = ProviderQuery(
             text=source.query,
             caller=self.request.caller,
@@ -201,11 +188,6 @@ class ProviderFanOut:
             count=self.ranked.page_size,
             filters=self.request.filters,
         )
-        if self.request.mode is SearchMode.BALANCED:
-            until = self._less_if_doubtful(source, until)
-        return await self.asker.ask(source.provider, query, until)
-
-    def _less_if_doubtful(self, source: ProviderCursor, until: float) -> float:
-        if self.asker.health.is_healthy(source.provider.name):
-            return until
-        return min(until, asyncio.get_running_loop().time() + _DOUBTFUL_SECONDS)
+        if self.request.mode is SearchMode.BALANCED and not self._is_healthy(source):
+            until = min(until, asyncio.get_running_loop().time() + _DOUBTFUL_SECONDS)
+        return await self.provider_caller.ask(source.provider, query, until)

@@ -1,4 +1,4 @@
-"""Queries providers within their time limits, tracks their health, and searches the local index."""
+"""Queries providers within time limits, tracks their health, and searches the local index."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ _LONGEST_PAUSE_SECONDS = 3_600.0
 
 
 class ProviderHealth:
-    """Remembers failures for a while."""
+    """Remembers recent failures of providers."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -29,12 +29,12 @@ class ProviderHealth:
         self._paused_until: dict[str, float] = {}
 
     def note_success(self, name: str) -> None:
-        """Forget what was wrong: it has answered."""
+        """Forget the failures of a provider that has answered."""
         self._failing_until.pop(name, None)
         self._paused_until.pop(name, None)
 
     def note_failure(self, name: str, retry_after_seconds: float | None = None) -> None:
-        """Remember a failure, and for how long the provider wants no more requests."""
+        """Remember a failure, and how long the provider asks to wait."""
         now = self._clock()
         self._failing_until[name] = now + REMEMBERED_SECONDS
         if retry_after_seconds is not None and retry_after_seconds > 0:
@@ -42,15 +42,15 @@ class ProviderHealth:
             self._paused_until[name] = now + pause
 
     def is_healthy(self, name: str) -> bool:
-        """Whether it has not failed lately."""
+        """Whether it has not failed recently."""
         return self._failing_until.get(name, 0.0) <= self._clock() and not self.pause_left(name)
 
     def pause_left(self, name: str) -> float:
-        """Return for how many seconds it is not to be asked at all."""
+        """Return for how many more seconds it must not be queried."""
         return max(0.0, self._paused_until.get(name, 0.0) - self._clock())
 
 
-# A provider may send more than was asked for; nobody reads so much of it.
+# Providers may return more hits than requested.
 MAX_HITS = 100
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -58,24 +58,24 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderAnswer:
-    """What one request to a provider came to."""
+    """The answer of one provider to one query, or its failure."""
 
     provider: str
     milliseconds: int
     hits: Sequence[SearchHit] | None = None
-    """None where it gave no answer."""
+    """None if it failed."""
     error: str | None = None
 
 
 class ProviderCaller:
-    """Asks providers, remembers who failed, and counts."""
+    """Queries providers, and records their health and metrics."""
 
     def __init__(self, health: ProviderHealth, metrics: Metrics) -> None:
         self.health = health
         self._metrics = metrics
 
     async def ask(self, provider: Provider, query: ProviderQuery, until: float) -> ProviderAnswer:
-        """Return what a provider answers by a moment of the loop's clock."""
+        """Return a provider's answer until a deadline of the loop's clock."""
         if pause := self.health.pause_left(provider.name):
             error = f"It wants no more requests for {pause:.0f} s; it was not asked"
             return self._note(provider.name, "paused", 0.0, error=error)
@@ -115,10 +115,10 @@ class ProviderCaller:
 
 
 class ReadRightsLookup(Protocol):
-    """Which of the pages that are kept a caller may see; `ReadRights` tells."""
+    """Tells which saved pages a caller may read; implemented by `ReadRights`."""
 
     async def domains_of(self, caller: str) -> tuple[str, ...]:
-        """Return the only domains whose pages a caller may read; none where all may be read."""
+        """Return the only domains whose pages a caller may read; empty for all."""
         ...
 
     async def may_read(self, version: Version, caller: str) -> bool:
@@ -127,7 +127,7 @@ class ReadRightsLookup(Protocol):
 
 
 class LocalProvider:
-    """Finds pages that are kept."""
+    """Searches the saved pages."""
 
     name = LOCAL
 
@@ -136,7 +136,7 @@ class LocalProvider:
         self._rights = rights
 
     async def search(self, query: ProviderQuery) -> list[SearchHit]:
-        """Return what it finds, the best first.
+        """Return the matching pages, the best first.
 
         Raises:
             CacheFailed: the index could not be read.

@@ -10,10 +10,10 @@ from cinder.text.terms import find_query_terms, find_terms
 
 MAX_QUERY_CHARS = 500
 
-# Control characters, and halves of characters that nothing can write down.
+# Control characters and lone surrogates.
 _UNTYPED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# What markdown puts between the words of a phrase. Phrases lose it, too.
+# Markdown between the words of a phrase.
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _MARKS = re.compile(r"[*_`\[\]\\]")
 
@@ -24,16 +24,16 @@ def clean_text(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return a text, markdown or plain, in the form in which phrases are looked for in it."""
+    """Return a text, markdown or plain, normalised for phrase search."""
     bare = _MARKS.sub("", _LINK_TARGET.sub("]", text))
     return " ".join(unicodedata.normalize("NFKC", bare).casefold().split())
 
 
 def read_query(text: str) -> str:
-    """Return what is to be searched for.
+    """Return the cleaned query.
 
     Raises:
-        InvalidRequest: nothing is, or more than a query may hold.
+        InvalidRequest: the query is empty or too long.
     """
     query = clean_text(text)
     if not query:
@@ -55,14 +55,19 @@ _LEAST_WORD_CHARS = 4
 
 
 def expand_query(query: str, first_texts: Iterable[str]) -> tuple[str, ...]:
-    """Return other queries for the same thing, the most promising first; the same for the same.
+    """Return variants of a query, the most promising first; deterministic.
 
-    Whoever uses quotes or `-word` has said precisely what is meant: then there are none.
+    A query with quotes or `-word` is precise, and has no variants.
     """
     if '"' in query or re.search(r"(?:^|\s)-\w", query):
         return ()
-    words = _telling_words(query)
-    variants = [_with_feedback(query, words, first_texts), _as_phrase(words), " ".join(words)]
+    terms = find_query_terms(query)
+    spelled = [word.rstrip(".'-") for word in _WORD.findall(query)]
+    words = list(dict.fromkeys(word for word in spelled if terms.intersection(find_terms(word))))
+    phrase = ""
+    if len(words) > 1:
+        phrase = " ".join([f'"{" ".join(words[:_PHRASE_WORDS])}"', *words[_PHRASE_WORDS:]])
+    variants = [_with_feedback(query, words, first_texts), phrase, " ".join(words)]
     asked = {" ".join(query.casefold().split())}
     different: dict[str, str] = {}
     for variant in variants:
@@ -71,33 +76,18 @@ def expand_query(query: str, first_texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(different.values())[:MAX_VARIANTS]
 
 
-def _telling_words(query: str) -> list[str]:
-    """Return the words of a query that are no stop words, in order, each once."""
-    telling = find_query_terms(query)
-    words = [word.rstrip(".'-") for word in _WORD.findall(query)]
-    return list(dict.fromkeys(word for word in words if telling.intersection(find_terms(word))))
-
-
-def _as_phrase(words: list[str]) -> str:
-    """Return the query with its first telling words as one phrase."""
-    if len(words) < 2:
-        return ""
-    phrase = f'"{" ".join(words[:_PHRASE_WORDS])}"'
-    return " ".join([phrase, *words[_PHRASE_WORDS:]])
-
-
 def _with_feedback(query: str, words: list[str], texts: Iterable[str]) -> str:
     """Return the query with the words that most of the first results share."""
     asked = set(find_terms(query))
     spelled: dict[str, str] = {}
     having: Counter[str] = Counter()
     for text in texts:
-        telling = find_query_terms(text) - asked
+        new_terms = find_query_terms(text) - asked
         for word in _WORD.findall(text.casefold()):
             term = next(find_terms(word), "")
-            if term in telling and len(word) >= _LEAST_WORD_CHARS and word.isalpha():
+            if term in new_terms and len(word) >= _LEAST_WORD_CHARS and word.isalpha():
                 spelled.setdefault(term, word)
-        having.update(telling.intersection(spelled))
+        having.update(new_terms.intersection(spelled))
     common = sorted(having.items(), key=lambda item: (-item[1], item[0]))
     added = [spelled[term] for term, results in common if results >= 2][:_FEEDBACK_TERMS]
     return " ".join([*words, *added]) if added and words else ""

@@ -17,35 +17,35 @@ _MAX_PAGES = 60
 
 @dataclass(slots=True, eq=False)
 class ProviderCursor:
-    """One provider, asked one query, page after page."""
+    """One provider's result pages for one query, read one after the other."""
 
     provider: Provider
     query: str
     weight: float = 1.0
     next_page: int = 0
     rank: int = 0
-    """How many hits it has given."""
+    """How many hits it has returned."""
     known: set[str] = field(default_factory=set)
-    """The ids of what it has given."""
+    """The ids of the pages that it has returned."""
     is_exhausted: bool = False
 
-    def take(self, asked: ProviderAnswer) -> RankedHits | None:
-        """Go on to the next page; None where there was nothing new on this one."""
-        if asked.hits is None:
+    def take(self, answer: ProviderAnswer) -> RankedHits | None:
+        """Advance to the next page; return the hits of this one, None if none is new."""
+        if answer.hits is None:
             return None
-        ids = ids_of(asked)
+        ids = ids_of(answer)
         is_new = not ids <= self.known
-        # A provider that knows no pages gives the first one again and again.
+        # A provider without paging returns the first page again.
         self.is_exhausted = not is_new or self.next_page + 1 >= _MAX_PAGES
         taken = RankedHits(
             provider=self.provider.name,
-            hits=asked.hits,
+            hits=answer.hits,
             first_rank=self.rank,
             query=self.query,
             weight=self.weight,
         )
         self.next_page += 1
-        self.rank += len(asked.hits)
+        self.rank += len(answer.hits)
         self.known |= ids
         return taken if is_new else None
 
@@ -59,57 +59,57 @@ class RankedList:
     began_at: float
     results: list[SearchResult] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
-    """Of the results, and of what was read and left out."""
+    """Of the results, and of pages that were read and left out."""
     pending: list[RankedHits] = field(default_factory=list)
-    """What was found and has not become results yet."""
+    """Hits that have not become results yet."""
     reports: dict[str, ProviderReport] = field(default_factory=dict)
     found: dict[str, set[str]] = field(default_factory=dict)
-    """The ids of what each provider has given, whatever it was asked."""
+    """The ids of the pages that each provider has returned, for any query."""
     undated: set[str] = field(default_factory=set)
-    """The ids of what was left out since nothing tells its age."""
+    """The ids of pages that were left out because their age is unknown."""
     unread: set[str] = field(default_factory=set)
-    """The ids of what was left out by title and summary alone, since its text was not read."""
+    """The ids of pages that were left out by title and summary, because they were not read."""
     has_promised: bool = False
-    """Whether anyone was told that there are more results than were given."""
+    """Whether a response announced further results."""
     is_expanded: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def has_answered(self) -> bool:
-        """Whether any provider has given an answer."""
+        """Whether any provider has answered."""
         return any(source.next_page for source in self.sources)
 
     @property
     def is_whole(self) -> bool:
-        """Whether no provider failed that was asked."""
+        """Whether no provider failed."""
         return all(report.error is None for report in self.reports.values())
 
     @property
     def is_full(self) -> bool:
-        """Whether no more is held, whatever there is."""
+        """Whether the list has as many results as it may hold."""
         return len(self.results) >= MAX_RESULTS_HELD
 
     @property
     def local(self) -> ProviderCursor | None:
-        """Its source in cinder's own memory."""
-        return next((each for each in self.sources if each.provider.name == LOCAL), None)
+        """The cursor of the local provider."""
+        return next((source for source in self.sources if source.provider.name == LOCAL), None)
 
-    def report(self, asked: Sequence[ProviderAnswer]) -> None:
-        """Note how asking went; what a provider has given is added up."""
-        for name in dict.fromkeys(each.provider for each in asked):
-            own = [each for each in asked if each.provider == name]
+    def report(self, answers: Sequence[ProviderAnswer]) -> None:
+        """Record the answers of providers; the results of each are added up."""
+        for name in dict.fromkeys(answer.provider for answer in answers):
+            own = [answer for answer in answers if answer.provider == name]
             found = self.found.setdefault(name, set())
-            found.update(*(ids_of(each) for each in own))
+            found.update(*map(ids_of, own))
             self.reports[name] = ProviderReport(
                 name=name,
-                milliseconds=max(each.milliseconds for each in own),
+                milliseconds=max(answer.milliseconds for answer in own),
                 results=len(found),
-                # In other words it may have failed: what was asked for it has answered.
-                error=None if any(each.hits is not None for each in own) else own[0].error,
+                # A provider that answered one of several queries has not failed.
+                error=None if any(answer.hits is not None for answer in own) else own[0].error,
             )
 
     def append(self, candidates: Sequence[ResultCandidate]) -> None:
-        """Put candidates after all results; none becomes more relevant than what comes before."""
+        """Append candidates as results; none is more relevant than the results before it."""
         ceiling = self.results[-1].relevance if self.results else 1.0
         for candidate in candidates[: MAX_RESULTS_HELD - len(self.results)]:
             ceiling = min(ceiling, round(max(0.0, candidate.relevance), 4))
@@ -128,9 +128,9 @@ class RankedList:
             )
 
 
-def ids_of(asked: ProviderAnswer) -> set[str]:
-    """Return the ids of the pages that a provider gave."""
-    addresses = (parse_result_url(hit.url) for hit in asked.hits or ())
+def ids_of(answer: ProviderAnswer) -> set[str]:
+    """Return the ids of the pages in a provider's answer."""
+    addresses = (parse_result_url(hit.url) for hit in answer.hits or ())
     return {address.id for address in addresses if address is not None}
 
 
@@ -138,7 +138,7 @@ HELD_SECONDS = 3_600.0
 
 
 class RankedListCache:
-    """Holds the lists of searches, so that their next pages neither repeat nor skip a result."""
+    """Caches the lists of searches, so that their next pages neither repeat nor skip results."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class RankedListCache:
         self._lists: OrderedDict[Hashable, RankedList] = OrderedDict()
 
     def find(self, key: Hashable) -> RankedList | None:
-        """Return the list of a search; None where there is none, or its hour is over."""
+        """Return the list of a search; None if there is none, or it has expired."""
         held = self._lists.get(key)
         if held is None:
             return None
@@ -164,17 +164,17 @@ class RankedListCache:
         return held
 
     def hold(self, key: Hashable, ranked: RankedList) -> None:
-        """Hold a list, in the place of the one that was there."""
+        """Cache a list, replacing the one with the same key."""
         self._lists[key] = ranked
         self._lists.move_to_end(key)
 
     def drop(self, key: Hashable, ranked: RankedList) -> None:
-        """Hold a list no longer."""
+        """Remove a list from the cache."""
         if self._lists.get(key) is ranked:
             del self._lists[key]
 
     def tidy(self) -> None:
-        """Let go of what has not been used for longest, until the rest is within the limits."""
+        """Evict the least recently used lists until the cache is within its limits."""
         held = sum(len(ranked.results) for ranked in self._lists.values())
         while self._lists and (len(self._lists) > self._max_lists or held > self._max_results):
             _, oldest = self._lists.popitem(last=False)

@@ -1,54 +1,263 @@
-"""Ranks and filters candidates: which become results, and in which order."""
+"""Ranks and filters candidates, in deep searches by the text of their pages."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from cinder.errors import CinderError
+from cinder.fair_queue import FairQueue, Requester
+from cinder.models.document import VerdictKind
+from cinder.models.request import ContentOptions, Mode, PdfParser, RenderOptions, ScrapeRequest
+from cinder.models.saved import SavedKind, parse_saved_uri
 from cinder.models.search import LOCAL, SearchFilters, SearchMode, SearchRequest
 from cinder.models.url import is_within
-from cinder.services.search.fusion import ResultCandidate, coverage, fuse, parse_result_url
+from cinder.services.archive import Archive
+from cinder.services.scraping.outcome import Scraper
+from cinder.services.search.fusion import (
+    SUMMARY_CHARS,
+    ResultCandidate,
+    coverage,
+    cut_words,
+    fuse,
+    parse_result_url,
+)
 from cinder.services.search.query import comparable
 from cinder.services.search.ranked_list import RankedList
-from cinder.services.search.result_pages import (
-    ResultReader,
-    ResultText,
-    SavedTexts,
-    TextScore,
-    score_pages,
-)
-from cinder.text.terms import find_query_terms
+from cinder.text.markdown_blocks import BlockKind, find_blocks
+from cinder.text.outline import find_outline
+from cinder.text.passages import find_passages
+from cinder.text.sentences import plain_text
+from cinder.text.terms import find_query_terms, find_terms
+
+# Only the beginning of longer pages is scored, for the sake of the search's time.
+SCORED_CHARS = 60_000
+
+# The usual constants of BM25.
+_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
+_COVERAGE_SHARE = 0.5
+_WORD = re.compile(r"\w+")
+# The delimiter row of a table, and the pipes between its cells.
+_RULE = re.compile(r"(?m)^[ \t|:-]+$")
+_CELL_MARKS = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultText:
+    """The text of a page."""
+
+    markdown: str
+    title: str = ""
+    final_url: str = ""
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextScore:
+    """How well a page's text matches a query, from 0 to 1, and its best passage."""
+
+    score: float
+    passage: str
+
+
+def score_pages(query: str, pages: Mapping[str, ResultText]) -> dict[str, TextScore]:
+    """Return the score of each page relative to the others, by the same keys."""
+    terms = find_query_terms(query)
+    texts = {name: f"{page.title}\n{page.markdown[:SCORED_CHARS]}" for name, page in pages.items()}
+    weights = _score_bm25(texts, terms)
+    best = max(weights.values(), default=0.0) or 1.0
+    scores = {}
+    for name, page in pages.items():
+        passage = find_best_passage(page.markdown[:SCORED_CHARS], query)
+        covered = coverage(f"{page.title} {passage}", terms)
+        share = _COVERAGE_SHARE * covered + (1 - _COVERAGE_SHARE) * weights[name] / best
+        scores[name] = TextScore(share, passage)
+    return scores
+
+
+def find_best_passage(markdown: str, query: str) -> str:
+    """Return the part of a text that matches best, as plain text; empty if none does."""
+    blocks = find_blocks(markdown)
+    found = find_passages(markdown, blocks, find_outline(markdown, blocks), query)
+    if not found:
+        return ""
+    text = markdown[found[0].start : found[0].end]
+    if found[0].kind is BlockKind.TABLE:
+        text = _CELL_MARKS.sub(" ", _RULE.sub("", text))
+    return _densest(plain_text(text), find_query_terms(query))
+
+
+def _score_bm25(texts: Mapping[str, str], terms: set[str]) -> dict[str, float]:
+    counts = {name: Counter(find_terms(text)) for name, text in texts.items()}
+    having = Counter(term for found in counts.values() for term in terms if term in found)
+    lengths = {name: found.total() for name, found in counts.items()}
+    mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    weights = {}
+    for name, found in counts.items():
+        relative = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths[name] / mean)
+        weights[name] = sum(
+            math.log(1 + (len(texts) + 0.5) / (having[term] + 0.5))
+            * found[term]
+            * (_SATURATION + 1)
+            / (found[term] + relative)
+            for term in sorted(terms)
+        )
+    return weights
+
+
+def _densest(text: str, terms: set[str]) -> str:
+    """Return the part of a long passage that has most of the terms."""
+    if len(text) <= SUMMARY_CHARS:
+        return text
+    matches = [
+        (word.start(), term)
+        for word in _WORD.finditer(text)
+        for term in terms.intersection(find_terms(word[0]))
+    ]
+    starts = [0, *(position for position, _ in matches)]
+    room = SUMMARY_CHARS // 2
+    best = max(
+        starts, key=lambda start: len({term for at, term in matches if start <= at < start + room})
+    )
+    begin = max(0, best - SUMMARY_CHARS // 4)
+    begin = text.rfind(" ", 0, begin) + 1 if begin else 0
+    lead = "…" if begin else ""
+    return lead + cut_words(text[begin:], SUMMARY_CHARS - len(lead))
+
+
+_READABLE = (VerdictKind.OK, VerdictKind.PARTIAL)
+
+
+class ResultReader:
+    """Reads the pages of candidates, with one limit for all searches together."""
+
+    def __init__(self, scraper: Scraper, *, at_once: int = 16) -> None:
+        self._scraper = scraper
+        self._slots = FairQueue(at_once)
+
+    async def read(
+        self, candidates: Sequence[ResultCandidate], caller: str, until: float
+    ) -> dict[str, ResultText]:
+        """Return the pages that could be read until a deadline, by the candidates' ids."""
+        async with asyncio.TaskGroup() as tasks:
+            reads = {
+                found.address.id: tasks.create_task(self._read(found.address.url, caller, until))
+                for found in candidates
+            }
+        return {name: page for name, task in reads.items() if (page := task.result()) is not None}
+
+    async def _read(self, url: str, caller: str, until: float) -> ResultText | None:
+        try:
+            who = Requester(caller=caller)
+            async with asyncio.timeout_at(until), self._slots.hold(who):
+                left = until - asyncio.get_running_loop().time()
+                outcome = await self._scraper.scrape(page_request(url, caller, left))
+        except (TimeoutError, CinderError):
+            return None  # the candidate is ranked by its summary
+        document = outcome.document
+        if document.verdict.kind not in _READABLE or not document.content.markdown:
+            return None
+        return ResultText(
+            markdown=document.content.markdown,
+            title=document.content.metadata.title or "",
+            final_url=document.final_url,
+            published_at=read_date(document.content.metadata.published),
+        )
+
+
+def page_request(url: str, caller: str, seconds: float, mode: Mode = Mode.SMART) -> ScrapeRequest:
+    """Return the request for a result's page.
+
+    It has the defaults of `cinder_scrape`, so that a later scrape of the page uses the cache.
+    """
+    return ScrapeRequest(
+        url=url,
+        timeout_ms=max(1, round(seconds * 1000)),
+        content=ContentOptions(pdf_parser=PdfParser()),
+        render=RenderOptions(mode=mode),
+        caller=caller,
+        keep_http_errors=True,
+    )
+
+
+def read_date(text: str | None) -> datetime | None:
+    """Parse a page's date; None if it is not valid."""
+    try:
+        timestamp = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+
+
+# A page may be saved in many forms; their texts differ little.
+_MAX_ENTRIES = 5
+
+
+class SavedTexts(Protocol):
+    """Finds the text of saved pages."""
+
+    async def find(self, url: str, caller: str) -> str | None:
+        """Return the newest text of a page; None if none is saved for the caller.
+
+        Raises:
+            CacheFailed: the database could not be read.
+        """
+        ...
+
+
+class ArchivedTexts:
+    """Finds the text of saved pages in the archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    async def find(self, url: str, caller: str) -> str | None:
+        """Return the newest text of a page; None if none is saved for the caller.
+
+        Raises:
+            CacheFailed: the database could not be read.
+        """
+        for entry in (await self._archive.list_entries(url))[:_MAX_ENTRIES]:
+            _, kind = parse_saved_uri(entry.uri)
+            if kind is SavedKind.CLEANED:
+                body = await self._archive.read(entry.uri, caller)
+                if body is not None and body.text is not None:
+                    return body.text
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFilter:
-    """Judges candidates by what a caller asked for, at one moment."""
+    """Checks candidates against the filters of a request, at one time."""
 
     filters: SearchFilters
     now: datetime
 
     def is_of_domain(self, candidate: ResultCandidate) -> bool:
-        """Whether it comes from where results may come from."""
+        """Whether its domain is included and not excluded."""
         host, filters = candidate.address.host, self.filters
         is_included = not filters.include_domains or is_within(host, filters.include_domains)
         return is_included and not is_within(host, filters.exclude_domains)
 
     def is_undated(self, candidate: ResultCandidate) -> bool:
-        """Whether an age is asked for, and it has none."""
+        """Whether the filters limit the age, and its age is unknown."""
         date = candidate.published_at or candidate.first_seen_at
         return self.filters.max_age_days is not None and date is None
 
     def is_too_old(self, candidate: ResultCandidate) -> bool:
-        """Whether it is older than asked for."""
+        """Whether it is older than the filters allow."""
         date = candidate.published_at or candidate.first_seen_at
         if self.filters.max_age_days is None or date is None:
             return False
         return self.now - date > timedelta(days=self.filters.max_age_days)
 
     def has_required(self, texts: Sequence[str]) -> bool:
-        """Whether every phrase that is required stands in one of the texts."""
+        """Whether every required phrase is in one of the texts."""
         if not self.filters.required_text:
             return True
         compared = [comparable(text) for text in texts]
@@ -59,15 +268,15 @@ class ResultFilter:
 # How many of the first results a deep search reads at least, and at most where text is required.
 LEAST_READ, MOST_READ = 10, 30
 
-# Of one page of all providers, how many may be looked up in what is saved.
+# How many candidates of one round may be looked up in the archive.
 _MOST_CHECKED = 200
 _TEXT_SHARE = 0.6
-# A summary may be as good as a page, but it is somebody else's word.
+# A provider's summary counts less than the page itself.
 _SUMMARY_TRUST = 0.6
 
 
 class ResultRanker:
-    """Turns what providers found into results."""
+    """Turns the hits of providers into results."""
 
     def __init__(
         self,
@@ -80,137 +289,116 @@ class ResultRanker:
         self._now = now
 
     async def settle(self, ranked: RankedList, request: SearchRequest, read_by: float) -> None:
-        """Make results of all that is pending."""
+        """Turn all pending hits into results."""
         taken = list(ranked.pending)
         result_filter = ResultFilter(request.filters, self._now())
-        found = [each for each in fuse(taken, request.query) if each.address.id not in ranked.ids]
-        wanted = [
-            each
-            for each in found
-            if result_filter.is_of_domain(each) and not result_filter.is_too_old(each)
+        candidates = [
+            found
+            for found in fuse(taken, request.query)
+            if found.address.id not in ranked.ids
+            and result_filter.is_of_domain(found)
+            and not result_filter.is_too_old(found)
         ]
         read: set[str] = set()
         if request.mode is SearchMode.DEEP:
-            pages = await self._read(wanted, request, read_by)
+            pages = await self._read(candidates, request, read_by)
             read = set(pages)
-            wanted = await _by_pages(wanted, pages, request.query, ranked.ids)
-            wanted = [each for each in wanted if not result_filter.is_too_old(each)]
-        undated = {each.address.id for each in wanted if result_filter.is_undated(each)}
-        dated = [each for each in wanted if each.address.id not in undated]
-        lookup = _Lookup(result_filter, request.caller, read_by)
-        kept = await self._require_text(dated, lookup, ranked)
-        # From here on nothing is awaited: what was pending becomes results as a whole.
+            candidates = await _rank_by_pages(candidates, pages, request.query, ranked.ids)
+            candidates = [found for found in candidates if not result_filter.is_too_old(found)]
+        undated = {found.address.id for found in candidates if result_filter.is_undated(found)}
+        kept = [found for found in candidates if found.address.id not in undated]
+        if request.filters.required_text:
+            kept = await self._require_text(kept, result_filter, request.caller, read_by, ranked)
+        # Nothing is awaited below, so that all pending hits become results together.
         ranked.pending = ranked.pending[len(taken) :]
         ranked.append(kept)
         ranked.ids |= read
-        ranked.undated = (ranked.undated | undated) - {each.address.id for each in kept}
+        ranked.undated = (ranked.undated | undated) - {found.address.id for found in kept}
 
     async def _read(
         self, candidates: Sequence[ResultCandidate], request: SearchRequest, read_by: float
     ) -> dict[str, ResultText]:
         most = MOST_READ if request.filters.required_text else request.num_results
         first = candidates[: min(max(LEAST_READ, most), MOST_READ)]
-        if set(request.providers) == {LOCAL}:
-            return await self._read_saved(first, request.caller)
-        return await self._reader.read(first, request.caller, read_by)
-
-    async def _read_saved(
-        self, candidates: Sequence[ResultCandidate], caller: str
-    ) -> dict[str, ResultText]:
-        """Return what is saved of pages: who asks for those alone wants nothing to be fetched."""
+        if set(request.providers) != {LOCAL}:
+            return await self._reader.read(first, request.caller, read_by)
+        # A search of saved pages alone fetches nothing.
         pages = {}
-        for each in candidates:
-            with suppress(CinderError):  # it is judged by its summary then
-                text = await self._saved.find(each.address.given, caller)
+        for found in first:
+            with suppress(CinderError):  # the candidate is ranked by its summary then
+                text = await self._saved.find(found.address.provider_url, request.caller)
                 if text is not None:
-                    pages[each.address.id] = ResultText(markdown=text, title=each.title)
+                    pages[found.address.id] = ResultText(markdown=text, title=found.title)
         return pages
 
     async def _require_text(
-        self, candidates: Sequence[ResultCandidate], lookup: "_Lookup", ranked: RankedList
+        self,
+        candidates: Sequence[ResultCandidate],
+        result_filter: ResultFilter,
+        caller: str,
+        until: float,
+        ranked: RankedList,
     ) -> list[ResultCandidate]:
-        """Return those that have the required text: in what was said or read of them, or kept."""
-        if not lookup.result_filter.filters.required_text:
-            return list(candidates)
+        """Return the candidates whose summary, page or saved text has the required text."""
+
+        async def has_required(candidate: ResultCandidate) -> bool:
+            if result_filter.has_required(candidate.texts):
+                return True
+            if candidate.is_read:
+                return False
+            try:
+                async with asyncio.timeout_at(until):
+                    text = await self._saved.find(candidate.address.provider_url, caller)
+            except (TimeoutError, CinderError):
+                return False  # it is reported as unread
+            return text is not None and result_filter.has_required((*candidate.texts, text))
+
         async with asyncio.TaskGroup() as tasks:
-            checks = [
-                tasks.create_task(self._has_required(each, lookup))
-                for each in candidates[:_MOST_CHECKED]
-            ]
-        kept = [each for each, check in zip(candidates, checks, strict=False) if check.result()]
-        left_out = {each.address.id for each in candidates} - {each.address.id for each in kept}
-        read = {each.address.id for each in candidates if each.is_read}
+            checks = [tasks.create_task(has_required(it)) for it in candidates[:_MOST_CHECKED]]
+        kept = [found for found, check in zip(candidates, checks, strict=False) if check.result()]
+        left_out = {found.address.id for found in candidates} - {it.address.id for it in kept}
+        read = {found.address.id for found in candidates if found.is_read}
         ranked.unread = (ranked.unread | left_out) - read
         return kept
 
-    async def _has_required(self, candidate: ResultCandidate, lookup: "_Lookup") -> bool:
-        if lookup.result_filter.has_required(candidate.texts):
-            return True
-        if candidate.is_read:
-            return False
-        try:
-            async with asyncio.timeout_at(lookup.until):
-                text = await self._saved.find(candidate.address.given, lookup.caller)
-        except (TimeoutError, CinderError):
-            return False  # it counts as unread, and that is told
-        return text is not None and lookup.result_filter.has_required((*candidate.texts, text))
 
-
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    """What required text is looked for by, on whose behalf, and until when."""
-
-    result_filter: ResultFilter
-    caller: str
-    until: float
-
-
-async def _by_pages(
-    candidates: Sequence[ResultCandidate], pages: dict[str, ResultText], query: str, given: set[str]
+async def _rank_by_pages(
+    candidates: Sequence[ResultCandidate],
+    pages: dict[str, ResultText],
+    query: str,
+    seen_ids: set[str],
 ) -> list[ResultCandidate]:
-    """Return candidates in the order of their real text, as far as it could be read."""
+    """Return candidates in the order of their pages' text, without redirects to seen pages."""
     scores = await asyncio.to_thread(score_pages, query, pages)
-    wanted = find_query_terms(query)
-    judged = [
-        _by_page(each, pages[each.address.id], scores[each.address.id])
-        if each.address.id in pages
-        else _by_summary(each, wanted)
-        for each in candidates
-    ]
-    judged.sort(key=lambda each: -each.relevance)
-    return _without_copies(judged, pages, given)
-
-
-def _by_page(candidate: ResultCandidate, page: ResultText, score: TextScore) -> ResultCandidate:
-    is_nameless = candidate.title == candidate.address.url
-    return replace(
-        candidate,
-        title=(page.title if is_nameless else "") or candidate.title,
-        summary=score.passage or candidate.summary,
-        relevance=(1 - _TEXT_SHARE) * candidate.relevance + _TEXT_SHARE * score.score,
-        published_at=candidate.published_at or page.published_at,
-        texts=(page.title, page.markdown),
-        is_read=True,
-    )
-
-
-def _by_summary(candidate: ResultCandidate, wanted: set[str]) -> ResultCandidate:
-    covered = max(coverage(text, wanted) for text in candidate.texts)
-    trusted = _TEXT_SHARE * _SUMMARY_TRUST * covered
-    return replace(candidate, relevance=(1 - _TEXT_SHARE) * candidate.relevance + trusted)
-
-
-def _without_copies(
-    candidates: Sequence[ResultCandidate], pages: dict[str, ResultText], given: set[str]
-) -> list[ResultCandidate]:
-    """Return candidates without those that redirect to a page that is there already."""
-    seen = set(given)
-    kept = []
-    for each in candidates:
-        page = pages.get(each.address.id)
+    terms = find_query_terms(query)
+    scored = []
+    for found in candidates:
+        share = (1 - _TEXT_SHARE) * found.relevance
+        if (page := pages.get(found.address.id)) is None:
+            covered = max(coverage(text, terms) for text in found.texts)
+            trusted = _TEXT_SHARE * _SUMMARY_TRUST * covered
+            scored.append(replace(found, relevance=share + trusted))
+            continue
+        score = scores[found.address.id]
+        is_nameless = found.title == found.address.url
+        scored.append(
+            replace(
+                found,
+                title=(page.title if is_nameless else "") or found.title,
+                summary=score.passage or found.summary,
+                relevance=share + _TEXT_SHARE * score.score,
+                published_at=found.published_at or page.published_at,
+                texts=(page.title, page.markdown),
+                is_read=True,
+            )
+        )
+    scored.sort(key=lambda found: -found.relevance)
+    seen, kept = set(seen_ids), []
+    for found in scored:
+        page = pages.get(found.address.id)
         landed = parse_result_url(page.final_url) if page else None
-        ids = {each.address.id, landed.id if landed else each.address.id}
+        ids = {found.address.id, landed.id if landed else found.address.id}
         if seen.isdisjoint(ids):
-            kept.append(each)
+            kept.append(found)
         seen |= ids
     return kept

@@ -1,9 +1,9 @@
-"""The search service: a ranked list for each search, its warnings, and the pages of its results."""
+"""The search service: answers searches from ranked lists, and scrapes the pages of results."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Hashable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from cinder.errors import (
@@ -19,7 +19,7 @@ from cinder.metrics import Metrics
 from cinder.models.request import Mode
 from cinder.models.search import LOCAL, SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.search.base import Provider, ProviderQuery
-from cinder.services.scraping.outcome import ScrapeOutcome
+from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
 from cinder.services.search.fan_out import MODE_TIMES, ModeTimes, ProviderFanOut, SearchTiming
 from cinder.services.search.providers import ProviderCaller
 from cinder.services.search.query import read_query
@@ -30,8 +30,7 @@ from cinder.services.search.ranked_list import (
     RankedListCache,
     ids_of,
 )
-from cinder.services.search.result_pages import ResultScraper, page_request
-from cinder.services.search.result_ranking import ResultRanker
+from cinder.services.search.result_ranking import ResultRanker, page_request
 
 _NO_PROVIDER = (
     "No web search provider is set up (setting search.providers): only pages that cinder has saved "
@@ -43,42 +42,36 @@ _NONE_ANSWERED = "No web search provider answered: only pages that cinder has sa
 def describe_warnings(
     ranked: RankedList, request: SearchRequest, *, is_cut_short: bool, was_lost: bool
 ) -> tuple[str, ...]:
-    """Return the warnings of an answer, in sentences."""
-    return (
-        *_on_providers(ranked, request),
-        *_on_filters(ranked, request),
-        *_on_pages(ranked, request, is_cut_short=is_cut_short, was_lost=was_lost),
-    )
-
-
-def _on_providers(ranked: RankedList, request: SearchRequest) -> Iterator[str]:
+    """Return the warnings of a response, in sentences."""
     web = [source for source in ranked.sources if source.provider.name != LOCAL]
-    asked = [source for source in web if source.provider.name in ranked.reports]
-    if not web and LOCAL not in request.providers:
-        yield _NO_PROVIDER
-    elif asked and not any(source.next_page for source in asked):
-        yield _NONE_ANSWERED
-
-
-def _on_filters(ranked: RankedList, request: SearchRequest) -> Iterator[str]:
+    queried = [source for source in web if source.provider.name in ranked.reports]
     is_deep = request.mode is SearchMode.DEEP
+    warnings = []
+    if not web and LOCAL not in request.providers:
+        warnings.append(_NO_PROVIDER)
+    elif queried and not any(source.next_page for source in queried):
+        warnings.append(_NONE_ANSWERED)
     if ranked.undated:
-        way = "" if is_deep else "; mode deep reads the date from the page"
-        yield f"{_results(ranked.undated)} left out by maxAge: nothing tells the date{way}."
+        advice = "" if is_deep else "; mode deep reads the date from the page"
+        left_out = _count_results(ranked.undated)
+        warnings.append(f"{left_out} left out by maxAge: nothing tells the date{advice}.")
     if request.filters.required_text:
         where = "the pages themselves" if is_deep else "titles, summaries and saved pages"
-        yield f"requiredText was looked for in {where}."
+        warnings.append(f"requiredText was looked for in {where}.")
     if ranked.unread:
-        way = "could not be read" if is_deep else "mode deep reads it"
-        yield f"{_results(ranked.unread)} left out whose whole text was not checked: {way}."
+        advice = "could not be read" if is_deep else "mode deep reads it"
+        left_out = _count_results(ranked.unread)
+        warnings.append(f"{left_out} left out whose whole text was not checked: {advice}.")
+    paging = _paging_warnings(ranked, request, is_cut_short=is_cut_short, was_lost=was_lost)
+    return (*warnings, *paging)
 
 
-def _on_pages(
+def _paging_warnings(
     ranked: RankedList, request: SearchRequest, *, is_cut_short: bool, was_lost: bool
 ) -> Iterator[str]:
     if was_lost:
         yield (
-            "Earlier pages of this search are not held any more, so it was made anew: results may "
+            "Earlier pages of this search are not held any more, so it was repeated: results may "
             "repeat."
         )
     if is_cut_short and ranked.results[request.offset :] == []:
@@ -89,44 +82,44 @@ def _on_pages(
         yield f"A search holds at most {MAX_RESULTS_HELD} results. Narrow the query to find others."
 
 
-def _results(left_out: set[str]) -> str:
+def _count_results(left_out: set[str]) -> str:
     return f"{len(left_out)} results were" if len(left_out) > 1 else "One result was"
 
 
-# A search from the start that is younger than this is the same search, whatever has come since.
+# A list that is younger than this answers the same search again, even if it is outdated.
 _FRESH_SECONDS = 10.0
 _LEAST_PAGE, _MOST_PAGE = 20, 50
-# How many pages of a provider one request may ask for, one after the other.
+# How many pages of a provider one request may query, one after the other.
 _MAX_ROUNDS = 20
-_TOO_MANY = "Too many searches are under way. Try again soon."
+_TOO_MANY = "Too many searches are running. Try again soon."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
-    """How many searches may go on at once, and how long each may take."""
+    """How many searches may run at once, and how long each may take."""
 
     searches_at_once: int = 16
     times: Mapping[SearchMode, ModeTimes] = field(default_factory=lambda: MODE_TIMES)
 
 
 class SearchService:
-    """Answers searches. All surfaces come through here."""
+    """Answers the searches of all surfaces."""
 
     def __init__(
         self,
         *,
         providers: Sequence[Provider],
-        asker: ProviderCaller,
-        judge: ResultRanker,
-        memory: RankedListCache,
+        provider_caller: ProviderCaller,
+        ranker: ResultRanker,
+        cache: RankedListCache,
         metrics: Metrics,
         limits: SearchLimits | None = None,
     ) -> None:
         """Take the providers in the owner's order; the local one is among them."""
         self._providers = {provider.name: provider for provider in providers}
-        self._asker = asker
-        self._judge = judge
-        self._memory = memory
+        self._provider_caller = provider_caller
+        self._ranker = ranker
+        self._cache = cache
         self._metrics = metrics
         limits = limits or SearchLimits()
         self._times = limits.times
@@ -137,11 +130,17 @@ class SearchService:
 
         Raises:
             InvalidRequest: there is no such provider, or no query.
-            Overloaded: too many searches are under way.
-            SearchFailed: not one provider gave an answer.
+            Overloaded: too many searches are running.
+            SearchFailed: no provider answered.
         """
         request = replace(request, query=read_query(request.query))
-        chosen = self._choose(request)
+        unknown = [name for name in request.providers if name not in self._providers]
+        if unknown:
+            known = ", ".join(self._providers)
+            message = f"There is no provider {unknown[0][:100]!r}. Known are: {known}"
+            raise InvalidRequest(problems=(FieldProblem("providers", message),))
+        names = dict.fromkeys(request.providers) or self._providers
+        chosen = [self._providers[name] for name in names]
         started, outcome = time.monotonic(), "failed"
         try:
             answer = await self._search(request, chosen, started)
@@ -151,26 +150,23 @@ class SearchService:
             seconds = time.monotonic() - started
             self._metrics.observe_search(request.mode, outcome, seconds)
 
-    def _choose(self, request: SearchRequest) -> list[Provider]:
-        unknown = [name for name in request.providers if name not in self._providers]
-        if unknown:
-            known = ", ".join(self._providers)
-            message = f"There is no provider {unknown[0][:100]!r}. Known are: {known}"
-            raise InvalidRequest(problems=(FieldProblem("providers", message),))
-        names = dict.fromkeys(request.providers) or self._providers
-        return [self._providers[name] for name in names]
-
     async def _search(
         self, request: SearchRequest, chosen: Sequence[Provider], started: float
     ) -> SearchAnswer:
         timing = SearchTiming.starting_now(self._times[request.mode])
-        key = _key_of(request, chosen)
+        names = tuple(provider.name for provider in chosen)
+        key = (request.caller, request.query, request.mode, request.filters, names)
         ranked, is_new = await self._find_list(key, request, chosen, timing)
-        has_time = await self._lengthen(ranked, request, timing)
+        has_time = await self._extend(ranked, request, timing)
         if not ranked.has_answered:
-            self._memory.drop(key, ranked)
-            raise _nobody_answered(ranked)
-        self._memory.tidy()
+            self._cache.drop(key, ranked)
+            if not ranked.reports:
+                raise Overloaded(_TOO_MANY)  # no provider could be queried in time
+            errors = "; ".join(
+                f"{report.name}: {report.error}" for report in ranked.reports.values()
+            )
+            raise SearchFailed(f"No search provider gave an answer. {errors}")
+        self._cache.tidy()
         end = request.offset + request.num_results
         has_more = len(ranked.results) > end
         ranked.has_promised = ranked.has_promised or has_more
@@ -196,41 +192,34 @@ class SearchService:
         chosen: Sequence[Provider],
         timing: SearchTiming,
     ) -> tuple[RankedList, bool]:
-        """Return the list of a search, and whether it begins with this request."""
-        held = self._memory.find(key)
+        """Return the list of a search, and whether it is new."""
+        held = self._cache.find(key)
         if held is not None and request.offset == 0:
             is_outdated = await self._is_outdated(held, request, timing)
-            current = self._memory.find(key)  # another request may have been here meanwhile
+            current = self._cache.find(key)  # another request may have replaced it meanwhile
             held = None if is_outdated and current is held else current
         if held is not None:
             return held, False
         begun = RankedList(
             sources=[ProviderCursor(provider, request.query) for provider in chosen],
             page_size=max(_LEAST_PAGE, min(request.num_results + 1, _MOST_PAGE)),
-            began_at=self._memory.clock(),
+            began_at=self._cache.clock(),
         )
-        self._memory.hold(key, begun)
+        self._cache.hold(key, begun)
         return begun, True
 
     async def _is_outdated(
         self, held: RankedList, request: SearchRequest, timing: SearchTiming
     ) -> bool:
-        """Whether a search from the start is better made anew than answered by what is held.
+        """Whether to repeat a search from the start instead of using the cached list.
 
-        It is where nobody can be reading further pages of it, where a provider had failed, and
-        where cinder's memory has since got pages that match.
+        It is repeated if no caller expects further pages of the list, if a provider had failed, or
+        if matching pages have been saved since.
         """
-        if self._memory.clock() - held.began_at < _FRESH_SECONDS:
+        if self._cache.clock() - held.began_at < _FRESH_SECONDS:
             return False
-        return (
-            not held.has_promised
-            or not held.is_whole
-            or await self._has_news(held, request, timing)
-        )
-
-    async def _has_news(
-        self, held: RankedList, request: SearchRequest, timing: SearchTiming
-    ) -> bool:
+        if not held.has_promised or not held.is_whole:
+            return True
         source = held.local
         if source is None or not source.next_page:
             return False
@@ -240,64 +229,45 @@ class SearchService:
             count=held.page_size,
             filters=request.filters,
         )
-        asked = await self._asker.ask(source.provider, query, timing.asked_by)
-        return not ids_of(asked) <= source.known | held.ids
+        answer = await self._provider_caller.ask(source.provider, query, timing.asked_by)
+        return not ids_of(answer) <= source.known | held.ids
 
-    async def _lengthen(
+    async def _extend(
         self, ranked: RankedList, request: SearchRequest, timing: SearchTiming
     ) -> bool:
-        """Get as many results as the request needs; whether the time sufficed."""
-        # One more than are asked for: whether there are more is to be known, not guessed.
+        """Get as many results as the request needs; return whether the time sufficed."""
+        # One more than requested shows whether there are further results.
         needed = min(request.offset + request.num_results + 1, MAX_RESULTS_HELD)
         if len(ranked.results) >= needed:
             return True
-        async with self._turn(ranked, timing, request.caller):
-            gathering = ProviderFanOut(
-                ranked=ranked, request=request, timing=timing, asker=self._asker, needed=needed
-            )
-            if ranked.pending:
-                await self._judge.settle(ranked, request, timing.read_by)
-            for _ in range(_MAX_ROUNDS):
-                if len(ranked.results) >= needed or gathering.is_over:
-                    return True
-                if gathering.is_late:
-                    return False
-                if not await gathering.go_on():
-                    return not gathering.failed
-                await self._judge.settle(ranked, request, timing.read_by)
-        return len(ranked.results) >= needed
-
-    @asynccontextmanager
-    async def _turn(
-        self, ranked: RankedList, timing: SearchTiming, caller: str
-    ) -> AsyncIterator[None]:
-        """Wait until nobody else works on the list, and not too many work on others.
-
-        Raises:
-            Overloaded: it takes too long.
-        """
         async with AsyncExitStack() as held:
             try:
-                # Whoever began at the same moment may end a moment later.
+                # A request that started at the same time may end slightly later.
                 async with asyncio.timeout_at(timing.read_by + 1):
                     await held.enter_async_context(ranked.lock)
                 async with asyncio.timeout_at(timing.begun_by):
-                    await held.enter_async_context(self._slots.hold(Requester(caller=caller)))
+                    requester = Requester(caller=request.caller)
+                    await held.enter_async_context(self._slots.hold(requester))
             except TimeoutError:
                 raise Overloaded(_TOO_MANY) from None
-            yield
-
-
-def _key_of(request: SearchRequest, chosen: Sequence[Provider]) -> Hashable:
-    names = tuple(provider.name for provider in chosen)
-    return (request.caller, request.query, request.mode, request.filters, names)
-
-
-def _nobody_answered(ranked: RankedList) -> CinderError:
-    if not ranked.reports:
-        return Overloaded(_TOO_MANY)  # nobody was even asked before the time was up
-    told = "; ".join(f"{report.name}: {report.error}" for report in ranked.reports.values())
-    return SearchFailed(f"No search provider gave an answer. {told}")
+            fan_out = ProviderFanOut(
+                ranked=ranked,
+                request=request,
+                timing=timing,
+                provider_caller=self._provider_caller,
+                needed=needed,
+            )
+            if ranked.pending:
+                await self._ranker.settle(ranked, request, timing.read_by)
+            for _ in range(_MAX_ROUNDS):
+                if len(ranked.results) >= needed or fan_out.is_over:
+                    return True
+                if fan_out.is_late:
+                    return False
+                if not await fan_out.go_on():
+                    return not fan_out.failed
+                await self._ranker.settle(ranked, request, timing.read_by)
+        return len(ranked.results) >= needed
 
 
 SCRAPE_SECONDS = 40.0
@@ -309,7 +279,7 @@ _AT_ONCE = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapedResult:
-    """A result with its page, or with what kept it from being had."""
+    """A result with its page, or with the error of scraping it."""
 
     result: SearchResult
     outcome: ScrapeOutcome | None = None
@@ -318,16 +288,16 @@ class ScrapedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapedSearch:
-    """A search's answer, and the pages of its results in the same order."""
+    """A search's response, and the pages of its results in the same order."""
 
     answer: SearchAnswer
     pages: tuple[ScrapedResult, ...]
 
 
 class SearchAndScrape:
-    """Searches, and scrapes what was found."""
+    """Searches, and scrapes the results."""
 
-    def __init__(self, search: SearchService, scraper: ResultScraper) -> None:
+    def __init__(self, search: SearchService, scraper: Scraper) -> None:
         self._search = search
         self._scraper = scraper
         self._slots = FairQueue(_AT_ONCE)
@@ -335,10 +305,10 @@ class SearchAndScrape:
     async def run(
         self, request: SearchRequest, mode: Mode, *, seconds: float = SCRAPE_SECONDS
     ) -> ScrapedSearch:
-        """Return the results with their pages; what could not be had by then says why.
+        """Return the results with their pages, or with the errors of those that failed.
 
         Raises:
-            InvalidRequest, Overloaded, SearchFailed: the search did.
+            InvalidRequest, Overloaded, SearchFailed: the search failed.
         """
         request = replace(request, num_results=min(request.num_results, MAX_PAGES))
         answer = await self._search.search(request)

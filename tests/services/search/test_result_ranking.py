@@ -1,12 +1,10 @@
-"""tests.services.search.test_result_pages"""
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.app import App
 from cinder.models.request import OWNER, ScrapeRequest
 from cinder.services.search.fusion import SUMMARY_CHARS
-from cinder.services.search.result_pages import (
+from cinder.services.search.result_ranking import (
     ArchivedTexts,
     ResultText,
     find_best_passage,
