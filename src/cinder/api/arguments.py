@@ -54,6 +54,7 @@ def read_flag(value: object, info: ValidationInfo) -> object:
 
 
 StrictInt = Annotated[int, BeforeValidator(read_number)]
+StrictFloat = Annotated[float, BeforeValidator(read_number)]
 StrictBool = Annotated[bool, BeforeValidator(read_flag)]
 
 A = TypeVar("A", bound=Arguments)

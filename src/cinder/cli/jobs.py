@@ -6,12 +6,13 @@ import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cinder.api.errors import EXIT_FAILURE
 from cinder.cli.backends import JobClient, open_job_client
+from cinder.cli.options import parse_options, takes_options
 from cinder.cli.output import (
     SHOWN_ERRORS,
     JobDisplay,
@@ -21,10 +22,10 @@ from cinder.cli.output import (
     print_json,
     replace_unprintable,
 )
-from cinder.cli.scrape import parse_actions, parse_headers
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.job import JobKind, PageStatus
+from cinder.models.request import ScrapeRequest
 
 # As shells say of what Ctrl-C ended.
 EXIT_INTERRUPTED = 130
@@ -301,6 +302,7 @@ def require_one_of(choices: dict[str, object]) -> None:
 _LIST_SUFFIXES = (".txt", ".csv", ".list", ".urls")
 
 
+@takes_options(ScrapeRequest)
 def batch(
     targets: Annotated[
         list[str] | None,
@@ -308,46 +310,7 @@ def batch(
             metavar="URL|FILE|-", help="Pages, or files that list them line by line; - is stdin."
         ),
     ] = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", "-f", help="As of `cinder scrape`; repeatable."),
-    ] = None,
     *,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", help="'Name: value' to send; repeatable.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to keep; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to leave out; repeatable.")
-    ] = None,
-    whole_page: Annotated[
-        bool, typer.Option("--whole-page", help="Keep more than the main content.")
-    ] = False,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
-    ] = None,
-    wait_for: Annotated[
-        int | None, typer.Option(help="Milliseconds to wait on each page in a browser.")
-    ] = None,
-    action: Annotated[
-        list[str] | None, typer.Option(help="What to do on each page, as JSON; repeatable.")
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="default (a fresh browser) or master (the one you logged in with)."),
-    ] = None,
-    proxy: Annotated[str | None, typer.Option(help="basic, stealth or auto.")] = None,
-    no_block_ads: Annotated[
-        bool, typer.Option("--no-block-ads", help="Let a browser load ads and pop-ups.")
-    ] = False,
-    timeout: Annotated[int | None, typer.Option(help="Milliseconds for each page.")] = None,
-    max_age: Annotated[
-        int | None, typer.Option(help="Oldest kept answer to take, in milliseconds.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Fetch anew, whatever is kept.")] = False,
     detach: Annotated[
         bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
     ] = False,
@@ -357,6 +320,7 @@ def batch(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
     ] = False,
+    **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Scrape many URLs: on the server if one runs, else in this process until it is done."""
     require_one_of({"URLs": targets, "--attach": attach, "--cancel": cancel, "--list": list_})
@@ -367,25 +331,12 @@ def batch(
     elif attach is not None:
         attach_job(JobKind.BATCH, attach, as_json=as_json)
     else:
-        options: dict[str, Json] = {
+        arguments = {
+            "formats": ["markdown"],
+            **parse_options(options),
             "urls": read_targets(targets or []),
-            "formats": formats or ["markdown"],
-            "headers": parse_headers(header or []),
-            "includeTags": include,
-            "excludeTags": exclude,
-            "onlyMainContent": not whole_page,
-            "mode": mode,
-            "waitFor": wait_for,
-            "actions": parse_actions(action or []),
-            "profile": profile,
-            "proxy": proxy,
-            "blockAds": not no_block_ads,
-            "timeout": timeout,
-            "maxAge": max_age,
-            "forceRescrape": fresh,
         }
-        given = {name: value for name, value in options.items() if value is not None}
-        start_job(JobKind.BATCH, given, detach=detach, as_json=as_json)
+        start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json)
 
 
 def read_targets(targets: list[str]) -> list[str]:

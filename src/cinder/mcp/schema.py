@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from cinder.models.options import options_of
+
 # Any, here and below: a JSON Schema is nested JSON, and mypy cannot narrow what lies in it.
 Schema = dict[str, Any]
 
@@ -36,6 +38,15 @@ class Parameter:
     """Some of the texts that a free object, or each of a list, may hold; others may be as well."""
     is_text: bool = False
     """Whether a free object is asked for as JSON in a text. It is taken as it is, too."""
+
+
+def option_parameters(request: type) -> dict[str, Parameter]:
+    """Return the parameters that show the options of a request, in their order."""
+    return {
+        option.name: Parameter(description=option.sentence if option.hint is None else option.hint)
+        for option in options_of(request)
+        if option.in_tools
+    }
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:

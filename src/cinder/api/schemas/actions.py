@@ -10,13 +10,12 @@ from pydantic import AfterValidator, Field
 from cinder.api.arguments import Arguments, StrictInt
 from cinder.errors import FieldProblem
 from cinder.models.document import ActionResult, Json
-from cinder.models.request import ActionType, parse_key_combination
+from cinder.models.request import MAX_WAIT_MS, ActionType, parse_key_combination
 from cinder.services.excerpt import TextWindow, take_excerpt
 from cinder.services.reading import take_markdown
 
 # The most that the setting limits.actions may be.
 MAX_ACTIONS = 500
-MAX_WAIT_MS = 60_000
 MAX_SCRIPT_BYTES = 100 * 1024
 MAX_SCROLL_PIXELS = 1_000_000
 MAX_NAME_CHARS = 200

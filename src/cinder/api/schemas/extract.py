@@ -8,7 +8,7 @@ from pydantic import Field
 
 from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments
 from cinder.api.errors import NEXT_STEP
-from cinder.api.schemas.scrape import MAX_AGE_MS, MAX_PROMPT_CHARS, MAX_TIMEOUT_MS, WebUrl
+from cinder.api.schemas.scrape import WebUrl
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json, VerdictKind
 from cinder.models.extraction import (
@@ -19,7 +19,14 @@ from cinder.models.extraction import (
     FieldPath,
     PageSource,
 )
-from cinder.models.request import DAY_MS, CachePolicy, Mode
+from cinder.models.request import (
+    DAY_MS,
+    MAX_AGE_MS,
+    MAX_PROMPT_CHARS,
+    MAX_TIMEOUT_MS,
+    CachePolicy,
+    Mode,
+)
 from cinder.services.excerpt import fit_items, fit_members, json_chars
 from cinder.services.extraction.fallback_passages import url_of_passage
 from cinder.services.extraction.found_fields import (

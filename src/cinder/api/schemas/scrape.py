@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field
 
 from cinder.api.arguments import Arguments, StrictBool, StrictInt
 from cinder.api.errors import explain_verdict
+from cinder.api.options import WireForm, build_request, with_options
 from cinder.api.requests import MAX_KEY_CHARS
-from cinder.api.schemas.actions import MAX_WAIT_MS, Actions, check_actions, describe_actions
+from cinder.api.schemas.actions import Actions, check_actions, describe_actions
 from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Pagination
 from cinder.api.schemas.page_parts import (
     NO_SUMMARY,
@@ -32,16 +33,9 @@ from cinder.errors import FieldProblem, Unsupported
 from cinder.models.document import Document, Json
 from cinder.models.http import check_headers
 from cinder.models.request import (
-    DAY_MS,
     Action,
-    CachePolicy,
-    ContentOptions,
     Format,
-    Mode,
     PdfParser,
-    Profile,
-    ProxyTier,
-    RenderOptions,
     ResultHandling,
     ScrapeRequest,
 )
@@ -54,12 +48,6 @@ from cinder.services.summary import SENTENCES_COST
 from cinder.services.text_tools import is_valid_selector
 from cinder.services.threads import run_in_thread
 
-MAX_TIMEOUT_MS = 300_000
-MAX_AGE_MS = 36_500 * DAY_MS
-# The most that the setting limits.selectors may be.
-MAX_SELECTORS = 1_000
-MAX_PROMPT_CHARS = 10_000
-
 
 class Command(StrEnum):
     """What is to be done."""
@@ -70,7 +58,6 @@ class Command(StrEnum):
     ERRORS = "errors"
 
 
-Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
 IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
 WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
 
@@ -82,6 +69,19 @@ class ParserArguments(Arguments):
     max_pages: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
+# How options are written whose type in the request is not the one on the wire.
+_WIRE_FORMS = {
+    "formats": WireForm(list[Format], lambda formats: tuple(dict.fromkeys(formats))),
+    "parsers": WireForm(
+        Annotated[list[ParserArguments], Field(max_length=1)],
+        lambda parsers: PdfParser(max_pages=parsers[0].max_pages) if parsers else None,
+    ),
+    "actions": WireForm(Actions, lambda actions: tuple(Action(**dict(each)) for each in actions)),
+    "headers": WireForm(dict[str, str], lambda headers: tuple(headers.items()), dict),
+}
+
+
+@with_options(ScrapeRequest, forms=_WIRE_FORMS)
 class ScrapeArguments(Arguments):
     """One URL to scrape, or a batch command."""
 
@@ -101,8 +101,6 @@ class ScrapeArguments(Arguments):
     """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
     idempotency_key: IdempotencyKey | None = None
     """A name for a batch's start: a second one of the same name answers with the first's batch."""
-    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
-    """Milliseconds that the whole request may take."""
     max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
     """Most characters of each text format in the answer."""
     start_index: Annotated[StrictInt, Field(ge=0)] = 0
@@ -111,40 +109,6 @@ class ScrapeArguments(Arguments):
     """Return this section alone, by the id in `metadata.outline` or by its title."""
     query: Query | None = None
     """Return the passages of the markdown that match these words, instead of all of it."""
-    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
-    """Whether the result is kept, returned, or both."""
-    force_rescrape: StrictBool = False
-    """Fetch anew, whatever is kept."""
-    clean_scrape: StrictBool = True
-    """Turn HTML into markdown; without it, `content` is the page as it came."""
-    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
-    """The oldest kept answer to take, in milliseconds."""
-    proxy: ProxyTier = ProxyTier.AUTO
-    """How much effort goes into looking like an ordinary visitor; `stealth` takes a browser."""
-    block_ads: StrictBool = True
-    """Keep a browser from loading ads, trackers and cookie pop-ups."""
-    headers: dict[str, str] = Field(default_factory=dict)
-    """HTTP headers to send along."""
-    wait_for: Annotated[StrictInt, Field(ge=0, le=MAX_WAIT_MS)] = 0
-    """Milliseconds to wait on the page in a browser, instead of until it stands still."""
-    include_tags: Selectors = Field(default_factory=list)
-    """CSS selectors of what to keep; nothing else is content then."""
-    exclude_tags: Selectors = Field(default_factory=list)
-    """CSS selectors of what to leave out."""
-    formats: list[Format] = Field(default_factory=list)
-    """What to return, at most one of the two screenshots; markdown and html by default."""
-    parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
-    """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
-    only_main_content: StrictBool = True
-    """Leave out everything around the main content; else navigation, headers and footers alone."""
-    actions: Actions = Field(default_factory=list)
-    """What to do on the page in a browser, in order, before it is read."""
-    extract: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
-    """What to take from the page as data, in words, such as: the author name and the date."""
-    profile: Profile = Profile.DEFAULT
-    """Whose browser profile renders: a fresh one, or `master`, in which a person logged in."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
         """Return the request that these arguments make.
@@ -172,42 +136,13 @@ class ScrapeArguments(Arguments):
     def _request_for(
         self, url: str, caller: str, default_formats: tuple[Format, ...]
     ) -> ScrapeRequest:
-        return ScrapeRequest(
-            url=url,
-            formats=tuple(dict.fromkeys(self.formats)) or default_formats,
-            result_handling=self.result_handling,
-            timeout_ms=self.timeout,
-            headers=tuple(self.headers.items()),
-            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
-            content=self._content_options(),
-            render=self._render_options(),
-            extract=self.extract,
-            caller=caller,
-        )
+        request = build_request(ScrapeRequest, self, _WIRE_FORMS, url=url, caller=caller)
+        return request if request.formats else replace(request, formats=default_formats)
 
     def window(self, default_chars: int, ceiling: int) -> TextWindow:
         """Return which part of each text the answer may hold."""
         size = min(self.max_chars or default_chars, ceiling)
         return TextWindow(self.start_index, size, self.section, self.query)
-
-    def _content_options(self) -> ContentOptions:
-        return ContentOptions(
-            clean=self.clean_scrape,
-            only_main_content=self.only_main_content,
-            include_tags=tuple(self.include_tags),
-            exclude_tags=tuple(self.exclude_tags),
-            pdf_parser=PdfParser(max_pages=self.parsers[0].max_pages) if self.parsers else None,
-        )
-
-    def _render_options(self) -> RenderOptions:
-        return RenderOptions(
-            mode=self.mode,
-            wait_for_ms=self.wait_for,
-            actions=tuple(Action(**dict(action)) for action in self.actions),
-            block_ads=self.block_ads,
-            proxy=self.proxy,
-            profile=self.profile,
-        )
 
 
 def arguments_of_command(command: object) -> Collection[str]:

@@ -26,7 +26,7 @@ from cinder.mcp.results import (
     shared_window,
     warning_line,
 )
-from cinder.mcp.schema import Parameter
+from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.scrape_result import scrape_result
 from cinder.mcp.tools.base import PAGE_ICON, Tool, ToolOutput
 from cinder.models.caller import Caller, TokenScope
@@ -155,6 +155,12 @@ class ScrapeOutput(ToolOutput):
     next_offset: int | None = None
 
 
+_OPTIONS = option_parameters(ScrapeRequest)
+_OPTIONS |= {
+    "headers": replace(_OPTIONS["headers"], keys=("Accept-Language", "Authorization", "Cookie")),
+    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+}
+_SHOWN_LAST = ("extract", "resultHandling", "maxAge", "forceRescrape", "headers", "timeout")
 SCRAPE_PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
     "urls": Parameter(description="Instead of url: a batch"),
@@ -162,36 +168,12 @@ SCRAPE_PARAMETERS = {
     "jobId": Parameter(),
     "offset": Parameter(description="In a batch"),
     "format": Parameter(description="Default markdown"),
-    "formats": Parameter(
-        description="Several, instead of format",
-        choices=(
-            *("markdown", "html", "rawHtml", "links", "images"),
-            *("screenshot", "fullscreenshot", "summary", "branding", "changeTracking"),
-        ),
-    ),
-    "onlyMainContent": Parameter(description="Default true"),
-    "includeTags": Parameter(description="CSS selectors"),
-    "excludeTags": Parameter(),
-    "cleanScrape": Parameter(description="false: unconverted. Default true"),
-    "parsers": Parameter(description="PDF as markdown"),
-    "mode": Parameter(description="dynamic: in a browser. Default smart"),
-    "waitFor": Parameter(description="ms in the browser"),
-    "actions": Parameter(description="In order; selector is for click, write, scrape"),
-    "blockAds": Parameter(description="Default true"),
-    "proxy": Parameter(description="Default auto"),
-    "profile": Parameter(description="master: owner's logged-in browser"),
+    **{name: shown for name, shown in _OPTIONS.items() if name not in _SHOWN_LAST},
     "maxChars": Parameter(description="Default 20000"),
     "startIndex": Parameter(description="Where to go on when cut"),
     "section": Parameter(description="Outline id or title"),
     "query": Parameter(description="Only matching passages"),
-    "extract": Parameter(description="Data wanted: the author name"),
-    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
-    "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
-    "forceRescrape": Parameter(description="Skip the cache"),
-    "headers": Parameter(
-        description="Others too", keys=("Accept-Language", "Authorization", "Cookie")
-    ),
-    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+    **_OPTIONS,
 }
 
 
@@ -375,7 +357,7 @@ CINDER_SCRAPE = Tool(
     arguments=PageArguments,
     parameters={
         "url": Parameter(),
-        "mode": Parameter(description="dynamic: in a browser. Default smart"),
+        "mode": _OPTIONS["mode"],
         "includeMetadata": Parameter(description="Default true"),
         "returnFormat": Parameter(
             description="Default markdown; json: outline, sections, tables, links"
