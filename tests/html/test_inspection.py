@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.html.inspection import inspect_html
-from cinder.models.html_facts import HtmlFacts, HtmlHeading
+from cinder.models.document import HtmlFacts, HtmlHeading
 
 
 def test_a_small_page_gives_exactly_its_facts() -> None:

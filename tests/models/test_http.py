@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.models.http import check_headers, is_secret_header
+from cinder.models.http import check_headers
 
 
 def test_ordinary_headers_may_be_sent() -> None:
@@ -34,15 +34,3 @@ def test_headers_that_change_the_message_are_refused(name: str, value: str) -> N
 def test_too_many_headers_are_refused() -> None:
     problems = check_headers({f"X-{n}": "1" for n in range(300)})
     assert [problem.field for problem in problems] == ["headers"]
-
-
-@pytest.mark.parametrize(
-    "name", ["Cookie", "authorization", "X-API-Key", "X-Jwt", "DPoP", "X-Ticket"]
-)
-def test_headers_that_may_authorise_are_secret(name: str) -> None:
-    assert is_secret_header(name)
-
-
-@pytest.mark.parametrize("name", ["Accept-Language", "user-agent", "DNT", "Sec-CH-UA-Platform"])
-def test_a_header_that_only_says_how_to_be_served_is_not_secret(name: str) -> None:
-    assert not is_secret_header(name)

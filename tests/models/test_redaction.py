@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.models.redaction import hide_address, redact, redact_line
+from cinder.models.redaction import hide_address, is_secret_header, redact, redact_line
 
 SECRET = "hunter2-s3cr3t"
 
@@ -97,3 +97,15 @@ def test_what_is_nested_too_deep_is_hidden_whole() -> None:
 )
 def test_what_a_server_says_is_told_without_its_address(url: str, said: str, left: str) -> None:
     assert hide_address(said, url) == left
+
+
+@pytest.mark.parametrize(
+    "name", ["Cookie", "authorization", "X-API-Key", "X-Jwt", "DPoP", "X-Ticket"]
+)
+def test_headers_that_may_authorise_are_secret(name: str) -> None:
+    assert is_secret_header(name)
+
+
+@pytest.mark.parametrize("name", ["Accept-Language", "user-agent", "DNT", "Sec-CH-UA-Platform"])
+def test_a_header_that_only_says_how_to_be_served_is_not_secret(name: str) -> None:
+    assert not is_secret_header(name)

@@ -5,8 +5,14 @@ import json
 import pytest
 
 from cinder.errors import FieldProblem, InvalidRequest, Unsupported
-from cinder.models.document import Extraction, HiddenPart, Json, PageMetadata
-from cinder.models.html_facts import HtmlFacts, HtmlHeading
+from cinder.models.document import (
+    Extraction,
+    HiddenPart,
+    HtmlFacts,
+    HtmlHeading,
+    Json,
+    PageMetadata,
+)
 from cinder.models.request import ContentOptions, ExtractOptions, Format
 from cinder.sandbox.messages import (
     PREFIX_BYTES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinder.browser.cdp import CdpMessage, CdpSession
-from cinder.models.http import is_secret_header
+from cinder.models.redaction import is_secret_header
 from cinder.models.request import ProxyTier
 from cinder.models.url import origin_of
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from cinder.errors import EgressBlocked, ScrapeFailed
-from cinder.models.http import is_secret_header, is_sendable
+from cinder.models.http import is_sendable
+from cinder.models.redaction import is_secret_header
 from cinder.models.url import ForeignScheme, join_web_url, origin_of
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})

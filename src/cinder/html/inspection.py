@@ -11,7 +11,7 @@ from cinder.html.links import is_data_image, resolve_url
 from cinder.html.metadata.declared import DeclaredMetadata, read_declared
 from cinder.html.tree import Elements, collapse, content_root, document_base, parse_html
 from cinder.html.visible_text import visible_text
-from cinder.models.html_facts import HtmlFacts, HtmlHeading
+from cinder.models.document import HtmlFacts, HtmlHeading
 
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:

@@ -67,34 +67,6 @@ _MANAGED = frozenset(
 )
 
 
-# What says how one would like to be served, and not who one is. All others may: keys are called
-# X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is ever whole.
-_HARMLESS = frozenset(
-    {
-        "accept",
-        "accept-charset",
-        "accept-language",
-        "cache-control",
-        "device-memory",
-        "dnt",
-        "downlink",
-        "dpr",
-        "ect",
-        "pragma",
-        "priority",
-        "rtt",
-        "save-data",
-        "sec-gpc",
-        "upgrade-insecure-requests",
-        "user-agent",
-        "viewport-width",
-        "width",
-        "x-requested-with",
-    }
-)
-_HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
-
-
 def check_headers(headers: Mapping[str, str]) -> list[FieldProblem]:
     """Return what is wrong with custom headers; nothing when they may be sent as they are."""
     if len(headers) > MAX_HEADERS:
@@ -123,9 +95,3 @@ def _check_header(name: str, value: str) -> str | None:
 def is_sendable(value: str) -> bool:
     """Whether a header may have this value."""
     return _VALUE.fullmatch(value) is not None
-
-
-def is_secret_header(name: str) -> bool:
-    """Whether a header of this name may identify or authorise someone."""
-    lowered = name.lower()
-    return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)

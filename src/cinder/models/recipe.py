@@ -3,50 +3,57 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
+from typing import Any
+
+import msgspec
 
 from cinder.models.document import Json
 from cinder.models.extraction import ExtractedData
 
+MAX_RECIPES = 3
+"""How many recipes are tried on one page."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locator:
-    """One way to the element that says a value, and to the part of it that does."""
+    """One way to find the element that holds a value, and the value within the element."""
 
-    selector: str
-    """From the page, or within a record; empty for the record itself."""
+    selector: str = ""
+    """Matched in the page, or within a record; empty for the record itself."""
     attribute: str = ""
-    """Which attribute says it; its text where none is named."""
+    """The attribute that holds the value; empty for the element's text."""
     label: str = ""
-    """What stands right before the element."""
+    """The text right before the element."""
     before: str = ""
-    """What stands before the value in the element's text."""
+    """The part of the element's text before the value."""
     after: str = ""
-    """What stands after the value in the element's text."""
+    """The part of the element's text after the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldRule:
-    """Where a field's value stands: by the first locator, and the others must not contradict it."""
+    """Where a field's value is: the first locator decides, and no other may contradict it."""
 
     path: tuple[str, ...]
-    """The names that lead to the field: from the data's root, or from a record's."""
+    """The names that lead to the field, from the root of the data or of a record."""
     locators: tuple[Locator, ...]
     format: str = ""
-    """As what its text is read where the schema leaves that open: `date`."""
+    """How the text is parsed where the schema does not say: `date`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRule:
-    """Where the records of an array stand, and within each of them its fields."""
+    """Where the records of an array are, and the fields within each of them."""
 
     path: tuple[str, ...]
     selector: str
-    fields: tuple[FieldRule, ...]
-    """One without names where the array holds plain values."""
     label: str = ""
-    """What stands right before the element that holds the records."""
+    """The text right before the element that contains the records."""
     skipped: int = 0
-    """How many of the first records are none: rows of labels."""
+    """How many of the first matches are not records, such as header rows."""
+    fields: tuple[FieldRule, ...]
+    """A single rule with an empty path where the array holds plain values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,46 +65,46 @@ class Recipe:
 
     @property
     def rules(self) -> tuple[FieldRule | ListRule, ...]:
-        """All rules, each for another place of the data."""
+        """All rules, each for a different path of the data."""
         return (*self.fields, *self.lists)
 
     def updated_by(self, newer: "Recipe") -> "Recipe":
-        """Return these rules with those of a newer recipe, which win where both have one."""
+        """Return these rules together with those of a newer recipe, which take precedence."""
         known = {rule.path for rule in newer.rules}
         return Recipe(
-            fields=(*newer.fields, *(each for each in self.fields if each.path not in known)),
-            lists=(*newer.lists, *(each for each in self.lists if each.path not in known)),
+            fields=(*newer.fields, *(rule for rule in self.fields if rule.path not in known)),
+            lists=(*newer.lists, *(rule for rule in self.lists if rule.path not in known)),
         )
 
 
 class Trial(StrEnum):
-    """What trying a recipe on a page showed."""
+    """The result of trying a recipe on a page."""
 
     HELD = "held"
-    """It found what it is for, and nothing contradicts it."""
+    """The values were found, and nothing contradicts them."""
     MISSED = "missed"
-    """Most of what it is for was not there."""
+    """Most of the values were not found."""
     DISAGREED = "disagreed"
-    """The page itself says otherwise, beyond doubt."""
+    """The page itself contradicts the recipe beyond doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipePlace:
-    """Which pages and which wish a recipe is for."""
+    """The pages and the extraction spec that a recipe is for."""
 
     site: str
-    """The host, with a port that is not the scheme's; a `www.` before it does not count."""
+    """The host, with its port unless that is the scheme's default; without `www.`."""
     shape: str
-    """What the addresses of such pages have in common: `/lamps/*`."""
+    """The common pattern of the pages' URLs: `/lamps/*`."""
     wish: str
     """The hash of the schema and the prompt."""
     owner: str | None = None
-    """The caller who alone may use it; None where all may."""
+    """The only caller who may use it; None where all may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRecipe:
-    """A recipe as it is kept, and how it has fared."""
+    """A stored recipe and its record of successes and failures."""
 
     id: int
     place: RecipePlace
@@ -115,100 +122,37 @@ class KeptRecipe:
     """How many in a row."""
 
 
-def recipe_to_json(recipe: Recipe) -> dict[str, Json]:
-    """Return a recipe as it is kept and shown; what a locator does not use is left out."""
-    return {
-        "fields": [_field_to_json(each) for each in recipe.fields],
-        "lists": [
-            {
-                "path": list(each.path),
-                "selector": each.selector,
-                "label": each.label,
-                "skipped": each.skipped,
-                "fields": [_field_to_json(field) for field in each.fields],
-            }
-            for each in recipe.lists
-        ],
-    }
-
-
-def recipe_from_json(said: Json) -> Recipe:
-    """Return the recipe that `recipe_to_json` made this of.
-
-    Raises:
-        ValueError: it has not that shape.
-    """
-    try:
-        table = _table(said)
-        return Recipe(
-            fields=tuple(_read_field(each) for each in _list(table["fields"])),
-            lists=tuple(_read_list(each) for each in _list(table["lists"])),
-        )
-    except (KeyError, TypeError) as exc:
-        raise ValueError("Not a recipe") from exc
-
-
-_LOCATOR_PARTS = ("selector", "attribute", "label", "before", "after")
-
-
-def _field_to_json(rule: FieldRule) -> dict[str, Json]:
-    locators: list[Json] = [
-        {name: said for name in _LOCATOR_PARTS if (said := getattr(each, name))}
-        for each in rule.locators
-    ]
-    told: dict[str, Json] = {"path": list(rule.path), "locators": locators}
-    return {**told, "format": rule.format} if rule.format else told
-
-
-def _read_list(said: Json) -> ListRule:
-    table = _table(said)
-    return ListRule(
-        path=_names(table["path"]),
-        selector=str(table["selector"]),
-        fields=tuple(_read_field(each) for each in _list(table["fields"])),
-        label=str(table["label"]),
-        skipped=int(str(table["skipped"])),
-    )
-
-
-def _read_field(said: Json) -> FieldRule:
-    table = _table(said)
-    return FieldRule(
-        path=_names(table["path"]),
-        locators=tuple(_read_locator(_table(each)) for each in _list(table["locators"])),
-        format=str(table.get("format", "")),
-    )
-
-
-def _read_locator(table: dict[str, Json]) -> Locator:
-    parts = {name: str(table.get(name, "")) for name in _LOCATOR_PARTS}
-    return Locator(**parts)
-
-
-def _names(said: Json) -> tuple[str, ...]:
-    return tuple(str(name) for name in _list(said))
-
-
-def _table(said: Json) -> dict[str, Json]:
-    if not isinstance(said, dict):
-        raise TypeError("table expected")
-    return said
-
-
-def _list(said: Json) -> list[Json]:
-    if not isinstance(said, list):
-        raise TypeError("list expected")
-    return said
-
-
-MAX_RECIPES = 3
-"""How many are tried on one page."""
-
-
 @dataclass(frozen=True, slots=True)
 class RecipeTrials:
-    """What a page holds, and how each recipe fared that was tried for it."""
+    """The data that recipes found on a page, and the result of each recipe that was tried."""
 
     extracted: ExtractedData
     trials: tuple[Trial, ...]
     """In the order of the recipes, up to the first that held."""
+
+
+def recipe_to_json(recipe: Recipe) -> dict[str, Json]:
+    """Return a recipe as JSON; empty parts of locators and empty formats are left out."""
+    data: dict[str, Any] = msgspec.to_builtins(recipe)  # Any: nested JSON that is changed below
+    records = (rule["fields"] for rule in data["lists"])
+    for rule in chain(data["fields"], *records):
+        rule["locators"] = [
+            {name: part for name, part in locator.items() if part} for locator in rule["locators"]
+        ]
+        if not rule["format"]:
+            del rule["format"]
+    return data
+
+
+def recipe_from_json(data: Json) -> Recipe:
+    """Return the recipe that `recipe_to_json` encoded.
+
+    Raises:
+        ValueError: the JSON is not a recipe.
+    """
+    if not isinstance(data, dict) or not {"fields", "lists"} <= data.keys():
+        raise ValueError("Not a recipe")
+    try:
+        return msgspec.convert(data, Recipe)
+    except msgspec.ValidationError as exc:
+        raise ValueError("Not a recipe") from exc

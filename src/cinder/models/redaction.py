@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from cinder.models.url import host_and_port
+import can_ada
 
 HIDDEN = "…"
 
@@ -32,7 +32,34 @@ _SECRET_FACTS = frozenset(("authorization", "cookie", "cookies", "password", "se
 _CLOSING = ".,:;)]}`"
 _MAX_NESTED_ADDRESSES = 2
 _MAX_DEPTH = 12
-_USUAL_PORTS = (80, 443)
+_USUAL_PORTS = ("", "80", "443")
+
+# What says how one would like to be served, and not who one is. All others may: keys are called
+# X-Jwt, Ocp-Apim-Subscription-Key and X-Ticket, and no list of such names is ever whole.
+_HARMLESS = frozenset(
+    {
+        "accept",
+        "accept-charset",
+        "accept-language",
+        "cache-control",
+        "device-memory",
+        "dnt",
+        "downlink",
+        "dpr",
+        "ect",
+        "pragma",
+        "priority",
+        "rtt",
+        "save-data",
+        "sec-gpc",
+        "upgrade-insecure-requests",
+        "user-agent",
+        "viewport-width",
+        "width",
+        "x-requested-with",
+    }
+)
+_HARMLESS_PREFIXES = ("sec-ch-", "sec-fetch-")
 
 
 def redact(text: str) -> str:
@@ -52,11 +79,18 @@ def redact_line(line: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def is_secret_header(name: str) -> bool:
+    """Whether a header of this name may identify or authorise someone."""
+    lowered = name.lower()
+    return lowered not in _HARMLESS and not lowered.startswith(_HARMLESS_PREFIXES)
+
+
 def hide_address(text: str, url: str) -> str:
     """Return what a server said of itself without the host and the port of its URL."""
-    host, port = host_and_port(url)
+    parsed = can_ada.parse(url)
+    host, port = parsed.hostname.strip("[]"), parsed.port
     text = re.sub(re.escape(host), HIDDEN, text, flags=re.IGNORECASE)
-    # The usual ports tell nothing, and as numbers stand anywhere.
+    # The usual ports reveal nothing, and their digits may appear anywhere.
     return text if port in _USUAL_PORTS else re.sub(rf"(?<!\d){port}(?!\d)", HIDDEN, text)
 
 

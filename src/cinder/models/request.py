@@ -7,9 +7,8 @@ from enum import StrEnum
 from string import ascii_lowercase
 from typing import Annotated
 
-from cinder.models.http import is_secret_header
 from cinder.models.options import Option
-from cinder.models.redaction import redact
+from cinder.models.redaction import is_secret_header, redact
 
 DAY_MS = 86_400_000
 MAX_TIMEOUT_MS = 300_000

@@ -9,8 +9,14 @@ import struct
 from dataclasses import dataclass, fields
 
 from cinder.errors import FieldProblem, InvalidRequest, Unsupported
-from cinder.models.document import Extraction, HiddenPart, Json, PageMetadata
-from cinder.models.html_facts import HtmlFacts, HtmlHeading
+from cinder.models.document import (
+    Extraction,
+    HiddenPart,
+    HtmlFacts,
+    HtmlHeading,
+    Json,
+    PageMetadata,
+)
 from cinder.models.request import ContentOptions, ExtractOptions, Format
 
 _PREFIX = struct.Struct(">I")

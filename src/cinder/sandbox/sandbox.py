@@ -9,9 +9,8 @@ import structlog
 
 from cinder.errors import InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.fair_queue import OWNER_REQUESTER, Requester
-from cinder.models.document import Extraction, FetchedPage, Json
+from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
 from cinder.models.extraction import ExtractedData, FieldValue, PassageQuery, RankedPassage
-from cinder.models.html_facts import HtmlFacts
 from cinder.models.recipe import Recipe, RecipeTrials
 from cinder.models.request import ExtractOptions
 from cinder.models.saved import Comparison

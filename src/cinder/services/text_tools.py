@@ -1,7 +1,7 @@
 """Tools that fetch nothing: facts about an HTML string, and the similarity of two texts."""
 
 from cinder.html.css.selectors import is_valid_selector
-from cinder.models.html_facts import HtmlFacts
+from cinder.models.document import HtmlFacts
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.threads import run_in_thread
 from cinder.text.terms import text_similarity

@@ -1,17 +1,23 @@
 """What a job is to do, written down and read again."""
 
 import json
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.crawl.scope import ScopeKind, ScopeRules
 from cinder.models.request import (
     Action,
+    ActionType,
     CachePolicy,
     ContentOptions,
     Format,
+    Mode,
     PdfParser,
+    Profile,
+    ProxyTier,
     RenderOptions,
     ResultHandling,
     ScrapeRequest,
@@ -63,6 +69,74 @@ SPEC = st.builds(
     max_pages=NUMBER,
     delay_ms=st.none() | NUMBER,
 )
+
+
+# As the version before msgspec wrote them.
+GOLDEN = Path(__file__).parent / "golden"
+BATCH = ScrapeRequest(
+    url="",
+    formats=(Format.MARKDOWN, Format.RAW_HTML, Format.SCREENSHOT),
+    result_handling=ResultHandling.SAVE_ONLY,
+    timeout_ms=5000,
+    headers=(("Cookie", "a=1"), ("X-A", "ü")),
+    cache=CachePolicy(max_age_ms=0, force_rescrape=True),
+    content=ContentOptions(
+        clean=False,
+        only_main_content=False,
+        include_tags=("main",),
+        exclude_tags=("nav", ".ad"),
+        pdf_parser=PdfParser(max_pages=3),
+    ),
+    render=RenderOptions(
+        mode=Mode.DYNAMIC,
+        wait_for_ms=10,
+        actions=(
+            Action(type=ActionType.CLICK, selector="#more"),
+            Action(type=ActionType.WAIT, milliseconds=20),
+        ),
+        block_ads=False,
+        mobile=True,
+        proxy=ProxyTier.STEALTH,
+        profile=Profile.MASTER,
+    ),
+    extract="prices",
+    caller="token_1",
+    keep_http_errors=True,
+)
+CRAWL = CrawlSpec(
+    url="https://site.test/",
+    scope=ScopeRules(kind=ScopeKind.SUBDOMAINS, include=("/a",), exclude=("/b", "/c"), max_depth=4),
+    max_pages=7,
+    render=True,
+    only_main_content=False,
+    sitemaps=False,
+    delay_ms=250,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [("batch", BATCH), ("batch_defaults", batch_request(ScrapeRequest(url="")))],
+)
+def test_a_stored_batch_stays_readable_and_is_written_the_same(
+    name: str, request_: ScrapeRequest
+) -> None:
+    stored = json.loads((GOLDEN / f"{name}.json").read_text())["request"]
+
+    assert request_from_json(stored, "") == request_
+    assert json.dumps(request_to_json(request_)) == json.dumps(stored)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [("crawl", CRAWL), ("crawl_defaults", CrawlSpec(url="https://site.test/"))],
+)
+def test_a_stored_crawl_stays_readable_and_is_written_the_same(name: str, spec: CrawlSpec) -> None:
+    stored = json.loads((GOLDEN / f"{name}.json").read_text())
+
+    assert CrawlSpec.from_json(stored) == spec
+    stored.pop(SPEC_KEY, None)
+    assert json.dumps(spec.to_json()) == json.dumps(stored)
 
 
 @given(REQUEST)

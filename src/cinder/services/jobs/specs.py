@@ -1,27 +1,23 @@
 """The stored specification of a job: its scrape options and a crawl's limits, as JSON."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import msgspec
 
 from cinder.crawl.scope import MAX_PATTERNS, ScopeKind, ScopeRules, compile_patterns
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.request import (
-    Action,
-    ActionType,
     CachePolicy,
     ContentOptions,
     Format,
     Mode,
     PdfParser,
-    Profile,
-    ProxyTier,
     RenderOptions,
-    ResultHandling,
     ScrapeRequest,
 )
-from cinder.services.webhooks import SPEC_KEY
 
 __all__ = [
     "MAX_PATTERNS",
@@ -48,28 +44,25 @@ class CrawlSpec:
     sitemaps: bool = True
     """Whether the site's sitemaps are read for pages that no link leads to."""
     delay_ms: int | None = None
-    """The least time between two requests to one host; None for what is set."""
+    """The minimum time between two requests to one host; None for the server's setting."""
 
     def to_json(self) -> dict[str, Json]:
-        """Return it as it is kept."""
-        return asdict(self)
+        """Return the JSON object that is stored."""
+        data: dict[str, Json] = msgspec.to_builtins(self)
+        return data
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:  # Any: what `to_json` made
-        """Return what `to_json` was called on."""
-        data = {name: value for name, value in data.items() if name != SPEC_KEY}
-        scope = data["scope"]
-        rules = ScopeRules(
-            kind=ScopeKind(scope["kind"]),
-            include=tuple(scope["include"]),
-            exclude=tuple(scope["exclude"]),
-            max_depth=scope["max_depth"],
-        )
-        return cls(**{**data, "scope": rules})
+    def from_json(cls, data: Mapping[str, Json]) -> Self:
+        """Return the spec of a stored JSON object; keys of others, such as a webhook, are ignored.
+
+        Raises:
+            ValueError: the object does not have this shape.
+        """
+        return msgspec.convert(data, cls)
 
 
 def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldProblem, ...]:
-    """Return what is wrong with a crawl's patterns, given as a field of this name."""
+    """Return what is wrong with the patterns of a crawl; `field` is their name in the request."""
     try:
         compile_patterns(field, patterns)
     except InvalidRequest as error:
@@ -78,44 +71,22 @@ def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldPro
 
 
 def request_to_json(request: ScrapeRequest) -> dict[str, Json]:
-    """Return a request as it is kept; its headers are, too, until the job ends."""
-    return asdict(request)
+    """Return the JSON object that is stored. It includes headers until the job ends."""
+    data: dict[str, Json] = msgspec.to_builtins(request)
+    return data
 
 
-def request_from_json(data: dict[str, Any], url: str) -> ScrapeRequest:  # Any: as above
-    """Return the request that was written down, for one of its URLs."""
-    content, render = data["content"], data["render"]
-    parser = content["pdf_parser"]
-    return ScrapeRequest(
-        **{
-            **data,
-            "url": url,
-            "formats": tuple(map(Format, data["formats"])),
-            "result_handling": ResultHandling(data["result_handling"]),
-            "headers": tuple((name, value) for name, value in data["headers"]),
-            "cache": CachePolicy(**data["cache"]),
-            "content": ContentOptions(
-                clean=content["clean"],
-                only_main_content=content["only_main_content"],
-                include_tags=tuple(content["include_tags"]),
-                exclude_tags=tuple(content["exclude_tags"]),
-                pdf_parser=None if parser is None else PdfParser(**parser),
-            ),
-            "render": RenderOptions(
-                **{
-                    **render,
-                    "mode": Mode(render["mode"]),
-                    "actions": tuple(map(_action_from_json, render["actions"])),
-                    "proxy": ProxyTier(render["proxy"]),
-                    "profile": Profile(render["profile"]),
-                }
-            ),
-        }
-    )
+def request_from_json(data: Json, url: str) -> ScrapeRequest:
+    """Return the stored request for one of the URLs of a batch.
+
+    Raises:
+        ValueError: the object does not have this shape.
+    """
+    return replace(msgspec.convert(data, ScrapeRequest), url=url)
 
 
 def crawl_request(spec: CrawlSpec, url: str, caller: str, timeout_ms: int) -> ScrapeRequest:
-    """Return the request for one page of a crawl: as the site is now, links and all."""
+    """Return the request for one page of a crawl: fetched from the web, with its links."""
     return ScrapeRequest(
         url=url,
         formats=(Format.MARKDOWN, Format.LINKS),
@@ -129,12 +100,8 @@ def crawl_request(spec: CrawlSpec, url: str, caller: str, timeout_ms: int) -> Sc
 
 
 def batch_request(request: ScrapeRequest) -> ScrapeRequest:
-    """Return what a batch asks for each of its pages."""
+    """Return the request for each page of a batch: PDFs are parsed, HTTP errors are kept."""
     content = request.content
     if content.pdf_parser is None:
         content = replace(content, pdf_parser=PdfParser())
     return replace(request, content=content, keep_http_errors=True)
-
-
-def _action_from_json(data: dict[str, Any]) -> Action:  # Any: as above
-    return Action(**{**data, "type": ActionType(data["type"])})
