@@ -1,10 +1,9 @@
 """Argument models derived from the options that a request declares."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
@@ -79,24 +78,22 @@ def build_request(
 
     Args:
         request: the dataclass that declares the options.
-        arguments: a model that `with_options` made with the same request and forms.
+        arguments: a model that `with_options` made; options that it lacks have their defaults.
         forms: see `with_options`.
-        values: fields of the request that are no options.
+        values: the other fields of the request.
     """
     groups: dict[str, dict[str, Any]] = {"": dict(values)}
     for option in options_of(request):
-        value = getattr(arguments, to_snake(option.name))
+        argument = to_snake(option.name)
+        if option.attribute in values or argument not in type(arguments).model_fields:
+            continue
+        value = getattr(arguments, argument)
         if option.name in forms:
             value = forms[option.name].to_value(value)
         elif option.is_list:
             value = tuple(value)
         group, _, name = option.attribute.rpartition(".")
-        groups.setdefault(group, {}).setdefault(name, value)
+        groups.setdefault(group, {})[name] = value
     own = groups.pop("")
-    kinds = _field_types(request)
+    kinds = {field.name: field.type for field in fields(request)} if groups else {}
     return request(**own, **{name: kinds[name](**inner) for name, inner in groups.items()})
-
-
-@cache
-def _field_types(request: type) -> dict[str, Any]:
-    return get_type_hints(request)

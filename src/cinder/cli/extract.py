@@ -10,17 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from cinder.cli.backends import find_server
+from cinder.cli.options import takes_options
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
+from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER
 
-# Any, here and below: answers are JSON.
+# Any, here and below: answers are JSON, and options what their flags hold.
 Answer = dict[str, Any]
 
 _SERVER_TIMEOUT_SECONDS = 320.0
 
 
+@takes_options(ExtractRequest, without=("maxAge",), flags={"forceRescrape": ("--force",)})
 def extract(
     urls: Annotated[list[str], typer.Argument(help="The pages; https:// may be left out.")],
     *,
@@ -30,35 +33,24 @@ def extract(
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="A file with a JSON Schema.")
     ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
-    ] = None,
-    strict_grounding: Annotated[
-        bool, typer.Option("--strict-grounding", help="Leave out what no page proves.")
-    ] = False,
     verify: Annotated[
         Path | None,
         typer.Option(help="A JSON file of values to check: [{path, value, quote, url}]."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch the pages anew, whatever is kept.")
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer: proof, sources and the rest.")
     ] = False,
+    **options: Any,
 ) -> None:
     """Extract data from pages: through the server if one runs, else in this process."""
-    options: dict[str, Json] = {
+    arguments: dict[str, Json] = {
         "urls": list(urls),
         "prompt": prompt,
         "schema": _read_file(schema, "--schema"),
-        "mode": mode,
-        "strictGrounding": strict_grounding or None,
         "verify": _read_file(verify, "--verify"),
-        "forceRescrape": force or None,
+        **options,
     }
-    answer = asyncio.run(_extract({name: v for name, v in options.items() if v is not None}))
+    answer = asyncio.run(_extract({name: v for name, v in arguments.items() if v is not None}))
     shown = answer if as_json else answer["data"]
     write_text(json.dumps(shown, ensure_ascii=False, indent=2), None)
     for line in () if as_json else format_extraction_notes(answer):

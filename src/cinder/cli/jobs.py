@@ -26,6 +26,7 @@ from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.job import JobKind, PageStatus
 from cinder.models.request import ScrapeRequest
+from cinder.services.jobs.specs import CrawlSpec
 
 # As shells say of what Ctrl-C ended.
 EXIT_INTERRUPTED = 130
@@ -217,38 +218,12 @@ def _stop_when_terminated() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
 
 
+@takes_options(CrawlSpec)
 def crawl(
     url: Annotated[
         str | None, typer.Argument(help="Where to start; https:// may be left out.")
     ] = None,
     *,
-    max_pages: Annotated[int | None, typer.Option(help="Most pages to fetch; 100.")] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(help="How far to go: 1 is the start alone; 2.")
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(help="Only URLs in which this regular expression is found; repeatable."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="No URLs in which this regular expression is found; repeatable."),
-    ] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="host, domain (the registered one) or subdomains.")
-    ] = None,
-    render: Annotated[
-        bool, typer.Option("--render", help="Render every page in a browser.")
-    ] = False,
-    whole_page: Annotated[
-        bool, typer.Option("--whole-page", help="Keep more than the main content.")
-    ] = False,
-    no_sitemaps: Annotated[
-        bool, typer.Option("--no-sitemaps", help="Find pages by links alone.")
-    ] = False,
-    delay: Annotated[
-        int | None, typer.Option(help="Least milliseconds between two requests to one host.")
-    ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
     ] = False,
@@ -258,6 +233,7 @@ def crawl(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
     ] = False,
+    **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Crawl a site: on the server if one runs, else in this process until it is done."""
     require_one_of({"URL": url, "--attach": attach, "--cancel": cancel, "--list": list_})
@@ -268,20 +244,7 @@ def crawl(
     elif attach is not None:
         attach_job(JobKind.CRAWL, attach, as_json=as_json)
     else:
-        options: dict[str, Json] = {
-            "url": url,
-            "maxPages": max_pages,
-            "maxDepth": max_depth,
-            "includePatterns": include,
-            "excludePatterns": exclude,
-            "scope": scope,
-            "render": render,
-            "onlyMainContent": not whole_page,
-            "sitemaps": not no_sitemaps,
-            "delay": delay,
-        }
-        given = {name: value for name, value in options.items() if value is not None}
-        start_job(JobKind.CRAWL, given, detach=detach, as_json=as_json)
+        start_job(JobKind.CRAWL, {"url": url, **options}, detach=detach, as_json=as_json)
 
 
 def require_one_of(choices: dict[str, object]) -> None:

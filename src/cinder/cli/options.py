@@ -32,7 +32,7 @@ def takes_options(
     options: dict[str, tuple[Option, tuple[str, ...]]] = {}
     for option in options_of(request):
         if option.flags is not None and option.name not in without:
-            names = (flags or {}).get(option.name) or option.flags or _default_flags(option)
+            names = (flags or {}).get(option.name) or flags_of(option)
             options[names[0].lstrip("-").replace("-", "_")] = option, names
 
     def decorate(command: Command) -> Command:
@@ -60,9 +60,10 @@ def takes_options(
     return decorate
 
 
-def _default_flags(option: Option) -> tuple[str, ...]:
+def flags_of(option: Option) -> tuple[str, ...]:
+    """Return the flags of an option that the command line offers."""
     kebab = "".join(f"-{char.lower()}" if char.isupper() else char for char in option.name)
-    return (f"--no-{kebab}" if option.default is True else f"--{kebab}",)
+    return option.flags or (f"--no-{kebab}" if option.default is True else f"--{kebab}",)
 
 
 def _make_parameter(name: str, option: Option, flags: tuple[str, ...]) -> inspect.Parameter:

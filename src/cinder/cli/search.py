@@ -10,39 +10,21 @@ import typer
 
 from cinder.cli.backends import find_server
 from cinder.cli.jobs import require_one_of
+from cinder.cli.options import takes_options
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.request import OWNER
+from cinder.models.search import SearchRequest
 
-# Any, here and below: answers are JSON.
+# Any, here and below: answers are JSON, and options what their flags hold.
 Answer = dict[str, Any]
 
 
+@takes_options(SearchRequest)
 def search(
     query: Annotated[str | None, typer.Argument(help="What to look for.")] = None,
     *,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="fast (one provider), balanced (all) or deep (reads the pages, too)."),
-    ] = None,
-    num: Annotated[
-        int | None, typer.Option("--num", "-n", help="How many results, at most 100; 10.")
-    ] = None,
-    offset: Annotated[int | None, typer.Option(help="How many results to skip.")] = None,
-    include_domain: Annotated[
-        list[str] | None, typer.Option(help="Only this domain and its subdomains; repeatable.")
-    ] = None,
-    exclude_domain: Annotated[
-        list[str] | None, typer.Option(help="Not this domain and its subdomains; repeatable.")
-    ] = None,
-    required_text: Annotated[
-        list[str] | None, typer.Option(help="A phrase that must be there; repeatable.")
-    ] = None,
-    max_age: Annotated[float | None, typer.Option(help="Only of the last so many days.")] = None,
-    provider: Annotated[
-        list[str] | None, typer.Option(help="Ask this one instead of all; repeatable.")
-    ] = None,
     local: Annotated[
         bool, typer.Option("--local", help="Search saved pages alone; nothing leaves the machine.")
     ] = False,
@@ -50,8 +32,9 @@ def search(
         bool, typer.Option("--json", help="Print the whole answer as JSON.")
     ] = False,
     rebuild_index: Annotated[
-        bool, typer.Option("--rebuild-index", help="Make the index of saved pages anew.")
+        bool, typer.Option("--rebuild-index", help="Make the index of saved pages again.")
     ] = False,
+    **options: Any,
 ) -> None:
     """Search the web and all saved pages: through the server if one runs, else in this process."""
     require_one_of({"QUERY": query, "--rebuild-index": rebuild_index})
@@ -59,25 +42,15 @@ def search(
         pages = asyncio.run(_rebuild())
         print(f"{pages} {'page is' if pages == 1 else 'pages are'} in the index")
         return
-    if local and provider:
+    if local and "providers" in options:
         raise InvalidRequest(problems=(FieldProblem("--local", "Give it, or --provider"),))
-    options: dict[str, Json] = {
-        "query": query,
-        "mode": mode,
-        "numResults": num,
-        "offset": offset,
-        "includeDomains": include_domain,
-        "excludeDomains": exclude_domain,
-        "requiredText": required_text,
-        "maxAge": max_age,
-        "providers": ["local"] if local else provider,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    answer = asyncio.run(_search(given))
+    if local:
+        options["providers"] = ["local"]
+    answer = asyncio.run(_search({"query": query, **options}))
     if as_json:
         write_text(json.dumps(answer, ensure_ascii=False, indent=2), None)
         return
-    write_text(format_results(answer, offset or 0), None)
+    write_text(format_results(answer, options.get("offset", 0)), None)
     for line in format_search_notes(answer):
         print(line, file=sys.stderr)
 

@@ -40,13 +40,14 @@ class Parameter:
     """Whether a free object is asked for as JSON in a text. It is taken as it is, too."""
 
 
-def option_parameters(request: type) -> dict[str, Parameter]:
-    """Return the parameters that show the options of a request, in their order."""
-    return {
+def option_parameters(request: type, *first: str) -> dict[str, Parameter]:
+    """Return the parameters that show the options of a request: the named ones, then the others."""
+    shown = {
         option.name: Parameter(description=option.sentence if option.hint is None else option.hint)
         for option in options_of(request)
         if option.in_tools
     }
+    return {name: shown[name] for name in first} | shown
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from operator import attrgetter
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,8 @@ def options_of(request: type) -> tuple[Option, ...]:
 
 
 def _find_options(request: type, prefix: str) -> Iterator[Option]:
-    hints = get_type_hints(request, include_extras=True)
     for field in fields(request):
-        kind, attribute = hints[field.name], prefix + field.name
+        kind, attribute = field.type, prefix + field.name
         if isinstance(kind, type) and is_dataclass(kind):
             yield from _find_options(kind, f"{attribute}.")
         elif get_origin(kind) is Annotated:

@@ -55,6 +55,15 @@ ModeOption = Annotated[
 ]
 
 
+ONLY_MAIN_CONTENT = Option(
+    "Leave out everything around the main content; else navigation, headers and footers alone.",
+    hint="Default true",
+    flags=("--whole-page",),
+    flag_help="Keep more than the main content; navigation, headers and footers stay out unless "
+    "scrape.strip-chrome-tags is off.",
+)
+
+
 class ResultHandling(StrEnum):
     """Whether a result is kept, handed back, or both."""
 
@@ -144,17 +153,7 @@ class CachePolicy:
 class ContentOptions:
     """What part of a page counts as its content, and whether it is cleaned to markdown."""
 
-    only_main_content: Annotated[
-        bool,
-        Option(
-            "Leave out everything around the main content; else navigation, headers and footers "
-            "alone.",
-            hint="Default true",
-            flags=("--whole-page",),
-            flag_help="Keep more than the main content; navigation, headers and footers stay out "
-            "unless scrape.strip-chrome-tags is off.",
-        ),
-    ] = True
+    only_main_content: Annotated[bool, ONLY_MAIN_CONTENT] = True
     include_tags: Annotated[
         tuple[str, ...],
         Option(

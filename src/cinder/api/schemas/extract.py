@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments
+from cinder.api.arguments import Arguments, read_arguments
 from cinder.api.errors import NEXT_STEP
+from cinder.api.options import build_request, with_options
 from cinder.api.schemas.scrape import WebUrl
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json, VerdictKind
@@ -20,12 +21,7 @@ from cinder.models.extraction import (
     PageSource,
 )
 from cinder.models.request import (
-    DAY_MS,
-    MAX_AGE_MS,
     MAX_PROMPT_CHARS,
-    MAX_TIMEOUT_MS,
-    CachePolicy,
-    Mode,
 )
 from cinder.services.excerpt import fit_items, fit_members, json_chars
 from cinder.services.extraction.fallback_passages import url_of_passage
@@ -61,6 +57,7 @@ class ClaimArguments(Arguments):
     """The passage's id in `handOff`, which names the page as well."""
 
 
+@with_options(ExtractRequest)
 class ExtractArguments(Arguments):
     """What is wanted of some pages."""
 
@@ -70,18 +67,8 @@ class ExtractArguments(Arguments):
     """What to extract, in words."""
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     """What to extract, as JSON Schema."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
-    strict_grounding: StrictBool = False
-    """Leave out what no page proves."""
     verify: Claims | None = None
     """Values that you found, to be checked: `{path, value, quote}`, with `url` or `passage`."""
-    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
-    """The oldest kept page to take, in milliseconds."""
-    force_rescrape: StrictBool = False
-    """Fetch the pages anew, whatever is kept."""
-    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = MAX_TIMEOUT_MS
-    """Milliseconds that the whole request may take; what is not found by then is missing."""
 
     def to_request(self, *, caller: str) -> ExtractRequest:
         """Return the request that these arguments make.
@@ -94,15 +81,13 @@ class ExtractArguments(Arguments):
             _read_claim(given, f"verify[{place}]", urls)
             for place, given in enumerate(self.verify or ())
         ]
-        return ExtractRequest(
+        return build_request(
+            ExtractRequest,
+            self,
             urls=urls,
             caller=caller,
             prompt=(self.prompt or "").strip(),
             schema=self.json_schema,
-            mode=self.mode,
-            strict_grounding=self.strict_grounding,
-            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
-            timeout_ms=self.timeout,
             claims=tuple(claims),
         )
 

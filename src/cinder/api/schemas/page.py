@@ -8,6 +8,7 @@ from typing import Any
 
 from cinder.api.arguments import Arguments, StrictBool
 from cinder.api.errors import explain_verdict
+from cinder.api.options import build_request, with_options
 from cinder.api.schemas.page_parts import (
     DescribeOutline,
     Query,
@@ -19,14 +20,7 @@ from cinder.api.schemas.page_parts import (
 from cinder.api.schemas.scrape import WebUrl
 from cinder.errors import FieldProblem
 from cinder.models.document import Document, Extraction, Json
-from cinder.models.request import (
-    ContentOptions,
-    Format,
-    Mode,
-    PdfParser,
-    RenderOptions,
-    ScrapeRequest,
-)
+from cinder.models.request import ContentOptions, Format, PdfParser, ScrapeRequest
 from cinder.services.excerpt import (
     Excerpt,
     TextWindow,
@@ -55,13 +49,12 @@ _FORMATS = {
 }
 
 
+@with_options(ScrapeRequest, only=("mode",))
 class PageArguments(Arguments):
     """One page to scrape."""
 
     url: WebUrl
     """The page; https:// is added where the scheme is missing."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
     include_metadata: StrictBool = True
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
@@ -73,12 +66,13 @@ class PageArguments(Arguments):
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
         """Return the request that these arguments make."""
-        return ScrapeRequest(
+        return build_request(
+            ScrapeRequest,
+            self,
             url=self.url,
             formats=_FORMATS[self.return_format],
             timeout_ms=timeout_ms,
             content=ContentOptions(pdf_parser=PdfParser()),
-            render=RenderOptions(mode=self.mode),
             caller=caller,
             keep_http_errors=True,
         )

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
-from cinder.api.arguments import Arguments, StrictInt, read_number
+from cinder.api.arguments import Arguments, StrictInt
 from cinder.api.errors import explain_verdict
+from cinder.api.options import WireForm, build_request, with_options
 from cinder.models.document import Json
 from cinder.models.redaction import redact
 from cinder.models.request import Mode
 from cinder.models.saved import format_timestamp
 from cinder.models.search import (
-    MAX_RESULTS,
     ProviderReport,
     SearchAnswer,
-    SearchFilters,
     SearchMode,
     SearchRequest,
     SearchResult,
@@ -31,9 +30,6 @@ from cinder.services.threads import run_in_thread
 
 MAX_DOMAINS = 100
 MAX_PHRASES = 20
-MAX_OFFSET = 1_000_000
-MAX_AGE_DAYS = 36_500
-MAX_PROVIDERS = 20
 
 
 def _read_phrase(text: str) -> str:
@@ -46,69 +42,43 @@ def _read_phrase(text: str) -> str:
 SearchQuery = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 Domain = Annotated[str, AfterValidator(read_domain)]
 Phrase = Annotated[str, Field(max_length=MAX_QUERY_CHARS), AfterValidator(_read_phrase)]
-Days = Annotated[
-    float, BeforeValidator(read_number), Field(gt=0, le=MAX_AGE_DAYS, allow_inf_nan=False)
-]
 
 
-class FilterArguments(Arguments):
-    """What is searched for, where, and what every result must be like."""
+def _unique(values: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+_WIRE_FORMS = {
+    **dict.fromkeys(
+        ("includeDomains", "excludeDomains"),
+        WireForm(Annotated[list[Domain], Field(max_length=MAX_DOMAINS)], _unique),
+    ),
+    "requiredText": WireForm(Annotated[list[Phrase], Field(max_length=MAX_PHRASES)], _unique),
+}
+
+
+@with_options(SearchRequest, forms=_WIRE_FORMS)
+class SearchArguments(Arguments):
+    """A search."""
 
     query: SearchQuery
     """Words, `"phrases"` and `-words` to leave out."""
-    include_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
-        default_factory=list
-    )
-    """Only results of these domains and their subdomains; of a URL, its host counts."""
-    exclude_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
-        default_factory=list
-    )
-    """No results of these domains and their subdomains."""
-    required_text: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field(
-        default_factory=list
-    )
-    """Phrases that must all be in a result: in title, summary or saved text; in deep, the page."""
-    max_age: Days | None = None
-    """Only results of the last so many days; those whose date nothing tells are left out."""
-    providers: Annotated[list[str], Field(max_length=MAX_PROVIDERS)] = Field(default_factory=list)
-    """Who to ask, instead of all that are set up; `local` searches saved pages."""
-
-    def to_filters(self) -> SearchFilters:
-        """Return what every result must be like."""
-        return SearchFilters(
-            include_domains=tuple(dict.fromkeys(self.include_domains)),
-            exclude_domains=tuple(dict.fromkeys(self.exclude_domains)),
-            required_text=tuple(dict.fromkeys(self.required_text)),
-            max_age_days=self.max_age,
-        )
-
-
-class SearchArguments(FilterArguments):
-    """A search."""
-
-    mode: SearchMode = SearchMode.BALANCED
-    """`fast`: one provider; `balanced`: all, fused; `deep`: reads the pages, too (5-15 s)."""
-    num_results: Annotated[StrictInt, Field(ge=1, le=MAX_RESULTS)] = 10
-    """How many results to return."""
-    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
-    """How many to skip: `nextOffset` of the last answer."""
 
     def to_request(self, *, caller: str) -> SearchRequest:
         """Return the request that these arguments make."""
-        return SearchRequest(
-            query=self.query,
-            caller=caller,
-            mode=self.mode,
-            num_results=self.num_results,
-            offset=self.offset,
-            filters=self.to_filters(),
-            providers=tuple(self.providers),
-        )
+        return build_request(SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller)
 
 
-class SearchAndScrapeArguments(FilterArguments):
+@with_options(
+    SearchRequest,
+    forms=_WIRE_FORMS,
+    only=("includeDomains", "excludeDomains", "requiredText", "maxAge", "providers"),
+)
+class SearchAndScrapeArguments(Arguments):
     """A search whose first results are scraped."""
 
+    query: SearchQuery
+    """Words, `"phrases"` and `-words` to leave out."""
     num_results: Annotated[StrictInt, Field(ge=1, le=MAX_PAGES)] = 3
     """How many of the first results to scrape."""
     mode: Literal["fast", "balanced"] = "balanced"
@@ -118,13 +88,9 @@ class SearchAndScrapeArguments(FilterArguments):
 
     def to_request(self, *, caller: str) -> SearchRequest:
         """Return the search that these arguments ask for."""
-        return SearchRequest(
-            query=self.query,
-            caller=caller,
-            mode=SearchMode(self.mode),
-            num_results=self.num_results,
-            filters=self.to_filters(),
-            providers=tuple(self.providers),
+        mode = SearchMode(self.mode)
+        return build_request(
+            SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller, mode=mode
         )
 
 
