@@ -1,8 +1,4 @@
-"""The OpenAPI document: operations, request models and the schemas of responses.
-
-These routes are Starlette's: FastAPI would solve dependencies that they do not have, which takes
-as long as the rest of a cached answer. What it cannot see, it cannot document; hence this page.
-"""
+"""The OpenAPI document: operations, request models and the schemas of responses."""
 
 import re
 from collections.abc import Mapping
@@ -287,15 +283,52 @@ def _with_json_schema_bounds(node: Any) -> Any:  # Any: nested JSON
     }
 
 
-def complete(
-    document: OpenApi,
+def _describe_probe(name: str, description: str, responses: OpenApi) -> OpenApi:
+    return {
+        "tags": ["operations"],
+        "summary": name.title(),
+        "description": description,
+        "operationId": f"{name}_{name}_get",
+        "responses": middleware_responses() | responses,
+    }
+
+
+# The routes for operators.
+_PROBES: Mapping[str, OpenApi] = {
+    "/healthz": _describe_probe(
+        "healthz",
+        "Answer as long as the process is alive, and tell whether there is room to save pages.",
+        {"200": {"description": "Successful Response", "content": json_content({})}},
+    )
+    | {"security": []},
+    "/readyz": _describe_probe(
+        "readyz",
+        "Answer 200 when every part that requests need works, else 503 and which does not.",
+        {
+            "200": {"description": "Ready", "content": json_content(READINESS)},
+            "503": {"description": "Not ready", "content": json_content(READINESS)},
+        },
+    ),
+    "/metrics": _describe_probe(
+        "metrics",
+        "Return counters and timers in the Prometheus text format.",
+        {
+            "200": {
+                "description": "Successful Response",
+                "content": {"text/plain": {"schema": _TEXT}},
+            }
+        },
+    ),
+}
+
+
+def make_document(
+    info: Mapping[str, str],
     operations: Mapping[str, Operation],
     lookups: Mapping[tuple[str, str], Lookup],
 ) -> OpenApi:
-    """Add the API's routes, the models they take, and how to authenticate."""
-    components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    schemas["ErrorAnswer"] = ERROR_RESPONSE
+    """Return the OpenAPI document: all routes, the models they take, and how to authenticate."""
+    schemas: OpenApi = {"ErrorAnswer": ERROR_RESPONSE}
     paths: OpenApi = {}
     for path, operation in operations.items():
         schemas |= operation.schemas()
@@ -303,11 +336,11 @@ def complete(
     for (method, path), lookup in lookups.items():
         schemas |= lookup.schemas()
         paths.setdefault(path, {})[method] = lookup.describe(path)
-    for path in document["paths"].values():
-        for described in path.values():
-            described["responses"] = middleware_responses() | described["responses"]
-    document["paths"] = paths | document["paths"]
     token = {"type": "http", "scheme": "bearer", "description": _AUTHORIZATION_HINT}
-    components["securitySchemes"] = {"token": token}
-    document["security"] = [{"token": []}]
-    return document
+    return {
+        "openapi": "3.1.0",
+        "info": dict(info),
+        "paths": paths | {path: {"get": described} for path, described in _PROBES.items()},
+        "components": {"schemas": schemas, "securitySchemes": {"token": token}},
+        "security": [{"token": []}],
+    }

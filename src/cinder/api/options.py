@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
@@ -12,7 +12,7 @@ from cinder.api.arguments import Arguments, StrictBool, StrictFloat, StrictInt
 from cinder.models.options import Option, options_of
 
 A = TypeVar("A", bound=Arguments)
-R = TypeVar("R")
+R = TypeVar("R", bound=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def build_request(
         values: the other fields of the request.
     """
     groups: dict[str, dict[str, Any]] = {"": dict(values)}
-    for option in options_of(request):
+    for option in options_of(cast(type, request)):
         argument = to_snake(option.name)
         if option.attribute in values or argument not in type(arguments).model_fields:
             continue
@@ -95,5 +95,6 @@ def build_request(
         group, _, name = option.attribute.rpartition(".")
         groups.setdefault(group, {})[name] = value
     own = groups.pop("")
-    kinds = {field.name: field.type for field in fields(request)} if groups else {}
+    # Any: mypy does not know that the request is a dataclass.
+    kinds: dict[str, Any] = {each.name: each.type for each in fields(cast(Any, request))}
     return request(**own, **{name: kinds[name](**inner) for name, inner in groups.items()})

@@ -54,7 +54,7 @@ _SECURITY_HEADERS = (
 )
 
 # Pages for people: a browser's session opens these, and never the API.
-_BROWSER_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
+_BROWSER_PATHS = ("/docs", "/openapi.json")
 
 
 _MAX_TIMESTAMP_DIGITS = 12

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -109,6 +109,11 @@ class ScrapeArguments(Arguments):
     """Return this section alone, by the id in `metadata.outline` or by its title."""
     query: Query | None = None
     """Return the passages of the markdown that match these words, instead of all of it."""
+
+    if TYPE_CHECKING:
+        # The options that are read from the arguments themselves; `with_options` adds all of them.
+        actions: Actions = []
+        extract: str | None = None
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
         """Return the request that these arguments make.

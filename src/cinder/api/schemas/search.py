@@ -1,7 +1,7 @@
 """Searches: their arguments, and their response with results or scraped pages."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field
 
@@ -63,6 +63,10 @@ class SearchArguments(Arguments):
 
     query: SearchQuery
     """Words, `"phrases"` and `-words` to leave out."""
+
+    if TYPE_CHECKING:
+        # Read from the arguments themselves; `with_options` adds all options.
+        offset: int = 0
 
     def to_request(self, *, caller: str) -> SearchRequest:
         """Return the request that these arguments make."""
