@@ -110,7 +110,7 @@ ERROR_RESPONSE: Schema = {
             "additionalProperties": False,
             "properties": {
                 "message": _TEXT,
-                # Beside the codes of failures: that there is no such route.
+                # The codes of errors, and the code of unknown routes.
                 "code": _one_of(*ErrorCode, "NOT_FOUND"),
                 "url": _TEXT,
                 "verdict": _TEXT,
@@ -131,27 +131,29 @@ ERROR_RESPONSE: Schema = {
     },
 }
 
-# What the gate may answer with, before any route is asked.
+# The statuses that the middleware responds with.
 _MIDDLEWARE_STATUSES = frozenset({"401", "403", "413", "429", "503"})
 
 
 def json_content(schema: Schema) -> Schema:
-    """Return the content of an answer in JSON."""
+    """Return the content of a JSON response."""
     return {"application/json": {"schema": schema}}
 
 
 def all_responses(content: Schema) -> Schema:
-    """Return what a route may answer with: this, or any failure."""
+    """Return the responses of a route: this content, or any error."""
     return {"200": {"description": "The answer", "content": content}, **_failures()}
 
 
 def middleware_responses() -> Schema:
-    """Return what may be answered in place of any route."""
-    return {status: told for status, told in _failures().items() if status in _MIDDLEWARE_STATUSES}
+    """Return the error responses of the middleware."""
+    return {
+        status: shown for status, shown in _failures().items() if status in _MIDDLEWARE_STATUSES
+    }
 
 
 def _failures() -> Schema:
-    """Return each HTTP status that an error may have, with its codes."""
+    """Return the error responses by HTTP status, with their codes."""
     codes: dict[int, list[str]] = {}
     for code, status in HTTP_STATUS.items():
         codes.setdefault(status, []).append(code)
@@ -170,13 +172,13 @@ _AUTHORIZATION_HINT = (
 _REF = "#/components/schemas/{model}"
 _NULL = {"type": "null"}
 _ABOUT = ("title", "description", "default")
-# As pydantic leaves them where a value is looked at before it is read as a number.
+# Pydantic's names of bounds on numbers that have a validator of their own.
 _BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A POST route to describe: what it does, and the model that reads its body."""
+    """A POST route: its summary, the model of its body, and its response."""
 
     summary: str
     model: type[BaseModel]
@@ -184,7 +186,7 @@ class Operation:
     answer: Mapping[str, Any]
     tag: str = "scraping"
     beside: Mapping[str, type[BaseModel]] = field(default_factory=dict)
-    """Members that are read by models of their own."""
+    """Further members of the body, with models of their own."""
 
     def describe(self) -> OpenApi:
         """Return the operation as OpenAPI has it."""
@@ -198,7 +200,7 @@ class Operation:
         }
 
     def schemas(self) -> OpenApi:
-        """Return the models that its body is read by."""
+        """Return the schemas of the models of its body."""
         found = _schemas_of(self.model)
         properties = found[self.model.__name__]["properties"]
         for name, model in self.beside.items():
@@ -209,65 +211,51 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A route about one job or all of them, which takes no body: its query is read by a model."""
+    """A route without a body; a model reads its query."""
 
     summary: str
     content: Mapping[str, Any]
-    """What it answers with, by media type."""
+    """The response by media type."""
     model: type[BaseModel] | None = None
 
     def describe(self, path: str) -> OpenApi:
         """Return the operation as OpenAPI has it."""
-        parameters = [
+        parameters: list[OpenApi] = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in re.findall(r"{(\w+)}", path)
         ]
+        query: OpenApi = {"properties": {}}
+        if self.model is not None:
+            query = self.model.model_json_schema(ref_template=_REF, by_alias=True)
+        for name, schema in _with_json_schema_bounds(query)["properties"].items():
+            description = schema.pop("description", "")
+            parameters.append(
+                {"name": name, "in": "query", "description": description, "schema": schema}
+            )
         return {
             "tags": ["jobs"],
             "summary": self.summary,
-            "parameters": [*parameters, *self._query()],
+            "parameters": parameters,
             "responses": all_responses(dict(self.content)),
         }
 
-    def _query(self) -> list[OpenApi]:
-        if self.model is None:
-            return []
-        schema = _with_json_schema_bounds(
-            self.model.model_json_schema(ref_template=_REF, by_alias=True)
-        )
-        return [
-            {
-                "name": name,
-                "in": "query",
-                "description": field.pop("description", ""),
-                "schema": field,
-            }
-            for name, field in schema["properties"].items()
-        ]
-
     def schemas(self) -> OpenApi:
-        """Return the models that its query refers to."""
+        """Return the schemas that its query refers to."""
         found: OpenApi = {} if self.model is None else self.model.model_json_schema()
         return dict(found.get("$defs", {}))
 
 
 def _schemas_of(model: type[BaseModel]) -> OpenApi:
-    """Return the schema of what a model reads, and those that it refers to, by name."""
+    """Return the schema of a model, and those that it refers to, by name."""
     schema = _with_json_schema_bounds(model.model_json_schema(ref_template=_REF, by_alias=True))
     found: OpenApi = schema.pop("$defs", {})
     for name, value in schema.get("properties", {}).items():
-        if name not in schema.get("required", ()):
-            schema["properties"][name] = _or_null(value)
+        # Null counts as absent.
+        if name not in schema.get("required", ()) and _NULL not in value.get("anyOf", ()):
+            about = {key: inner for key, inner in value.items() if key in _ABOUT}
+            rest = {key: inner for key, inner in value.items() if key not in _ABOUT}
+            schema["properties"][name] = {"anyOf": [rest, _NULL], **about}
     return found | {model.__name__: schema}
-
-
-def _or_null(schema: OpenApi) -> OpenApi:
-    """Return a schema that takes null as well, which counts as absent."""
-    if _NULL in schema.get("anyOf", ()):
-        return schema
-    about = {key: value for key, value in schema.items() if key in _ABOUT}
-    rest = {key: value for key, value in schema.items() if key not in _ABOUT}
-    return {"anyOf": [rest, _NULL], **about}
 
 
 def _with_json_schema_bounds(node: Any) -> Any:  # Any: nested JSON

@@ -20,31 +20,29 @@ class CrawlArguments(Arguments):
     """A name for this start: a second one of the same name answers with the first one's crawl."""
 
     def to_spec(self) -> CrawlSpec:
-        """Return the crawl that these arguments ask for."""
+        """Return the specification of the crawl."""
         return build_request(CrawlSpec, self, url=self.url)
 
 
 def crawl_checks(max_pages: int) -> tuple[CrossCheck, ...]:
-    """Return what is checked of a crawl beside its fields, where so many pages may be asked for."""
+    """Return the checks across the fields of a crawl, which may have so many pages."""
 
-    def check_size(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-        wanted = given.get("maxPages")
-        if isinstance(wanted, int) and wanted > max_pages:
+    def check_size(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+        count = raw.get("maxPages")
+        if isinstance(count, int) and count > max_pages:
             yield FieldProblem("maxPages", f"At most {max_pages} (setting jobs.max-pages)")
 
     return (check_patterns, check_size)
 
 
-def check_patterns(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the patterns that are not valid."""
+def check_patterns(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the patterns that are not valid."""
     for name in ("includePatterns", "excludePatterns"):
-        patterns = given.get(name)
-        if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+        patterns = raw.get(name)
+        if not isinstance(patterns, list) or not all(
+            isinstance(pattern, str) for pattern in patterns
+        ):
             continue
         for problem in find_pattern_problems(name, patterns):
-            yield FieldProblem(_bracketed(problem.field), problem.message)
-
-
-def _bracketed(field: str) -> str:
-    name, dot, place = field.partition(".")
-    return f"{name}[{place}]" if dot else name
+            field, dot, index = problem.field.partition(".")
+            yield FieldProblem(f"{field}[{index}]" if dot else field, problem.message)

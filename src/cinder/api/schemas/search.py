@@ -13,7 +13,6 @@ from cinder.models.redaction import redact
 from cinder.models.request import Mode
 from cinder.models.saved import format_timestamp
 from cinder.models.search import (
-    ProviderReport,
     SearchAnswer,
     SearchMode,
     SearchRequest,
@@ -69,7 +68,7 @@ class SearchArguments(Arguments):
         offset: int = 0
 
     def to_request(self, *, caller: str) -> SearchRequest:
-        """Return the request that these arguments make."""
+        """Return the request for the search."""
         return build_request(SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller)
 
 
@@ -91,7 +90,7 @@ class SearchAndScrapeArguments(Arguments):
     """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
 
     def to_request(self, *, caller: str) -> SearchRequest:
-        """Return the search that these arguments ask for."""
+        """Return the request for the search."""
         mode = SearchMode(self.mode)
         return build_request(
             SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller, mode=mode
@@ -108,12 +107,20 @@ _WHERE_THE_WHOLE_IS = "The savedUri, or scraping the page, has the whole."
 def describe_search(answer: SearchAnswer, offset: int, max_chars: int) -> dict[str, Json]:
     """Return a page of results, without nulls.
 
-    Where they are too long together, summaries are shortened; where that does not suffice, fewer
-    results are returned, and `nextOffset` leads to the next of them.
+    If they are too long together, summaries are shortened; if that is not enough, fewer results
+    are returned, and `nextOffset` leads to the next ones.
     """
     warnings = list(answer.warnings)
     results = [describe_result(result) for result in answer.results]
-    providers: list[Json] = [_describe_provider(report) for report in answer.providers]
+    providers: list[Json] = [
+        {
+            "name": report.name,
+            "milliseconds": report.milliseconds,
+            "results": report.results,
+            **({} if report.error is None else {"error": cut_words(report.error, 300)}),
+        }
+        for report in answer.providers
+    ]
     shown = _fit_results(results, max_chars - json_chars(providers) - _FRAME_CHARS)
     is_cut = len(shown) < len(results)
     if is_cut:
@@ -148,19 +155,8 @@ def describe_result(result: SearchResult) -> dict[str, Json]:
     return shown
 
 
-def _describe_provider(report: ProviderReport) -> dict[str, Json]:
-    shown: dict[str, Json] = {
-        "name": report.name,
-        "milliseconds": report.milliseconds,
-        "results": report.results,
-    }
-    if report.error is not None:
-        shown["error"] = cut_words(report.error, 300)
-    return shown
-
-
 def _fit_results(results: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, Any]]:
-    # Any: JSON. At least one comes back, lest the next page be the same one.
+    # Any: JSON. At least one result is returned, or the next page would be the same.
     excess = sum(map(json_chars, results)) - max_chars
     if excess <= 0 or not results:
         return list(results)
@@ -171,34 +167,28 @@ def _fit_results(results: Sequence[dict[str, Any]], max_chars: int) -> list[dict
 
 
 async def describe_scraped(found: ScrapedSearch, max_chars: int) -> dict[str, Json]:
-    """Return results with their pages, as much of each as there is room for."""
+    """Return results with their pages, cut to a size."""
     data = describe_search(found.answer, 0, max_chars // 2)
-    shown = cast(list[dict[str, Json]], data["results"])  # the objects that were just put there
+    shown = cast(list[dict[str, Json]], data["results"])  # describe_search sets them
     pages = found.pages[: len(shown)]
     results = [one | _describe_page(page) for one, page in zip(shown, pages, strict=True)]
     texts = [_text_of(page.outcome) for page in pages]
     shares = share_room([*map(len, texts)], max_chars - json_chars(results) - _FRAME_CHARS)
     cut = []
-    for place, page in enumerate(pages):
+    for index, page in enumerate(pages):
         if page.outcome is None:
             continue
-        work = (page.outcome, found.answer.query, shares[place])
-        content = await run_in_thread(len(texts[place]), _read_passages, *work)
-        results[place]["content"] = content
-        if content != texts[place]:
-            cut.append(str(place + 1))
+        work = (page.outcome, found.answer.query, shares[index])
+        content = await run_in_thread(len(texts[index]), _read_passages, *work)
+        results[index]["content"] = content
+        if content != texts[index]:
+            cut.append(str(index + 1))
     data["results"] = list(results)
     if cut:
-        _warn(
-            data,
-            f"Of {', '.join(cut)} only the passages that match best are shown. "
-            f"{_WHERE_THE_WHOLE_IS}",
-        )
+        warning = f"Of {', '.join(cut)} only the passages that match best are shown. "
+        warning += _WHERE_THE_WHOLE_IS
+        data["warning"] = f"{data['warning']} {warning}" if "warning" in data else warning
     return data
-
-
-def _warn(data: dict[str, Json], warning: str) -> None:
-    data["warning"] = f"{data['warning']} {warning}" if "warning" in data else warning
 
 
 def _describe_page(page: ScrapedResult) -> dict[str, Json]:
@@ -207,19 +197,19 @@ def _describe_page(page: ScrapedResult) -> dict[str, Json]:
     if page.outcome is None:
         return {}
     document = page.outcome.document
-    told: dict[str, Json] = {"statusCode": document.status_code, "verdict": document.verdict.kind}
-    told |= {k: v for k, v in explain_verdict(page.outcome).items() if k != "tried"}
+    shown: dict[str, Json] = {"statusCode": document.status_code, "verdict": document.verdict.kind}
+    shown |= {k: v for k, v in explain_verdict(page.outcome).items() if k != "tried"}
     if document.final_url != document.url:
-        told["finalUrl"] = document.final_url
+        shown["finalUrl"] = document.final_url
     if page.outcome.saved is not None:
-        told["savedUri"] = page.outcome.saved.primary_uri
+        shown["savedUri"] = page.outcome.saved.primary_uri
     if page.outcome.warning:
-        told["pageWarning"] = page.outcome.warning
-    return told
+        shown["pageWarning"] = page.outcome.warning
+    return shown
 
 
 def share_room(sizes: Sequence[int], room: int) -> list[int]:
-    """Return how much each of several texts may take: what short ones leave goes to long ones."""
+    """Return the room of each of several texts; long texts get what short ones leave."""
     shares = [0] * len(sizes)
     waiting = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for position, index in enumerate(waiting):
@@ -239,7 +229,7 @@ def _text_of(outcome: ScrapeOutcome | None) -> str:
 
 
 def _read_passages(outcome: ScrapeOutcome, query: str, max_chars: int) -> str:
-    """Return a page's text; of a long one the passages on the query, else its beginning."""
+    """Return the text of a page; if it is too long, passages on the query or its beginning."""
     text = _text_of(outcome)
     if len(text) <= max_chars:
         return text
