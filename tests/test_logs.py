@@ -8,8 +8,8 @@ SECRET = "hunter2-s3cr3t"
 
 PROGRAM = f"""
 import logging, structlog
-from cinder.logs import set_up_logs
-set_up_logs("debug")
+from cinder.logs import configure_logs
+configure_logs("debug")
 log = structlog.get_logger()
 log.info("page beyond the limits", url="http://a.example/x?token={SECRET}&page=2")
 log.debug("headers", headers={{"Cookie": "{SECRET}", "Accept": "*/*"}})

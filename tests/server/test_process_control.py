@@ -7,12 +7,12 @@ import pytest
 
 LOSES_CYCLES = """
 import gc, weakref
-from cinder.server.process_control import spare_what_stays
+from cinder.server.process_control import freeze_startup_objects
 
 class Thing: pass
 
 kept = [[] for _ in range(1_000)]
-spare_what_stays()
+freeze_startup_objects()
 assert gc.get_freeze_count() > 1_000
 thing = Thing()
 thing.itself = thing

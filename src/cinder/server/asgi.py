@@ -59,11 +59,11 @@ def create_app(
     opening: AbstractAsyncContextManager[App],
     build_mcp: BuildServer = build_server,
 ) -> Starlette:
-    """Return the whole server as an app, which opens cinder as it starts up.
+    """Return the ASGI app of the server, which opens all parts as it starts.
 
     Raises:
         UnsafeSettings: the server would be open to anyone who can reach it.
-        SettingsError: they choose tools that there are not, or a rate limit cannot be read.
+        SettingsError: the settings name unknown tools, or an invalid rate limit.
     """
     check_tool_selection(settings.server)
     check_rate_limits(settings.server)
@@ -88,7 +88,7 @@ def create_app(
             ]
             yield
 
-    gate = Middleware(
+    auth = Middleware(
         AuthMiddleware,
         tokens=tokens,
         host_names=settings.server.allowed_hosts,
@@ -106,15 +106,15 @@ def create_app(
     )
     api = Starlette(
         lifespan=lifespan,
-        middleware=[Middleware(LoadSheddingMiddleware, shedder=shedder), gate],
+        middleware=[Middleware(LoadSheddingMiddleware, shedder=shedder), auth],
         exception_handlers={
-            CallerDisconnected: _answer_nobody,
-            ClientDisconnect: _answer_nobody,
+            CallerDisconnected: _answer_disconnect,
+            ClientDisconnect: _answer_disconnect,
             HTTPException: _answer_no_route,
             Exception: _answer_unexpected,
         },
     )
-    # Set when the server is told to stop: answers that would go on for as long as a job end then.
+    # Set when the server stops: event streams end then.
     api.state.stopping = asyncio.Event()
     api.state.load_shedder = shedder
     api.state.streams = OpenStreams(settings.server.max_streams_per_caller)
@@ -185,27 +185,24 @@ async def _answer_unexpected(request: Request, error: Exception) -> Response:
     return json_response({"success": False, "error": content}, 500)
 
 
-async def _answer_nobody(_request: Request, _error: Exception) -> Response:
-    # 499, as servers write it in their logs: the caller closed the connection.
+async def _answer_disconnect(_request: Request, _error: Exception) -> Response:
+    # 499 as in the logs of nginx: the client closed the connection.
     return Response(status_code=499)
 
 
 async def _answer_no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    headers = {"Allow": _methods_at(request)} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
+    headers = None
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        path = request.scope["path"]
+        methods = {
+            method
+            for route in request.app.routes
+            if isinstance(route, Route) and route.path_regex.match(path)
+            for method in route.methods or ()
+        }
+        headers = {"Allow": ", ".join(sorted(methods))}
     message = f"There is no {request.method} {request.url.path}. GET /docs lists what there is."
     code = HTTPStatus(status).name
     content: dict[str, Json] = {"success": False, "error": {"code": code, "message": message}}
     return json_response(content, status, headers)
-
-
-def _methods_at(request: Request) -> str:
-    """Return the methods that there are for a path, of all its routes."""
-    path = request.scope["path"]
-    found = {
-        method
-        for route in request.app.routes
-        if isinstance(route, Route) and route.path_regex.match(path)
-        for method in route.methods or ()
-    }
-    return ", ".join(sorted(found))
