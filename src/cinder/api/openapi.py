@@ -185,7 +185,7 @@ class Operation:
     example: Mapping[str, Any]
     answer: Mapping[str, Any]
     tag: str = "scraping"
-    beside: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    more_models: Mapping[str, type[BaseModel]] = field(default_factory=dict)
     """Further members of the body, with models of their own."""
 
     def describe(self) -> OpenApi:
@@ -203,7 +203,7 @@ class Operation:
         """Return the schemas of the models of its body."""
         found = _schemas_of(self.model)
         properties = found[self.model.__name__]["properties"]
-        for name, model in self.beside.items():
+        for name, model in self.more_models.items():
             found |= _schemas_of(model)
             properties[name] = {"anyOf": [{"$ref": _REF.format(model=model.__name__)}, _NULL]}
         return found

@@ -82,7 +82,7 @@ def scrape(
 
 @contextmanager
 def _json_failures(as_json: bool) -> Iterator[None]:
-    """Print a failure as JSON where the answer was to be JSON; the line on it comes after."""
+    """Print a failure as JSON if the output is JSON; the line on standard error follows."""
     try:
         yield
     except CinderError as error:
@@ -115,7 +115,7 @@ async def _scrape(raw: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]"
 
 
 def write_outcome(data: dict[str, Any], outcome: "ScrapeOutcome", output: Path | None) -> None:
-    """Write what was asked for; a screenshot goes to a PNG file, the text beside it elsewhere."""
+    """Write the requested formats; a screenshot goes to a PNG file, text to standard output."""
     document, text = outcome.document, _as_text(data)
     if document.media is not None:
         write_media(document.media.mime, document.media.data, output)
@@ -144,7 +144,7 @@ def outline_text(headings: list[dict[str, Any]], rest: int = 0) -> str:
 
 
 def _outline_of(data: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
-    """Return the headings of an answer, and how many it leaves out."""
+    """Return the headings of a response, and how many it leaves out."""
     metadata = data["metadata"]
     if "outline" not in metadata:
         problem = FieldProblem("--outline", "Only a page with markdown has one; leave it out")
@@ -163,7 +163,7 @@ def _progress(message: str) -> Any:  # Any: rich's status, or nothing
 
 
 def _as_text(data: dict[str, Any]) -> str:
-    """Return every format asked for, one after the other."""
+    """Return all requested formats, one after the other."""
     from cinder.api.schemas.page_parts import format_change
 
     texts = [data[key] for key in ("content", "html", "rawHtml", "summary") if key in data]
@@ -177,7 +177,7 @@ def _as_text(data: dict[str, Any]) -> str:
 
 
 def _format_action(action: dict[str, Any]) -> str:
-    """Return what an action did and brought; its screenshot stands in the JSON alone."""
+    """Return the message and the texts of an action; only the JSON has its screenshot."""
     lines = [f"{action['type']}: {action['message']} ({action['elapsedMs']} ms)"]
     if "result" in action:
         lines.append(json.dumps(action["result"], ensure_ascii=False))

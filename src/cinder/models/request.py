@@ -18,7 +18,7 @@ MAX_WAIT_MS = 60_000
 MAX_SELECTORS = 1_000
 MAX_PROMPT_CHARS = 10_000
 
-# Who asks, as long as there is one token and all callers are the owner.
+# The caller as long as there is only the owner's token.
 OWNER = "owner"
 
 
@@ -88,7 +88,7 @@ class Profile(StrEnum):
 
 
 class ActionType(StrEnum):
-    """A thing the browser can be told to do on a page."""
+    """What a browser can do on a page."""
 
     WAIT = "wait"
     CLICK = "click"
@@ -100,7 +100,7 @@ class ActionType(StrEnum):
     EXECUTE_JAVASCRIPT = "executeJavascript"
 
 
-# After all others, a page is still the one that the web shows to anybody.
+# All other actions leave the page as it is for everyone.
 _CHANGING_ACTIONS = frozenset(
     (ActionType.CLICK, ActionType.WRITE, ActionType.PRESS, ActionType.EXECUTE_JAVASCRIPT)
 )
@@ -334,10 +334,10 @@ class ScrapeRequest:
 
     @property
     def is_private(self) -> bool:
-        """Whether the answer may be meant for this caller alone, or made by him.
+        """Whether the result is only for this caller.
 
-        What his actions did to a page, be it a login or a script that rewrites it, is not what
-        the web says to others. A secret in the address opens it as a header does.
+        A page after a login, or after a script that rewrites it, is not the public page. A secret
+        in the URL gives access as a header does.
         """
         return (
             self.render.profile is Profile.MASTER

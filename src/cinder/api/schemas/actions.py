@@ -57,7 +57,7 @@ Actions = Annotated[
 ]
 
 
-# The fields that an action requires, and those that it may have, beside its type.
+# The fields that an action requires, and those that it may have, besides its type.
 _FIELDS_BY_TYPE: dict[ActionType, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ActionType.WAIT: (("milliseconds",), ()),
     ActionType.CLICK: (("selector",), ()),
@@ -71,7 +71,7 @@ _FIELDS_BY_TYPE: dict[ActionType, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def action_fields(kind: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the fields that an action requires beside its type, and those that it may have."""
+    """Return the fields that an action requires besides its type, and those that it may have."""
     return next((fields for type_, fields in _FIELDS_BY_TYPE.items() if type_ == kind), ((), ()))
 
 

@@ -195,7 +195,7 @@ OPERATIONS = {
         {"url": "https://example.com/", "maxDepth": 3, "excludePatterns": ["/archive/"]},
         CRAWL,
         tag="jobs",
-        beside={"webhook": WebhookArguments},
+        more_models={"webhook": WebhookArguments},
     ),
 }
 

@@ -166,7 +166,7 @@ OPERATIONS = {
         ScrapeArguments,
         {"url": "https://example.com/", "formats": ["markdown", "links"]},
         SCRAPED,
-        beside={"webhook": WebhookArguments},
+        more_models={"webhook": WebhookArguments},
     )
 }
 
