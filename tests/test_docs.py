@@ -1,5 +1,6 @@
 """The documents say what the code does."""
 
+import json
 import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +12,13 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from cinder.app import open_app
+from cinder.cli.options import flags_of
 from cinder.config import Settings, SettingsSection, read_settings
+from cinder.models.extraction import ExtractRequest
+from cinder.models.options import Option, options_of
 from cinder.models.request import ScrapeRequest
+from cinder.models.search import SearchRequest
+from cinder.services.jobs.specs import CrawlSpec
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
@@ -60,6 +66,36 @@ def test_every_setting_is_documented_with_its_variable_and_default(row: str) -> 
 def test_no_setting_is_documented_that_does_not_exist() -> None:
     documented = [line for line in SETTINGS_PAGE.splitlines() if line.startswith("| `")]
     assert documented == rows()
+
+
+def option_tables() -> dict[str, list[str]]:
+    """The tables that docs/options.md must have: a heading, and a row for each option."""
+    requests = {
+        "Scrape and batch": (ScrapeRequest, {}),
+        "Crawl": (CrawlSpec, {}),
+        "Search": (SearchRequest, {}),
+        "Extract": (ExtractRequest, {"maxAge": (), "forceRescrape": ("--force",)}),
+    }
+    return {
+        title: [_option_row(option, own_flags) for option in options_of(request)]
+        for title, (request, own_flags) in requests.items()
+    }
+
+
+def _option_row(option: Option, own_flags: dict[str, tuple[str, ...]]) -> str:
+    flags = own_flags.get(option.name, () if option.flags is None else flags_of(option))
+    shown = ", ".join(f"`{flag}`" for flag in flags) or "none"
+    is_empty = option.is_list or option.default is None
+    default = "none" if is_empty else f"`{json.dumps(option.default)}`".replace('"', "")
+    return f"| `{option.name}` | {default} | {shown} | {option.sentence} |"
+
+
+@pytest.mark.parametrize("title", option_tables())
+def test_every_option_is_documented(title: str) -> None:
+    page = (ROOT / "docs" / "options.md").read_text()
+    section = page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    assert rows == option_tables()[title]
 
 
 def test_every_setting_and_file_that_the_readme_names_exists() -> None:

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from cinder.api.v1.jobs import LOOKUPS
+from cinder.api.v1.routes import LOOKUPS
 from cinder.app import open_app
 from cinder.config import Settings
 from cinder.server.asgi import create_app

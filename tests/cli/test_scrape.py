@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from cinder.api.schemas.scrape import describe_outcome
-from cinder.cli.scrape import outline_text, parse_actions, write_outcome
+from cinder.cli.options import parse_actions
+from cinder.cli.scrape import outline_text, write_outcome
 from cinder.errors import InvalidRequest
 from cinder.models.request import Format, ScrapeRequest
 from cinder.services.excerpt import TextWindow

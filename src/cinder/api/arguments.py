@@ -13,17 +13,18 @@ from pydantic_core import ErrorDetails
 from cinder.config import LimitsSettings
 from cinder.errors import FieldProblem, InvalidRequest
 
-# A check across fields: it sees the arguments as given, whatever else is wrong with them.
+# A check across fields. It runs on the raw arguments, even if some of them are invalid.
 CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
 
 
 MAX_KEYS = 100
 MAX_PROBLEMS = 20
 _MAX_SHOWN_CHARS = 100
+_WHOLE_REQUEST = "(request)"
 
 
 class Arguments(BaseModel):
-    """Arguments as they stand on the wire: camelCase, nothing unknown."""
+    """Arguments in JSON: camelCase, no unknown keys."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -34,57 +35,57 @@ class Arguments(BaseModel):
     )
 
 
-# How a request's body is read: JSON has numbers and true of its own, and needs no texts for them.
+# The validation context of request bodies, in which numbers and booleans must not be strings.
 _TYPED = "typed"
 
 
 def read_number(value: object, info: ValidationInfo) -> object:
-    """Return what is given where a number is wanted, unless it is none."""
-    # Pydantic takes true for 1; a caller who sends true means something else.
+    """Return a value for a number field, unless its type is wrong."""
+    # Pydantic would read true as 1.
     if isinstance(value, bool) or (isinstance(value, str) and info.context == _TYPED):
         raise ValueError(f"Expected a number, received {_shorten(value)}")
     return value
 
 
 def read_flag(value: object, info: ValidationInfo) -> object:
-    """Return what is given where true or false is wanted, unless it is something else."""
+    """Return a value for a boolean field, unless its type is wrong."""
     if info.context == _TYPED and not isinstance(value, bool):
         raise ValueError(f"Expected true or false, received {_shorten(value)}")
     return value
 
 
 StrictInt = Annotated[int, BeforeValidator(read_number)]
+StrictFloat = Annotated[float, BeforeValidator(read_number)]
 StrictBool = Annotated[bool, BeforeValidator(read_flag)]
 
 A = TypeVar("A", bound=Arguments)
 
 
-def read_body(model: type[A], given: object, *checks: CrossCheck) -> A:
-    """Return what a request's body holds as a model; null counts as absent.
+def read_body(model: type[A], raw: object, *checks: CrossCheck) -> A:
+    """Return a request's body as a model; null counts as absent.
 
     Raises:
-        InvalidRequest: something is wrong with it; every wrong field is named at once.
+        InvalidRequest: fields are invalid; it lists all of them.
     """
-    return _read(model, given, checks, context=_TYPED)
+    return _read(model, raw, checks, context=_TYPED)
 
 
-def read_arguments(model: type[A], given: object, *checks: CrossCheck) -> A:
-    """Return the arguments as a model, where numbers and flags may be texts; see `read_body`.
+def read_arguments(model: type[A], raw: object, *checks: CrossCheck) -> A:
+    """Return arguments as a model. Unlike in `read_body`, numbers and booleans may be strings.
 
     Raises:
-        InvalidRequest: something is wrong with them; every wrong field is named at once.
+        InvalidRequest: fields are invalid; it lists all of them.
     """
-    return _read(model, given, checks, context=None)
+    return _read(model, raw, checks, context=None)
 
 
-def _read(model: type[A], given: object, checks: Sequence[CrossCheck], *, context: str | None) -> A:
-    if not isinstance(given, Mapping):
-        message = f"Expected an object, received {_shorten(given)}"
-        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
-    if len(given) > MAX_KEYS:
-        message = f"At most {MAX_KEYS} keys are taken, received {len(given)}"
-        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
-    present = {str(key): value for key, value in given.items() if value is not None}
+def _read(model: type[A], raw: object, checks: Sequence[CrossCheck], *, context: str | None) -> A:
+    if not isinstance(raw, Mapping):
+        message = f"Expected an object, received {_shorten(raw)}"
+        raise InvalidRequest(problems=(FieldProblem(_WHOLE_REQUEST, message),))
+    if len(raw) > MAX_KEYS:
+        raise InvalidRequest(problems=(_too_many_keys(raw),))
+    present = {str(key): value for key, value in raw.items() if value is not None}
     problems = [problem for check in checks for problem in check(present)]
     try:
         arguments = model.model_validate(present, by_alias=True, by_name=False, context=context)
@@ -92,41 +93,34 @@ def _read(model: type[A], given: object, checks: Sequence[CrossCheck], *, contex
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
         wrong = [_describe_problem(model, detail) for detail in details]
         problems = wrong + [p for p in problems if p.field not in {w.field for w in wrong}]
+    if len(problems) > MAX_PROBLEMS:
+        rest = FieldProblem(_WHOLE_REQUEST, "More is wrong than is listed here")
+        problems = [*problems[:MAX_PROBLEMS], rest]
     if problems:
-        raise InvalidRequest(problems=_limit_problems(problems))
+        raise InvalidRequest(problems=tuple(problems))
     return arguments
 
 
-def _limit_problems(problems: Sequence[FieldProblem]) -> tuple[FieldProblem, ...]:
-    """Return as many problems as a reader can use."""
-    if len(problems) <= MAX_PROBLEMS:
-        return tuple(problems)
-    rest = FieldProblem("(request)", "More is wrong than is listed here")
-    return (*problems[:MAX_PROBLEMS], rest)
+def _too_many_keys(raw: Mapping[str, Any]) -> FieldProblem:
+    return FieldProblem(_WHOLE_REQUEST, f"At most {MAX_KEYS} keys are taken, received {len(raw)}")
 
 
-def parse_json_strings(model: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with lists and objects unpacked that arrived as JSON in a string."""
-    return {
-        key: _unpacked(value) if isinstance(value, str) and _takes_container(model, key) else value
-        for key, value in given.items()
+def parse_json_strings(model: type[Arguments], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with lists and objects parsed that arrived as JSON in a string."""
+    annotations = {
+        key: info.annotation
+        for name, info in model.model_fields.items()
+        for key in (name, info.alias)
     }
-
-
-def _unpacked(text: str) -> object:
-    if not text.lstrip().startswith(("[", "{")):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _takes_container(model: type[Arguments], key: str) -> bool:
-    for name, info in model.model_fields.items():
-        if key in (name, info.alias):
-            return _is_container(info.annotation)
-    return False
+    parsed = dict(raw)
+    for key, value in raw.items():
+        is_json = isinstance(value, str) and value.lstrip().startswith(("[", "{"))
+        if is_json and _is_container(annotations.get(key)):
+            try:
+                parsed[key] = json.loads(value)
+            except (ValueError, RecursionError):
+                continue
+    return parsed
 
 
 def _is_container(annotation: Any) -> bool:  # Any: a type form has no type
@@ -136,45 +130,33 @@ def _is_container(annotation: Any) -> bool:  # Any: a type form has no type
 
 
 def _describe_problem(model: type[Arguments], detail: ErrorDetails) -> FieldProblem:
-    path = _path(detail["loc"])
+    location, received = detail["loc"], _shorten(detail["input"])
     match detail["type"]:
         case "missing":
-            return FieldProblem(path, "Required")
+            message = "Required"
         case "extra_forbidden":
-            return FieldProblem(path, _unknown_key(model, detail["loc"]))
+            known = _keys_at(model, location[:-1])
+            nearest = difflib.get_close_matches(str(location[-1])[:100], known, n=1, cutoff=0.5)
+            message = f"Unknown key. Known are: {', '.join(sorted(known))}"
+            if nearest:
+                message = f"Unknown key. Did you mean '{nearest[0]}'?"
         case "enum" | "literal_error":
             expected = detail["ctx"]["expected"].replace(" or ", ", ").replace(", ", " | ")
-            received = _shorten(detail["input"])
-            return FieldProblem(
-                path, f"Invalid enum value. Expected {expected}, received {received}"
-            )
+            message = f"Invalid enum value. Expected {expected}, received {received}"
         case "value_error":
-            return FieldProblem(path, str(detail["ctx"]["error"]))
+            message = str(detail["ctx"]["error"])
         case "dict_type" | "model_type":
-            return FieldProblem(path, f"Expected an object, received {_shorten(detail['input'])}")
+            message = f"Expected an object, received {received}"
         case _:
-            return FieldProblem(path, f"{detail['msg']}, received {_shorten(detail['input'])}")
-
-
-def _path(location: tuple[int | str, ...]) -> str:
+            message = f"{detail['msg']}, received {received}"
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path[:200]
-
-
-def _unknown_key(model: type[Arguments], location: tuple[int | str, ...]) -> str:
-    known = _keys_at(model, location[:-1])
-    nearest = difflib.get_close_matches(str(location[-1])[:100], known, n=1, cutoff=0.5)
-    return (
-        f"Unknown key. Did you mean '{nearest[0]}'?"
-        if nearest
-        else (f"Unknown key. Known are: {', '.join(sorted(known))}")
-    )
+    return FieldProblem(path[:200], message)
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that may stand at a place within nested models."""
+    """Return the keys that a model knows at a location, which may be within nested models."""
     for part in location:
         if isinstance(part, int):
             continue
@@ -195,7 +177,7 @@ def _shorten(value: object) -> str:
     if isinstance(value, str):
         text = f"'{value}'"
     else:
-        # Piece by piece: what is cut off may be megabytes.
+        # In pieces: the value may have megabytes.
         text = ""
         for piece in json.JSONEncoder(default=str).iterencode(value):
             text += piece
@@ -204,91 +186,75 @@ def _shorten(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
 
 
-_WHOLE_REQUEST = "(request)"
-_MAX_PROBLEMS = 20
 _SELECTORS = ("includeTags", "excludeTags")
 _PATTERNS = ("includePatterns", "excludePatterns")
-# How many of these there may be, settings of their own say.
+# Settings of their own limit the length of this list.
 _COUNTED_ELSEWHERE = "urls"
-# What JSON is parsed into. A request has many: a check for Mapping takes twenty times as long.
+# The containers that JSON is parsed into. A check for Mapping would take twenty times as long.
 _CONTAINERS = (dict, list)
-# JSON in a text is taken for what it holds: as an argument, within a list, or within a wrapper.
-_UNPACKED_LEVELS = 3
+# Strings are parsed as JSON as an argument, within a list, or within a wrapper.
+_PARSED_LEVELS = 3
 
 
-def check_limits(given: object, limits: LimitsSettings) -> None:
-    """Return if a request keeps to the limits: before anything else looks through all of it.
+def check_limits(raw: object, limits: LimitsSettings) -> None:
+    """Return if a request is within the limits. This runs before any other check.
 
     Raises:
-        InvalidRequest: it does not.
+        InvalidRequest: it is not.
     """
-    if isinstance(given, Mapping):
-        # What is too deep or too long is looked at no further.
-        problems = [
-            *islice(chain(_check_shape(given, limits), _check_texts(given, limits)), 1)
-        ] or [
-            *_check_numbers(given, limits),
-            *_check_lengths(given, limits),
-        ]
-        if problems:
-            raise InvalidRequest(problems=tuple(problems[:_MAX_PROBLEMS]))
+    if not isinstance(raw, Mapping):
+        return
+    # A request that is too deep or too long is not examined any further.
+    problems = [*islice(chain(_check_shape(raw, limits), _check_strings(raw, limits)), 1)] or [
+        *_check_counts(raw, limits),
+        *_check_lengths(raw, limits),
+    ]
+    if problems:
+        raise InvalidRequest(problems=tuple(problems[:MAX_PROBLEMS]))
 
 
-def _check_shape(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the request as a whole."""
-    if len(given) > MAX_KEYS:
-        yield FieldProblem(
-            _WHOLE_REQUEST, f"At most {MAX_KEYS} keys are taken, received {len(given)}"
-        )
-    for name, value in given.items():
+def _check_shape(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the number of keys, the depth, and the sizes of containers."""
+    if len(raw) > MAX_KEYS:
+        yield _too_many_keys(raw)
+    for name, value in raw.items():
         level: list[object] = [value]
-        # What the request itself holds is its second level.
+        # The request itself is the first level.
         for _ in range(limits.json_depth - 1):
-            if name != _COUNTED_ELSEWHERE:
-                yield from _check_sizes(name, level, limits)
-            level = [inner for node in level for inner in _containers(node)]
+            for node in level if name != _COUNTED_ELSEWHERE else ():
+                most, setting = limits.list_items, "list-items"
+                if isinstance(node, dict):
+                    most, setting = limits.object_keys, "object-keys"
+                if isinstance(node, _CONTAINERS) and len(node) > most:
+                    message = f"At most {most} entries, received {len(node)}"
+                    yield _beyond_limit(name, message, setting)
+                    break
+            level = [inner for node in level for inner in _inner_containers(node)]
             if not level:
                 break
         else:
-            yield _beyond_limit(
-                _WHOLE_REQUEST, f"Nested deeper than {limits.json_depth} levels", "json-depth"
-            )
+            message = f"Nested deeper than {limits.json_depth} levels"
+            yield _beyond_limit(_WHOLE_REQUEST, message, "json-depth")
 
 
-def _check_texts(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
-    """Yield the text with which those that may be parsed as JSON have too many values."""
+def _check_strings(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the argument at which strings that may hold JSON have too many values in all."""
     count = 0
-    for name, value in given.items():
+    for name, value in raw.items():
         level: list[object] = [value]
-        for _ in range(_UNPACKED_LEVELS):
+        for _ in range(_PARSED_LEVELS):
             for text in level:
                 if isinstance(text, str) and text.lstrip()[:1] in ("[", "{"):
                     count += sum(map(text.count, ",[{"))
             if count > limits.json_values:
-                said = f"At most {limits.json_values} values in all"
-                yield _beyond_limit(name, said, "json-values")
+                message = f"At most {limits.json_values} values in all"
+                yield _beyond_limit(name, message, "json-values")
                 return
             level = [inner for node in level for inner in _children(node)]
 
 
-def _check_sizes(
-    name: str, nodes: Iterable[object], limits: LimitsSettings
-) -> Iterator[FieldProblem]:
-    """Yield the first of some lists and objects that has too many entries."""
-    for node in nodes:
-        if isinstance(node, list) and len(node) > limits.list_items:
-            most, setting = limits.list_items, "list-items"
-        elif isinstance(node, dict) and len(node) > limits.object_keys:
-            most, setting = limits.object_keys, "object-keys"
-        else:
-            continue
-        yield _beyond_limit(name, f"At most {most} entries, received {len(node)}", setting)
-        return
-
-
-def _containers(node: object) -> list[object]:
-    """Return the lists and objects that a list or an object holds."""
-    return [each for each in _children(node) if isinstance(each, _CONTAINERS)]
+def _inner_containers(node: object) -> list[object]:
+    return [child for child in _children(node) if isinstance(child, _CONTAINERS)]
 
 
 def _children(node: object) -> Iterable[object]:
@@ -297,8 +263,8 @@ def _children(node: object) -> Iterable[object]:
     return node if isinstance(node, list) else ()
 
 
-def _check_numbers(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
-    """Yield the lists that are too long."""
+def _check_counts(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the lists that are too long, and the schema with too many properties."""
     most = {
         "actions": (limits.actions, "actions"),
         "headers": (limits.headers, "headers"),
@@ -307,59 +273,52 @@ def _check_numbers(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator
         **dict.fromkeys(_PATTERNS, (limits.patterns, "patterns")),
     }
     for name, (count, setting) in most.items():
-        value = given.get(name)
+        value = raw.get(name)
         if isinstance(value, list | Mapping) and len(value) > count:
             yield _beyond_limit(name, f"At most {count}, received {len(value)}", setting)
-    properties = _count_properties(given.get("schema"))
-    if properties > limits.schema_properties:
-        said = f"At most {limits.schema_properties} properties, received {properties}"
-        yield _beyond_limit("schema", said, "schema-properties")
-
-
-def _count_properties(schema: object) -> int:
-    count = 0
-    nodes = [schema]
+    count, nodes = 0, [raw.get("schema")]
     while nodes:
         node = nodes.pop()
         properties = node.get("properties") if isinstance(node, dict) else None
         count += len(properties) if isinstance(properties, dict) else 0
-        nodes += _containers(node)
-    return count
+        nodes += _inner_containers(node)
+    if count > limits.schema_properties:
+        message = f"At most {limits.schema_properties} properties, received {count}"
+        yield _beyond_limit("schema", message, "schema-properties")
 
 
-def _check_lengths(given: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
-    """Yield the texts that are too long."""
-    for path, text in _selectors(given):
-        if len(text) > limits.selector_chars:
-            said = f"A selector has at most {limits.selector_chars} characters"
-            yield _beyond_limit(path, said, "selector-chars")
-    for path, text in _texts(given, _PATTERNS):
-        if len(text) > limits.pattern_chars:
-            said = f"A pattern has at most {limits.pattern_chars} characters"
-            yield _beyond_limit(path, said, "pattern-chars")
-    headers = given.get("headers")
+def _check_lengths(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:
+    """Yield the selectors, patterns and header values that are too long."""
+    actions = raw.get("actions")
+    selectors = {
+        f"actions[{index}].selector": action.get("selector")
+        for index, action in enumerate(actions if isinstance(actions, list) else ())
+        if isinstance(action, Mapping)
+    }
+    for path, text in {**_listed(raw, _SELECTORS), **selectors}.items():
+        if isinstance(text, str) and len(text) > limits.selector_chars:
+            message = f"A selector has at most {limits.selector_chars} characters"
+            yield _beyond_limit(path, message, "selector-chars")
+    for path, text in _listed(raw, _PATTERNS).items():
+        if isinstance(text, str) and len(text) > limits.pattern_chars:
+            message = f"A pattern has at most {limits.pattern_chars} characters"
+            yield _beyond_limit(path, message, "pattern-chars")
+    headers = raw.get("headers")
     for name, value in headers.items() if isinstance(headers, Mapping) else ():
         if isinstance(value, str) and len(value) > limits.header_bytes:
-            said = f"A header value has at most {limits.header_bytes} characters"
-            yield _beyond_limit(f"headers.{str(name)[:100]}", said, "header-bytes")
+            message = f"A header value has at most {limits.header_bytes} characters"
+            yield _beyond_limit(f"headers.{str(name)[:100]}", message, "header-bytes")
 
 
-def _selectors(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _texts(given, _SELECTORS)
-    actions = given.get("actions")
-    for place, action in enumerate(actions if isinstance(actions, list) else ()):
-        selector = action.get("selector") if isinstance(action, Mapping) else None
-        if isinstance(selector, str):
-            yield f"actions[{place}].selector", selector
+def _listed(raw: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the entries of some lists by their path, such as `includeTags[0]`."""
+    return {
+        f"{name}[{index}]": entry
+        for name in names
+        if isinstance(raw.get(name), list)
+        for index, entry in enumerate(raw[name])
+    }
 
 
-def _texts(given: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        listed = given.get(name)
-        for place, text in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(text, str):
-                yield f"{name}[{place}]", text
-
-
-def _beyond_limit(path: str, said: str, setting: str) -> FieldProblem:
-    return FieldProblem(path, f"{said} (setting limits.{setting})")
+def _beyond_limit(path: str, message: str, setting: str) -> FieldProblem:
+    return FieldProblem(path, f"{message} (setting limits.{setting})")

@@ -27,7 +27,7 @@ NEXT_STEP = {
     VerdictKind.CONSENT_ONLY: (
         "Mode dynamic hides most questions for consent; else let an action click its button."
     ),
-    VerdictKind.SOFT_404: "What was asked for is not there: check the URL, or search for it anew.",
+    VerdictKind.SOFT_404: "What was asked for is not there: check the URL, or search for it.",
     VerdictKind.HTTP_ERROR: "Check the URL, or try again later.",
     VerdictKind.JS_SHELL: "Mode dynamic renders it in a browser; waitFor gives it more time.",
     VerdictKind.EMPTY: "Try onlyMainContent false, or mode dynamic.",
@@ -58,25 +58,25 @@ def next_step(document: Document, tried: Sequence[str]) -> str:
         return _PDF_WITHOUT_TEXT
     if kind is VerdictKind.EMPTY and NOTHING_INCLUDED in document.content.warnings:
         return _NOTHING_INCLUDED
-    # Where the connection broke off, another try may bring the rest; of a limit it will not.
+    # If the connection broke off, a retry may get the rest; beyond a limit it cannot.
     if kind is VerdictKind.PARTIAL and is_pdf and not document.is_cut:
         return _PDF_BEYOND_A_LIMIT
     return next_step_after(kind, tried)
 
 
 def explain_verdict(outcome: "ScrapeOutcome") -> dict[str, Json]:
-    """Return what an answer says beside its verdict: nothing where that is `ok`."""
+    """Return the evidence and the next step of a verdict; nothing if it is `ok`."""
     verdict = outcome.document.verdict
     if verdict.kind is VerdictKind.OK:
         return {}
     tried = outcome.diagnostics.strategies
-    told: dict[str, Json] = {
+    explanation: dict[str, Json] = {
         "evidence": verdict.evidence,
         "nextStep": next_step(outcome.document, tried),
     }
     if tried:
-        told["tried"] = tried
-    return told
+        explanation["tried"] = tried
+    return explanation
 
 
 HTTP_STATUS: dict[ErrorCode, int] = {
@@ -106,7 +106,7 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.STORAGE_FULL: 507,
 }
 
-# What to wait, in whole seconds, where the answer is to come back later.
+# The seconds to wait before a retry.
 RETRY_AFTER = {status: {"Retry-After": "5"} for status in (429, 503)}
 
 _UNAVAILABLE = 503
@@ -116,23 +116,23 @@ EXIT_BAD_INPUT = 2
 
 
 def http_status(error: CinderError) -> int:
-    """Return an error's status: its code's, but for a database that will be back."""
+    """Return the HTTP status of an error: 503 while the database is away, else by its code."""
     return _UNAVAILABLE if isinstance(error, DatabaseAway) else HTTP_STATUS[error.code]
 
 
 def exit_code(error: CinderError) -> int:
-    """Return what the command line exits with: 2 where the input was wrong, else 1."""
+    """Return the exit code of the command line: 2 for invalid input, else 1."""
     return EXIT_BAD_INPUT if isinstance(error, InvalidRequest) else EXIT_FAILURE
 
 
 def advise(error: CinderError) -> str | None:
-    """Return what to do about a failure that has a verdict; None where it has none."""
+    """Return the next step after an error that has a verdict; None if it has none."""
     tried = error.diagnostics.strategies if error.diagnostics else []
     return next_step_after(VerdictKind(error.verdict), tried) if error.verdict else None
 
 
 def describe_error(error: CinderError) -> dict[str, Json]:
-    """Return an error as REST answers show it."""
+    """Return an error as REST responses show it."""
     shown: dict[str, Json] = {"message": redact(error.message), "code": error.code}
     if error.url:
         shown["url"] = redact(error.url)

@@ -1,8 +1,4 @@
-"""The OpenAPI document: operations, request models and the schemas of responses.
-
-These routes are Starlette's: FastAPI would solve dependencies that they do not have, which takes
-as long as the rest of a cached answer. What it cannot see, it cannot document; hence this page.
-"""
+"""The OpenAPI document: operations, request models and the schemas of responses."""
 
 import re
 from collections.abc import Mapping
@@ -114,7 +110,7 @@ ERROR_RESPONSE: Schema = {
             "additionalProperties": False,
             "properties": {
                 "message": _TEXT,
-                # Beside the codes of failures: that there is no such route.
+                # The codes of errors, and the code of unknown routes.
                 "code": _one_of(*ErrorCode, "NOT_FOUND"),
                 "url": _TEXT,
                 "verdict": _TEXT,
@@ -135,27 +131,29 @@ ERROR_RESPONSE: Schema = {
     },
 }
 
-# What the gate may answer with, before any route is asked.
+# The statuses that the middleware responds with.
 _MIDDLEWARE_STATUSES = frozenset({"401", "403", "413", "429", "503"})
 
 
 def json_content(schema: Schema) -> Schema:
-    """Return the content of an answer in JSON."""
+    """Return the content of a JSON response."""
     return {"application/json": {"schema": schema}}
 
 
 def all_responses(content: Schema) -> Schema:
-    """Return what a route may answer with: this, or any failure."""
+    """Return the responses of a route: this content, or any error."""
     return {"200": {"description": "The answer", "content": content}, **_failures()}
 
 
 def middleware_responses() -> Schema:
-    """Return what may be answered in place of any route."""
-    return {status: told for status, told in _failures().items() if status in _MIDDLEWARE_STATUSES}
+    """Return the error responses of the middleware."""
+    return {
+        status: shown for status, shown in _failures().items() if status in _MIDDLEWARE_STATUSES
+    }
 
 
 def _failures() -> Schema:
-    """Return each HTTP status that an error may have, with its codes."""
+    """Return the error responses by HTTP status, with their codes."""
     codes: dict[int, list[str]] = {}
     for code, status in HTTP_STATUS.items():
         codes.setdefault(status, []).append(code)
@@ -174,21 +172,21 @@ _AUTHORIZATION_HINT = (
 _REF = "#/components/schemas/{model}"
 _NULL = {"type": "null"}
 _ABOUT = ("title", "description", "default")
-# As pydantic leaves them where a value is looked at before it is read as a number.
+# Pydantic's names of bounds on numbers that have a validator of their own.
 _BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A POST route to describe: what it does, and the model that reads its body."""
+    """A POST route: its summary, the model of its body, and its response."""
 
     summary: str
     model: type[BaseModel]
     example: Mapping[str, Any]
     answer: Mapping[str, Any]
     tag: str = "scraping"
-    beside: Mapping[str, type[BaseModel]] = field(default_factory=dict)
-    """Members that are read by models of their own."""
+    more_models: Mapping[str, type[BaseModel]] = field(default_factory=dict)
+    """Further members of the body, with models of their own."""
 
     def describe(self) -> OpenApi:
         """Return the operation as OpenAPI has it."""
@@ -202,10 +200,10 @@ class Operation:
         }
 
     def schemas(self) -> OpenApi:
-        """Return the models that its body is read by."""
+        """Return the schemas of the models of its body."""
         found = _schemas_of(self.model)
         properties = found[self.model.__name__]["properties"]
-        for name, model in self.beside.items():
+        for name, model in self.more_models.items():
             found |= _schemas_of(model)
             properties[name] = {"anyOf": [{"$ref": _REF.format(model=model.__name__)}, _NULL]}
         return found
@@ -213,65 +211,51 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A route about one job or all of them, which takes no body: its query is read by a model."""
+    """A route without a body; a model reads its query."""
 
     summary: str
     content: Mapping[str, Any]
-    """What it answers with, by media type."""
+    """The response by media type."""
     model: type[BaseModel] | None = None
 
     def describe(self, path: str) -> OpenApi:
         """Return the operation as OpenAPI has it."""
-        parameters = [
+        parameters: list[OpenApi] = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in re.findall(r"{(\w+)}", path)
         ]
+        query: OpenApi = {"properties": {}}
+        if self.model is not None:
+            query = self.model.model_json_schema(ref_template=_REF, by_alias=True)
+        for name, schema in _with_json_schema_bounds(query)["properties"].items():
+            description = schema.pop("description", "")
+            parameters.append(
+                {"name": name, "in": "query", "description": description, "schema": schema}
+            )
         return {
             "tags": ["jobs"],
             "summary": self.summary,
-            "parameters": [*parameters, *self._query()],
+            "parameters": parameters,
             "responses": all_responses(dict(self.content)),
         }
 
-    def _query(self) -> list[OpenApi]:
-        if self.model is None:
-            return []
-        schema = _with_json_schema_bounds(
-            self.model.model_json_schema(ref_template=_REF, by_alias=True)
-        )
-        return [
-            {
-                "name": name,
-                "in": "query",
-                "description": field.pop("description", ""),
-                "schema": field,
-            }
-            for name, field in schema["properties"].items()
-        ]
-
     def schemas(self) -> OpenApi:
-        """Return the models that its query refers to."""
+        """Return the schemas that its query refers to."""
         found: OpenApi = {} if self.model is None else self.model.model_json_schema()
         return dict(found.get("$defs", {}))
 
 
 def _schemas_of(model: type[BaseModel]) -> OpenApi:
-    """Return the schema of what a model reads, and those that it refers to, by name."""
+    """Return the schema of a model, and those that it refers to, by name."""
     schema = _with_json_schema_bounds(model.model_json_schema(ref_template=_REF, by_alias=True))
     found: OpenApi = schema.pop("$defs", {})
     for name, value in schema.get("properties", {}).items():
-        if name not in schema.get("required", ()):
-            schema["properties"][name] = _or_null(value)
+        # Null counts as absent.
+        if name not in schema.get("required", ()) and _NULL not in value.get("anyOf", ()):
+            about = {key: inner for key, inner in value.items() if key in _ABOUT}
+            rest = {key: inner for key, inner in value.items() if key not in _ABOUT}
+            schema["properties"][name] = {"anyOf": [rest, _NULL], **about}
     return found | {model.__name__: schema}
-
-
-def _or_null(schema: OpenApi) -> OpenApi:
-    """Return a schema that takes null as well, which counts as absent."""
-    if _NULL in schema.get("anyOf", ()):
-        return schema
-    about = {key: value for key, value in schema.items() if key in _ABOUT}
-    rest = {key: value for key, value in schema.items() if key not in _ABOUT}
-    return {"anyOf": [rest, _NULL], **about}
 
 
 def _with_json_schema_bounds(node: Any) -> Any:  # Any: nested JSON
@@ -287,15 +271,52 @@ def _with_json_schema_bounds(node: Any) -> Any:  # Any: nested JSON
     }
 
 
-def complete(
-    document: OpenApi,
+def _describe_probe(name: str, description: str, responses: OpenApi) -> OpenApi:
+    return {
+        "tags": ["operations"],
+        "summary": name.title(),
+        "description": description,
+        "operationId": f"{name}_{name}_get",
+        "responses": middleware_responses() | responses,
+    }
+
+
+# The routes for operators.
+_PROBES: Mapping[str, OpenApi] = {
+    "/healthz": _describe_probe(
+        "healthz",
+        "Answer as long as the process is alive, and tell whether there is room to save pages.",
+        {"200": {"description": "Successful Response", "content": json_content({})}},
+    )
+    | {"security": []},
+    "/readyz": _describe_probe(
+        "readyz",
+        "Answer 200 when every part that requests need works, else 503 and which does not.",
+        {
+            "200": {"description": "Ready", "content": json_content(READINESS)},
+            "503": {"description": "Not ready", "content": json_content(READINESS)},
+        },
+    ),
+    "/metrics": _describe_probe(
+        "metrics",
+        "Return counters and timers in the Prometheus text format.",
+        {
+            "200": {
+                "description": "Successful Response",
+                "content": {"text/plain": {"schema": _TEXT}},
+            }
+        },
+    ),
+}
+
+
+def make_document(
+    info: Mapping[str, str],
     operations: Mapping[str, Operation],
     lookups: Mapping[tuple[str, str], Lookup],
 ) -> OpenApi:
-    """Add the API's routes, the models they take, and how to authenticate."""
-    components = document.setdefault("components", {})
-    schemas = components.setdefault("schemas", {})
-    schemas["ErrorAnswer"] = ERROR_RESPONSE
+    """Return the OpenAPI document: all routes, the models they take, and how to authenticate."""
+    schemas: OpenApi = {"ErrorAnswer": ERROR_RESPONSE}
     paths: OpenApi = {}
     for path, operation in operations.items():
         schemas |= operation.schemas()
@@ -303,11 +324,11 @@ def complete(
     for (method, path), lookup in lookups.items():
         schemas |= lookup.schemas()
         paths.setdefault(path, {})[method] = lookup.describe(path)
-    for path in document["paths"].values():
-        for described in path.values():
-            described["responses"] = middleware_responses() | described["responses"]
-    document["paths"] = paths | document["paths"]
     token = {"type": "http", "scheme": "bearer", "description": _AUTHORIZATION_HINT}
-    components["securitySchemes"] = {"token": token}
-    document["security"] = [{"token": []}]
-    return document
+    return {
+        "openapi": "3.1.0",
+        "info": dict(info),
+        "paths": paths | {path: {"get": described} for path, described in _PROBES.items()},
+        "components": {"schemas": schemas, "securitySchemes": {"token": token}},
+        "security": [{"token": []}],
+    }

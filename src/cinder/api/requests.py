@@ -20,70 +20,80 @@ _CALLER_KEY = "cinder.caller"
 
 
 def set_caller(request: Request, caller: Caller) -> None:
-    """Note who sent a request; the gate does, before anything else sees it."""
+    """Store the caller of a request. The auth middleware does this before any route runs."""
     request.scope[_CALLER_KEY] = caller
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who sent a request."""
+    """Return the caller of a request."""
     caller = request.scope[_CALLER_KEY]
-    assert isinstance(caller, Caller)  # noqa: S101 - nobody but the gate puts it there
+    assert isinstance(caller, Caller)  # noqa: S101 - the middleware alone sets it
     return caller
 
 
 def caller_with_scope(request: Request, scope: TokenScope) -> str:
-    """Return the id of who sent a request, for what his token must open.
+    """Return the id of a request's caller, whose token must have a scope.
 
     Raises:
-        Forbidden: it does not.
+        Forbidden: it does not have it.
     """
     return require_scope(caller_of(request), scope)
 
 
 def require_scope(caller: Caller, scope: TokenScope) -> str:
-    """Return a caller's id, for what his token must open.
+    """Return the id of a caller, whose token must have a scope.
 
     Raises:
-        Forbidden: it does not.
+        Forbidden: it does not have it.
     """
     if not caller.may(scope):
         raise Forbidden(
-            f"This token has not the scope '{scope}', which that needs. Whoever runs the server "
-            f"can make one that has: cinder token create NAME --scope {scope}"
+            f"This token lacks the scope '{scope}', which this request needs. The server's "
+            f"operator can create one that has it: cinder token create NAME --scope {scope}"
         )
     return caller.id
 
 
-# Most answers are there before watching for the caller would pay.
+# Most responses are ready before watching for a disconnect would pay off.
 UNWATCHED_SECONDS = 0.1
 
 T = TypeVar("T")
 
 
 class CallerDisconnected(Exception):
-    """Nobody waits for the answer any more."""
+    """The caller closed the connection."""
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[None, None, T]) -> T:
-    """Return what the work gives; cancel it when the caller closes the connection.
+    """Return the result of the work; cancel it when the caller closes the connection.
 
-    The request's body must have been read.
+    The request's body must have been read before.
 
     Raises:
-        CallerGone: the caller did.
-        CinderError: the work did.
+        CallerDisconnected: the caller closed the connection.
+        CinderError: the work raised it.
     """
     watching: list[asyncio.Task[None]] = []
-    is_gone = False
+    is_gone, result, failure = False, None, None
+
+    async def wait_for_disconnect() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        # Raised within the group, it cancels the work.
+        raise CallerDisconnected
+
     try:
         async with asyncio.TaskGroup() as tasks:
 
             def watch() -> None:
-                watching.append(tasks.create_task(_wait_for_disconnect(request)))
+                watching.append(tasks.create_task(wait_for_disconnect()))
 
             timer = asyncio.get_running_loop().call_later(UNWATCHED_SECONDS, watch)
             try:
-                result, error = await _run_to_result(work)
+                result = await work
+            except CinderError as error:
+                # Raised within the group, it would be wrapped in an ExceptionGroup.
+                failure = error
             finally:
                 timer.cancel()
                 for task in watching:
@@ -92,43 +102,28 @@ async def cancel_on_disconnect(request: Request, work: Coroutine[None, None, T])
         is_gone = True
     if is_gone:
         raise CallerDisconnected
-    if error is not None:
-        raise error
-    return cast(T, result)  # without an error there is a result
-
-
-async def _run_to_result(work: Coroutine[None, None, T]) -> tuple[T | None, CinderError | None]:
-    # Raised within the group, an error would come out of it wrapped.
-    try:
-        return await work, None
-    except CinderError as error:
-        return None, error
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    """Have the group that this runs in cancel the work when the caller closes the connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    raise CallerDisconnected
+    if failure is not None:
+        raise failure
+    return cast(T, result)  # there is one where nothing failed
 
 
 MAX_KEY_CHARS = 255
 
 
 async def read_json(request: Request, limits: LimitsSettings) -> object:
-    """Return the JSON that a request carries.
+    """Return the parsed JSON body of a request.
 
     Raises:
-        InvalidRequest: it carries none, or more than a request may.
+        InvalidRequest: the body is not JSON, or is beyond a limit.
     """
     return await parse_json(await read_json_body(request), limits)
 
 
 async def read_json_body(request: Request) -> bytes:
-    """Return the body of a request that says it carries JSON.
+    """Return the body of a request whose content type is JSON.
 
     Raises:
-        InvalidRequest: it says otherwise, or ended too soon.
+        InvalidRequest: it has another content type, or ended too soon.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -142,50 +137,50 @@ async def read_json_body(request: Request) -> bytes:
 
 
 async def parse_json(body: bytes, limits: LimitsSettings) -> object:
-    """Return the JSON that a body is; a long one is parsed off the loop.
+    """Return the parsed JSON of a body; a long one is parsed in a thread.
 
     Raises:
-        InvalidRequest: it is none, or more than a request may carry.
+        InvalidRequest: it is not JSON, or is beyond a limit.
     """
-    return await run_in_thread(len(body), _parse_body, body, limits)
+
+    def parse() -> object:
+        try:
+            parsed: object = from_json(body, allow_inf_nan=False)
+        except ValueError as error:
+            problem = FieldProblem("(request)", f"Not valid JSON: {error}")
+            raise InvalidRequest(problems=(problem,)) from None
+        check_limits(parsed, limits)
+        return parsed
+
+    return await run_in_thread(len(body), parse)
 
 
-def _parse_body(body: bytes, limits: LimitsSettings) -> object:
-    try:
-        given: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        problem = FieldProblem("(request)", f"Not valid JSON: {error}")
-        raise InvalidRequest(problems=(problem,)) from None
-    check_limits(given, limits)
-    return given
-
-
-def read_idempotency_key(request: Request, given: str | None) -> str | None:
-    """Return the key of a start: from the body, or from the header that others use for it.
+def read_idempotency_key(request: Request, in_body: str | None) -> str | None:
+    """Return the key of a start: from the body, or from the header `Idempotency-Key`.
 
     Raises:
-        InvalidRequest: both are there and differ, or the header's is too long or odd.
+        InvalidRequest: both are present and differ, or the header is too long or not ASCII.
     """
     sent = request.headers.get("idempotency-key") or None
     if sent is not None and not (len(sent) <= MAX_KEY_CHARS and sent.isascii()):
         message = f"The header may have at most {MAX_KEY_CHARS} characters, all of them ASCII"
-    elif sent is not None and given is not None and sent != given:
+    elif sent is not None and in_body is not None and sent != in_body:
         message = "The header Idempotency-Key says otherwise: give one of them"
     else:
-        return given or sent
+        return in_body or sent
     raise InvalidRequest(problems=(FieldProblem("idempotencyKey", message),))
 
 
 def json_response(
     content: Mapping[str, Json], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return an answer that carries JSON."""
+    """Return a JSON response."""
     sent = {**RETRY_AFTER.get(status, {}), **(headers or {})}
     return Response(to_json(content), status, sent, "application/json")
 
 
 def failure_response(error: CinderError, content: Mapping[str, Json]) -> Response:
-    """Return an answer that tells of an error, with its status and when to come back."""
+    """Return a response about an error, with its status and `Retry-After`."""
     return json_response(content, http_status(error), _retry_after(error))
 
 
@@ -195,6 +190,6 @@ def _retry_after(error: CinderError) -> dict[str, str]:
 
 
 def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error where no route of its own can say it."""
+    """Return a response about an error outside of the API's routes."""
     content: dict[str, Json] = {"success": False, "error": describe_error(error)}
     return json_response(content, http_status(error), {**_retry_after(error), **(headers or {})})

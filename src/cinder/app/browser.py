@@ -53,7 +53,7 @@ async def open_browsers(
     """Open the pools; a browser starts when the first page needs one.
 
     Raises:
-        SettingsError: a part cannot be built as the settings want it.
+        SettingsError: a part cannot be built from the settings.
     """
     with settings_errors():
         equipment = make_equipment(settings, proxy)
@@ -63,7 +63,11 @@ async def open_browsers(
             pools=_make_pools(settings, equipment, profiles, metrics),
             blocking=PageBlocking.read(settings.browser.filter_lists, ListLimits()),
             identity=_make_identity(settings.browser),
-            visit=_make_visit(settings),
+            visit=VisitSettings(
+                wait=_wait_policy(settings.scrape),
+                max_body_bytes=settings.scrape.max_body_bytes,
+                max_screenshot_height=settings.browser.screenshot_max_height,
+            ),
             upstream_tiers=upstream_tiers(settings.browser),
         )
     if swept := await asyncio.to_thread(profiles.sweep):
@@ -80,7 +84,7 @@ def _read_state(pool: BrowserWorkerPool, name: str) -> int:
 
 
 def make_equipment(settings: Settings, proxy: ForwardProxy) -> LaunchSettings:
-    """Return what browsers are started with."""
+    """Return the settings that browsers are started with."""
     browser = settings.browser
     return LaunchSettings(
         finder=BrowserFinder(
@@ -113,7 +117,7 @@ def master_profile(settings: Settings) -> Path:
     """Return the folder of the profile that people log in with.
 
     Raises:
-        ValueError: its name is not one.
+        ValueError: its name is not allowed.
     """
     browser = settings.browser
     name = browser.default_profile_id
@@ -130,10 +134,10 @@ def master_profile(settings: Settings) -> Path:
 
 
 def make_upstream(browser: BrowserSettings) -> Upstream | None:
-    """Return the proxy that browsers' connections leave through, if there is one.
+    """Return the upstream proxy of browsers, if there is one.
 
     Raises:
-        ValueError: it is not written as one.
+        ValueError: its URL is invalid.
     """
     if browser.proxy_server is None:
         return None
@@ -173,8 +177,11 @@ def _make_pools(
 
 
 def _make_identity(browser: BrowserSettings) -> IdentitySettings:
-    own_script = browser.stealth_script
-    script = read_script("stealth") if own_script is None else _read_own_script(own_script)
+    path = browser.stealth_script
+    try:
+        script = read_script("stealth") if path is None else path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"browser.stealth-script: {path} cannot be read: {error}") from error
     return IdentitySettings(
         user_agent=browser.user_agent,
         user_agents=browser.user_agents,
@@ -183,21 +190,6 @@ def _make_identity(browser: BrowserSettings) -> IdentitySettings:
         timezone_id=browser.timezone_id,
         extra_headers=tuple(browser.extra_headers.items()),
         stealth_script=script if browser.stealth_enabled else None,
-    )
-
-
-def _read_own_script(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"browser.stealth-script: {path} cannot be read: {error}") from error
-
-
-def _make_visit(settings: Settings) -> VisitSettings:
-    return VisitSettings(
-        wait=_wait_policy(settings.scrape),
-        max_body_bytes=settings.scrape.max_body_bytes,
-        max_screenshot_height=settings.browser.screenshot_max_height,
     )
 
 
@@ -215,10 +207,10 @@ def _wait_policy(scrape: ScrapeSettings) -> WaitPolicy:
 
 
 def upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
-    """Return the tiers whose connections leave through the upstream proxy.
+    """Return the tiers whose connections use the upstream proxy.
 
     Raises:
-        ValueError: the settings name one that is none.
+        ValueError: the settings name an unknown tier.
     """
     known = (ProxyTier.BASIC, ProxyTier.STEALTH)
     for tier in browser.proxy_tiers:
@@ -228,18 +220,18 @@ def upstream_tiers(browser: BrowserSettings) -> frozenset[ProxyTier]:
     return tiers if browser.proxy_server else frozenset()
 
 
-# Shows a person a page in the master browser; returns, when the window is closed, whether he
-# closed it himself.
+# Shows a page in the master browser. Returns when the window is closed, and whether the person
+# closed it.
 LogIn: TypeAlias = Callable[[str], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenLogin:
-    """A window that is open for a person."""
+    """An open browser window for a person."""
 
     profile: Path
     problem: str | None
-    """What is the matter with the first page, if anything."""
+    """Why the first page could not be shown, if so."""
     window: LoginBrowser
 
 
@@ -256,8 +248,15 @@ async def open_login_window(
     """
     with settings_errors():
         profile = master_profile(settings)
-        options = _login_options(settings.browser, url)
-        # As scrapes with the profile go, or a site would see one login at two addresses.
+        browser = settings.browser
+        options = LoginOptions(
+            initial_url=url or browser.master_login_initial_page_url,
+            arguments=check_extra_arguments(browser.master_login_args, "browser.master-login-args"),
+            navigate_timeout_seconds=browser.master_login_navigate_timeout_ms / 1000,
+            refresh_seconds=browser.master_login_refresh_interval_ms / 1000,
+            timeout_seconds=browser.master_login_timeout_ms / 1000,
+        )
+        # The same route as scrapes with the profile: sites should see one address for one login.
         is_through_upstream = ProxyTier.BASIC in upstream_tiers(settings.browser)
         route = Route.UPSTREAM if is_through_upstream else Route.DIRECT
         equipment = make_equipment(settings, proxy)
@@ -271,20 +270,10 @@ async def open_login_window(
 
 
 def make_log_in(settings: Settings, proxy: ForwardProxy) -> LogIn | None:
-    """Return what lets a person log in; None where there is no display to do it on."""
-    return partial(_log_in, settings, proxy) if has_display(environment()) else None
+    """Return the function that lets a person log in; None without a display."""
 
+    async def log_in(url: str) -> bool:
+        async with open_login_window(settings, proxy, url=url) as login:
+            return await login.window.wait_until_closed()
 
-async def _log_in(settings: Settings, proxy: ForwardProxy, url: str) -> bool:
-    async with open_login_window(settings, proxy, url=url) as login:
-        return await login.window.wait_until_closed()
-
-
-def _login_options(browser: BrowserSettings, url: str | None) -> LoginOptions:
-    return LoginOptions(
-        initial_url=url or browser.master_login_initial_page_url,
-        arguments=check_extra_arguments(browser.master_login_args, "browser.master-login-args"),
-        navigate_timeout_seconds=browser.master_login_navigate_timeout_ms / 1000,
-        refresh_seconds=browser.master_login_refresh_interval_ms / 1000,
-        timeout_seconds=browser.master_login_timeout_ms / 1000,
-    )
+    return log_in if has_display(environment()) else None

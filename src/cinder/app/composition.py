@@ -81,9 +81,9 @@ class App:
     settings: Settings
     callers: TokenService
     access_tokens: "AccessTokens | None"
-    """Those of an authorization server; None where the owner has named none."""
+    """The access tokens of an authorization server; None if none is configured."""
     make_rate_limits: Callable[[], "RateLimits"]
-    """Makes what a server counts requests by, which nobody else needs."""
+    """Makes the rate limits, which only servers need."""
     scrape: ScrapeService
     jobs: JobControl
     webhooks: WebhookDelivery
@@ -97,15 +97,15 @@ class App:
     text_tools: TextTools
     search_providers: SearchProviders
     language_model: ConfiguredModel | None
-    """None where the owner has configured none."""
+    """None if none is configured."""
     health: Health
     metrics: Metrics
     render_metrics: Callable[[], Awaitable[bytes]]
     """Returns the metrics of the whole server in the Prometheus text format."""
     start_parsers: Callable[[], Awaitable[None]]
-    """Starts the processes that parse pages of jobs, which else start with the first page."""
+    """Starts the processes that parse pages of jobs before the first page."""
     log_in: LogIn | None
-    """Lets a person log in with the master profile; None where there is no display."""
+    """Lets a person log in with the master profile; None without a display."""
 
 
 @asynccontextmanager
@@ -117,14 +117,17 @@ async def open_app(
     group: WorkerGroup | None = None,
     clock: Clock = lambda: datetime.now(UTC),
 ) -> AsyncIterator[App]:
-    """Open everything that requests need, and close it at the end.
+    """Open all parts that requests need, and close them at the end.
 
-    `resolver` stands in for the system's name resolution, and `clock` for its time of day. Only a
-    process that stays works on jobs; any can start them. `group` is there where the process is one
-    of several that are one server.
+    Args:
+        settings: the settings.
+        resolver: resolves names instead of the system.
+        works_on_jobs: whether this process runs jobs. Any process can start them.
+        group: the other processes of a server with several workers.
+        clock: the time of day.
 
     Raises:
-        SettingsError: a part cannot be built as the settings want it.
+        SettingsError: a part cannot be built from the settings.
         CacheFailed: the database cannot be opened.
     """
     metrics = Metrics()
@@ -140,17 +143,35 @@ async def open_app(
             EngineStep.BROWSER: BrowserFetcher(ProxyTier.BASIC, browsers),
             EngineStep.STEALTH: BrowserFetcher(ProxyTier.STEALTH, browsers),
         }
-        ladder = EngineEscalation(engines, _retry_policy(settings.scrape), SiteMemory())
+        retries = FetchRetryPolicy(
+            max_retries=settings.scrape.max_retries,
+            first_wait_seconds=settings.scrape.retry_wait_seconds,
+            max_wait_seconds=settings.scrape.retry_wait_max_seconds,
+        )
+        ladder = EngineEscalation(engines, retries, SiteMemory())
         sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.scrape.extract_workers)
         )
         metrics.watch_lanes(sandbox.count_jobs)
         pdf_sandbox = await parts.enter_async_context(_make_pdf_sandbox(settings.scrape, metrics))
-        # However much jobs have to do, single scrapes do not wait behind them.
+        # Jobs have processes of their own, so that single scrapes do not wait for them.
         job_sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.jobs.extract_workers)
         )
-        admission = Admission(_admission_limits(settings.scrape), recent_wait=sandbox.recent_wait)
+        admission_limits = AdmissionLimits(
+            most=settings.scrape.max_in_flight,
+            most_per_caller=settings.scrape.max_in_flight_per_caller,
+            # As many as keep the processes busy, while as many again are fetched.
+            least=2 * settings.scrape.extract_workers,
+            queued=settings.scrape.max_queued,
+        )
+        admission = Admission(admission_limits, recent_wait=sandbox.recent_wait)
+        defaults = ContentDefaults(
+            strip_chrome_tags=settings.scrape.strip_chrome_tags,
+            remove_base64_images=settings.scrape.remove_base64_images,
+            retention=timedelta(hours=settings.store.retention_hours),
+            pdf_max_pages=settings.scrape.pdf_max_pages,
+        )
         callers = TokenService(store.tokens, clock)
         access_tokens = await parts.enter_async_context(open_access_tokens(settings, proxy))
         language_model = await parts.enter_async_context(
@@ -177,12 +198,12 @@ async def open_app(
                         clock=clock,
                     ),
                     metrics=metrics,
-                    defaults=_content_defaults(settings),
+                    defaults=defaults,
                 )
             )
             for pages, finds, writes in (
                 (sandbox, extractor, summarizer),
-                # A job of many pages would be as many requests to the model.
+                # A job would send a request to the model for each of its pages.
                 (job_sandbox, job_extractor, None),
             )
         ]
@@ -214,6 +235,12 @@ async def open_app(
             held_results=settings.search.held_results,
         )
         text_tools = TextTools(sandbox)
+
+        async def check_egress() -> None:
+            _, writer = await asyncio.open_connection(*host_and_port(proxy.url))
+            writer.close()
+            await writer.wait_closed()
+
         yield App(
             settings=settings,
             callers=callers,
@@ -235,7 +262,7 @@ async def open_app(
             health=Health(
                 {
                     "database": store.check,
-                    "egress": lambda: _check_listening(proxy.url),
+                    "egress": check_egress,
                     "extraction": text_tools.check,
                     "browser": browsers.check,
                     "jobs": jobs.engine.check,
@@ -253,12 +280,6 @@ async def open_app(
             start_parsers=job_sandbox.start_all,
             log_in=make_log_in(settings, proxy),
         )
-
-
-async def _check_listening(url: str) -> None:
-    _, writer = await asyncio.open_connection(*host_and_port(url))
-    writer.close()
-    await writer.wait_closed()
 
 
 def make_resolver(egress: EgressSettings) -> SystemResolver:
@@ -291,27 +312,27 @@ def _make_render_metrics(
             return metrics.render()
 
         return render
-    # Only the workers of a server have a use for it.
+    # Only servers with several workers need it.
     from cinder.app.group_metrics import GroupMetrics  # noqa: PLC0415
 
     return GroupMetrics(metrics, group).render
 
 
 def _make_rate_limits(settings: Settings, store: Store, group: WorkerGroup | None) -> "RateLimits":
-    # To load the library takes long, and the command line and MCP over stdio have no use for it.
+    # The library is slow to import, and the command line and MCP over stdio do not need it.
     from cinder.app.rate_limits import make_rate_limits  # noqa: PLC0415
 
-    # Only servers on PostgreSQL are several; one alone need not ask its database each time.
+    # Several servers can share a PostgreSQL database, but not SQLite.
     is_alone = settings.store_url.startswith("sqlite:")
     scratch = None if group is None else group.directory / "counts.db"
     return make_rate_limits(settings.server, None if is_alone else store.counts, scratch)
 
 
 def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:
-    """Return the only way out.
+    """Return the proxy that all connections leave through.
 
     Raises:
-        SettingsError: its rules are not written as such.
+        SettingsError: the egress rules are invalid.
     """
     egress = settings.egress
     with settings_errors():
@@ -355,43 +376,16 @@ def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics, workers: int) -> Ext
 
 
 def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSandbox:
-    # Processes of their own: however long a PDF takes, pages do not wait for it.
+    # PDFs have processes of their own, so that pages do not wait for them.
     return ExtractionSandbox(
         workers=scrape.pdf_workers,
         timeout_seconds=scrape.pdf_timeout_seconds,
         memory_bytes=scrape.pdf_memory_bytes,
-        # All of them are slow: more processes than are set would be more memory than is set.
+        # All PDFs are slow. A slow lane would start more processes than the settings allow.
         slow=SlowLane(workers=0),
-        # Few jobs each, lest what pdfium keeps of earlier files counts against the next.
+        # Few jobs for each process: pdfium keeps memory of earlier files.
         children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
         count=metrics.count_extraction,
-    )
-
-
-def _admission_limits(scrape: ScrapeSettings) -> AdmissionLimits:
-    # As many as keep the processes busy, while as many again are fetched.
-    return AdmissionLimits(
-        most=scrape.max_in_flight,
-        most_per_caller=scrape.max_in_flight_per_caller,
-        least=2 * scrape.extract_workers,
-        queued=scrape.max_queued,
-    )
-
-
-def _retry_policy(scrape: ScrapeSettings) -> FetchRetryPolicy:
-    return FetchRetryPolicy(
-        max_retries=scrape.max_retries,
-        first_wait_seconds=scrape.retry_wait_seconds,
-        max_wait_seconds=scrape.retry_wait_max_seconds,
-    )
-
-
-def _content_defaults(settings: Settings) -> ContentDefaults:
-    return ContentDefaults(
-        strip_chrome_tags=settings.scrape.strip_chrome_tags,
-        remove_base64_images=settings.scrape.remove_base64_images,
-        retention=timedelta(hours=settings.store.retention_hours),
-        pdf_max_pages=settings.scrape.pdf_max_pages,
     )
 
 

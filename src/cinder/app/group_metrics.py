@@ -1,7 +1,7 @@
 """Metrics of several worker processes, summed as those of one server.
 
-Counters and timers are counted in files that outlive the process that wrote them, so that they
-never go back. What a gauge says now, only its process knows, so each is asked.
+Counters and timers are in files that outlive the process that wrote them, so they never decrease.
+Gauges are known only to their process, so each process is queried.
 """
 
 import json
@@ -21,17 +21,19 @@ _GAUGE = "gauge"
 
 
 class GroupMetrics:
-    """Renders the sum over all workers, whichever is asked."""
+    """Renders the metrics of all workers together."""
 
     def __init__(self, metrics: Metrics, group: WorkerGroup) -> None:
         self._metrics = metrics
         self._group = group
-        group.handle(_QUESTION, self._tell_gauges)
+        group.handle(_QUESTION, self._send_gauges)
 
     async def render(self) -> bytes:
         """Return everything in the Prometheus text format."""
         answers = await self._group.ask_others(_QUESTION)
-        gauges = _sum(self._gauges(), [sample for each in answers for sample in json.loads(each)])
+        gauges = _sum(
+            self._gauges(), [sample for answer in answers for sample in json.loads(answer)]
+        )
         # The library's collector has no types.
         files = MultiProcessCollector(None, str(self._group.metrics_directory))  # type: ignore[no-untyped-call]
         families: list[Metric] = list(files.collect())  # type: ignore[no-untyped-call]
@@ -40,7 +42,7 @@ class GroupMetrics:
         registry.register(_Collected([*counted, *gauges]))
         return generate_latest(registry)
 
-    async def _tell_gauges(self, _question: bytes) -> bytes:
+    async def _send_gauges(self, _question: bytes) -> bytes:
         samples = [
             (sample.name, sample.labels, sample.value)
             for family in self._gauges()
@@ -53,7 +55,7 @@ class GroupMetrics:
 
 
 class _Collected(Collector):
-    """Families that were collected already."""
+    """A collector of families that exist already."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -65,7 +67,7 @@ class _Collected(Collector):
 def _sum(
     families: Iterable[Metric], others: Iterable[tuple[str, dict[str, str], float]]
 ) -> list[Metric]:
-    """Return the families of one worker with what the others have added to each sample."""
+    """Return the families of one worker, with the samples of the others added."""
     added: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
     for name, labels, value in others:
         added[name, tuple(sorted(labels.items()))] += value  # type: ignore[assignment] # a float

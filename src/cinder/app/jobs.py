@@ -35,7 +35,7 @@ _REMIND = "remind"
 
 
 class WorkerGroupWaker:
-    """Has every worker look after a job, this one at once."""
+    """Wakes all workers of a server for a job."""
 
     def __init__(
         self,
@@ -48,28 +48,28 @@ class WorkerGroupWaker:
         self._sweeper = sweeper
         self._group = group
         self._tasks = tasks
-        group.handle(_WAKE, self._wake_here)
+        group.handle(_WAKE, self._wake_one)
         group.handle(_REMIND, self._wake_unknown)
 
     async def wake(self, job_id: str) -> None:
-        """Have all workers look after a job now."""
+        """Wake all workers for a job."""
         await self._sweeper.wake(job_id)
         self._tasks.start(self._group.ask_others(_WAKE, job_id.encode()))
 
     async def remind_forever(self, seconds: float) -> None:
-        """Tell the others again and again what is worked on here: one may be new, and take part."""
+        """Send the ids of running jobs to the other workers, for those that started later."""
         while True:
             await asyncio.sleep(seconds)
             if at_work := self._engine.list_at_work():
                 await self._group.ask_others(_REMIND, "\n".join(at_work).encode())
 
-    async def _wake_here(self, job_id: bytes) -> bytes:
+    async def _wake_one(self, job_id: bytes) -> bytes:
         await self._sweeper.wake(job_id.decode())
         return b""
 
     async def _wake_unknown(self, job_ids: bytes) -> bytes:
         for job_id in job_ids.decode().split("\n"):
-            # A job that waits for a later moment is not to be looked after sooner.
+            # A job that is known and waits must not be woken early.
             if not self._engine.knows(job_id):
                 await self._sweeper.wake(job_id)
         return b""
@@ -77,27 +77,27 @@ class WorkerGroupWaker:
 
 @dataclass(frozen=True, slots=True)
 class JobNetwork:
-    """The ways out: what fetches robots.txt and sitemaps, and what events leave through."""
+    """The fetcher of robots.txt and sitemaps, and the proxy of webhooks."""
 
     fetcher: Fetcher
     proxy: ForwardProxy
     check_webhook: CheckWebhook
-    """Refuses a webhook that events could not leave for."""
+    """Refuses a webhook whose address is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobProcess:
-    """What this process has to do with jobs beside starting them."""
+    """The role of this process for jobs."""
 
     works: bool
-    """Whether it works on them."""
+    """Whether it runs them. Any process can start them."""
     group: WorkerGroup | None = None
-    """The others that are one server with it."""
+    """The other processes of the same server."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenJobs:
-    """What callers need to start jobs, and health checks to know of them."""
+    """The open parts that start, check and report jobs."""
 
     control: JobControl
     engine: JobEngine
@@ -114,47 +114,50 @@ async def open_jobs(
     process: JobProcess,
     clock: Callable[[], datetime],
 ) -> AsyncIterator[OpenJobs]:
-    """Open what starts jobs and, in a process that works, what works on them and tells of them."""
+    """Open the parts that start jobs and, if this process runs them, the workers and webhooks."""
     jobs, ledger = settings.jobs, store.ledger
     async with AsyncExitStack() as parts:
         with settings_errors():
             engine = engine_for(settings.store_url, heartbeat_seconds=jobs.lease_seconds)
         await parts.enter_async_context(engine)
-        # Often enough for a dead worker's job to be found in its second lease period.
+        # Often enough to find the job of a dead worker within two lease periods.
         seconds = min(SWEEP_SECONDS, jobs.lease_seconds / 2)
         sweeper = Sweeper(ledger, engine, seats=jobs.workers_per_job, seconds=seconds)
-        client = await parts.enter_async_context(_make_webhook_client(settings, net.proxy))
         limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
+        options = ClientOptions(
+            max_concurrency=settings.webhooks.concurrency,
+            timeout_seconds=settings.webhooks.timeout_seconds,
+        )
+        client = await parts.enter_async_context(
+            ProxiedClient(net.proxy, options, ca_file=settings.egress.ca_file)
+        )
         webhooks = WebhookDelivery(store.outbox, client, limits)
         if process.works:
             runner = _make_runner(jobs, store, scraper, net.fetcher)
-            attendants = JobWorker(
+            worker = JobWorker(
                 ledger, engine, runner.run_slice, sweeper=sweeper, emitter_of=JobEvents.of
             )
             tasks = await parts.enter_async_context(BackgroundTasks())
-            tasks.start(attendants.run(slots=jobs.slots))
+            tasks.start(worker.run(slots=jobs.slots))
             tasks.start(webhooks.deliver_forever())
             parts.callback(tasks.cancel_all)
         wake: Wake = sweeper.wake
         # The engine of PostgreSQL wakes all processes by itself.
         if process.group is not None and isinstance(engine, EmbeddedEngine):
-            telling = await parts.enter_async_context(BackgroundTasks())
-            waking = WorkerGroupWaker(engine, sweeper, process.group, telling)
-            telling.start(waking.remind_forever(seconds))
-            parts.callback(telling.cancel_all)
-            wake = waking.wake
-        control = JobControl(
-            ledger, wake, _job_limits(jobs), clock, check_webhook=net.check_webhook
+            reminders = await parts.enter_async_context(BackgroundTasks())
+            waker = WorkerGroupWaker(engine, sweeper, process.group, reminders)
+            reminders.start(waker.remind_forever(seconds))
+            parts.callback(reminders.cancel_all)
+            wake = waker.wake
+        job_limits = JobLimits(
+            retention=timedelta(hours=jobs.retention_hours),
+            max_open=jobs.max_open,
+            max_open_per_caller=jobs.max_open_per_caller,
+            max_batch_urls=jobs.max_batch_urls,
+            max_pages=jobs.max_pages,
         )
+        control = JobControl(ledger, wake, job_limits, clock, check_webhook=net.check_webhook)
         yield OpenJobs(control, engine, webhooks)
-
-
-def _make_webhook_client(settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
-    options = ClientOptions(
-        max_concurrency=settings.webhooks.concurrency,
-        timeout_seconds=settings.webhooks.timeout_seconds,
-    )
-    return ProxiedClient(proxy, options, ca_file=settings.egress.ca_file)
 
 
 def _make_runner(
@@ -164,19 +167,8 @@ def _make_runner(
     robots = RobotsCache(ledger, fetcher)
     throttle = HostThrottle(ledger, robots, delay_ms=jobs.host_delay_ms)
     sitemaps = SitemapReader(robots, fetcher, throttle.rest)
-    works = JobHandlers(ledger, sitemaps, page_timeout_ms=jobs.page_timeout_ms)
-    return PageRunner(
-        ledger,
-        scraper,
-        throttle,
-        works.of,
-        _run_limits(jobs),
-        has_room=lambda: not store.is_full,
-    )
-
-
-def _run_limits(jobs: JobsSettings) -> RunLimits:
-    return RunLimits(
+    handlers = JobHandlers(ledger, sitemaps, page_timeout_ms=jobs.page_timeout_ms)
+    limits = RunLimits(
         concurrency=jobs.concurrency,
         host_concurrency=jobs.host_concurrency,
         lease_seconds=jobs.lease_seconds,
@@ -185,13 +177,6 @@ def _run_limits(jobs: JobsSettings) -> RunLimits:
         look_seconds=min(1, jobs.lease_seconds / 3),
         max_bytes=jobs.max_bytes,
     )
-
-
-def _job_limits(jobs: JobsSettings) -> JobLimits:
-    return JobLimits(
-        retention=timedelta(hours=jobs.retention_hours),
-        max_open=jobs.max_open,
-        max_open_per_caller=jobs.max_open_per_caller,
-        max_batch_urls=jobs.max_batch_urls,
-        max_pages=jobs.max_pages,
+    return PageRunner(
+        ledger, scraper, throttle, handlers.of, limits, has_room=lambda: not store.is_full
     )

@@ -24,9 +24,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 async def open_access_tokens(
     settings: Settings, proxy: ForwardProxy
 ) -> AsyncIterator["AccessTokens | None"]:
-    """Open the check of tokens by the issuer that the settings name, if any.
+    """Open the check of access tokens of the configured issuer, if any.
 
-    Its client may reach the private address that the owner wrote, and no other client may.
+    Only its client may connect to the address in the settings, if that is private.
 
     Raises:
         SettingsError: an address cannot be used.
@@ -35,14 +35,19 @@ async def open_access_tokens(
     if oauth.issuer is None:
         yield None
         return
-    # To load the library takes long, and hardly anybody needs it.
+    # The library is slow to import, and few servers need it.
     from cinder.services.oauth_tokens import AccessTokens, IssuerKeys, ProtectedResource  # noqa: PLC0415
 
     with settings_errors():
         issuer, url = _read_issuer(oauth.issuer), _read_resource(oauth)
         client = ProxiedClient(
             proxy,
-            _client_options(),
+            ClientOptions(
+                max_concurrency=1,
+                timeout_seconds=_TIMEOUT_SECONDS,
+                max_body_bytes=_MAX_ANSWER_BYTES,
+                accepts_packed=True,
+            ),
             homes=(parse_web_url(issuer),),
             ca_file=settings.egress.ca_file,
         )
@@ -51,17 +56,8 @@ async def open_access_tokens(
         yield AccessTokens(IssuerKeys(client, issuer), resource)
 
 
-def _client_options() -> ClientOptions:
-    return ClientOptions(
-        max_concurrency=1,
-        timeout_seconds=_TIMEOUT_SECONDS,
-        max_body_bytes=_MAX_ANSWER_BYTES,
-        accepts_packed=True,
-    )
-
-
 def _read_issuer(text: str) -> str:
-    """Return the issuer, letter by letter as its tokens name it."""
+    """Return the issuer, unchanged: tokens must name it exactly."""
     parts = urlsplit(text)
     is_secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not is_secure or parts.query or parts.fragment:

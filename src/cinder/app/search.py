@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from html import escape
 
 from cinder.app.settings import settings_errors
@@ -41,37 +40,36 @@ _TRIAL = ProviderQuery(text="weather", caller="doctor", count=5)
 
 @dataclass(frozen=True, slots=True)
 class SearchProviders:
-    """Who answers searches."""
+    """The configured search providers."""
 
     order: tuple[str, ...]
-    """All names, the first choice first; `local` among them is the store's."""
+    """All names in order of preference; `local` is the store."""
     web: Mapping[str, Provider]
-    """Those of the web, by name."""
+    """The web providers by name."""
     homes: Mapping[str, str] = field(default_factory=dict)
-    """The origins of those whose address the owner wrote, by name: for the owner alone."""
+    """The origins from the settings by name, which only the owner sees."""
 
     @property
     def trials(self) -> dict[str, Check]:
-        """A search with each, for a person who asks whether they work."""
-        return {f"search:{name}": self._trial_of(name) for name in self.web}
+        """Checks that run a search with each web provider."""
 
-    def _trial_of(self, name: str) -> Check:
-        trial = partial(_try_out, self.web[name])
-        return check_with_address(trial, self.homes[name]) if name in self.homes else trial
+        def check_of(name: str) -> Check:
+            async def search() -> None:
+                await self.web[name].search(_TRIAL)
 
+            return check_with_address(search, self.homes[name]) if name in self.homes else search
 
-async def _try_out(provider: Provider) -> None:
-    await provider.search(_TRIAL)
+        return {f"search:{name}": check_of(name) for name in self.web}
 
 
 @asynccontextmanager
 async def open_search_providers(
     settings: Settings, proxy: ForwardProxy, group: WorkerGroup | None = None
 ) -> AsyncIterator[SearchProviders]:
-    """Open the providers that the settings name.
+    """Open the configured providers.
 
-    Each has a client of its own. It may reach the private address that the owner wrote for this
-    provider, and no other client may.
+    Each has a client of its own. Only this client may connect to the provider's address in the
+    settings, if that is private.
 
     Raises:
         SettingsError: an address, a key or a header cannot be used.
@@ -84,7 +82,17 @@ async def open_search_providers(
             if name != LOCAL:
                 with settings_errors():
                     plan = _plan(name, settings, group)
-                    client = _make_client(plan, settings, proxy)
+                    options = ClientOptions(
+                        max_concurrency=_MAX_CONCURRENCY,
+                        timeout_seconds=plan.timeout_seconds,
+                        max_body_bytes=_MAX_ANSWER_BYTES,
+                        accepts_packed=True,
+                        impersonate=plan.impersonate,
+                    )
+                    own = () if plan.home is None else (plan.home,)
+                    client = ProxiedClient(
+                        proxy, options, homes=own, ca_file=settings.egress.ca_file
+                    )
                     web[name] = plan.build(client)
                 if plan.home is not None:
                     homes[name] = origin_of(plan.home)
@@ -94,59 +102,45 @@ async def open_search_providers(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProviderPlan:
-    """How one provider is built and what its client may take."""
+    """How a provider is built, and the limits of its client."""
 
     build: Callable[[SearchHttpClient], Provider]
     timeout_seconds: float
     home: str | None
-    """The address that the owner wrote, if any."""
+    """The address in the settings, if any."""
     impersonate: str | None = None
 
 
 def _plan(name: str, settings: Settings, group: WorkerGroup | None) -> _ProviderPlan:
     search = settings.search
     if name == SearxngProvider.name:
-        return _plan_searxng(search)
+        with _naming("search.searxng-url"):
+            url = parse_base_url(search.searxng_url or "")
+        return _ProviderPlan(
+            build=lambda client: SearxngProvider(client, url),
+            timeout_seconds=search.searxng_timeout_seconds,
+            home=url,
+        )
     if name == BraveProvider.name:
-        return _plan_brave(search)
+        key = search.brave_api_key.get_secret_value() if search.brave_api_key else ""
+        home = _written_url("search.brave-url", search.brave_url)
+        return _ProviderPlan(
+            build=lambda client: BraveProvider(client, key, home or BRAVE_URL),
+            timeout_seconds=search.brave_timeout_seconds,
+            home=home,
+        )
     if name == DuckDuckGoProvider.name:
         return _plan_duckduckgo(search, settings.scrape.impersonate, group)
     endpoint = search.endpoints[name]
     if endpoint.description_url is not None:
-        return _plan_opensearch(name, endpoint, endpoint.description_url)
+        with _naming(f"search.endpoints.{name}.description-url"):
+            description_url = parse_web_url(endpoint.description_url)
+        return _ProviderPlan(
+            build=lambda client: OpenSearchProvider(name, client, description_url, read_feed_items),
+            timeout_seconds=endpoint.timeout_seconds,
+            home=description_url,
+        )
     return _plan_json(name, endpoint, endpoint.url or "")
-
-
-def _make_client(plan: _ProviderPlan, settings: Settings, proxy: ForwardProxy) -> ProxiedClient:
-    options = ClientOptions(
-        max_concurrency=_MAX_CONCURRENCY,
-        timeout_seconds=plan.timeout_seconds,
-        max_body_bytes=_MAX_ANSWER_BYTES,
-        accepts_packed=True,
-        impersonate=plan.impersonate,
-    )
-    homes = () if plan.home is None else (plan.home,)
-    return ProxiedClient(proxy, options, homes=homes, ca_file=settings.egress.ca_file)
-
-
-def _plan_searxng(search: SearchSettings) -> _ProviderPlan:
-    with _naming("search.searxng-url"):
-        url = parse_base_url(search.searxng_url or "")
-    return _ProviderPlan(
-        build=lambda client: SearxngProvider(client, url),
-        timeout_seconds=search.searxng_timeout_seconds,
-        home=url,
-    )
-
-
-def _plan_brave(search: SearchSettings) -> _ProviderPlan:
-    key = search.brave_api_key.get_secret_value() if search.brave_api_key else ""
-    home = _written_url("search.brave-url", search.brave_url)
-    return _ProviderPlan(
-        build=lambda client: BraveProvider(client, key, home or BRAVE_URL),
-        timeout_seconds=search.brave_timeout_seconds,
-        home=home,
-    )
 
 
 def _plan_duckduckgo(
@@ -164,18 +158,8 @@ def _plan_duckduckgo(
         build=lambda client: DuckDuckGoProvider(client, throttle, home or DUCKDUCKGO_URL),
         timeout_seconds=search.duckduckgo_timeout_seconds,
         home=home,
-        # It turns away whoever does not look like a browser.
+        # It blocks clients that do not look like a browser.
         impersonate=impersonate,
-    )
-
-
-def _plan_opensearch(name: str, endpoint: SearchEndpoint, description_url: str) -> _ProviderPlan:
-    with _naming(f"search.endpoints.{name}.description-url"):
-        url = parse_web_url(description_url)
-    return _ProviderPlan(
-        build=lambda client: OpenSearchProvider(name, client, url, read_feed_items),
-        timeout_seconds=endpoint.timeout_seconds,
-        home=url,
     )
 
 
@@ -196,7 +180,7 @@ def _plan_json(name: str, endpoint: SearchEndpoint, template: str) -> _ProviderP
         max_count=endpoint.max_count,
     )
     with _naming(f"search.endpoints.{name}.url"):
-        # Whoever is asked stands before the first place for a value.
+        # The address of the provider precedes the first placeholder.
         home = parse_web_url(template.partition("{")[0])
     return _ProviderPlan(
         build=lambda client: JsonEndpointProvider(name, client, described),
@@ -219,10 +203,10 @@ def _naming(setting: str) -> Iterator[None]:
 
 
 def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
-    """Read a feed as pages are read.
+    """Return the items of a feed.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the body is not a feed.
     """
     text = decode_body(body, content_type)
     feed = read_json_feed(text)
@@ -230,7 +214,7 @@ def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
         feed = read_feed(parse_xml(text))
     if feed is None:
         raise ValueError("it is neither RSS nor Atom nor JSON Feed")
-    # Titles are text by now, and what they are read as is HTML.
+    # Titles are plain text here, and FoundItem takes HTML.
     return (
         FoundItem(url=item.link, title=escape(item.title), summary=item.html, date=item.date)
         for item in feed.items
@@ -239,7 +223,7 @@ def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchParts:
-    """What searching stands on."""
+    """The services that searches use."""
 
     scrape: ScrapeService
     archive: Archive
@@ -249,7 +233,7 @@ class SearchParts:
 def order_providers(
     order: Sequence[str], web: Mapping[str, Provider], local: LocalProvider
 ) -> list[Provider]:
-    """Return the providers in the owner's order; the local one is last where it is not named."""
+    """Return the providers in order; the local one is last if the settings do not name it."""
     known: dict[str, Provider] = {LOCAL: local, **web}
     return [known[name] for name in dict.fromkeys((*order, LOCAL))]
 
@@ -257,7 +241,7 @@ def order_providers(
 def make_search(
     providers: Sequence[Provider], basis: SearchParts, *, at_once: int, held_results: int
 ) -> SearchService:
-    """Return the service that answers searches."""
+    """Return the search service."""
     return SearchService(
         providers=providers,
         provider_caller=ProviderCaller(ProviderHealth(), basis.metrics),

@@ -8,7 +8,7 @@ from cinder.config import Settings, SettingsError
 
 @contextmanager
 def settings_errors() -> Iterator[None]:
-    """Turn what parts say of their values into an error of the settings."""
+    """Raise a ValueError of a part as a SettingsError."""
     try:
         yield
     except ValueError as error:
@@ -48,25 +48,22 @@ DIVIDED_SETTINGS = {
     "llm": ("max_concurrency",),
     "extract": ("max_concurrency", "held_values"),
 }
-"""By section, the settings that bound what all processes of a server do or hold together."""
+"""By section, the settings that limit all processes of a server together."""
 
 
 def worker_share(settings: Settings, number: int, size: int) -> Settings:
     """Return the settings of one of `size` workers, numbered from 0.
 
-    The parts add up to the whole, except that a worker gets at least one of what it cannot work
-    without.
+    The shares add up to the whole, but each worker gets at least one.
     """
     sections = {}
     for name, fields in DIVIDED_SETTINGS.items():
         section = getattr(settings, name)
-        parts = {field: _share(getattr(section, field), number, size) for field in fields}
-        sections[name] = section.model_copy(update=parts)
+        # None has a default that follows from another setting, and 0 stays 0.
+        shares = {
+            field: max(1, whole // size + (number < whole % size))
+            for field in fields
+            if (whole := getattr(section, field))
+        }
+        sections[name] = section.model_copy(update=shares)
     return settings.model_copy(update=sections)
-
-
-def _share(whole: int | None, number: int, size: int) -> int | None:
-    # None takes a default that follows from another setting, and 0 means to keep none.
-    if not whole:
-        return whole
-    return max(1, whole // size + (number < whole % size))

@@ -3,13 +3,15 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinder.cli.backends import Answer, post_or_run
+from cinder.cli.options import takes_options
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _SERVER_TIMEOUT_SECONDS = 320.0
 
 
+@takes_options(ExtractRequest, without=("maxAge",), flags={"forceRescrape": ("--force",)})
 def extract(
     urls: Annotated[list[str], typer.Argument(help="The pages; https:// may be left out.")],
     *,
@@ -28,45 +31,34 @@ def extract(
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="A file with a JSON Schema.")
     ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
-    ] = None,
-    strict_grounding: Annotated[
-        bool, typer.Option("--strict-grounding", help="Leave out what no page proves.")
-    ] = False,
     verify: Annotated[
         Path | None,
         typer.Option(help="A JSON file of values to check: [{path, value, quote, url}]."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch the pages again, even if they are cached.")
-    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole answer: proof, sources and the rest.")
     ] = False,
+    **options: Any,  # Any: what the flags hold
 ) -> None:
     """Extract data from pages: through the server if one runs, else in this process."""
     from cinder.api.arguments import read_arguments
     from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
 
-    options: dict[str, Json] = {
+    body: dict[str, Json] = {
         "urls": list(urls),
         "prompt": prompt,
         "schema": _read_json(schema, "--schema"),
-        "mode": mode,
-        "strictGrounding": strict_grounding or None,
         "verify": _read_json(verify, "--verify"),
-        "forceRescrape": force or None,
+        **options,
     }
-    options = {name: value for name, value in options.items() if value is not None}
-    arguments = read_arguments(ExtractArguments, options, *EXTRACT_CHECKS)
+    body = {name: value for name, value in body.items() if value is not None}
+    arguments = read_arguments(ExtractArguments, body, *EXTRACT_CHECKS)
 
     async def work(app: "App") -> Answer:
         extraction = await app.extract.extract(arguments.to_request(caller=OWNER))
         return await answer_extract(extraction, app.settings.server.result_max_chars_ceiling)
 
-    answer = post_or_run("/v1/extract", options, work, seconds=_SERVER_TIMEOUT_SECONDS)
+    answer = post_or_run("/v1/extract", body, work, seconds=_SERVER_TIMEOUT_SECONDS)
     shown = answer if as_json else answer["data"]
     write_text(json.dumps(shown, ensure_ascii=False, indent=2), None)
     for line in () if as_json else format_extraction_notes(answer):

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinder.api.errors import EXIT_FAILURE
 from cinder.cli.backends import Answer, JobClient, cancel_on_sigterm, open_job_client
+from cinder.cli.options import parse_options, takes_options
 from cinder.cli.output import (
     SHOWN_ERRORS,
     JobDisplay,
@@ -20,9 +21,10 @@ from cinder.cli.output import (
     print_json,
     replace_unprintable,
 )
-from cinder.cli.scrape import parse_actions, parse_headers
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.models.job import JobKind, PageStatus
+from cinder.models.request import ScrapeRequest
+from cinder.services.jobs.specs import CrawlSpec
 
 if TYPE_CHECKING:
     from cinder.models.document import Json
@@ -201,38 +203,12 @@ def _print_start(watched: WatchedJob, answer: Answer, why_local: str, *, detach:
         print(f"Working in this process: {why_local}.", file=sys.stderr)
 
 
+@takes_options(CrawlSpec)
 def crawl(
     url: Annotated[
         str | None, typer.Argument(help="Where to start; https:// may be left out.")
     ] = None,
     *,
-    max_pages: Annotated[int | None, typer.Option(help="Most pages to fetch; 100.")] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(help="How far to go: 1 is the start alone; 2.")
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(help="Only URLs in which this regular expression is found; repeatable."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="No URLs in which this regular expression is found; repeatable."),
-    ] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="host, domain (the registered one) or subdomains.")
-    ] = None,
-    render: Annotated[
-        bool, typer.Option("--render", help="Render every page in a browser.")
-    ] = False,
-    whole_page: Annotated[
-        bool, typer.Option("--whole-page", help="Keep more than the main content.")
-    ] = False,
-    no_sitemaps: Annotated[
-        bool, typer.Option("--no-sitemaps", help="Find pages by links alone.")
-    ] = False,
-    delay: Annotated[
-        int | None, typer.Option(help="Least milliseconds between two requests to one host.")
-    ] = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
     ] = False,
@@ -242,6 +218,7 @@ def crawl(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
     ] = False,
+    **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Crawl a site: on the server if one runs, else in this process until it is done."""
     require_one_of({"URL": url, "--attach": attach, "--cancel": cancel, "--list": list_})
@@ -252,20 +229,7 @@ def crawl(
     elif attach is not None:
         attach_job(JobKind.CRAWL, attach, as_json=as_json)
     else:
-        options: dict[str, Json] = {
-            "url": url,
-            "maxPages": max_pages,
-            "maxDepth": max_depth,
-            "includePatterns": include,
-            "excludePatterns": exclude,
-            "scope": scope,
-            "render": render,
-            "onlyMainContent": not whole_page,
-            "sitemaps": not no_sitemaps,
-            "delay": delay,
-        }
-        given = {name: value for name, value in options.items() if value is not None}
-        start_job(JobKind.CRAWL, given, detach=detach, as_json=as_json)
+        start_job(JobKind.CRAWL, {"url": url, **options}, detach=detach, as_json=as_json)
 
 
 def require_one_of(choices: dict[str, object]) -> None:
@@ -282,6 +246,7 @@ def require_one_of(choices: dict[str, object]) -> None:
         raise InvalidRequest(problems=(problem,))
 
 
+@takes_options(ScrapeRequest)
 def batch(
     targets: Annotated[
         list[str] | None,
@@ -289,46 +254,7 @@ def batch(
             metavar="URL|FILE|-", help="Pages, or files that list them line by line; - is stdin."
         ),
     ] = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", "-f", help="As of `cinder scrape`; repeatable."),
-    ] = None,
     *,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", help="'Name: value' to send; repeatable.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to keep; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to leave out; repeatable.")
-    ] = None,
-    whole_page: Annotated[
-        bool, typer.Option("--whole-page", help="Keep more than the main content.")
-    ] = False,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
-    ] = None,
-    wait_for: Annotated[
-        int | None, typer.Option(help="Milliseconds to wait on each page in a browser.")
-    ] = None,
-    action: Annotated[
-        list[str] | None, typer.Option(help="What to do on each page, as JSON; repeatable.")
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="default (a fresh browser) or master (the one you logged in with)."),
-    ] = None,
-    proxy: Annotated[str | None, typer.Option(help="basic, stealth or auto.")] = None,
-    no_block_ads: Annotated[
-        bool, typer.Option("--no-block-ads", help="Let a browser load ads and pop-ups.")
-    ] = False,
-    timeout: Annotated[int | None, typer.Option(help="Milliseconds for each page.")] = None,
-    max_age: Annotated[
-        int | None, typer.Option(help="Oldest kept answer to take, in milliseconds.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Fetch anew, whatever is kept.")] = False,
     detach: Annotated[
         bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
     ] = False,
@@ -338,6 +264,7 @@ def batch(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
     ] = False,
+    **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Scrape many URLs: on the server if one runs, else in this process until it is done."""
     require_one_of({"URLs": targets, "--attach": attach, "--cancel": cancel, "--list": list_})
@@ -348,25 +275,12 @@ def batch(
     elif attach is not None:
         attach_job(JobKind.BATCH, attach, as_json=as_json)
     else:
-        options: dict[str, Json] = {
+        arguments = {
+            "formats": ["markdown"],
+            **parse_options(options),
             "urls": read_targets(targets or []),
-            "formats": formats or ["markdown"],
-            "headers": parse_headers(header or []),
-            "includeTags": include,
-            "excludeTags": exclude,
-            "onlyMainContent": not whole_page,
-            "mode": mode,
-            "waitFor": wait_for,
-            "actions": parse_actions(action or []),
-            "profile": profile,
-            "proxy": proxy,
-            "blockAds": not no_block_ads,
-            "timeout": timeout,
-            "maxAge": max_age,
-            "forceRescrape": fresh,
         }
-        given = {name: value for name, value in options.items() if value is not None}
-        start_job(JobKind.BATCH, given, detach=detach, as_json=as_json)
+        start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json)
 
 
 def read_targets(targets: list[str]) -> list[str]:

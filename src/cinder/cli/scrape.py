@@ -10,77 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinder.cli.options import parse_options, takes_options
 from cinder.cli.output import write_media, write_text
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
-from cinder.models.request import OWNER
+from cinder.models.request import OWNER, ResultHandling, ScrapeRequest
 
 if TYPE_CHECKING:
     from cinder.services.scraping.outcome import ScrapeOutcome
 
 
+@takes_options(ScrapeRequest)
 def scrape(
     url: Annotated[str, typer.Argument(help="The page; https:// may be left out.")],
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="markdown, html, rawHtml, links, images, summary, screenshot, fullscreenshot, "
-            "branding or changeTracking; repeatable.",
-        ),
-    ] = None,
     *,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", help="'Name: value' to send; repeatable.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to keep; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="CSS selector of what to leave out; repeatable.")
-    ] = None,
-    whole_page: Annotated[
-        bool,
-        typer.Option(
-            "--whole-page",
-            help="Keep more than the main content; navigation, headers and footers stay out "
-            "unless scrape.strip-chrome-tags is off.",
-        ),
-    ] = False,
     parse_pdf: Annotated[
-        bool, typer.Option("--parse-pdf", help="Turn a PDF into text instead of handing it on.")
+        bool,
+        typer.Option("--parse-pdf", help="Turn a PDF into text instead of returning the file."),
     ] = False,
     max_pages: Annotated[
         int | None, typer.Option(help="Pages of a PDF to parse; implies --parse-pdf.")
     ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="static (no browser), dynamic (a browser) or smart (either)."),
-    ] = None,
-    wait_for: Annotated[
-        int | None, typer.Option(help="Milliseconds to wait on the page in a browser.")
-    ] = None,
-    action: Annotated[
-        list[str] | None,
-        typer.Option(
-            help='What to do on the page, as JSON: \'{"type": "click", "selector": "#more"}\'; '
-            "repeatable."
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="default (a fresh browser) or master (the one you logged in with)."),
-    ] = None,
-    proxy: Annotated[str | None, typer.Option(help="basic, stealth or auto.")] = None,
-    no_block_ads: Annotated[
-        bool, typer.Option("--no-block-ads", help="Let a browser load ads and pop-ups.")
-    ] = False,
-    timeout: Annotated[int | None, typer.Option(help="Milliseconds for the whole request.")] = None,
-    max_age: Annotated[
-        int | None, typer.Option(help="Oldest kept answer to take, in milliseconds.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Fetch anew, whatever is kept.")] = False,
-    no_save: Annotated[bool, typer.Option("--no-save", help="Keep nothing.")] = False,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Save nothing.")] = False,
     max_chars: Annotated[int | None, typer.Option(help="Show at most so many characters.")] = None,
     start_index: Annotated[int, typer.Option(help="Show from this character on.")] = 0,
     section: Annotated[
@@ -99,33 +49,25 @@ def scrape(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the content to this file.")
     ] = None,
+    **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Print a page as clean markdown, or in another format."""
     with _json_failures(as_json):
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
+            **parse_options(options),
             "url": url,
-            "formats": formats,
-            "headers": parse_headers(header or []),
-            "includeTags": include,
-            "excludeTags": exclude,
-            "onlyMainContent": not whole_page,
-            "parsers": _pdf_parser(max_pages) if parse_pdf or max_pages is not None else None,
-            "mode": mode,
-            "waitFor": wait_for,
-            "actions": parse_actions(action or []),
-            "profile": profile,
-            "proxy": proxy,
-            "blockAds": not no_block_ads,
-            "timeout": timeout,
-            "maxAge": max_age,
-            "forceRescrape": fresh,
-            "resultHandling": "returnOnly" if no_save else "saveAndReturn",
             "maxChars": max_chars,
             "startIndex": start_index,
             "section": section,
             "query": query,
         }
-        data, outcome = asyncio.run(_scrape(given))
+        if max_pages is not None:
+            arguments["parsers"] = [{"type": "pdf", "maxPages": max_pages}]
+        elif parse_pdf:
+            arguments["parsers"] = [{"type": "pdf"}]
+        if no_save:
+            arguments["resultHandling"] = ResultHandling.RETURN_ONLY
+        data, outcome = asyncio.run(_scrape(arguments))
         if outline:
             headings, rest = _outline_of(data)
             shown = json.dumps(headings, ensure_ascii=False, indent=2)
@@ -140,7 +82,7 @@ def scrape(
 
 @contextmanager
 def _json_failures(as_json: bool) -> Iterator[None]:
-    """Print a failure as JSON where the answer was to be JSON; the line on it comes after."""
+    """Print a failure as JSON if the output is JSON; the line on standard error follows."""
     try:
         yield
     except CinderError as error:
@@ -151,7 +93,7 @@ def _json_failures(as_json: bool) -> Iterator[None]:
         raise
 
 
-async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]":
+async def _scrape(raw: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]":
     from cinder.api.arguments import read_arguments
     from cinder.api.schemas.page_parts import with_page_metadata
     from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments, answer_outcome
@@ -160,7 +102,7 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     from cinder.logs import configure_logs
     from cinder.models.request import Format
 
-    arguments = read_arguments(ScrapeArguments, given, *SCRAPE_CHECKS)
+    arguments = read_arguments(ScrapeArguments, raw, *SCRAPE_CHECKS)
     request = arguments.to_request(caller=OWNER, default_formats=(Format.MARKDOWN,))
     settings = read_settings()
     configure_logs("warning" if settings.log.level == "info" else settings.log.level)
@@ -172,44 +114,8 @@ async def _scrape(given: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome
     return with_page_metadata(data, outcome.document), outcome
 
 
-def _pdf_parser(max_pages: int | None) -> list[dict[str, Any]]:
-    return [{"type": "pdf"} if max_pages is None else {"type": "pdf", "maxPages": max_pages}]
-
-
-def parse_headers(lines: list[str]) -> dict[str, str]:
-    """Return the headers that the command line names.
-
-    Raises:
-        InvalidRequest: one of them has no colon.
-    """
-    headers = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon:
-            problem = FieldProblem("--header", f"Expected 'Name: value', received {line!r}")
-            raise InvalidRequest(problems=(problem,))
-        headers[name.strip()] = value.strip()
-    return headers
-
-
-def parse_actions(texts: list[str]) -> list[Any]:  # Any: what they hold is checked with the rest
-    """Return the actions that the command line names.
-
-    Raises:
-        InvalidRequest: one of them is not JSON.
-    """
-    actions = []
-    for text in texts:
-        try:
-            actions.append(json.loads(text))
-        except (ValueError, RecursionError):
-            problem = FieldProblem("--action", f"Expected JSON, received {text[:100]!r}")
-            raise InvalidRequest(problems=(problem,)) from None
-    return actions
-
-
 def write_outcome(data: dict[str, Any], outcome: "ScrapeOutcome", output: Path | None) -> None:
-    """Write what was asked for; a screenshot goes to a PNG file, the text beside it elsewhere."""
+    """Write the requested formats; a screenshot goes to a PNG file, text to standard output."""
     document, text = outcome.document, _as_text(data)
     if document.media is not None:
         write_media(document.media.mime, document.media.data, output)
@@ -238,7 +144,7 @@ def outline_text(headings: list[dict[str, Any]], rest: int = 0) -> str:
 
 
 def _outline_of(data: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
-    """Return the headings of an answer, and how many it leaves out."""
+    """Return the headings of a response, and how many it leaves out."""
     metadata = data["metadata"]
     if "outline" not in metadata:
         problem = FieldProblem("--outline", "Only a page with markdown has one; leave it out")
@@ -257,7 +163,7 @@ def _progress(message: str) -> Any:  # Any: rich's status, or nothing
 
 
 def _as_text(data: dict[str, Any]) -> str:
-    """Return every format asked for, one after the other."""
+    """Return all requested formats, one after the other."""
     from cinder.api.schemas.page_parts import format_change
 
     texts = [data[key] for key in ("content", "html", "rawHtml", "summary") if key in data]
@@ -271,7 +177,7 @@ def _as_text(data: dict[str, Any]) -> str:
 
 
 def _format_action(action: dict[str, Any]) -> str:
-    """Return what an action did and brought; its screenshot stands in the JSON alone."""
+    """Return the message and the texts of an action; only the JSON has its screenshot."""
     lines = [f"{action['type']}: {action['message']} ({action['elapsedMs']} ms)"]
     if "result" in action:
         lines.append(json.dumps(action["result"], ensure_ascii=False))

@@ -2,45 +2,26 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinder.cli.backends import Answer, post_or_run, run_with_app
 from cinder.cli.jobs import require_one_of
+from cinder.cli.options import takes_options
 from cinder.cli.output import write_text
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.request import OWNER
+from cinder.models.search import SearchRequest
 
 if TYPE_CHECKING:
     from cinder.app import App
-    from cinder.models.document import Json
 
 
+@takes_options(SearchRequest)
 def search(
     query: Annotated[str | None, typer.Argument(help="What to look for.")] = None,
     *,
-    mode: Annotated[
-        str | None,
-        typer.Option(help="fast (one provider), balanced (all) or deep (reads the pages, too)."),
-    ] = None,
-    num: Annotated[
-        int | None, typer.Option("--num", "-n", help="How many results, at most 100; 10.")
-    ] = None,
-    offset: Annotated[int | None, typer.Option(help="How many results to skip.")] = None,
-    include_domain: Annotated[
-        list[str] | None, typer.Option(help="Only this domain and its subdomains; repeatable.")
-    ] = None,
-    exclude_domain: Annotated[
-        list[str] | None, typer.Option(help="Not this domain and its subdomains; repeatable.")
-    ] = None,
-    required_text: Annotated[
-        list[str] | None, typer.Option(help="A phrase that must be there; repeatable.")
-    ] = None,
-    max_age: Annotated[float | None, typer.Option(help="Only of the last N days.")] = None,
-    provider: Annotated[
-        list[str] | None, typer.Option(help="Ask this one instead of all; repeatable.")
-    ] = None,
     local: Annotated[
         bool, typer.Option("--local", help="Search saved pages alone; nothing leaves the machine.")
     ] = False,
@@ -50,6 +31,7 @@ def search(
     rebuild_index: Annotated[
         bool, typer.Option("--rebuild-index", help="Rebuild the index of saved pages.")
     ] = False,
+    **options: Any,  # Any: what the flags hold
 ) -> None:
     """Search the web and all saved pages: through the server if one runs, else in this process."""
     from cinder.api.arguments import read_arguments
@@ -60,32 +42,23 @@ def search(
         pages = run_with_app(lambda app: app.index.rebuild())
         print(f"{pages} {'page is' if pages == 1 else 'pages are'} in the index")
         return
-    if local and provider:
+    if local and "providers" in options:
         raise InvalidRequest(problems=(FieldProblem("--local", "Give it, or --provider"),))
-    options: dict[str, Json] = {
-        "query": query,
-        "mode": mode,
-        "numResults": num,
-        "offset": offset,
-        "includeDomains": include_domain,
-        "excludeDomains": exclude_domain,
-        "requiredText": required_text,
-        "maxAge": max_age,
-        "providers": ["local"] if local else provider,
-    }
-    options = {name: value for name, value in options.items() if value is not None}
-    arguments = read_arguments(SearchArguments, options)
+    if local:
+        options["providers"] = ["local"]
+    body = {"query": query, **options}
+    arguments = read_arguments(SearchArguments, body)
 
     async def work(app: "App") -> Answer:
         found = await app.search.search(arguments.to_request(caller=OWNER))
         ceiling = app.settings.server.result_max_chars_ceiling
         return describe_search(found, arguments.offset, ceiling)
 
-    answer = post_or_run("/v1/search", options, work)
+    answer = post_or_run("/v1/search", body, work)
     if as_json:
         write_text(json.dumps(answer, ensure_ascii=False, indent=2), None)
         return
-    write_text(format_results(answer, offset or 0), None)
+    write_text(format_results(answer, options.get("offset", 0)), None)
     for line in format_search_notes(answer):
         print(line, file=sys.stderr)
 

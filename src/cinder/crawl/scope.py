@@ -5,16 +5,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import re2
 from publicsuffixlist import PublicSuffixList
 
 from cinder.crawl.urls import CanonicalUrl
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.models.options import Option
 
 MAX_PATTERNS = 50
 MAX_PATTERN_CHARS = 1_000
+MAX_DEPTH = 1_000
 _MAX_MEMORY_BYTES = 1024 * 1024
 _public_suffixes = cache(PublicSuffixList)
 
@@ -118,13 +120,48 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeRules:
-    """The scope that the caller of a crawl requested."""
+    """The scope that a crawl was started with."""
 
-    kind: ScopeKind = ScopeKind.DOMAIN
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    max_depth: int = 2
-    """1 is the start page alone."""
+    kind: Annotated[
+        ScopeKind,
+        Option(
+            "How far from the start: its `host` alone, its registered `domain`, or its "
+            "`subdomains`.",
+            name="scope",
+            hint="Default domain",
+        ),
+    ] = ScopeKind.DOMAIN
+    include: Annotated[
+        tuple[str, ...],
+        Option(
+            "Regular expressions (RE2); only URLs in which one is found are fetched, and the "
+            "start.",
+            name="includePatterns",
+            bounds={"max_length": MAX_PATTERNS},
+            hint="Regexes (RE2) found in URLs to fetch",
+            flags=("--include",),
+            flag_help="Only URLs in which this regular expression is found; repeatable.",
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...],
+        Option(
+            "Regular expressions (RE2); URLs in which one is found are not fetched.",
+            name="excludePatterns",
+            bounds={"max_length": MAX_PATTERNS},
+            hint="… to skip",
+            flags=("--exclude",),
+            flag_help="No URLs in which this regular expression is found; repeatable.",
+        ),
+    ] = ()
+    max_depth: Annotated[
+        int,
+        Option(
+            "How far to go: 1 is the start alone, 2 the pages that it links to as well, and so on.",
+            bounds={"ge": 1, "le": MAX_DEPTH},
+            hint="1: only the start. Default 2",
+        ),
+    ] = 2
 
 
 class CrawlScope:

@@ -13,7 +13,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-# Any, here and below: a JSON Schema is nested JSON, which mypy cannot narrow.
+from cinder.models.options import options_of
+
+# Any, here and below: a JSON Schema is nested JSON, and mypy cannot narrow what lies in it.
 Schema = dict[str, Any]
 
 _KEPT_KEYWORDS = ("type", "enum", "items", "properties", "required", "additionalProperties")
@@ -36,6 +38,16 @@ class Parameter:
     """Example keys, with text values, of a free object or of each object in a list."""
     is_text: bool = False
     """Whether a free object is shown as a text of JSON; an object is accepted, too."""
+
+
+def option_parameters(request: type, *first: str) -> dict[str, Parameter]:
+    """Return the parameters that show the options of a request: the named ones, then the others."""
+    shown = {
+        option.name: Parameter(description=option.sentence if option.hint is None else option.hint)
+        for option in options_of(request)
+        if option.in_tools
+    }
+    return {name: shown[name] for name in first} | shown
 
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
 from cinder.models.document import Json, Verdict
-from cinder.models.request import CachePolicy, Mode
+from cinder.models.options import Option
+from cinder.models.request import MAX_TIMEOUT_MS, CachePolicy, Mode, ModeOption
 
 FieldPath = tuple[str | int, ...]
 """The path of a value in the data: property names and array indexes."""
@@ -133,11 +135,20 @@ class ExtractRequest:
     caller: str
     prompt: str = ""
     schema: Mapping[str, Json] | None = None
-    mode: Mode = Mode.SMART
-    strict_grounding: bool = False
-    """Whether values without evidence in a page are left out."""
+    mode: ModeOption = Mode.SMART
+    strict_grounding: Annotated[
+        bool, Option("Leave out values that no page proves.", hint="Drop unverified")
+    ] = False
     cache: CachePolicy = field(default_factory=CachePolicy)
-    timeout_ms: int = 300_000
+    timeout_ms: Annotated[
+        int,
+        Option(
+            "Milliseconds that the whole request may take; what is not found by then is missing.",
+            name="timeout",
+            bounds={"ge": 1, "le": MAX_TIMEOUT_MS},
+            flags=None,
+        ),
+    ] = MAX_TIMEOUT_MS
     claims: tuple[ClaimedValue, ...] = ()
     """Values that the caller found, to be verified; the model is not called then."""
 

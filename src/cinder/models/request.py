@@ -4,11 +4,19 @@ import difflib
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import ascii_lowercase
+from typing import Annotated
 
 from cinder.models.document import ActionType as ActionType
+from cinder.models.options import Option
 from cinder.models.redaction import is_secret_header, redact
 
 DAY_MS = 86_400_000
+MAX_TIMEOUT_MS = 300_000
+MAX_AGE_MS = 36_500 * DAY_MS
+MAX_WAIT_MS = 60_000
+# The most that the setting limits.selectors may be.
+MAX_SELECTORS = 1_000
+MAX_PROMPT_CHARS = 10_000
 
 # The caller of the command line, of MCP over stdio, and of the token of the settings.
 OWNER = "owner"
@@ -35,6 +43,25 @@ class Mode(StrEnum):
     SMART = "smart"
     STATIC = "static"
     DYNAMIC = "dynamic"
+
+
+ModeOption = Annotated[
+    Mode,
+    Option(
+        "Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either.",
+        hint="dynamic: in a browser. Default smart",
+        flag_help="static (no browser), dynamic (a browser) or smart (either).",
+    ),
+]
+
+
+ONLY_MAIN_CONTENT = Option(
+    "Leave out everything around the main content; else navigation, headers and footers alone.",
+    hint="Default true",
+    flags=("--whole-page",),
+    flag_help="Keep more than the main content; navigation, headers and footers stay out unless "
+    "scrape.strip-chrome-tags is off.",
+)
 
 
 class ResultHandling(StrEnum):
@@ -92,32 +119,118 @@ class PdfParser:
 class CachePolicy:
     """When a saved result may be returned instead of a new fetch."""
 
-    max_age_ms: int = 2 * DAY_MS
-    force_rescrape: bool = False
+    max_age_ms: Annotated[
+        int,
+        Option(
+            "The oldest cached answer to take, in milliseconds.",
+            name="maxAge",
+            bounds={"ge": 0, "le": MAX_AGE_MS},
+            hint="Oldest cached copy, ms. Default 2 days",
+        ),
+    ] = 2 * DAY_MS
+    force_rescrape: Annotated[
+        bool,
+        Option(
+            "Fetch the page again, whatever is cached.", hint="Skip the cache", flags=("--fresh",)
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentOptions:
     """Which part of a page is its content, and whether it is converted to markdown."""
 
-    clean: bool = True
-    only_main_content: bool = True
-    include_tags: tuple[str, ...] = ()
-    exclude_tags: tuple[str, ...] = ()
-    pdf_parser: PdfParser | None = None
+    only_main_content: Annotated[bool, ONLY_MAIN_CONTENT] = True
+    include_tags: Annotated[
+        tuple[str, ...],
+        Option(
+            "CSS selectors of what to keep; nothing else is content then.",
+            bounds={"max_length": MAX_SELECTORS},
+            hint="CSS selectors",
+            flags=("--include",),
+            flag_help="CSS selector of what to keep; repeatable.",
+        ),
+    ] = ()
+    exclude_tags: Annotated[
+        tuple[str, ...],
+        Option(
+            "CSS selectors of what to leave out.",
+            bounds={"max_length": MAX_SELECTORS},
+            hint="",
+            flags=("--exclude",),
+            flag_help="CSS selector of what to leave out; repeatable.",
+        ),
+    ] = ()
+    clean: Annotated[
+        bool,
+        Option(
+            "Turn HTML into markdown; without it, `content` is the page as it came.",
+            name="cleanScrape",
+            hint="false: unconverted. Default true",
+            flags=None,
+        ),
+    ] = True
+    pdf_parser: Annotated[
+        PdfParser | None,
+        Option(
+            'How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`.',
+            name="parsers",
+            hint="PDF as markdown",
+            flags=None,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderOptions:
     """How a page is fetched, and what a browser does on it."""
 
-    mode: Mode = Mode.SMART
-    wait_for_ms: int = 0
-    actions: tuple[Action, ...] = ()
-    block_ads: bool = True
+    mode: ModeOption = Mode.SMART
+    wait_for_ms: Annotated[
+        int,
+        Option(
+            "Milliseconds to wait on the page in a browser, instead of until it stops changing.",
+            name="waitFor",
+            bounds={"ge": 0, "le": MAX_WAIT_MS},
+            hint="ms in the browser",
+        ),
+    ] = 0
+    actions: Annotated[
+        tuple[Action, ...],
+        Option(
+            "What to do on the page in a browser, in order, before it is read.",
+            hint="In order; selector is for click, write, scrape",
+            flags=("--action",),
+            flag_help='What to do on the page, as JSON: \'{"type": "click", "selector": "#more"}\''
+            "; repeatable.",
+        ),
+    ] = ()
+    block_ads: Annotated[
+        bool,
+        Option(
+            "Keep a browser from loading ads, trackers and cookie pop-ups.",
+            hint="Default true",
+            flag_help="Let a browser load ads and pop-ups.",
+        ),
+    ] = True
     mobile: bool = False
-    proxy: ProxyTier = ProxyTier.AUTO
-    profile: Profile = Profile.DEFAULT
+    proxy: Annotated[
+        ProxyTier,
+        Option(
+            "How much effort goes into looking like an ordinary visitor; `stealth` takes a "
+            "browser.",
+            hint="Default auto",
+            flag_help="basic, stealth or auto.",
+        ),
+    ] = ProxyTier.AUTO
+    profile: Annotated[
+        Profile,
+        Option(
+            "Whose browser profile renders: a fresh one, or `master`, in which a person logged in.",
+            hint="master: owner's logged-in browser",
+            flag_help="default (a fresh browser) or master (the one you logged in with).",
+        ),
+    ] = Profile.DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,14 +241,52 @@ class ScrapeRequest:
     """
 
     url: str
-    formats: tuple[Format, ...] = (Format.MARKDOWN,)
-    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
-    timeout_ms: int = 60_000
-    headers: tuple[tuple[str, str], ...] = ()
-    cache: CachePolicy = field(default_factory=CachePolicy)
+    formats: Annotated[
+        tuple[Format, ...],
+        Option(
+            "What to return, at most one of the two screenshots; markdown and html by default.",
+            hint="Several, instead of format",
+            flags=("--format", "-f"),
+            flag_help=f"{', '.join(tuple(Format)[:-1])} or {tuple(Format)[-1]}; repeatable.",
+        ),
+    ] = (Format.MARKDOWN,)
     content: ContentOptions = field(default_factory=ContentOptions)
     render: RenderOptions = field(default_factory=RenderOptions)
-    extract: str | None = None
+    extract: Annotated[
+        str | None,
+        Option(
+            "What to take from the page as data, in words, such as: the author name and the date.",
+            bounds={"min_length": 1, "max_length": MAX_PROMPT_CHARS},
+            hint="Data wanted: the author name",
+            flags=None,
+        ),
+    ] = None
+    result_handling: Annotated[
+        ResultHandling,
+        Option(
+            "Whether the result is saved, returned, or both.",
+            hint="Default saveAndReturn; saveOnly: a link",
+            flags=None,
+        ),
+    ] = ResultHandling.SAVE_AND_RETURN
+    cache: CachePolicy = field(default_factory=CachePolicy)
+    headers: Annotated[
+        tuple[tuple[str, str], ...],
+        Option(
+            "HTTP headers to send along.",
+            hint="Others too",
+            flags=("--header", "-H"),
+            flag_help="'Name: value' to send; repeatable.",
+        ),
+    ] = ()
+    timeout_ms: Annotated[
+        int,
+        Option(
+            "Milliseconds that the whole request may take.",
+            name="timeout",
+            bounds={"ge": 1, "le": MAX_TIMEOUT_MS},
+        ),
+    ] = 60_000
     caller: str = OWNER
     keep_http_errors: bool = False
     """Whether a page with an HTTP error status is a result rather than a failure."""

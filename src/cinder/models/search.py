@@ -3,11 +3,17 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+from cinder.models.options import Option
 
 LOCAL = "local"
 """The provider that always exists: the index of saved pages."""
 
 MAX_RESULTS = 100
+MAX_OFFSET = 1_000_000
+MAX_AGE_DAYS = 36_500
+MAX_PROVIDERS = 20
 
 
 class SearchMode(StrEnum):
@@ -22,12 +28,42 @@ class SearchMode(StrEnum):
 class SearchFilters:
     """Conditions that every result must meet."""
 
-    include_domains: tuple[str, ...] = ()
-    """With their subdomains; empty for all."""
-    exclude_domains: tuple[str, ...] = ()
-    required_text: tuple[str, ...] = ()
-    """Phrases that a result must all contain."""
-    max_age_days: float | None = None
+    include_domains: Annotated[
+        tuple[str, ...],
+        Option(
+            "Only results of these domains and their subdomains; of a URL, its host counts.",
+            hint="",
+            flags=("--include-domain",),
+            flag_help="Only this domain and its subdomains; repeatable.",
+        ),
+    ] = ()
+    exclude_domains: Annotated[
+        tuple[str, ...],
+        Option(
+            "No results of these domains and their subdomains.",
+            hint="",
+            flags=("--exclude-domain",),
+            flag_help="Not this domain and its subdomains; repeatable.",
+        ),
+    ] = ()
+    required_text: Annotated[
+        tuple[str, ...],
+        Option(
+            "Phrases that must all be in a result: in title, summary or saved text; in deep, the "
+            "page.",
+            hint="Phrases, all needed",
+            flag_help="A phrase that must be in every result; repeatable.",
+        ),
+    ] = ()
+    max_age_days: Annotated[
+        float | None,
+        Option(
+            "Only results of the last so many days; results without a known date are left out.",
+            name="maxAge",
+            bounds={"gt": 0, "le": MAX_AGE_DAYS, "allow_inf_nan": False},
+            hint="Days",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +72,45 @@ class SearchRequest:
 
     query: str
     caller: str
-    mode: SearchMode = SearchMode.BALANCED
-    num_results: int = 10
-    offset: int = 0
+    mode: Annotated[
+        SearchMode,
+        Option(
+            "`fast`: one provider; `balanced`: all, fused; `deep`: reads the pages, too (5-15 s).",
+            hint="deep reads the pages, 15 s. Default balanced",
+        ),
+    ] = SearchMode.BALANCED
+    num_results: Annotated[
+        int,
+        Option(
+            "How many results to return.",
+            bounds={"ge": 1, "le": MAX_RESULTS},
+            hint="Default 10, at most 100",
+            flags=("--num", "-n"),
+            flag_help="How many results, at most 100; 10.",
+        ),
+    ] = 10
+    offset: Annotated[
+        int,
+        Option(
+            "How many to skip: `nextOffset` of the last answer.",
+            bounds={"ge": 0, "le": MAX_OFFSET},
+            hint="",
+            flag_help="How many results to skip.",
+        ),
+    ] = 0
     filters: SearchFilters = field(default_factory=SearchFilters)
-    providers: tuple[str, ...] = ()
-    """The providers to query; empty for the configured ones, `local` for the local index alone."""
+    providers: Annotated[
+        tuple[str, ...],
+        Option(
+            "Which providers to ask, instead of all that are configured; `local` searches saved "
+            "pages.",
+            bounds={"max_length": MAX_PROVIDERS},
+            in_tools=False,
+            flags=("--provider",),
+            flag_help="Ask this provider instead of all; repeatable.",
+        ),
+    ] = ()
+    """Empty for the owner's choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

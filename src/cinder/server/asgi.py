@@ -5,21 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
 
 import structlog
-from fastapi import APIRouter, FastAPI, Response
-from fastapi_offline import FastAPIOffline
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cinder import __version__
-from cinder.api import openapi
-from cinder.api.openapi import READINESS, json_content
+from cinder.api.openapi import OpenApi, make_document
 from cinder.api.requests import CallerDisconnected, caller_with_scope, error_response, json_response
 from cinder.api.v1 import routes as rest_v1
 from cinder.api.v1.events import OpenStreams, WatchedJobs
@@ -47,24 +44,13 @@ from cinder.server.request_limits import BodyLimits
 log = structlog.get_logger()
 
 DESCRIPTION = (
-    "A URL in; clean, honest, citable content out. Press *Authorize* and paste the token to try a "
-    "route here. MCP is served at `/mcp`."
+    "A URL in; clean, honest, citable content out. Paste the token to try a route here. MCP "
+    "is served at `/mcp`."
 )
 
-# Each named, lest requests for the API with a wrong method end up there.
-OPERATIONS_PATHS = (
-    "/",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/docs",
-    "/openapi.json",
-    "/static-offline-docs/{path:path}",
-)
-
-_READINESS: dict[int | str, dict[str, Any]] = {  # Any: an OpenAPI document is free-form
-    200: {"description": "Ready", "content": json_content(READINESS)},
-    503: {"description": "Not ready", "content": json_content(READINESS)},
+_DOCS_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; connect-src 'self'",
 }
 
 
@@ -73,11 +59,11 @@ def create_app(
     opening: AbstractAsyncContextManager[App],
     build_mcp: BuildServer = build_server,
 ) -> Starlette:
-    """Return the whole server as an app, which opens cinder as it starts up.
+    """Return the ASGI app of the server, which opens all parts as it starts.
 
     Raises:
         UnsafeSettings: the server would be open to anyone who can reach it.
-        SettingsError: they choose tools that there are not, or a rate limit cannot be read.
+        SettingsError: the settings name unknown tools, or an invalid rate limit.
     """
     check_tool_selection(settings.server)
     check_rate_limits(settings.server)
@@ -92,18 +78,17 @@ def create_app(
             api.state.rate_limits = app.make_rate_limits()
             shedder.monitor = monitor
             api.state.watched_jobs = WatchedJobs(app.jobs)
-            operations = _make_operations(app)
             api.router.routes += [
                 *rest_v2.build_routes(app),
                 *rest_v1.build_routes(app),
                 Route("/mcp", endpoint=mcp),
                 *login_routes(tokens),
                 *protected_resource_routes(app.access_tokens),
-                *(Route(path, operations) for path in OPERATIONS_PATHS),
+                *_operations_routes(app),
             ]
             yield
 
-    gate = Middleware(
+    auth = Middleware(
         AuthMiddleware,
         tokens=tokens,
         host_names=settings.server.allowed_hosts,
@@ -121,59 +106,32 @@ def create_app(
     )
     api = Starlette(
         lifespan=lifespan,
-        middleware=[Middleware(LoadSheddingMiddleware, shedder=shedder), gate],
+        middleware=[Middleware(LoadSheddingMiddleware, shedder=shedder), auth],
         exception_handlers={
-            CallerDisconnected: _answer_nobody,
-            ClientDisconnect: _answer_nobody,
+            CallerDisconnected: _answer_disconnect,
+            ClientDisconnect: _answer_disconnect,
             HTTPException: _answer_no_route,
             Exception: _answer_unexpected,
         },
     )
-    # Set when the server is told to stop: answers that would go on for as long as a job end then.
+    # Set when the server stops: event streams end then.
     api.state.stopping = asyncio.Event()
     api.state.load_shedder = shedder
     api.state.streams = OpenStreams(settings.server.max_streams_per_caller)
     return api
 
 
-def _make_operations(app: App) -> FastAPI:
-    """Return the routes for those who run the server, and the documentation of all routes."""
-    api = FastAPIOffline(
-        title="cinder",
-        version=__version__,
-        description=DESCRIPTION,
-        redoc_url=None,
-    )
-    api.include_router(_operations(app))
-    generate = api.openapi
+def _operations_routes(app: App) -> list[Route]:
+    """Return the routes of health, metrics and documentation."""
 
-    @cache
-    def complete() -> dict[str, Any]:  # Any: an OpenAPI document is free-form
-        operations = rest_v2.OPERATIONS | rest_v1.OPERATIONS
-        return openapi.complete(generate(), operations, rest_v1.LOOKUPS)
-
-    # The way FastAPI documents for changing the generated document.
-    api.openapi = complete  # type: ignore[method-assign]
-    return api
-
-
-def _operations(app: App) -> APIRouter:
-    """Return the routes for those who run the server."""
-    router = APIRouter(tags=["operations"])
-
-    @router.get("/", include_in_schema=False)
-    async def root() -> Response:
+    async def root(_request: Request) -> Response:
         return RedirectResponse("/docs")
 
-    @router.get("/healthz", openapi_extra={"security": []})
-    async def healthz() -> Response:
-        """Answer as long as the process is alive, and tell whether there is room to keep pages."""
+    async def healthz(_request: Request) -> Response:
         storage = "ok" if app.health.has_room() else "full"
         return json_response({"status": "ok", "version": __version__, "storage": storage})
 
-    @router.get("/readyz", responses=_READINESS)
-    async def readyz() -> Response:
-        """Answer 200 when every part that requests need works, else 503 and which does not."""
+    async def readyz(_request: Request) -> Response:
         findings = await app.health.examine()
         parts = {finding.part: finding.problem or "ok" for finding in findings}
         is_ready = all(finding.problem is None for finding in findings)
@@ -181,16 +139,43 @@ def _operations(app: App) -> APIRouter:
         content: dict[str, Json] = {"status": status, "parts": parts}
         return json_response(content, 200 if is_ready else 503)
 
-    @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
-        """Return counters and timers in the Prometheus text format."""
         try:
             caller_with_scope(request, TokenScope.ADMIN)
         except Forbidden as error:
             return error_response(error)
         return Response(await app.render_metrics(), media_type="text/plain; version=0.0.4")
 
-    return router
+    async def docs(_request: Request) -> Response:
+        return HTMLResponse(_docs_page(), headers=_DOCS_HEADERS)
+
+    async def openapi(_request: Request) -> Response:
+        return json_response(describe_api())
+
+    endpoints = {
+        "/": root,
+        "/healthz": healthz,
+        "/readyz": readyz,
+        "/metrics": metrics,
+        "/docs": docs,
+        "/openapi.json": openapi,
+    }
+    return [Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints.items()]
+
+
+@cache
+def _docs_page() -> str:
+    return (Path(__file__).parent / "docs.html").read_text()
+
+
+@cache
+def describe_api() -> OpenApi:
+    """Return the OpenAPI document of all routes."""
+    return make_document(
+        {"title": "cinder", "description": DESCRIPTION, "version": __version__},
+        rest_v2.OPERATIONS | rest_v1.OPERATIONS,
+        rest_v1.LOOKUPS,
+    )
 
 
 async def _answer_unexpected(request: Request, error: Exception) -> Response:
@@ -200,27 +185,24 @@ async def _answer_unexpected(request: Request, error: Exception) -> Response:
     return json_response({"success": False, "error": content}, 500)
 
 
-async def _answer_nobody(_request: Request, _error: Exception) -> Response:
-    # 499, as servers write it in their logs: the caller closed the connection.
+async def _answer_disconnect(_request: Request, _error: Exception) -> Response:
+    # 499 as in the logs of nginx: the client closed the connection.
     return Response(status_code=499)
 
 
 async def _answer_no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    headers = {"Allow": _methods_at(request)} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
+    headers = None
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        path = request.scope["path"]
+        methods = {
+            method
+            for route in request.app.routes
+            if isinstance(route, Route) and route.path_regex.match(path)
+            for method in route.methods or ()
+        }
+        headers = {"Allow": ", ".join(sorted(methods))}
     message = f"There is no {request.method} {request.url.path}. GET /docs lists what there is."
     code = HTTPStatus(status).name
     content: dict[str, Json] = {"success": False, "error": {"code": code, "message": message}}
     return json_response(content, status, headers)
-
-
-def _methods_at(request: Request) -> str:
-    """Return the methods that there are for a path, of all its routes."""
-    path = request.scope["path"]
-    found = {
-        method
-        for route in request.app.routes
-        if isinstance(route, Route) and route.path_regex.match(path)
-        for method in route.methods or ()
-    }
-    return ", ".join(sorted(found))

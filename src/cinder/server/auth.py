@@ -6,11 +6,10 @@ import hmac
 import re
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from html import escape
 from urllib.parse import parse_qs, quote
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -41,20 +40,20 @@ SESSION_COOKIE = "cinder_session"
 POLICY_VIOLATION = 1008
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/healthz", "/login"})
-# Whoever watches over the server asks this often.
+# Monitoring requests it often.
 _UNCOUNTED_PATH = "/healthz"
 MCP_PATH = "/mcp"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]+)(?::[0-9]{1,5})?")
 SESSION_SECONDS = 7 * 24 * 3600
-# For whatever a page may have written into an answer, and for what shows the owner's pages.
+# Responses may contain what a scraped page wrote.
 _SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
 )
 
-# Pages for people: a browser's session opens these, and never the API.
-_BROWSER_PATHS = ("/docs", "/openapi.json", "/static-offline-docs")
+# Pages for people: a browser session gives access to these, but not to the API.
+_BROWSER_PATHS = ("/docs", "/openapi.json")
 
 
 _MAX_TIMESTAMP_DIGITS = 12
@@ -62,38 +61,42 @@ _ANONYMOUS = Caller(id="", scopes=frozenset())
 
 
 class Authenticator:
-    """Knows the owner's token, the session that stands for it in a browser, and other callers'."""
+    """Checks the owner's token, browser sessions, and the tokens of other callers."""
 
     def __init__(self, token: str | None) -> None:
         self.are_required = token is not None
         self._token = (token or "").encode()
 
     def make_session(self) -> str:
-        """Return what a browser that logs in now holds instead of the token itself."""
+        """Return a session, which a browser holds instead of the token."""
         return self._session_until(int(time.time()) + SESSION_SECONDS)
 
-    def _session_until(self, moment: int) -> str:
-        said = f"cinder browser session until {moment}".encode()
-        return f"{moment}.{hmac.new(self._token, said, hashlib.sha256).hexdigest()}"
+    def _session_until(self, timestamp: int) -> str:
+        message = f"cinder browser session until {timestamp}".encode()
+        return f"{timestamp}.{hmac.new(self._token, message, hashlib.sha256).hexdigest()}"
 
-    def matches(self, given: str) -> bool:
-        """Whether this is the token."""
-        return hmac.compare_digest(given.encode(), self._token)
+    def matches(self, token: str) -> bool:
+        """Whether this is the owner's token."""
+        return hmac.compare_digest(token.encode(), self._token)
 
-    async def admit(self, request: Request) -> Caller | None:
-        """Return who sent a request; None where it may not pass."""
+    async def authenticate(self, request: Request) -> Caller | None:
+        """Return the caller of a request; None if it is not authenticated."""
         path: str = request.scope["path"]
         if not self.are_required:
             return OWNER_CALLER
         if is_open_path(path):
             return _ANONYMOUS
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return await self._identify(given.strip(), request)
-        is_for_people = request.method == "GET" and is_browser_path(path)
-        if is_for_people and self._is_session(request.cookies.get(SESSION_COOKIE, "")):
-            return OWNER_CALLER
-        return None
+            return await self._identify(token.strip(), request)
+        if request.method != "GET" or not is_browser_path(path):
+            return None
+        session = request.cookies.get(SESSION_COOKIE, "")
+        until = session.partition(".")[0]
+        if not (until.isascii() and until.isdecimal() and len(until) <= _MAX_TIMESTAMP_DIGITS):
+            return None
+        is_ours = hmac.compare_digest(session.encode(), self._session_until(int(until)).encode())
+        return OWNER_CALLER if is_ours and time.time() < int(until) else None
 
     async def _identify(self, secret: str, request: Request) -> Caller | None:
         if self.matches(secret):
@@ -105,13 +108,6 @@ class Authenticator:
             caller = await access_tokens.identify(secret)
         return caller
 
-    def _is_session(self, given: str) -> bool:
-        until = given.partition(".")[0]
-        if not (until.isascii() and until.isdecimal() and len(until) <= _MAX_TIMESTAMP_DIGITS):
-            return False
-        is_ours = hmac.compare_digest(given.encode(), self._session_until(int(until)).encode())
-        return is_ours and time.time() < int(until)
-
 
 def is_open_path(path: str) -> bool:
     """Whether a path needs no token."""
@@ -119,7 +115,7 @@ def is_open_path(path: str) -> bool:
 
 
 def access_tokens_for(request: Request) -> AccessTokens | None:
-    """Return what checks an authorization server's tokens, which are made for MCP alone."""
+    """Return the check of an authorization server's tokens, which are valid for MCP only."""
     is_for_mcp = request.scope["path"] == MCP_PATH
     found: AccessTokens | None = request.app.state.access_tokens if is_for_mcp else None
     return found
@@ -131,7 +127,7 @@ def is_browser_path(path: str) -> bool:
 
 
 class AuthMiddleware:
-    """Lets a request through to the app, or answers it."""
+    """Passes authenticated requests on to the app, and refuses others."""
 
     def __init__(
         self,
@@ -157,7 +153,7 @@ class AuthMiddleware:
         request, send = Request(scope), _with_headers(_SECURITY_HEADERS, send)
         try:
             caller = await self._identify(request)
-            standing = await _hit_rate_limits(request, caller)
+            status = await _hit_rate_limits(request, caller)
         except Unauthorized:
             await _unauthorized_response(request)(scope, receive, send)
             return
@@ -165,20 +161,26 @@ class AuthMiddleware:
             await error_response(error)(scope, receive, send)
             return
         set_caller(request, caller)
+        if status is not None:
+            facts = status.headers.items()
+            send = _with_headers([(n.lower().encode(), v.encode()) for n, v in facts], send)
+        connection, length = connection_of(scope), request.headers.get("content-length", "0")
         with ExitStack() as serving:
             try:
-                serving.enter_context(_count_request(request))
-                self._body_limits.require_size(_content_length(request.headers))
+                # An authenticated request keeps its connection open.
+                if connection is not None and not is_open_path(scope["path"]):
+                    serving.enter_context(connection.serve(address_of(request)))
+                self._body_limits.require_size(int(length) if length.isdecimal() else 0)
             except (Overloaded, ContentTooLarge) as error:
                 await error_response(error)(scope, receive, send)
                 return
-            await self._serve_bounded(scope, receive, _with_rate_limit_headers(standing, send))
+            await self._serve_bounded(scope, receive, send)
 
     async def _identify(self, request: Request) -> Caller:
-        """Return who sends a request.
+        """Return the caller of a request.
 
         Raises:
-            CinderError: nobody who may.
+            CinderError: the request is refused.
         """
         if not self._tokens.are_required and not (
             self._is_known_host(request) and _is_same_origin(request)
@@ -187,14 +189,14 @@ class AuthMiddleware:
         limits, address = request.app.state.rate_limits, address_of(request)
         if not is_loopback(address) and not is_open_path(request.scope["path"]):
             await limits.require_left(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
-        caller = await self._tokens.admit(request)
+        caller = await self._tokens.authenticate(request)
         if caller is None:
             await limits.take(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
             raise Unauthorized
         return caller
 
     def _is_known_host(self, request: Request) -> bool:
-        """Whether the Host is ours: without a token, it is all that a rebound name lacks."""
+        """Whether the Host header names this server; without a token, this stops DNS rebinding."""
         host = request.headers.get("host", "").lower()
         named = _HOST.fullmatch(host)
         return named is not None and (named[1] in self._host_names or host in self._host_names)
@@ -210,23 +212,23 @@ class AuthMiddleware:
         try:
             await self._app(scope, LimitedBody(receive, self._body_limits).receive, noted)
         except BodyRefused as refused:
-            # The rest of what is too large is discarded; what does not arrive is not waited for.
+            # The rest of a large body is discarded; a late body closes the connection.
             is_late = isinstance(refused.error, ScrapeTimeout)
             headers = {"Connection": "close"} if is_late else None
             if not has_answered:
                 await error_response(refused.error, headers)(scope, receive, send)
         except asyncio.CancelledError:
-            # Only a server that stops cancels a request. Its task ends here; the caller is told.
+            # Only a server that stops cancels a request. The task ends here, with a response.
             if has_answered:
                 raise
             await error_response(Overloaded(_STOPPING))(scope, receive, send)
 
 
 async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus | None:
-    """Count a request to its caller and its address; return what the caller has left.
+    """Count a request by caller and by address; return the rate limit status of the caller.
 
     Raises:
-        RateLimited: one of them has had its share.
+        RateLimited: one of the limits is reached.
     """
     limits, address = request.app.state.rate_limits, address_of(request)
     if request.scope["path"] == _UNCOUNTED_PATH:
@@ -235,42 +237,23 @@ async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus 
         await limits.take(RateLimitBucket.ADDRESS, rate_limit_key(address))
     if caller.id in (OWNER_CALLER.id, _ANONYMOUS.id):
         return None
-    standing: RateLimitStatus | None = await limits.take(RateLimitBucket.TOKEN, caller.id)
-    return standing
-
-
-def _count_request(request: Request) -> AbstractContextManager[None]:
-    """Return what counts an authenticated request, and keeps its connection open.
-
-    Entering it raises Overloaded where as many are under way as there may be.
-    """
-    connection = connection_of(request.scope)
-    if connection is None or is_open_path(request.scope["path"]):
-        return nullcontext()
-    return connection.serve(address_of(request))
+    status: RateLimitStatus | None = await limits.take(RateLimitBucket.TOKEN, caller.id)
+    return status
 
 
 def address_of(request: Request) -> str:
-    """Return the address that a request comes from."""
+    """Return the client address of a request."""
     return request.client.host if request.client else ""
 
 
 def _is_same_origin(request: Request) -> bool:
-    """Whether no other site's page sends a request; MCP has its own list of origins."""
+    """Whether a request is not sent by a page of another site; MCP checks origins itself."""
     if request.scope["path"] == MCP_PATH:
         return True
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None:
         return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
     return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
-
-
-def _with_rate_limit_headers(standing: RateLimitStatus | None, send: Send) -> Send:
-    """Return a `send` that adds to the answer what the caller has left."""
-    if standing is None:
-        return send
-    facts = standing.headers.items()
-    return _with_headers([(name.lower().encode(), value.encode()) for name, value in facts], send)
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:
@@ -285,11 +268,6 @@ def _with_headers(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:
 _STOPPING = "The server is stopping. Send the request again in a moment."
 
 
-def _content_length(headers: Headers) -> int:
-    value = headers.get("content-length", "0")
-    return int(value) if value.isdecimal() else 0
-
-
 def _unauthorized_response(request: Request) -> Response:
     wants_page = "text/html" in request.headers.get("accept", "")
     if request.method == "GET" and wants_page and is_browser_path(request.url.path):
@@ -301,7 +279,7 @@ def _unauthorized_response(request: Request) -> Response:
     return error_response(Unauthorized(), headers={"WWW-Authenticate": challenge})
 
 
-# A token, a path, and their names: whoever sends more is not logging in.
+# Enough for a token and a path.
 _MAX_FORM_BYTES = 8 * 1024
 _MAX_FIELDS = 8
 
@@ -368,7 +346,7 @@ def login_routes(tokens: Authenticator) -> list[Route]:
 
 
 class _InvalidForm(Exception):
-    """The body is too large, or is no form."""
+    """The body is too large, or not a form."""
 
 
 async def _read_form(request: Request) -> dict[str, list[str]]:
@@ -397,7 +375,7 @@ _METADATA_HEADERS = {"Cache-Control": "max-age=3600", "Access-Control-Allow-Orig
 
 
 def protected_resource_routes(access_tokens: AccessTokens | None) -> list[Route]:
-    """Return the routes of the description: at the root, and for the resource's own path."""
+    """Return the routes of the protected resource metadata."""
     if access_tokens is None:
         return []
 

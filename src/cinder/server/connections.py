@@ -23,23 +23,23 @@ class ConnectionLimits:
     """How many connections may be open at once."""
 
     max_connections: int
-    """With an authenticated request under way; as many again may be open without one."""
+    """With an authenticated request in progress; as many again may be open without one."""
     max_per_address: int
-    """With an authenticated request under way, of one address."""
+    """With an authenticated request in progress, of one address."""
     max_unauthenticated_per_address: int
     trusted_proxies: Collection[str] = ()
-    """Addresses and networks whose connections belong to many clients."""
+    """Addresses and networks of proxies, which serve many clients."""
 
 
 class _ConnectionState(Enum):
-    """Why a connection may be closed for a new one."""
+    """The state of a connection that may be closed for a new one."""
 
     SILENT = auto()
-    """It was never authenticated, and has no request."""
+    """Never authenticated, without a request."""
     ASKING = auto()
-    """It was never authenticated, and has a request under way."""
+    """Never authenticated, with a request in progress."""
     IDLE = auto()
-    """It was authenticated before, and waits for the next request."""
+    """Authenticated before, without a request."""
 
 
 class _AddressConnections:
@@ -74,28 +74,28 @@ class Connections:
         self._logged_at = float("-inf")
 
     def open(self, address: str, close: Callable[[], None]) -> "ClientConnection":
-        """Count a new connection; the oldest of an address with too many is closed for it."""
+        """Count a new connection; close the oldest one if there are too many."""
         key = rate_limit_key(address)
         group = self._groups.get(key)
         most = self._limits.max_unauthenticated_per_address
         if group is not None and group.unauthenticated >= most and address not in self._proxies:
             self._close(group.oldest(_ConnectionState.SILENT, _ConnectionState.ASKING), key)
         elif self._waiting >= self._limits.max_connections:
-            key_of_most = max(self._groups, key=lambda each: len(self._groups[each]))
-            oldest = self._groups[key_of_most].oldest(
+            largest = max(self._groups, key=lambda name: len(self._groups[name]))
+            oldest = self._groups[largest].oldest(
                 _ConnectionState.SILENT, _ConnectionState.IDLE, _ConnectionState.ASKING
             )
-            self._close(oldest, key_of_most)
+            self._close(oldest, largest)
         connection = ClientConnection(self, key, close)
         connection.wait()
         return connection
 
     @contextmanager
     def count_request(self, address: str) -> Iterator[None]:
-        """Count an authenticated request of an address for as long as it is under way.
+        """Count an authenticated request of an address while it is in progress.
 
         Raises:
-            Overloaded: as many are under way as there may be.
+            Overloaded: too many requests are in progress.
         """
         key, limits = rate_limit_key(address), self._limits
         if self._under_way.total() >= limits.max_connections:
@@ -118,12 +118,12 @@ class Connections:
                 del self._under_way[key]
 
     def enqueue(self, connection: "ClientConnection", key: str, state: _ConnectionState) -> None:
-        """Put a connection behind the others of its address that may be closed."""
+        """Add a connection to those of its address that may be closed."""
         self._groups.setdefault(key, _AddressConnections()).queues[state][connection] = None
         self._waiting += 1
 
     def dequeue(self, connection: "ClientConnection", key: str, state: _ConnectionState) -> None:
-        """Take a connection from those that may be closed."""
+        """Remove a connection from those that may be closed."""
         group = self._groups[key]
         del group.queues[state][connection]
         self._waiting -= 1
@@ -153,28 +153,28 @@ class ClientConnection:
         self._state: _ConnectionState | None = None
 
     def wait(self) -> None:
-        """Note that no request is under way."""
+        """Record that no request is in progress."""
         self._enter(_ConnectionState.IDLE if self._is_authenticated else _ConnectionState.SILENT)
 
     def ask(self) -> None:
-        """Note that a request is under way, and that the server does not know yet who sends it."""
+        """Record that a request has started and is not authenticated yet."""
         self._enter(_ConnectionState.IDLE if self._is_authenticated else _ConnectionState.ASKING)
 
     def leave(self) -> None:
-        """Note that the connection is closed."""
+        """Record that the connection is closed."""
         self._enter(None)
         self._is_open = False
 
     @contextmanager
     def serve(self, address: str) -> Iterator[None]:
-        """Keep the connection open for an authenticated request, whose client has this address.
+        """Keep the connection open for an authenticated request of a client address.
 
         Raises:
-            Overloaded: as many are under way as there may be.
+            Overloaded: too many requests are in progress.
         """
         with self._all.count_request(address):
             self._is_authenticated = True
-            # Until the answer's end, when `wait` is called.
+            # Until `wait` is called after the response.
             self._enter(None)
             yield
 
@@ -189,12 +189,12 @@ class ClientConnection:
 
 
 class _TrustedNetworks:
-    """Some addresses and networks; what is neither, such as a name, matches nothing."""
+    """A set of addresses and networks; anything else, such as a name, matches nothing."""
 
-    def __init__(self, written: Collection[str]) -> None:
-        self._is_everything = "*" in written
+    def __init__(self, networks: Collection[str]) -> None:
+        self._is_everything = "*" in networks
         self._networks: list[IPv4Network | IPv6Network] = []
-        for text in written:
+        for text in networks:
             try:
                 self._networks.append(ip_network(text))
             except ValueError:

@@ -1,8 +1,8 @@
 """Forwarding between workers: requests of an MCP session go to the worker that holds it.
 
-An MCP session lives in the worker that opened it. Its id names that worker, and requests for it
-that arrive elsewhere are forwarded over the worker's own Unix socket, before anything else is done
-with them: who may send them, and how many, is decided where they are answered.
+An MCP session lives in the worker that opened it, and its id names that worker. Another worker
+forwards its requests over a Unix socket before any other step: the owner of the session
+authenticates and limits them.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import re
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 import h11
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
@@ -22,14 +21,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cinder.worker_group import WorkerGroup
 
 CLIENT_HEADER = b"cinder-client"
-"""Who sent a forwarded request, and how; only workers can send it to each other."""
+"""The client of a forwarded request. Only workers can set it."""
 
 _READ_BYTES = 64 * 1024
-# Of one connection alone; the server that answers adds its own.
+# The worker that responds adds its own.
 _HOP_BY_HOP_HEADERS = frozenset(
     {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"date"}
 )
-# As the SDK answers for sessions that it does not have: the client opens another.
+# The SDK's response for unknown sessions: the client opens another one.
 _NO_SESSION = (
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found: the server '
     'process that had it has ended"}}'
@@ -37,7 +36,7 @@ _NO_SESSION = (
 
 
 async def forward(path: Path, scope: Scope, receive: Receive, send: Send) -> None:
-    """Have the worker that listens on a Unix socket answer a request."""
+    """Forward a request to the worker that listens on a Unix socket."""
     try:
         reader, writer = await asyncio.open_unix_connection(path)
     except OSError:
@@ -57,10 +56,10 @@ async def forward(path: Path, scope: Scope, receive: Receive, send: Send) -> Non
 
 
 def restore_client(scope: Scope) -> Scope:
-    """Return a forwarded request as it came to the server."""
+    """Return the scope of a forwarded request as the client sent it."""
     headers = [(name, value) for name, value in scope["headers"] if name != CLIENT_HEADER]
-    [sent] = [value for name, value in scope["headers"] if name == CLIENT_HEADER]
-    client, server, scheme = json.loads(sent)
+    [sender] = [value for name, value in scope["headers"] if name == CLIENT_HEADER]
+    client, server, scheme = json.loads(sender)
     return {
         **scope,
         "headers": headers,
@@ -71,7 +70,7 @@ def restore_client(scope: Scope) -> Scope:
 
 
 class _ForwardedRequest:
-    """One request and its answer, over a connection of their own."""
+    """A forwarded request and its response, on a connection of their own."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -80,9 +79,9 @@ class _ForwardedRequest:
         self.has_answered = False
 
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the request while it comes and the answer while that comes; stop with either end."""
+        """Stream the request and the response until one side ends."""
         await self._write(_request_of(scope))
-        # Both are waited for, whatever happens.
+        # Both tasks are awaited below.
         sending = asyncio.ensure_future(self._send_body(receive))  # noqa: TID251
         answering = asyncio.ensure_future(self._answer(send))  # noqa: TID251
         try:
@@ -97,9 +96,9 @@ class _ForwardedRequest:
             await asyncio.gather(sending, answering, return_exceptions=True)
 
     async def _send_body(self, receive: Receive) -> None:
-        """Send the body, and return when the client has gone."""
+        """Send the body, and return when the client disconnects."""
         while (message := await receive())["type"] != "http.disconnect":
-            # Who answers before the body is over, because it is too long, reads no more of it.
+            # A worker that refuses the body stops reading it.
             with suppress(OSError):
                 if self._connection.our_state is h11.SEND_BODY and message.get("body"):
                     await self._write(h11.Data(data=message["body"]))
@@ -108,7 +107,8 @@ class _ForwardedRequest:
 
     async def _answer(self, send: Send) -> None:
         while True:
-            event = await self._next_event()
+            while (event := self._connection.next_event()) is h11.NEED_DATA:
+                self._connection.receive_data(await self._reader.read(_READ_BYTES))
             if isinstance(event, h11.Response):
                 self.has_answered = True
                 headers = [(n, v) for n, v in event.headers if n not in _HOP_BY_HOP_HEADERS]
@@ -120,12 +120,6 @@ class _ForwardedRequest:
             elif isinstance(event, h11.EndOfMessage):
                 await send({"type": "http.response.body", "body": b""})
                 return
-
-    # Any: whatever h11 has read.
-    async def _next_event(self) -> Any:
-        while (event := self._connection.next_event()) is h11.NEED_DATA:
-            self._connection.receive_data(await self._reader.read(_READ_BYTES))
-        return event
 
     async def _write(self, event: h11.Event) -> None:
         self._writer.write(self._connection.send(event) or b"")
@@ -165,7 +159,7 @@ _SESSION = re.compile(rb"(\d{1,3})-([\x21-\x7e]+)")
 
 
 class WorkerRoutingMiddleware:
-    """Serves what a worker of a server is asked, by clients and by the other workers."""
+    """Routes the requests of clients and of other workers."""
 
     def __init__(self, app: ASGIApp, group: WorkerGroup) -> None:
         self._app = app
@@ -175,16 +169,12 @@ class WorkerRoutingMiddleware:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif _is_from_worker(scope):
+        # Only the Unix socket has no port, and only the same user can open it.
+        elif (server := scope.get("server")) is not None and server[1] is None:
             await self._serve_worker(scope, receive, send)
-        elif scope["path"] == _MCP_PATH:
-            await self._serve_mcp(scope, receive, send)
-        else:
+        elif scope["path"] != _MCP_PATH:
             await self._app(scope, receive, send)
-
-    async def _serve_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        owner = self._owner_of_session(scope)
-        if owner in (None, self._group.number):
+        elif (owner := self._owner_of_session(scope)) in (None, self._group.number):
             await self._serve_own(scope, receive, send)
         else:
             await forward(self._group.socket_path(owner), scope, receive, send)
@@ -199,7 +189,7 @@ class WorkerRoutingMiddleware:
         await PlainTextResponse(answer or b"", status)(scope, receive, send)
 
     async def _serve_own(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve MCP, whose session ids have this worker's number for clients alone."""
+        """Serve MCP; clients see session ids with the number of this worker in front."""
         prefix = b"%d-" % self._group.number
         headers = [
             (name, value.removeprefix(prefix) if name == _SESSION_HEADER else value)
@@ -217,14 +207,8 @@ class WorkerRoutingMiddleware:
         await self._app({**scope, "headers": headers}, receive, sent)
 
     def _owner_of_session(self, scope: Scope) -> int | None:
-        """Return the worker that has a request's session; None where the id names none."""
+        """Return the worker that holds the session of a request; None if the id names none."""
         found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
         named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
         number = int(named[1]) if named else self._group.size
         return number if number < self._group.size else None
-
-
-def _is_from_worker(scope: Scope) -> bool:
-    """Whether a request came over this worker's Unix socket, which only its user can open."""
-    server = scope.get("server")
-    return server is not None and server[1] is None

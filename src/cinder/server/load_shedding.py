@@ -23,32 +23,32 @@ class SheddingLimits:
     """When requests are refused."""
 
     max_lag_seconds: float = 0.01
-    """How late the event loop may run what is due, with four times the spared requests."""
+    """The largest lag of the event loop with four times the spared requests."""
     spared_requests: int = 32
-    """So many are taken in however late it is: a machine may be busy with other things."""
+    """So many requests are accepted at any lag: the machine may be busy otherwise."""
 
     @property
     def max_queue(self) -> float:
-        """The largest product of lag and requests under way: the later, the fewer are taken in."""
+        """The largest product of lag and requests in progress."""
         return 4 * self.spared_requests * self.max_lag_seconds
 
 
 class LoadShedder:
-    """Refuses requests while many are under way and the event loop lags behind.
+    """Refuses requests while many are in progress and the event loop lags.
 
-    A lag tells that requests wait for longer than it takes to answer them. A refusal costs a
-    fraction of an answer, so the loop catches up, and health checks are answered all the while.
+    During a lag, requests wait longer than they take to process. A refusal costs a fraction of a
+    response, so the loop catches up. Health checks are never refused.
     """
 
     def __init__(self, limits: SheddingLimits) -> None:
         self.under_way: Counter[str] = Counter()
-        """Requests by client address, of IPv6 by network."""
+        """Requests in progress by client address, of IPv6 by network."""
         self.monitor: LoopMonitor | None = None
-        """Set once there is one, as the server starts."""
+        """Set when the server starts."""
         self._limits = limits
 
     def must_refuse(self, path: str, address: str) -> bool:
-        """Whether a request is one too many; an address that has few under way is spared."""
+        """Whether to refuse a request; an address with few requests in progress is spared."""
         key, spared = rate_limit_key(address), self._limits.spared_requests
         total = self.under_way.total()
         return (
@@ -61,10 +61,10 @@ class LoadShedder:
 
 
 class LoadSheddingMiddleware:
-    """Counts the requests that are under way, and refuses those that are too many.
+    """Counts the requests in progress, and refuses them under load.
 
-    A request counts until its answer begins: a stream of events costs little while it is open. The
-    server's protocol refuses most of those that are too many before they come here.
+    A request counts until its response starts: an open event stream costs little. The HTTP
+    protocol refuses most requests before they reach this middleware.
     """
 
     def __init__(self, app: ASGIApp, *, shedder: LoadShedder) -> None:

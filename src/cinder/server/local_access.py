@@ -1,7 +1,7 @@
 """Access to the server of a data directory: its API token, and the lock on its port.
 
-The token in the data directory is for that directory's server alone. Anybody on the machine may
-listen on a port that no server has, and would be given the token by whoever merely asked it.
+The token is meant only for the server of its data directory. Any process on the machine could
+listen on the port of a server that is down, so clients check the lock before they send the token.
 """
 
 import os
@@ -23,7 +23,7 @@ class UnsafeSettings(SettingsError):
 
 
 def find_token(settings: Settings) -> str | None:
-    """Return the token callers must send, made if there is none yet; None where auth is off.
+    """Return the token that callers must send, creating it if needed; None if auth is off.
 
     Raises:
         UnsafeSettings: the server listens beyond loopback without a configured token.
@@ -43,36 +43,29 @@ def find_token(settings: Settings) -> str | None:
             "configured token. Set CINDER_SERVER__API_TOKEN to a long random string, or listen on "
             "127.0.0.1."
         )
-    return _read_or_make_token(settings.data_dir / TOKEN_FILE)
-
-
-def _read_or_make_token(path: Path) -> str:
+    path = settings.data_dir / TOKEN_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        _write_token(path, secrets.token_urlsafe(32))
+        # Written completely or not at all; the first of several processes wins.
+        with NamedTemporaryFile("w", dir=path.parent, prefix=".token-") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+            file.flush()
+            with suppress(FileExistsError):
+                os.link(file.name, path)
     token = path.read_text().strip()
     if not token:
         raise UnsafeSettings(f"The token file {path} is empty. Delete it to have a new one made.")
     return token
 
 
-def _write_token(path: Path, token: str) -> None:
-    """Write the file whole or not at all; whoever was first wins."""
-    with NamedTemporaryFile("w", dir=path.parent, prefix=".token-") as file:
-        file.write(token + "\n")
-        file.flush()
-        with suppress(FileExistsError):
-            os.link(file.name, path)
-
-
-# Other commands that look hold it for an instant: longer than that, only a server does.
+# Commands that probe hold it for an instant; only a server holds it longer.
 _PROBE_SECONDS = 0.05
 _START_SECONDS = 5
 
 
 @contextmanager
 def hold_port_lock(data_dir: Path, port: int) -> Iterator[None]:
-    """Hold the mark of a port; it goes with the process, however that ends."""
+    """Hold the lock of a port; it is released when the process ends."""
     lock = _port_lock(data_dir, port)
     lock.acquire(timeout=_START_SECONDS)
     try:
@@ -82,7 +75,7 @@ def hold_port_lock(data_dir: Path, port: int) -> Iterator[None]:
 
 
 def is_port_locked(data_dir: Path, port: int) -> bool:
-    """Whether a server that uses this directory listens on a port."""
+    """Whether a server of this data directory listens on a port."""
     if not _port_lock_path(data_dir, port).exists():
         return False
     lock = _port_lock(data_dir, port)

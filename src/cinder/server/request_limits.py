@@ -30,7 +30,7 @@ class JsonValueCounter:
         self._held = b""
 
     def feed(self, piece: bytes) -> None:
-        """Count what is in the next piece of the text."""
+        """Count the values in the next piece of the text."""
         # Without escapes, each quote begins or ends a string.
         piece = (self._held + piece).replace(rb"\\", b"")
         self._held = b"\\" if piece.endswith(b"\\") else b""
@@ -42,17 +42,17 @@ class JsonValueCounter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimits:
-    """What a request's body may take."""
+    """The limits of a request body."""
 
     max_bytes: int
     timeout_seconds: float
     max_json_values: int
 
     def require_size(self, size: int) -> None:
-        """Return if a body may have this size.
+        """Check the size of a body.
 
         Raises:
-            ContentTooLarge: it may not.
+            ContentTooLarge: it is too large.
         """
         if size > self.max_bytes:
             raise ContentTooLarge(
@@ -61,10 +61,10 @@ class BodyLimits:
             )
 
     def require_values(self, count: int) -> None:
-        """Return if a body may have so many JSON values.
+        """Check the number of JSON values of a body.
 
         Raises:
-            InvalidRequest: it may not.
+            InvalidRequest: there are too many.
         """
         if count > self.max_json_values:
             message = f"At most {self.max_json_values} values in all (setting limits.json-values)"
@@ -72,7 +72,7 @@ class BodyLimits:
 
 
 class BodyRefused(Exception):
-    """The rest of a request is not wanted, for this reason."""
+    """The body of a request is refused."""
 
     def __init__(self, error: CinderError) -> None:
         super().__init__(error.message)
@@ -80,14 +80,14 @@ class BodyRefused(Exception):
 
 
 class LimitedBody:
-    """Hands the messages of one request on, for as long as its body keeps to the limits."""
+    """Passes the messages of a request on while its body is within the limits."""
 
     def __init__(self, receive: Receive, limits: BodyLimits) -> None:
         self._receive = receive
         self._limits = limits
         self._received = 0
         self._values = JsonValueCounter()
-        # None once the body is whole: what comes then is only the news that the caller has gone.
+        # None once the body is complete: only a disconnect can follow.
         self._deadline: float | None = asyncio.get_running_loop().time() + limits.timeout_seconds
 
     async def receive(self) -> Message:
@@ -99,7 +99,15 @@ class LimitedBody:
         try:
             async with asyncio.timeout_at(self._deadline):
                 message = await self._receive()
-            self._take(message.get("body", b""))
+            # Counted while it arrives: the JSON parser would block the event loop.
+            piece = message.get("body", b"")
+            self._received += len(piece)
+            self._limits.require_size(self._received)
+            if b"\0" in piece:  # an encoding in which values cannot be counted
+                problem = FieldProblem("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
+                raise InvalidRequest(problems=(problem,))
+            self._values.feed(piece)
+            self._limits.require_values(self._values.count)
         except TimeoutError:
             seconds = self._limits.timeout_seconds
             late = f"The request's body did not arrive within {seconds:g} s"
@@ -111,34 +119,19 @@ class LimitedBody:
             self._deadline = None
         return message
 
-    def _take(self, piece: bytes) -> None:
-        """Count a piece of the body: the parser would hold the event loop until its end.
-
-        Raises:
-            ContentTooLarge: there is too much of it.
-            InvalidRequest: it has too many values, or an encoding in which they cannot be counted.
-        """
-        self._received += len(piece)
-        self._limits.require_size(self._received)
-        if b"\0" in piece:
-            problem = FieldProblem("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
-            raise InvalidRequest(problems=(problem,))
-        self._values.feed(piece)
-        self._limits.require_values(self._values.count)
-
 
 _EXTENSION = "cinder.connection"
 
 
 def connection_of(scope: Scope) -> ClientConnection | None:
-    """Return the connection that a request came on; None where no server of ours received it."""
+    """Return the connection of a request; None outside of our server."""
     found: ClientConnection | None = scope.get("extensions", {}).get(_EXTENSION)
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolLimits:
-    """What a connection may take before and after a request."""
+    """The limits of a connection before and after a request."""
 
     head_timeout_seconds: float
     max_head_bytes: int
@@ -149,21 +142,21 @@ class ProtocolLimits:
 
 
 class _TooManyRequests(Exception):
-    """Ends the parsing of what was received."""
+    """Stops the parser."""
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """The server's HTTP protocol, which gives up on clients that are silent, slow or endless."""
+    """The HTTP protocol of the server, with limits on silent, slow and endless clients."""
 
     limits: ClassVar[ProtocolLimits]
     connections_by_address: ClassVar[Connections]
     shedder: ClassVar[LoadShedder]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: handed on as it comes
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on
         super().__init__(*args, **kwargs)
         self._connection: ClientConnection | None = None
-        # Bytes since the parser last had a whole head or a part of a body: heads, trailers, chunk
-        # extensions. It keeps them in memory without a limit of its own.
+        # Bytes since the last complete head or part of a body: heads, trailers, chunk extensions.
+        # The parser keeps them in memory without a limit.
         self._pending_bytes = 0
         self._is_in_head = False
         self._is_in_body = False
@@ -172,7 +165,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the parent has it
-        """Count the connection, and start its clock: a client may never send a byte."""
+        """Count the connection, and start its timeout: a client may never send a byte."""
         super().connection_made(transport)
         host = self.client[0] if self.client else ""
         self._connection = self.connections_by_address.open(host, transport.abort)
@@ -186,8 +179,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived, as far as the limits go."""
-        if self._is_discarding:
+        """Parse received data within the limits."""
+        if self._is_refused or (self._is_in_body and not self._is_under_way):
             self._discardable_bytes -= len(data)
             if self._discardable_bytes < 0:
                 self.transport.abort()
@@ -202,7 +195,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             super().data_received(piece)
 
     def on_message_begin(self) -> None:
-        """Give the next head its time; that of the first began when the connection opened."""
+        """Start the timeout of the next head; that of the first starts with the connection."""
         super().on_message_begin()
         self.scope["extensions"] = {_EXTENSION: self._connection}  # type: ignore[dict-item]  # ours
         self._is_in_head = True
@@ -210,12 +203,12 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._start_clock(self.limits.head_timeout_seconds)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header of the head; those that come after the body are for nobody."""
+        """Take a header of the head, and ignore trailers."""
         if self._is_in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Start a request."""
+        """Start a request, or refuse it."""
         self._pending_bytes = 0
         self._is_in_head, self._is_in_body = False, True
         self._stop_clock()
@@ -229,8 +222,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if self._connection is not None and not self._is_under_way:
             self._connection.ask()
         super().on_headers_complete()
-        # A close while the client still sends resets the connection, often before it has read.
-        self.cycle.transport = _ResponseTransport(self)  # type: ignore[assignment]  # the part of it that is used
+        # Closing while the client still sends resets the connection before it reads the response.
+        self.cycle.transport = _ResponseTransport(self)  # type: ignore[assignment]  # the part that is used
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
@@ -239,7 +232,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Note that the next head may begin."""
+        """Wait for the next head."""
         self._pending_bytes = 0
         self._is_in_body = False
         if self._is_refused:
@@ -249,8 +242,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._start_clock(self.limits.keep_alive_seconds)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for the rest of one that was answered before its end."""
-        if not self._is_under_way:  # else the next request was sent along with this one
+        """Wait for the next request, or discard the rest of one that was answered early."""
+        if not self._is_under_way:  # else a pipelined request follows
             if self._connection is not None:
                 self._connection.wait()
             if self._is_in_body:
@@ -260,11 +253,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             else:
                 self._start_clock(self.limits.keep_alive_seconds)
         super().on_response_complete()
-        # The parent's own clock stops at any byte, whatever it belongs to.
+        # The timeout of the base class stops at any byte.
         self._unset_keepalive_if_required()
 
     def close_after_response(self) -> None:
-        """Close; where the client still sends, read on for a while, so that it gets the answer."""
+        """Close; if the client still sends, read on for a while, so that it gets the response."""
         if self._is_in_body and not self.pipeline and not self.transport.is_closing():
             self._write_eof()
         else:
@@ -274,17 +267,13 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def _is_under_way(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    @property
-    def _is_discarding(self) -> bool:
-        return self._is_refused or (self._is_in_body and not self._is_under_way)
-
     def _start_discarding(self) -> None:
         self._discardable_bytes = self.limits.max_discarded_bytes
         self._start_clock(self.limits.discard_seconds)
 
     def _refuse_head(self) -> None:
         if self._is_under_way or self._is_in_body:
-            # An answer to the request under way may have begun.
+            # The response to the current request may have started.
             self.transport.abort()
             return
         status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
@@ -297,7 +286,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._answer_and_close(json_response({"success": False, "error": error}, status, closing))
 
     def _answer_and_close(self, response: Response) -> None:
-        """Answer without the app, and read no more than the client has to send to get it."""
+        """Send a response without the app, and close the connection."""
         status = HTTPStatus(response.status_code)
         lines = [b"HTTP/1.1 %d %b" % (status, status.phrase.encode())]
         lines += [b"%b: %b" % header for header in response.raw_headers]
@@ -306,7 +295,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def _write_eof(self) -> None:
         self._is_refused = True
-        with suppress(OSError):  # the client may have gone
+        with suppress(OSError):  # the client may have disconnected
             self.transport.write_eof()
         self._start_discarding()
 
@@ -321,7 +310,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
 
 class _ResponseTransport:
-    """What an answer is written to."""
+    """The transport of a response."""
 
     def __init__(self, protocol: LimitedHttpProtocol) -> None:
         self._protocol = protocol
@@ -335,7 +324,7 @@ class _ResponseTransport:
 def limited_protocol(
     server: ServerSettings, max_connections: int, shedder: LoadShedder
 ) -> type[LimitedHttpProtocol]:
-    """Return the protocol with the server's limits, and a count of connections of its own."""
+    """Return the protocol class with the limits of the settings and its own connections."""
     connections = Connections(
         ConnectionLimits(
             max_connections=max_connections,

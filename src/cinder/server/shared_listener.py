@@ -4,18 +4,17 @@ import mmap
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Self
 
-# How long a connection is left to a process that has fewer: that it sleeps is no matter of more.
+# How long a connection is left to a process that has fewer; it needs no longer to wake up.
 _YIELD_SECONDS = 0.002
 _SLACK = 1
 _NOT_ACCEPTING = 1 << 40
 
 
 class ConnectionCounts:
-    """How many connections each process has, in memory that a fork shares."""
+    """The number of connections of each process, in memory that forked processes share."""
 
     def __init__(self, size: int) -> None:
         self._counts = memoryview(mmap.mmap(-1, size * 8)).cast("q")
@@ -23,28 +22,28 @@ class ConnectionCounts:
             self.leave(number)
 
     def leave(self, number: int) -> None:
-        """Note that a process takes no connections."""
+        """Record that a process accepts no connections."""
         self._counts[number] = _NOT_ACCEPTING
 
     def enter(self, number: int) -> None:
-        """Note that a process takes connections, and has none yet."""
+        """Record that a process accepts connections, and has none."""
         self._counts[number] = 0
 
     def add(self, number: int, connections: int) -> None:
-        """Note that a process has more connections, or fewer."""
+        """Add to the number of connections of a process."""
         self._counts[number] += connections
 
     def has_too_many(self, number: int) -> bool:
-        """Whether another process has fewer connections, by more than chance."""
+        """Whether another process has clearly fewer connections."""
         return self._counts[number] > min(self._counts) + _SLACK
 
 
 class SharedListener(socket.socket):
-    """A listening socket of which each event loop takes one connection a turn, in fair shares.
+    """A listening socket from which each event loop accepts one connection at a time.
 
-    asyncio takes all that wait, so that of a burst one process would get everything. The kernel's
-    own way, SO_REUSEPORT, spreads by chance, loses what waits for a process that dies, and lets a
-    second server take half of the first one's connections unnoticed.
+    asyncio accepts all waiting connections, so that one process would get a whole burst.
+    SO_REUSEPORT distributes at random, loses the connections that wait for a process that dies,
+    and lets a second server take half of the connections unnoticed.
     """
 
     _counts: ConnectionCounts | None = None
@@ -53,12 +52,12 @@ class SharedListener(socket.socket):
     _left_since: float | None = None
 
     def share_fairly(self, counts: ConnectionCounts, number: int) -> Self:
-        """Take connections as one of several processes from now on."""
+        """Accept connections as one of several processes."""
         self._counts, self._number = counts, number
         return self
 
     def accept(self) -> tuple[socket.socket, object]:
-        """Return the next connection, unless it is another turn or another process's."""
+        """Return the next connection, unless this turn has had one or another process has fewer."""
         if self._has_accepted or self._leaves_it():
             self._has_accepted = False
             raise BlockingIOError
@@ -69,7 +68,7 @@ class SharedListener(socket.socket):
         return accepted, address
 
     def _leaves_it(self) -> bool:
-        """Whether a connection is left to another process; if none takes it, not for long."""
+        """Whether to leave a connection to another process, for a short time."""
         if self._counts is None or not self._counts.has_too_many(self._number):
             self._left_since = None
             return False
@@ -82,35 +81,33 @@ class SharedListener(socket.socket):
 
 
 class _CountedConnection(socket.socket):
-    """A connection that counts until it is closed."""
+    """A connection that is counted until it is closed."""
 
     def __init__(self, accepted: socket.socket, counts: ConnectionCounts, number: int) -> None:
         super().__init__(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
-        self._ended: Callable[[], None] = partial(counts.add, number, -1)
+        self._counts: ConnectionCounts | None = counts
+        self._number = number
         counts.add(number, 1)
 
     def close(self) -> None:
-        """Close it, and count it no longer."""
+        """Close the connection, and stop counting it."""
         super().close()
-        ended, self._ended = self._ended, _do_nothing
-        ended()
-
-
-def _do_nothing() -> None:
-    pass
+        counts, self._counts = self._counts, None
+        if counts is not None:
+            counts.add(self._number, -1)
 
 
 def listen(host: str, port: int, backlog: int) -> Sequence[SharedListener]:
     """Return a listening socket for each address of a host.
 
     Raises:
-        OSError: it cannot be listened on.
+        OSError: the address cannot be used.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listeners: list[SharedListener] = []
     try:
         for family, kind, protocol, _, address in dict.fromkeys(found):
-            # asyncio sends without delay only where the protocol is named.
+            # asyncio sets TCP_NODELAY only if the protocol is named.
             listener = SharedListener(family, kind, protocol)
             listeners.append(listener)
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

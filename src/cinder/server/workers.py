@@ -1,7 +1,7 @@
 """The worker processes of `cinder serve --workers`: forked, replaced and stopped by one parent.
 
-It serves nothing itself, runs no event loop and no thread: so it can fork at any time, and a worker
-begins with everything that the parent has loaded.
+The parent serves nothing and runs neither an event loop nor a thread, so it can fork at any time,
+and workers share the memory of all modules that it has imported.
 """
 
 import ctypes
@@ -31,16 +31,16 @@ from cinder.server.process_control import exit_after_timeout, exit_by_signal
 from cinder.server.shared_listener import ConnectionCounts, SharedListener
 from cinder.worker_group import WorkerGroup
 
-# Failed starts in a row after which the server stops: whoever runs it is to look.
+# The server stops after so many failed starts in a row.
 MAX_FAILED_STARTS = 5
-# A worker that lived for so long may be replaced at once.
+# A worker that ran for so long is replaced at once.
 _STEADY_SECONDS = 30
 _MAX_WAIT_SECONDS = 30
 _PR_SET_PDEATHSIG = 1
 _READY = b"r"
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-# Serves as the worker of a number until it is told to stop, and calls back once it listens.
+# Serves as the worker with this number until it is stopped, and calls back once it listens.
 RunWorker = Callable[[int, Callable[[], None]], None]
 
 log = structlog.get_logger()
@@ -52,49 +52,54 @@ class WorkersFailed(OSError):
 
 @dataclass(slots=True)
 class _Worker:
-    """The place of one worker, and the process that has it now."""
+    """A worker, and its current process."""
 
     number: int
     pid: int | None = None
     ready_pipe: int | None = None
-    """Where it says that it listens; None once it has, or has ended."""
+    """The worker writes to it when it listens; None after that, and after its end."""
     is_ready: bool = False
     started_at: float = 0
     start_at: float = 0
-    """When it is to be started, while there is none."""
+    """When to start the next process."""
     early_ends: int = 0
-    """In a row, soon after a start."""
+    """How often in a row it ended soon after its start."""
     failed_starts: int = 0
-    """In a row: it ended before it listened."""
+    """How often in a row it ended before it listened."""
 
 
 @dataclass(slots=True)
 class WorkerProcesses:
-    """Keeps so many workers running until the process is told to stop."""
+    """Keeps a number of workers running until the process is stopped."""
 
     count: int
     serve: RunWorker
     stop_seconds: float
-    """How long all of them may take to end; then they are killed."""
+    """How long the workers may take to stop; then they are killed."""
     on_end: Callable[[int], None]
     """Called with the number of a worker that has ended."""
     on_stop: Callable[[], None]
-    """Called before the workers are told to stop."""
+    """Called before the workers are stopped."""
     _workers: list[_Worker] = field(default_factory=list)
-    _told: list[int] = field(default_factory=list)
-    """The signals to stop that came."""
+    _stop_signals: list[int] = field(default_factory=list)
+    """The received signals to stop."""
     _exit_code: int = 0
 
     def run(self, on_ready: Callable[[], None]) -> int:
         """Start the workers, call back once all of them listen, and return the exit code.
 
         Raises:
-            WorkersFailed: one could not be started time and again.
+            WorkersFailed: a worker failed to start too often.
         """
         self._workers = [_Worker(number) for number in range(self.count)]
-        wakeup = _catch_signals(self._told)
+        wakeup, waker = os.pipe()
+        os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        for number in _STOP_SIGNALS:
+            signal.signal(number, lambda sig, _: self._stop_signals.append(sig))
+        signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
-            # The first one alone: what keeps it from starting keeps all of them, and is told once.
+            # The first worker starts alone: an error that affects all of them is shown once.
             if all(
                 self._start_and_wait(part, wakeup)
                 for part in (self._workers[:1], self._workers[1:])
@@ -112,38 +117,37 @@ class WorkerProcesses:
         while not all(worker.is_ready for worker in workers):
             self._wait(wakeup, None)
             for _, status in self._ended():
-                # It has told why.
+                # The worker has logged the reason.
                 self._exit_code = self._exit_code or _exit_code(status) or 1
-            if self._told or self._exit_code:
+            if self._stop_signals or self._exit_code:
                 return False
         return True
 
     def _keep_running(self, wakeup: int) -> None:
-        while not self._told:
+        while not self._stop_signals:
             now = time.monotonic()
-            due = [each for each in self._workers if each.pid is None and each.start_at <= now]
+            due = [w for w in self._workers if w.pid is None and w.start_at <= now]
             for worker in due:
-                self._start_again(worker)
-            waits = [each.start_at - now for each in self._workers if each.pid is None]
+                try:
+                    self._start(worker)
+                except OSError as error:  # no memory, or too many processes
+                    self._replace(worker, f"not started: {error.strerror}")
+            waits = [worker.start_at - now for worker in self._workers if worker.pid is None]
             self._wait(wakeup, max(0.0, min(waits)) if waits and not due else None)
             for worker, status in self._ended():
-                self._replace(worker, _describe_exit(status))
-
-    def _start_again(self, worker: _Worker) -> None:
-        try:
-            self._start(worker)
-        except OSError as error:  # no memory, or too many processes
-            self._replace(worker, f"not started: {error.strerror}")
+                code = os.waitstatus_to_exitcode(status)
+                killed = f"killed by {signal.Signals(-code).name}" if code < 0 else None
+                self._replace(worker, killed or f"exit code {code}")
 
     def _replace(self, worker: _Worker, status: str) -> None:
-        """Have a worker that ended started again, the sooner the longer it lived."""
+        """Schedule the next start of a worker that ended: later after each early end."""
         is_steady = worker.is_ready and time.monotonic() - worker.started_at > _STEADY_SECONDS
         worker.early_ends = 0 if is_steady else worker.early_ends + 1
         worker.failed_starts = 0 if worker.is_ready else worker.failed_starts + 1
         if worker.failed_starts >= MAX_FAILED_STARTS:
             raise WorkersFailed(
                 f"Worker {worker.number} could not be started {worker.failed_starts} times in a "
-                f"row ({status}), so the server stops. What it said on standard error tells why"
+                f"row ({status}), so the server stops. Standard error has the reason"
             )
         # The first time at once, then after 1, 2, 4 … seconds.
         ends = worker.early_ends
@@ -160,7 +164,7 @@ class WorkerProcesses:
         ready, tell_ready = os.pipe()
         worker.is_ready, worker.started_at = False, time.monotonic()
         parent = os.getpid()
-        # A signal that comes now must not be taken by the parent's handlers in the worker.
+        # The parent's handlers must not run in the worker.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
         try:
             pid = os.fork()
@@ -175,7 +179,7 @@ class WorkerProcesses:
         worker.pid, worker.ready_pipe = pid, ready
 
     def _become(self, number: int, parent: int, tell_ready: int) -> NoReturn:
-        """Be a worker, in the process just forked, and end with it."""
+        """Run the worker in the forked process, and exit."""
         code = 1
 
         def tell() -> None:
@@ -197,13 +201,13 @@ class WorkerProcesses:
                 log.exception("a worker process failed", worker=number)
             code = reported or 1
         finally:
-            # Nothing of what the parent holds is to be released by a copy of it.
+            # The worker must not release the resources of the parent.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
 
     def _wait(self, wakeup: int, seconds: float | None) -> None:
-        """Wait for a signal, for a worker to be ready, or for so long."""
+        """Wait for a signal, a ready worker, or the timeout."""
         pipes = {w.ready_pipe: w for w in self._workers if w.ready_pipe is not None}
         for found in select.select([wakeup, *pipes], [], [], seconds)[0]:
             if found == wakeup:
@@ -215,7 +219,7 @@ class WorkerProcesses:
             worker.ready_pipe = None
 
     def _ended(self) -> list[tuple[_Worker, int]]:
-        """Return the workers that have ended since, and how."""
+        """Return the workers that have ended, with their wait status."""
         ended = []
         for worker in self._workers:
             if worker.pid is None:
@@ -231,9 +235,9 @@ class WorkerProcesses:
         return ended
 
     def _stop(self) -> None:
-        """Tell all workers to stop, and wait until they have; a second signal ends them at once."""
-        if len(self._told) > 1:
-            exit_by_signal(self._told[1])
+        """Stop all workers and wait for them; a second signal kills them."""
+        if len(self._stop_signals) > 1:
+            exit_by_signal(self._stop_signals[1])
         self.on_stop()
         for worker in self._workers:
             if worker.pid is not None:
@@ -250,25 +254,14 @@ class WorkerProcesses:
         giving_up.cancel()
 
 
-def _catch_signals(told: list[int]) -> int:
-    """Note the signals to stop; return what can be read from whenever any signal came."""
-    wakeup, waker = os.pipe()
-    os.set_blocking(waker, False)
-    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    for number in _STOP_SIGNALS:
-        signal.signal(number, lambda sig, _: told.append(sig))
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    return wakeup
-
-
 def _detach_from_parent(parent: int) -> None:
-    """Undo what a worker must not inherit, and have it stop when the parent ends."""
+    """Reset the signal handlers of the parent, and stop when the parent ends."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in _STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
-    # The terminal's Ctrl-C reaches its whole group; the parent alone is to tell workers to stop.
+    # Ctrl-C reaches the whole process group of the terminal; only the parent stops workers.
     os.setpgid(0, 0)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -281,18 +274,13 @@ def _exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _describe_exit(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
-
-
 BACKLOG = 2048
 _DIRECTORY_PREFIX = "workers-"
-# What the name of a Unix socket may have, on the systems that allow the least.
+# The shortest limit of a Unix socket's path on any system.
 _MAX_SOCKET_PATH = 100
-# Beyond what each worker has, for the parent to see that it ended.
+# The parent waits so much longer than the workers may take.
 _PARENT_SECONDS = 5
-# What a worker begins with: what is loaded before the fork is in memory once.
+# Imported before the fork, so that workers share the memory.
 _PRELOADED = (
     "cinder.app",
     "cinder.app.rate_limits",
@@ -305,15 +293,15 @@ _PRELOADED = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What makes a process one worker of a server."""
+    """The group, sockets and callback of one worker."""
 
     group: WorkerGroup
     sockets: list[socket.socket]
-    """Where it listens: for clients, then for the other workers."""
+    """For clients, and for the other workers."""
     notify_listening: Callable[[], None]
 
 
-# Serves with the settings of one worker until it is told to stop.
+# Serves with the settings of one worker until it is stopped.
 ServeWorker = Callable[[Settings, WorkerContext], None]
 
 
@@ -325,7 +313,7 @@ def serve_with_workers(
     *,
     stop_seconds: float,
 ) -> int:
-    """Serve with several processes until told to stop; return the exit code.
+    """Serve with several processes until stopped; return the exit code.
 
     Raises:
         OSError: workers cannot be kept running.
@@ -337,10 +325,16 @@ def serve_with_workers(
         port = listeners[0].getsockname()[1]
         directory = held.enter_context(_shared_directory(settings.data_dir))
         groups = [WorkerGroup(number, size, directory) for number in range(size)]
-        own = [_listen_for_workers(group.socket_path(group.number)) for group in groups]
+        own = []
+        for group in groups:
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            own.append(listener)
+            listener.bind(str(group.socket_path(group.number)))
+            listener.listen(BACKLOG)
+            listener.setblocking(False)
         held.callback(_close_all, own)
         _preload(groups[0].metrics_directory)
-        # Loaded with the rest, not before.
+        # Imported after `_preload` has set up the metrics.
         from cinder.app.settings import worker_share
 
         def serve(number: int, notify_listening: Callable[[], None]) -> None:
@@ -352,8 +346,8 @@ def serve_with_workers(
                 counts.enter(number)
                 notify_listening()
 
-            place = WorkerContext(groups[number], [*shared, own[number]], tell)
-            serve_worker(worker_share(settings, number, size), place)
+            context = WorkerContext(groups[number], [*shared, own[number]], tell)
+            serve_worker(worker_share(settings, number, size), context)
 
         def on_ready() -> None:
             held.enter_context(hold_port_lock(settings.data_dir, port))
@@ -371,9 +365,17 @@ def serve_with_workers(
 
 @contextmanager
 def _shared_directory(data_dir: Path) -> Iterator[Path]:
-    """Make the directory that workers share, locked for as long as any of them lives."""
+    """Make the directory that workers share, locked while any of them runs."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _remove_stale_directories(data_dir)
+    # Remove the directories of servers that were killed.
+    for stale in data_dir.glob(f"{_DIRECTORY_PREFIX}*"):
+        with suppress(OSError):
+            lock = os.open(stale, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(stale)
+            finally:
+                os.close(lock)
     directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=data_dir))
     try:
         if len(os.fsencode(directory)) > _MAX_SOCKET_PATH:
@@ -389,37 +391,17 @@ def _shared_directory(data_dir: Path) -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _remove_stale_directories(data_dir: Path) -> None:
-    """Remove what servers have left that were killed."""
-    for left in data_dir.glob(f"{_DIRECTORY_PREFIX}*"):
-        with suppress(OSError):
-            lock = os.open(left, os.O_RDONLY)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left)
-            finally:
-                os.close(lock)
-
-
-def _listen_for_workers(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(path))
-    listener.listen(BACKLOG)
-    listener.setblocking(False)
-    return listener
-
-
 def _preload(metrics_directory: Path) -> None:
-    """Load what workers need, once they count where all of them do."""
+    """Import what workers need, with metrics in the shared directory."""
     metrics_directory.mkdir()
-    # The library of metrics reads it as it is loaded, and whenever it counts something new.
+    # prometheus_client reads it on import and for each new metric.
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_directory)  # noqa: TID251
     for module in _PRELOADED:
         import_module(module)
-    # What the collector never writes to stays in memory once.
+    # The collector does not write to frozen objects, so workers share their memory.
     gc.freeze()
 
 
 def _close_all(sockets: Sequence[socket.socket]) -> None:
-    for each in sockets:
-        each.close()
+    for opened in sockets:
+        opened.close()

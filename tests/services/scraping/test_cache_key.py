@@ -1,4 +1,6 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,47 @@ SAME = [
     replace(BASE, formats=(Format.MARKDOWN, Format.CHANGE_TRACKING)),
     replace(BASE, formats=(Format.CHANGE_TRACKING,)),
 ]
+
+
+COMBINED = [
+    replace(BASE, headers=(("Cookie", "a=b"), ("X-A", "1"))),
+    replace(
+        BASE,
+        formats=(Format.MARKDOWN, Format.LINKS),
+        content=ContentOptions(
+            only_main_content=False,
+            include_tags=("b", "a", "a"),
+            exclude_tags=("z", "y"),
+            pdf_parser=PdfParser(max_pages=3),
+        ),
+        render=RenderOptions(
+            mode=Mode.DYNAMIC,
+            wait_for_ms=500,
+            block_ads=False,
+            proxy=ProxyTier.BASIC,
+            actions=(
+                Action(type=ActionType.WAIT, milliseconds=5),
+                Action(type=ActionType.EXECUTE_JAVASCRIPT, script="x"),
+            ),
+        ),
+    ),
+    ScrapeRequest(url="https://user:pw@example.com/?token=abc"),
+    ScrapeRequest(url="https://example.com/", caller="someone"),
+    ScrapeRequest(url="https://example.com/", caller="someone", headers=(("Authorization", "x"),)),
+]
+# Computed by the release that wrote the first databases: other keys would lose what they hold.
+GOLDEN = json.loads((Path(__file__).parent / "golden_keys.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("request_", "golden"),
+    list(zip([BASE, *DIFFERENT, *SAME, *COMBINED], GOLDEN, strict=True)),
+)
+def test_keys_and_stored_options_stay_those_of_existing_databases(
+    request_: ScrapeRequest, golden: list[object]
+) -> None:
+    keys = RequestKeys(request_, {"stripChromeTags": True})
+    assert [keys.cache, RequestKeys(request_).content, keys.options] == golden
 
 
 def test_all_that_changes_the_answer_changes_the_key() -> None:

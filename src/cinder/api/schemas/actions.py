@@ -3,20 +3,20 @@
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from itertools import chain
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from cinder.api.arguments import Arguments, StrictInt
 from cinder.errors import FieldProblem
 from cinder.models.document import ActionResult, Json
-from cinder.models.request import ActionType, parse_key_combination
+from cinder.models.request import MAX_WAIT_MS, ActionType, parse_key_combination
 from cinder.services.excerpt import TextWindow, take_excerpt
 from cinder.services.reading import take_markdown
 
 # The most that the setting limits.actions may be.
 MAX_ACTIONS = 500
-MAX_WAIT_MS = 60_000
 MAX_SCRIPT_BYTES = 100 * 1024
 MAX_SCROLL_PIXELS = 1_000_000
 MAX_NAME_CHARS = 200
@@ -57,60 +57,49 @@ Actions = Annotated[
 ]
 
 
-class _ActionFields(NamedTuple):
-    """The fields that an action takes beside its type."""
-
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-
-_FIELDS_BY_TYPE = {
-    ActionType.WAIT: _ActionFields(required=("milliseconds",)),
-    ActionType.CLICK: _ActionFields(required=("selector",)),
-    ActionType.WRITE: _ActionFields(required=("selector", "text")),
-    ActionType.PRESS: _ActionFields(required=("key",)),
-    ActionType.SCROLL: _ActionFields(required=("direction",), optional=("amount",)),
-    ActionType.SCREENSHOT: _ActionFields(optional=("name",)),
-    ActionType.SCRAPE: _ActionFields(optional=("selector",)),
-    ActionType.EXECUTE_JAVASCRIPT: _ActionFields(required=("script",)),
+# The fields that an action requires, and those that it may have, besides its type.
+_FIELDS_BY_TYPE: dict[ActionType, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    ActionType.WAIT: (("milliseconds",), ()),
+    ActionType.CLICK: (("selector",), ()),
+    ActionType.WRITE: (("selector", "text"), ()),
+    ActionType.PRESS: (("key",), ()),
+    ActionType.SCROLL: (("direction",), ("amount",)),
+    ActionType.SCREENSHOT: ((), ("name",)),
+    ActionType.SCRAPE: ((), ("selector",)),
+    ActionType.EXECUTE_JAVASCRIPT: (("script",), ()),
 }
 
 
 def action_fields(kind: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the fields that an action needs beside its type, and those that it can have."""
-    return next(
-        (fields for type_, fields in _FIELDS_BY_TYPE.items() if type_ == kind), _ActionFields()
-    )
+    """Return the fields that an action requires besides its type, and those that it may have."""
+    return next((fields for type_, fields in _FIELDS_BY_TYPE.items() if type_ == kind), ((), ()))
 
 
-def check_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name what an action lacks for its type, what does not belong to it, and what cannot work."""
-    actions = given.get("actions")
-    known = [
-        (f"actions[{index}]", {name: value for name, value in action.items() if value is not None})
-        for index, action in enumerate(actions if isinstance(actions, list) else ())
-        if isinstance(action, Mapping) and action.get("type") in list(ActionType)
-    ]
-    for path, action in known:
-        for name, message in (*_find_misplaced(action), *_find_unusable(action)):
-            yield FieldProblem(f"{path}.{name}", message)
+def check_actions(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the fields of actions that are missing, do not belong to their type, or cannot work."""
+    actions = raw.get("actions")
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        if isinstance(action, Mapping) and action.get("type") in list(ActionType):
+            present = {name: value for name, value in action.items() if value is not None}
+            for name, message in chain(_find_misplaced(present), _find_unusable(present)):
+                yield FieldProblem(f"actions[{index}].{name}", message)
 
 
 def _find_misplaced(action: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the fields that are missing, and those that belong to other types."""
     kind = ActionType(action["type"])
-    taken = _FIELDS_BY_TYPE[kind]
-    for name in taken.required:
+    required, optional = _FIELDS_BY_TYPE[kind]
+    for name in required:
         if name not in action:
             yield name, f"Required for the action '{kind}'"
     for name in ActionArguments.model_fields:
-        if name in action and name not in ("type", *taken.required, *taken.optional):
-            shown = ", ".join((*taken.required, *taken.optional))
+        if name in action and name not in ("type", *required, *optional):
+            shown = ", ".join((*required, *optional))
             yield name, f"Not a field of the action '{kind}', which takes: {shown}"
 
 
 def _find_unusable(action: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the fields whose texts cannot be acted on."""
+    """Yield the texts that are empty, too long or not a key."""
     texts = {name: value for name, value in action.items() if isinstance(value, str)}
     for name in ("selector", "script"):
         if not texts.get(name, "-").strip():
@@ -129,61 +118,39 @@ def describe_actions(
 ) -> tuple[list[Json], str | None]:
     """Return the actions in order, each text cut to a size, and a sentence on what was cut."""
     cuts: list[str] = []
-    shown: list[Json] = []
+    described: list[Json] = []
     for index, action in enumerate(actions):
-        texts, cut = _fit_texts(_texts(action), max_chars)
-        cuts += [f"actions[{index}].{name}" for name in cut]
-        shown.append(_facts(action) | texts | _screenshot(action))
+        shown: dict[str, Json] = {
+            "type": action.type,
+            "message": action.message,
+            "elapsedMs": action.elapsed_ms,
+        }
+        if action.name is not None:
+            shown["name"] = action.name
+        texts: dict[str, Json] = {
+            name: text
+            for name, text in (("html", action.html), ("markdown", action.markdown))
+            if text is not None
+        }
+        if action.type is ActionType.EXECUTE_JAVASCRIPT:
+            texts["result"] = action.value
+        for name, value in texts.items():
+            # A script's result that is too long becomes the beginning of its JSON.
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            take = take_markdown if name == "markdown" else take_excerpt
+            excerpt = take(text, TextWindow(0, max_chars))
+            shown[name] = excerpt.text if excerpt.was_truncated else value
+            if excerpt.was_truncated:
+                cuts.append(f"actions[{index}].{name}")
+        if action.screenshot is not None:
+            shown["screenshot"] = base64.b64encode(action.screenshot.data).decode()
+            shown["screenshotFormat"] = action.screenshot.mime
+        described.append(shown)
     notice = f"At most the first {max_chars} characters of {', '.join(cuts)} are shown."
-    return shown, notice if cuts else None
+    return described, notice if cuts else None
 
 
 def count_texts(actions: Sequence[ActionType]) -> int:
-    """Return how many texts these actions may add to an answer."""
+    """Return how many texts these actions may add to a response."""
     texts = {ActionType.SCRAPE: 2, ActionType.EXECUTE_JAVASCRIPT: 1}
     return sum(texts.get(action, 0) for action in actions)
-
-
-def _facts(action: ActionResult) -> dict[str, Json]:
-    facts: dict[str, Json] = {
-        "type": action.type,
-        "message": action.message,
-        "elapsedMs": action.elapsed_ms,
-    }
-    if action.name is not None:
-        facts["name"] = action.name
-    return facts
-
-
-def _texts(action: ActionResult) -> dict[str, Json]:
-    texts: dict[str, Json] = {"html": action.html, "markdown": action.markdown}
-    texts = {name: text for name, text in texts.items() if text is not None}
-    if action.type is ActionType.EXECUTE_JAVASCRIPT:
-        texts["result"] = action.value
-    return texts
-
-
-def _fit_texts(texts: dict[str, Json], max_chars: int) -> tuple[dict[str, Json], list[str]]:
-    """Return the texts cut to a size, and the names of those that were.
-
-    A script's result that is too long becomes the beginning of its JSON.
-    """
-    fitting: dict[str, Json] = {}
-    cut = []
-    for name, value in texts.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        take = take_markdown if name == "markdown" else take_excerpt
-        excerpt = take(text, TextWindow(0, max_chars))
-        fitting[name] = excerpt.text if excerpt.was_truncated else value
-        if excerpt.was_truncated:
-            cut.append(name)
-    return fitting, cut
-
-
-def _screenshot(action: ActionResult) -> dict[str, Json]:
-    if action.screenshot is None:
-        return {}
-    return {
-        "screenshot": base64.b64encode(action.screenshot.data).decode(),
-        "screenshotFormat": action.screenshot.mime,
-    }

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments
+from cinder.api.arguments import Arguments, read_arguments
 from cinder.api.errors import NEXT_STEP
-from cinder.api.schemas.scrape import MAX_AGE_MS, MAX_PROMPT_CHARS, MAX_TIMEOUT_MS, WebUrl
+from cinder.api.options import build_request, with_options
+from cinder.api.schemas.scrape import WebUrl
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json, VerdictKind
 from cinder.models.extraction import (
@@ -16,10 +17,11 @@ from cinder.models.extraction import (
     ExtractAnswer,
     ExtractRequest,
     FallbackPassages,
-    FieldPath,
     PageSource,
 )
-from cinder.models.request import DAY_MS, CachePolicy, Mode
+from cinder.models.request import (
+    MAX_PROMPT_CHARS,
+)
 from cinder.services.excerpt import fit_items, fit_members, json_chars
 from cinder.services.extraction.fallback_passages import url_of_passage
 from cinder.services.extraction.found_fields import (
@@ -40,7 +42,7 @@ Claims = Annotated[list[dict[str, Any]], Field(max_length=MAX_CLAIMS)]
 
 
 class ClaimArguments(Arguments):
-    """A value that the caller found, with the words of the page that show it."""
+    """A value that the caller found, with the quote that proves it."""
 
     path: Annotated[str, Field(max_length=500)]
     """The field: `price`, `offers[0].price`."""
@@ -54,8 +56,9 @@ class ClaimArguments(Arguments):
     """The passage's id in `handOff`, which names the page as well."""
 
 
+@with_options(ExtractRequest)
 class ExtractArguments(Arguments):
-    """What is wanted of some pages."""
+    """What to extract from some pages."""
 
     urls: Annotated[list[WebUrl], Field(min_length=1, max_length=MAX_URLS)]
     """The pages; their data is joined, the first page's values count first."""
@@ -63,87 +66,67 @@ class ExtractArguments(Arguments):
     """What to extract, in words."""
     json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     """What to extract, as JSON Schema."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
-    strict_grounding: StrictBool = False
-    """Leave out what no page proves."""
     verify: Claims | None = None
     """Values that you found, to be checked: `{path, value, quote}`, with `url` or `passage`."""
-    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
-    """The oldest kept page to take, in milliseconds."""
-    force_rescrape: StrictBool = False
-    """Fetch the pages anew, whatever is kept."""
-    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = MAX_TIMEOUT_MS
-    """Milliseconds that the whole request may take; what is not found by then is missing."""
 
     def to_request(self, *, caller: str) -> ExtractRequest:
-        """Return the request that these arguments make.
+        """Return the request for the extraction.
 
         Raises:
-            InvalidRequest: what is to be verified is not said rightly; names where.
+            InvalidRequest: a claim in `verify` is invalid.
         """
         urls = tuple(dict.fromkeys(self.urls))
         claims = [
-            _read_claim(given, f"verify[{place}]", urls)
-            for place, given in enumerate(self.verify or ())
+            _read_claim(raw, f"verify[{index}]", urls)
+            for index, raw in enumerate(self.verify or ())
         ]
-        return ExtractRequest(
+        return build_request(
+            ExtractRequest,
+            self,
             urls=urls,
             caller=caller,
             prompt=(self.prompt or "").strip(),
             schema=self.json_schema,
-            mode=self.mode,
-            strict_grounding=self.strict_grounding,
-            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
-            timeout_ms=self.timeout,
             claims=tuple(claims),
         )
 
 
-def check_extraction_spec(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name what is lacking where nothing says what is wanted."""
-    prompt = given.get("prompt")
-    is_said = isinstance(prompt, str) and prompt.strip()
-    if not is_said and not any(given.get(name) for name in ("schema", "verify")):
+def check_extraction_spec(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield a problem if neither prompt, schema nor claims are given."""
+    prompt = raw.get("prompt")
+    has_prompt = isinstance(prompt, str) and prompt.strip()
+    if not has_prompt and not any(raw.get(name) for name in ("schema", "verify")):
         yield FieldProblem("prompt", "Say what to extract: give prompt, schema or both")
 
 
 EXTRACT_CHECKS = (check_extraction_spec,)
 
 
-def _read_claim(given: Mapping[str, Any], place: str, urls: tuple[str, ...]) -> ClaimedValue:
+def _read_claim(raw: Mapping[str, Any], path: str, urls: tuple[str, ...]) -> ClaimedValue:
     try:
-        said = read_arguments(ClaimArguments, given)
+        claim = read_arguments(ClaimArguments, raw)
     except InvalidRequest as error:
-        problems = tuple(
-            FieldProblem(f"{place}.{each.field}", each.message) for each in error.problems
-        )
+        problems = tuple(FieldProblem(f"{path}.{p.field}", p.message) for p in error.problems)
         raise InvalidRequest(problems=problems) from None
-    url = url_of_passage(said.passage, urls) if said.passage else said.url
-    if (said.passage and url is None) or (url is not None and url not in urls):
-        named = "passage" if said.passage else "url"
-        problem = FieldProblem(f"{place}.{named}", "It is of none of the urls")
+    url = url_of_passage(claim.passage, urls) if claim.passage else claim.url
+    if (claim.passage and url is None) or (url is not None and url not in urls):
+        named = "passage" if claim.passage else "url"
+        problem = FieldProblem(f"{path}.{named}", "It is of none of the urls")
         raise InvalidRequest(problems=(problem,))
-    return ClaimedValue(
-        path=_read_path(said.path, place), value=said.value, quote=said.quote, url=url
-    )
-
-
-def _read_path(text: str, place: str) -> FieldPath:
     parts: list[str | int] = []
     end = 0
-    for found in _PATH_PART.finditer(text):
+    for found in _PATH_PART.finditer(claim.path):
         if found.start() != end:
             break
         end = found.end()
         parts.append(found[1] if found[1] is not None else int(found[2]))
-    if end != len(text) or len(parts) > MAX_PATH_PARTS:
-        problem = FieldProblem(f"{place}.path", "Not a path such as price or offers[0].price")
+    if end != len(claim.path) or len(parts) > MAX_PATH_PARTS:
+        problem = FieldProblem(f"{path}.path", "Not a path such as price or offers[0].price")
         raise InvalidRequest(problems=(problem,))
-    return tuple(parts)
+    return ClaimedValue(path=tuple(parts), value=claim.value, quote=claim.quote, url=url)
 
 
-# What an answer says besides its lists takes about so much.
+# The approximate length of a response without its lists.
 _FRAME_CHARS = 500
 _CHARS_PER_VALUE = 300
 _FALLBACK_CHARS = 8_000
@@ -152,7 +135,7 @@ _MAX_WARNING_CHARS = 2_000
 
 
 async def answer_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
-    """Describe an answer without holding others up."""
+    """Describe an answer; a long one in a thread."""
     chars = len(answer.extracted.values) * _CHARS_PER_VALUE
     return await run_in_thread(chars, describe_extract, answer, max_chars)
 
@@ -160,11 +143,11 @@ async def answer_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Jso
 def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
     """Return the data with its proof, without nulls.
 
-    Where all of it is too long, passages are left out first, then proof, then items of arrays.
-    What is handed off keeps some room all the same: it is how the caller goes on.
+    If it is too long, passages are left out first, then proof, then items of arrays. The fallback
+    passages keep some room in any case: with them, the caller can find the missing values.
     """
     extracted = answer.extracted
-    sources: list[Json] = [_describe_source(each) for each in answer.sources]
+    sources: list[Json] = [_describe_source(source) for source in answer.sources]
     shown: dict[str, Json] = {"missing": _name_all(extracted.missing), "sources": sources}
     shown |= describe_engines(answer.engines, answer.usage)
     if answer.schema_problems:
@@ -179,7 +162,7 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
     if conflicts:
         answered["conflicts"] = conflicts
     if answer.hand_off is not None:
-        room.give_back()
+        room.release()
         answered["handOff"] = _describe_fallback(answer.hand_off, room)
     if warnings := [*extracted.warnings, *room.cuts]:
         answered["warnings"] = fit_items(warnings, _MAX_WARNING_CHARS) or warnings[:1]
@@ -187,7 +170,7 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
 
 
 class _ResponseBudget:
-    """How much is left of an answer's size, and what did not fit."""
+    """The remaining size of a response, and notices on what did not fit."""
 
     def __init__(self, chars: int) -> None:
         self._left = chars
@@ -199,11 +182,11 @@ class _ResponseBudget:
         return max(0, self._left)
 
     def reserve(self, chars: int) -> None:
-        """Keep some of it, but never more than a third, for what comes last."""
+        """Set some room aside for the last part, at most a third."""
         self._reserved = min(chars, self.left // 3)
         self._left -= self._reserved
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         self._left += self._reserved
         self._reserved = 0
 
@@ -233,7 +216,7 @@ class _ResponseBudget:
 
 
 def _name_all(fields: Sequence[str]) -> list[Json]:
-    # A schema that is no object is one field, which has no name.
+    # A schema that is not an object is one field without a name.
     return [field or "(all)" for field in fields]
 
 
@@ -250,7 +233,7 @@ def _describe_source(source: PageSource) -> dict[str, Json]:
                 shown["evidence"] = source.verdict.evidence
             shown["nextStep"] = NEXT_STEP[source.verdict.kind]
     uris = {"uri": source.uri, "pageUri": source.page_uri, "error": source.error}
-    return shown | {name: told for name, told in uris.items() if told}
+    return shown | {name: value for name, value in uris.items() if value}
 
 
 def _describe_fallback(hand_off: FallbackPassages, room: _ResponseBudget) -> dict[str, Json]:
@@ -262,9 +245,9 @@ def _describe_fallback(hand_off: FallbackPassages, room: _ResponseBudget) -> dic
         shown["schema"] = dict(hand_off.schema)
     room.take(shown)
     passages: list[dict[str, Json]] = [
-        {"id": each.id, "url": each.url, "heading": each.heading, "text": each.text}
-        for each in hand_off.passages
+        {"id": one.id, "url": one.url, "heading": one.heading, "text": one.text}
+        for one in hand_off.passages
     ]
-    # Those that do not fit are the less likely ones: nothing is lost that was asked for.
+    # The passages are sorted by relevance: the least relevant ones are left out.
     shown["passages"] = list(fit_items(passages, room.left))
     return shown

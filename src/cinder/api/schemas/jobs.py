@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import Field
 
@@ -23,22 +22,23 @@ MAX_LIMIT = 100
 MAX_OFFSET = 10_000_000
 _MAX_INVALID_SHOWN = 100
 _ROBOTS = "Robots.txt disallowed"
-# What the sentence takes that says that something was cut.
+# The length of the sentence that says that content was cut.
 _CUT_CHARS = 150
 
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """Which entries of a list an answer is to show, and how much room they have."""
+    """Which entries of a list a response shows, and how long they may be."""
 
     offset: int = 0
     limit: int = DEFAULT_LIMIT
     max_chars: int = 100_000
-    """As JSON; further entries are left for the next part. One is always shown."""
+    """Of the entries as JSON. At least one entry is shown; others follow in the next part."""
     is_bound: bool = False
-    """Whether that one, too, may be no longer; else its content alone may be as long."""
+    """Whether a single entry is cut to `max_chars`; else only its content is."""
 
 
+# Describes a page; its content may have so many characters.
 DescribePage = Callable[[LedgerPage, int], Awaitable[dict[str, Json]]]
 
 
@@ -51,17 +51,17 @@ class JobResponses:
         self._caller = caller
 
     async def crawl_started(self, job: Job) -> dict[str, Json]:
-        """Return the answer to a crawl's start."""
+        """Return the response to the start of a crawl."""
         return describe_crawl(await self._jobs.report(job))
 
     async def crawl_status(
         self, crawl_id: str, part: Pagination, *, include_content: bool = False
     ) -> dict[str, Json]:
-        """Return how far a crawl is, and some of the pages it got.
+        """Return the progress of a crawl, and some of its pages.
 
         Raises:
-            CrawlNotFound: there is none of this id.
-            CrawlExpired: there was.
+            CrawlNotFound: there is no crawl with this id.
+            CrawlExpired: it has expired.
         """
         job = await self._jobs.find(crawl_id, JobKind.CRAWL, self._caller)
         answer = describe_crawl_status(await self._jobs.report(job))
@@ -70,18 +70,18 @@ class JobResponses:
     async def batch_status(
         self, job_id: str, part: Pagination, *, include_content: bool = False
     ) -> dict[str, Json]:
-        """Return how far a batch is, and some of the pages it got.
+        """Return the progress of a batch, and some of its pages.
 
         Raises:
-            BatchNotFound: there is none of this id.
-            BatchExpired: there was.
+            BatchNotFound: there is no batch with this id.
+            BatchExpired: it has expired.
         """
         job = await self._jobs.find(job_id, JobKind.BATCH, self._caller)
         answer = describe_batch_status(await self._jobs.report(job))
         return answer | await self._results(job, part, include_content=include_content)
 
     async def errors(self, job_id: str, kind: JobKind, part: Pagination) -> dict[str, Json]:
-        """Return some of the URLs of a job that could not be had, and why.
+        """Return some of the URLs of a job that could not be fetched, and why.
 
         Raises:
             CinderError: there is no such job, or no longer.
@@ -92,13 +92,13 @@ class JobResponses:
         work = "batch scrape" if kind is JobKind.BATCH else "crawl"
         return {
             id_key(kind): job.id,
-            **await self._part("errors", job, ERROR_FILTER, part, _describe_failed_page),
+            **await self._part("errors", job, ERROR_FILTER, part, _plain(describe_failed_page)),
             "total": count,
             "message": f"Found {count} {noun} in {work}",
         }
 
     async def cancel(self, job_id: str, kind: JobKind) -> dict[str, Json]:
-        """Stop a job, and return what it is now.
+        """Stop a job, and return its state.
 
         Raises:
             CinderError: there is no such job, or no longer.
@@ -109,7 +109,7 @@ class JobResponses:
     async def ledger(
         self, job_id: str, kind: JobKind, fate: PageStatus | None, part: Pagination
     ) -> dict[str, Json]:
-        """Return some of all the URLs that a job has seen, each with its fate and the reason.
+        """Return some of the URLs in the ledger of a job, with their fates and reasons.
 
         Raises:
             CinderError: there is no such job, or no longer.
@@ -118,7 +118,7 @@ class JobResponses:
         fates = None if fate is None else (fate,)
         return {
             id_key(kind): job.id,
-            **await self._part("urls", job, fates, part, _describe_ledger_row),
+            **await self._part("urls", job, fates, part, _plain(describe_ledger_row)),
             "counts": describe_counts(await self._jobs.report(job)),
         }
 
@@ -126,7 +126,7 @@ class JobResponses:
         self, job: Job, part: Pagination, *, include_content: bool
     ) -> dict[str, Json]:
         with_content = self._with_fitting_content if part.is_bound else self._with_content
-        describe = with_content if include_content else _describe_fetched_page
+        describe = with_content if include_content else _plain(describe_job_page)
         return await self._part("pages", job, (PageStatus.FETCHED,), part, describe)
 
     async def _part(
@@ -137,12 +137,20 @@ class JobResponses:
         part: Pagination,
         describe: DescribePage,
     ) -> dict[str, Json]:
-        """Return entries of a list under its name, and where the next ones begin.
+        """Return entries of a list under its name, and the offset of the next ones.
 
-        While the job goes on, there is always a place at which later ones will be.
+        While the job runs, there is always a next offset.
         """
         rows = await self._jobs.list_pages(job, fates, offset=part.offset, limit=part.limit + 1)
-        shown = await _fit_pages(rows[: part.limit], part.max_chars, describe)
+        shown: list[dict[str, Json]] = []
+        room = part.max_chars
+        for page in rows[: part.limit]:
+            # An entry that does not fit is the first of the next part, with all the room.
+            entry = await describe(page, part.max_chars)
+            room -= json_chars(entry)
+            if room < 0 and shown:
+                break
+            shown.append(entry)
         has_more = len(rows) > len(shown)
         answer: dict[str, Json] = {name: shown, "hasMore": has_more}
         if has_more or not job.status.is_over:
@@ -153,7 +161,7 @@ class JobResponses:
         entry = describe_job_page(page)
         body = await self._archive.read(page.uris[0], self._caller) if page.uris else None
         if body is None:
-            return entry | {"warning": "Its content is no longer kept: scrape the URL anew."}
+            return entry | {"warning": "Its content is no longer saved: scrape the URL again."}
         if body.text is None:
             return entry | {"warning": f"It is no text ({body.mime}): read it by its URI."}
         if len(body.text) <= room:
@@ -162,40 +170,24 @@ class JobResponses:
         return entry | {"content": body.text[:room], "wasTruncated": True, "warning": cut}
 
     async def _with_fitting_content(self, page: LedgerPage, room: int) -> dict[str, Json]:
-        """Describe a page with as much of its content as leaves the whole within the room."""
+        """Describe a page with so much of its content that the whole entry fits."""
         entry = await self._with_content(page, room)
         content = str(entry.get("content", ""))
         over = json_chars(entry) - room
         if over <= 0:
             return entry
-        # Once more, so that the rest is cut as any other.
+        # Again, so that the warning is added.
         fitting = fit_text(content, max(json_chars(content) - over - _CUT_CHARS, room // 2))
         return await self._with_content(page, len(fitting))
 
 
-async def _fit_pages(
-    pages: Sequence[LedgerPage], max_chars: int, describe: DescribePage
-) -> list[dict[str, Json]]:
-    """Describe pages as long as there is room, at least one."""
-    shown: list[dict[str, Json]] = []
-    room = max_chars
-    for page in pages:
-        # What does not fit after others comes first in the next part, with all the room.
-        entry = await describe(page, max_chars)
-        room -= json_chars(entry)
-        if room < 0 and shown:
-            break
-        shown.append(entry)
-    return shown
-
-
 def id_key(kind: JobKind) -> str:
-    """Return under which key answers have a job's id."""
+    """Return the key of a job's id in responses."""
     return "jobId" if kind is JobKind.BATCH else "crawlId"
 
 
 def describe_crawl(report: JobReport) -> dict[str, Json]:
-    """Return a crawl as its start is answered."""
+    """Return a crawl as the response to its start shows it."""
     job = report.job
     return {
         "crawlId": job.id,
@@ -209,7 +201,7 @@ def describe_crawl(report: JobReport) -> dict[str, Json]:
 
 
 def describe_crawl_status(report: JobReport) -> dict[str, Json]:
-    """Return how far a crawl is, without its pages."""
+    """Return the progress of a crawl, without its pages."""
     return describe_crawl(report) | _progress(report)
 
 
@@ -226,19 +218,19 @@ def _progress(report: JobReport) -> dict[str, Json]:
         shown["endedBy"] = job.ended_by
     shown["leftOut"] = {reason.value: count for reason, count in job.left_out.items()}
     if job.error:
-        # What went wrong of a job that goes on may come right.
+        # A running job may recover.
         shown["error" if job.status is JobStatus.FAILED else "warning"] = job.error
     return shown
 
 
 def describe_counts(report: JobReport) -> dict[str, Json]:
-    """Return how many URLs of a job there are of each fate, and of those that have none yet."""
+    """Return the number of URLs of a job by fate, and of those that are not finished."""
     fates = {fate.value: count for fate, count in sorted(report.counts.fates.items())}
     return {"queued": report.counts.queued, "leased": report.counts.leased, **fates}
 
 
 def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Json]:
-    """Return the answer to a batch's start, given the URLs as they were sent."""
+    """Return the response to the start of a batch, whose URLs are given as they were sent."""
     job, count = start.job, start.job.found
     noun = "URL" if count == 1 else "URLs"
     answer: dict[str, Json] = {
@@ -247,7 +239,13 @@ def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Js
         "status": batch_status_of(job),
         "expiresAt": format_timestamp(job.expires_at),
         "duplicates": start.duplicates,
-        "invalidUrls": [_describe_invalid_url(p, urls) for p in start.invalid[:_MAX_INVALID_SHOWN]],
+        "invalidUrls": [
+            {
+                "url": urls[int(problem.field.removeprefix("urls[").removesuffix("]"))][:2_000],
+                "error": redact(problem.message),
+            }
+            for problem in start.invalid[:_MAX_INVALID_SHOWN]
+        ],
         "message": f"Batch scrape started for {count} {noun}. "
         f"Use jobId '{job.id}' to check status.",
     }
@@ -259,14 +257,19 @@ def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Js
     return answer
 
 
-def _describe_invalid_url(problem: FieldProblem, urls: Sequence[str]) -> dict[str, Json]:
-    place = int(problem.field.removeprefix("urls[").removesuffix("]"))
-    return {"url": urls[place][:2_000], "error": redact(problem.message)}
-
-
 def describe_batch_status(report: JobReport) -> dict[str, Json]:
-    """Return how far a batch is, without its pages."""
+    """Return the progress of a batch, without its pages."""
     job = report.job
+    percent = 100 * report.finished // job.found if job.found else 100
+    message = f"{report.finished}/{job.found} URLs completed ({percent}%)"
+    match job.status:
+        case JobStatus.COMPLETED | JobStatus.CANCELLED:
+            message = f"Batch scrape {job.status}: {message}"
+        case JobStatus.FAILED:
+            reason = job.error or "it could not be worked on"
+            message = f"Batch scrape failed: {reason}. {message}"
+        case _:
+            message = f"Batch scrape progress: {message}"
     answer: dict[str, Json] = {
         "jobId": job.id,
         "status": batch_status_of(job),
@@ -275,31 +278,18 @@ def describe_batch_status(report: JobReport) -> dict[str, Json]:
         "creditsUsed": report.fetched,
         "createdAt": format_timestamp(job.created_at),
         "expiresAt": format_timestamp(job.expires_at),
-        "message": _batch_message(report),
+        "message": message,
     }
     return answer | _progress(report)
 
 
 def batch_status_of(job: Job) -> str:
-    """Return a batch's status by the names that batches have for it."""
+    """Return the status of a batch; `scraping` until it is over."""
     return job.status if job.status.is_over else "scraping"
 
 
-def _batch_message(report: JobReport) -> str:
-    job = report.job
-    percent = 100 * report.finished // job.found if job.found else 100
-    done = f"{report.finished}/{job.found} URLs completed ({percent}%)"
-    match job.status:
-        case JobStatus.COMPLETED | JobStatus.CANCELLED:
-            return f"Batch scrape {job.status}: {done}"
-        case JobStatus.FAILED:
-            return f"Batch scrape failed: {job.error or 'it could not be worked on'}. {done}"
-        case _:
-            return f"Batch scrape progress: {done}"
-
-
 def describe_cancelled(job: Job) -> dict[str, Json]:
-    """Return the answer to a job's cancelling; one that was over stays what it was."""
+    """Return the response to a cancellation; a job that was over keeps its status."""
     work = "Batch scrape" if job.kind is JobKind.BATCH else "Crawl"
     message = f"{work} cancelled"
     if job.status is not JobStatus.CANCELLED:
@@ -328,7 +318,7 @@ def describe_job(job: Job) -> dict[str, Json]:
 
 
 def describe_job_page(page: LedgerPage) -> dict[str, Json]:
-    """Return a page that was got."""
+    """Return a page of a job."""
     shown: dict[str, Json] = {"url": page.url}
     optional: dict[str, Json] = {
         "title": page.title,
@@ -344,7 +334,7 @@ def describe_job_page(page: LedgerPage) -> dict[str, Json]:
 
 
 def describe_failed_page(page: LedgerPage) -> dict[str, Json]:
-    """Return a URL that could not be had, and why."""
+    """Return a URL that could not be fetched, and why."""
     shown = describe_job_page(page)
     reason = redact(page.reason) if page.reason else page.reason
     shown["error"] = _ROBOTS if page.fate is PageStatus.DISALLOWED else reason
@@ -354,30 +344,27 @@ def describe_failed_page(page: LedgerPage) -> dict[str, Json]:
 
 
 def describe_ledger_row(page: LedgerPage) -> dict[str, Json]:
-    """Return a URL of the ledger: what became of it, or that it waits."""
+    """Return a URL of the ledger, with its state and its fate."""
     shown: dict[str, Json] = {"depth": page.depth, "state": page.state}
     if page.fate is not None:
         shown |= {"fate": page.fate, "reason": page.reason}
     return describe_job_page(page) | shown
 
 
-async def _describe_fetched_page(page: LedgerPage, _room: int) -> dict[str, Json]:
-    return describe_job_page(page)
+def _plain(describe: Callable[[LedgerPage], dict[str, Json]]) -> DescribePage:
+    """Return a description that needs no content."""
 
+    async def describe_page(page: LedgerPage, _room: int) -> dict[str, Json]:
+        return describe(page)
 
-async def _describe_failed_page(page: LedgerPage, _room: int) -> dict[str, Json]:
-    return describe_failed_page(page)
-
-
-async def _describe_ledger_row(page: LedgerPage, _room: int) -> dict[str, Json]:
-    return describe_ledger_row(page)
+    return describe_page
 
 
 _WEBHOOK = "webhook"
 
 
 class WebhookArguments(Arguments):
-    """Whom to tell how a job goes."""
+    """Where to send the events of a job."""
 
     url: str
     """Where events are posted."""
@@ -390,17 +377,27 @@ class WebhookArguments(Arguments):
 
 
 def split_webhook(
-    given: object, *, default_secret: str | None
+    raw: object, *, default_secret: str | None
 ) -> tuple[object, WebhookTarget | None]:
-    """Return a request without its webhook, and that.
+    """Return a request without its webhook, and the webhook.
 
     Raises:
-        InvalidRequest: something is wrong with the webhook.
+        InvalidRequest: the webhook is invalid.
     """
-    if not isinstance(given, Mapping) or given.get(_WEBHOOK) is None:
-        return given, None
-    rest = {name: value for name, value in given.items() if name != _WEBHOOK}
-    arguments = _read_webhook(given[_WEBHOOK])
+    if not isinstance(raw, Mapping) or raw.get(_WEBHOOK) is None:
+        return raw, None
+    rest = {name: value for name, value in raw.items() if name != _WEBHOOK}
+    try:
+        arguments = read_body(WebhookArguments, raw[_WEBHOOK])
+    except InvalidRequest as error:
+        problems = (
+            FieldProblem(
+                _WEBHOOK if problem.field == "(request)" else f"{_WEBHOOK}.{problem.field}",
+                problem.message,
+            )
+            for problem in error.problems
+        )
+        raise InvalidRequest(problems=tuple(problems)) from None
     options = WebhookOptions(
         url=arguments.url,
         secret=arguments.secret,
@@ -413,11 +410,11 @@ def split_webhook(
 def with_webhook_secret(
     answer: dict[str, Json], job: Job, target: WebhookTarget | None
 ) -> dict[str, Json]:
-    """Return the answer to a start, with the secret if one was made for this very job."""
+    """Return the response to a start, with the secret if it was generated for this job."""
     if target is None or not target.is_secret_generated:
         return answer
     kept = target_of(job)
-    # A start that was repeated answers with the job that there was, which has its own.
+    # A repeated start returns the existing job, which has a secret of its own.
     if kept is None or kept.secret != target.secret:
         return answer
     return {**answer, "webhookSecret": target.secret}
@@ -436,17 +433,3 @@ def describe_webhook_event(event: EventListing) -> dict[str, Json]:
         "finishedAt": None if event.finished_at is None else format_timestamp(event.finished_at),
         "error": event.error,
     }
-
-
-def _read_webhook(given: Any) -> WebhookArguments:  # Any: whatever a caller sent
-    try:
-        return read_body(WebhookArguments, given)
-    except InvalidRequest as error:
-        problems = (
-            FieldProblem(
-                _WEBHOOK if problem.field == "(request)" else f"{_WEBHOOK}.{problem.field}",
-                problem.message,
-            )
-            for problem in error.problems
-        )
-        raise InvalidRequest(problems=tuple(problems)) from None

@@ -8,6 +8,7 @@ from typing import Any
 
 from cinder.api.arguments import Arguments, StrictBool
 from cinder.api.errors import explain_verdict
+from cinder.api.options import build_request, with_options
 from cinder.api.schemas.page_parts import (
     DescribeOutline,
     Query,
@@ -19,14 +20,7 @@ from cinder.api.schemas.page_parts import (
 from cinder.api.schemas.scrape import WebUrl
 from cinder.errors import FieldProblem
 from cinder.models.document import Document, Extraction, Json
-from cinder.models.request import (
-    ContentOptions,
-    Format,
-    Mode,
-    PdfParser,
-    RenderOptions,
-    ScrapeRequest,
-)
+from cinder.models.request import ContentOptions, Format, PdfParser, ScrapeRequest
 from cinder.services.excerpt import (
     Excerpt,
     TextWindow,
@@ -41,7 +35,7 @@ from cinder.services.threads import run_in_thread
 
 
 class ReturnFormat(StrEnum):
-    """The form in which the page's content is returned."""
+    """The format of a page's content."""
 
     MARKDOWN = "markdown"
     HTML = "html"
@@ -55,13 +49,12 @@ _FORMATS = {
 }
 
 
+@with_options(ScrapeRequest, only=("mode",))
 class PageArguments(Arguments):
     """One page to scrape."""
 
     url: WebUrl
     """The page; https:// is added where the scheme is missing."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
     include_metadata: StrictBool = True
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
@@ -72,22 +65,23 @@ class PageArguments(Arguments):
     """Return the passages of the markdown that match these words, instead of all of it."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
-        """Return the request that these arguments make."""
-        return ScrapeRequest(
+        """Return the request for the page."""
+        return build_request(
+            ScrapeRequest,
+            self,
             url=self.url,
             formats=_FORMATS[self.return_format],
             timeout_ms=timeout_ms,
             content=ContentOptions(pdf_parser=PdfParser()),
-            render=RenderOptions(mode=self.mode),
             caller=caller,
             keep_http_errors=True,
         )
 
 
-def check_parts(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name what does not go together with reading a part of the markdown."""
-    narrowing = next((name for name in ("section", "query") if name in given), None)
-    if narrowing and given.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
+def check_parts(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the arguments that conflict with reading a part of the markdown."""
+    narrowing = next((name for name in ("section", "query") if name in raw), None)
+    if narrowing and raw.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
         message = "Only markdown can be read in parts: leave returnFormat out"
         yield FieldProblem(narrowing, message)
 
@@ -103,7 +97,7 @@ _HOW_TO_READ_ON = (
 
 @dataclass(frozen=True, slots=True)
 class PageBudget:
-    """How much an answer may hold, and what of it an outline needs where the text is cut."""
+    """How long a response may be, and how much of it an outline needs if the text is cut."""
 
     max_chars: int
     outline_chars: int = 0
@@ -113,12 +107,12 @@ class PageBudget:
 async def answer_page(
     outcome: ScrapeOutcome, arguments: PageArguments, room: PageBudget
 ) -> dict[str, Json]:
-    """Describe a page without holding others up.
+    """Describe a page; a long one in a thread.
 
     Raises:
         InvalidRequest: see `describe_page`.
     """
-    # What is left to do with a kept structure is a slice of the text; JSON and a query read it all.
+    # With a stored structure, the text is only sliced; JSON and a query read all of it.
     is_whole = arguments.return_format is not ReturnFormat.MARKDOWN or arguments.query is not None
     is_ready = not is_whole and is_structure_kept(outcome.document)
     chars = 0 if is_ready else len(outcome.document.content.markdown or "")
@@ -128,10 +122,10 @@ async def answer_page(
 def describe_page(
     outcome: ScrapeOutcome, arguments: PageArguments, room: PageBudget
 ) -> dict[str, Json]:
-    """Return a page as the caller asked for it, without nulls.
+    """Return the response for a page, without nulls.
 
     Raises:
-        InvalidRequest: the page has not the section asked for, or no markdown.
+        InvalidRequest: the page lacks the requested section, or has no markdown.
     """
     document, max_chars = outcome.document, room.max_chars
     warnings = [outcome.warning] if outcome.warning else []
@@ -139,12 +133,14 @@ def describe_page(
     if title := document.content.metadata.title:
         data["title"] = title
     if arguments.include_metadata:
-        whole = _metadata(document.content)
-        data["metadata"] = shown = fit_members(whole, max_chars // 4)
+        metadata = _describe_metadata(document.content)
+        data["metadata"] = shown = fit_members(metadata, max_chars // 4)
         max_chars -= json_chars(shown)
-        if shown != whole:
+        if shown != metadata:
             warnings.append("Long metadata was cut.")
-    window = _window(document, arguments, max_chars, room.outline_chars)
+    if len(document.content.markdown or "") > max_chars:
+        max_chars = max(max_chars - room.outline_chars, max_chars // 2)
+    window = TextWindow(0, max_chars, arguments.section, arguments.query)
     data["content"], cut, reading = _content(document, arguments.return_format, window)
     if reading is not None:
         data |= describe_reading(reading) | room.tell(reading, window)
@@ -161,24 +157,12 @@ def describe_page(
     if outcome.saved is not None:
         data["savedUri"] = outcome.saved.primary_uri
     if cut:
-        warnings += [cut, *_point_to_whole(outcome, arguments.return_format), _HOW_TO_READ_ON]
+        is_saved = outcome.saved is not None and arguments.return_format is ReturnFormat.MARKDOWN
+        whole = [f"{data['savedUri']} holds the whole."] if is_saved else []
+        warnings += [cut, *whole, _HOW_TO_READ_ON]
     if warnings:
         data["warning"] = " ".join(warnings)
     return data
-
-
-def _point_to_whole(outcome: ScrapeOutcome, return_format: ReturnFormat) -> list[str]:
-    if outcome.saved is None or return_format is not ReturnFormat.MARKDOWN:
-        return []
-    return [f"{outcome.saved.primary_uri} holds the whole."]
-
-
-def _window(
-    document: Document, arguments: PageArguments, max_chars: int, outline_chars: int
-) -> TextWindow:
-    if len(document.content.markdown or "") > max_chars:
-        max_chars = max(max_chars - outline_chars, max_chars // 2)
-    return TextWindow(0, max_chars, arguments.section, arguments.query)
 
 
 def _content(
@@ -194,7 +178,15 @@ def _content(
     if document.media is None and return_format is ReturnFormat.MARKDOWN and markdown is not None:
         reading = read_document(document, window)
         return reading.excerpt.text, _describe_cut(reading.excerpt), reading
-    excerpt = take_excerpt(_text(document, return_format), window)
+    text = document.content.html if return_format is ReturnFormat.HTML else markdown
+    if document.media is not None:
+        text = (
+            f"This is a file, not a page: {document.media.mime}, {len(document.media.data)} "
+            "bytes. The `scrape` tool and POST /api/v2/scrape return the file itself."
+        )
+    elif text is None:
+        text = document.content.text or ""
+    excerpt = take_excerpt(text, window)
     return excerpt.text, _describe_cut(excerpt), None
 
 
@@ -204,19 +196,7 @@ def _describe_cut(excerpt: Excerpt) -> str | None:
     return f"Only the first {excerpt.end} of {excerpt.total} characters are shown."
 
 
-def _text(document: Document, return_format: ReturnFormat) -> str:
-    if document.media is not None:
-        media = document.media
-        return (
-            f"This is a file, not a page: {media.mime}, {len(media.data)} bytes. "
-            "The `scrape` tool and POST /api/v2/scrape hand the file itself through."
-        )
-    content = document.content
-    chosen = content.html if return_format is ReturnFormat.HTML else content.markdown
-    return chosen if chosen is not None else content.text or ""
-
-
-def _metadata(content: Extraction) -> dict[str, Json]:
+def _describe_metadata(content: Extraction) -> dict[str, Json]:
     metadata = content.metadata
     shown: dict[str, Json] = {
         "description": metadata.description,

@@ -5,14 +5,15 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from cinder.api.arguments import Arguments, StrictBool, StrictInt
 from cinder.api.errors import explain_verdict
+from cinder.api.options import WireForm, build_request, with_options
 from cinder.api.requests import MAX_KEY_CHARS
-from cinder.api.schemas.actions import MAX_WAIT_MS, Actions, check_actions, describe_actions
+from cinder.api.schemas.actions import Actions, check_actions, describe_actions
 from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Pagination
 from cinder.api.schemas.page_parts import (
     NO_SUMMARY,
@@ -32,20 +33,13 @@ from cinder.errors import FieldProblem, Unsupported
 from cinder.models.document import Document, Json
 from cinder.models.http import check_headers
 from cinder.models.request import (
-    DAY_MS,
     Action,
-    CachePolicy,
-    ContentOptions,
     Format,
-    Mode,
     PdfParser,
-    Profile,
-    ProxyTier,
-    RenderOptions,
     ResultHandling,
     ScrapeRequest,
 )
-from cinder.models.saved import SavedDocument, SavedKind, format_timestamp
+from cinder.models.saved import SavedKind, format_timestamp
 from cinder.models.url import parse_web_url
 from cinder.services.excerpt import Excerpt, TextWindow, fit_lists, fit_members, take_excerpt
 from cinder.services.reading import DocumentView, is_structure_kept
@@ -54,15 +48,9 @@ from cinder.services.summary import SENTENCES_COST
 from cinder.services.text_tools import is_valid_selector
 from cinder.services.threads import run_in_thread
 
-MAX_TIMEOUT_MS = 300_000
-MAX_AGE_MS = 36_500 * DAY_MS
-# The most that the setting limits.selectors may be.
-MAX_SELECTORS = 1_000
-MAX_PROMPT_CHARS = 10_000
-
 
 class Command(StrEnum):
-    """What is to be done."""
+    """What a request does."""
 
     START = "start"
     STATUS = "status"
@@ -70,7 +58,6 @@ class Command(StrEnum):
     ERRORS = "errors"
 
 
-Selectors = Annotated[list[str], Field(max_length=MAX_SELECTORS)]
 IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
 WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
 
@@ -82,6 +69,19 @@ class ParserArguments(Arguments):
     max_pages: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
+# How options are written whose type in the request is not the one on the wire.
+_WIRE_FORMS = {
+    "formats": WireForm(list[Format], lambda formats: tuple(dict.fromkeys(formats))),
+    "parsers": WireForm(
+        Annotated[list[ParserArguments], Field(max_length=1)],
+        lambda parsers: PdfParser(max_pages=parsers[0].max_pages) if parsers else None,
+    ),
+    "actions": WireForm(Actions, lambda actions: tuple(Action(**dict(each)) for each in actions)),
+    "headers": WireForm(dict[str, str], lambda headers: tuple(headers.items()), dict),
+}
+
+
+@with_options(ScrapeRequest, forms=_WIRE_FORMS)
 class ScrapeArguments(Arguments):
     """One URL to scrape, or a batch command."""
 
@@ -101,8 +101,6 @@ class ScrapeArguments(Arguments):
     """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
     idempotency_key: IdempotencyKey | None = None
     """A name for a batch's start: a second one of the same name answers with the first's batch."""
-    timeout: Annotated[StrictInt, Field(ge=1, le=MAX_TIMEOUT_MS)] = 60_000
-    """Milliseconds that the whole request may take."""
     max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
     """Most characters of each text format in the answer."""
     start_index: Annotated[StrictInt, Field(ge=0)] = 0
@@ -111,46 +109,17 @@ class ScrapeArguments(Arguments):
     """Return this section alone, by the id in `metadata.outline` or by its title."""
     query: Query | None = None
     """Return the passages of the markdown that match these words, instead of all of it."""
-    result_handling: ResultHandling = ResultHandling.SAVE_AND_RETURN
-    """Whether the result is kept, returned, or both."""
-    force_rescrape: StrictBool = False
-    """Fetch anew, whatever is kept."""
-    clean_scrape: StrictBool = True
-    """Turn HTML into markdown; without it, `content` is the page as it came."""
-    max_age: Annotated[StrictInt, Field(ge=0, le=MAX_AGE_MS)] = 2 * DAY_MS
-    """The oldest kept answer to take, in milliseconds."""
-    proxy: ProxyTier = ProxyTier.AUTO
-    """How much effort goes into looking like an ordinary visitor; `stealth` takes a browser."""
-    block_ads: StrictBool = True
-    """Keep a browser from loading ads, trackers and cookie pop-ups."""
-    headers: dict[str, str] = Field(default_factory=dict)
-    """HTTP headers to send along."""
-    wait_for: Annotated[StrictInt, Field(ge=0, le=MAX_WAIT_MS)] = 0
-    """Milliseconds to wait on the page in a browser, instead of until it stands still."""
-    include_tags: Selectors = Field(default_factory=list)
-    """CSS selectors of what to keep; nothing else is content then."""
-    exclude_tags: Selectors = Field(default_factory=list)
-    """CSS selectors of what to leave out."""
-    formats: list[Format] = Field(default_factory=list)
-    """What to return, at most one of the two screenshots; markdown and html by default."""
-    parsers: Annotated[list[ParserArguments], Field(max_length=1)] = Field(default_factory=list)
-    """How to read documents: `{"type": "pdf"}` parses a PDF to text, up to `maxPages`."""
-    only_main_content: StrictBool = True
-    """Leave out everything around the main content; else navigation, headers and footers alone."""
-    actions: Actions = Field(default_factory=list)
-    """What to do on the page in a browser, in order, before it is read."""
-    extract: Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS)] | None = None
-    """What to take from the page as data, in words, such as: the author name and the date."""
-    profile: Profile = Profile.DEFAULT
-    """Whose browser profile renders: a fresh one, or `master`, in which a person logged in."""
-    mode: Mode = Mode.SMART
-    """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+
+    if TYPE_CHECKING:
+        # The options that are read from the arguments themselves; `with_options` adds all of them.
+        actions: Actions = []
+        extract: str | None = None
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
-        """Return the request that these arguments make.
+        """Return the request for one page.
 
         Raises:
-            Unsupported: it is about a batch.
+            Unsupported: the arguments are about a batch.
         """
         if self.url is None:
             raise Unsupported(
@@ -162,114 +131,85 @@ class ScrapeArguments(Arguments):
     def to_batch_request(
         self, *, caller: str, default_formats: tuple[Format, ...]
     ) -> ScrapeRequest:
-        """Return what is asked of every page of a batch: the request for its first."""
+        """Return the request for the first page of a batch, which holds for all of its pages."""
         return self._request_for((self.urls or [""])[0], caller, default_formats)
 
     def part(self, default_chars: int, ceiling: int) -> Pagination:
-        """Return which entries of a batch's list the answer may hold."""
+        """Return which entries of a batch's list the response may hold."""
         return Pagination(self.offset, self.limit, min(self.max_chars or default_chars, ceiling))
 
     def _request_for(
         self, url: str, caller: str, default_formats: tuple[Format, ...]
     ) -> ScrapeRequest:
-        return ScrapeRequest(
-            url=url,
-            formats=tuple(dict.fromkeys(self.formats)) or default_formats,
-            result_handling=self.result_handling,
-            timeout_ms=self.timeout,
-            headers=tuple(self.headers.items()),
-            cache=CachePolicy(max_age_ms=self.max_age, force_rescrape=self.force_rescrape),
-            content=self._content_options(),
-            render=self._render_options(),
-            extract=self.extract,
-            caller=caller,
-        )
+        request = build_request(ScrapeRequest, self, _WIRE_FORMS, url=url, caller=caller)
+        return request if request.formats else replace(request, formats=default_formats)
 
     def window(self, default_chars: int, ceiling: int) -> TextWindow:
-        """Return which part of each text the answer may hold."""
+        """Return which part of each text the response may hold."""
         size = min(self.max_chars or default_chars, ceiling)
         return TextWindow(self.start_index, size, self.section, self.query)
 
-    def _content_options(self) -> ContentOptions:
-        return ContentOptions(
-            clean=self.clean_scrape,
-            only_main_content=self.only_main_content,
-            include_tags=tuple(self.include_tags),
-            exclude_tags=tuple(self.exclude_tags),
-            pdf_parser=PdfParser(max_pages=self.parsers[0].max_pages) if self.parsers else None,
-        )
-
-    def _render_options(self) -> RenderOptions:
-        return RenderOptions(
-            mode=self.mode,
-            wait_for_ms=self.wait_for,
-            actions=tuple(Action(**dict(action)) for action in self.actions),
-            block_ads=self.block_ads,
-            proxy=self.proxy,
-            profile=self.profile,
-        )
-
 
 def arguments_of_command(command: object) -> Collection[str]:
-    """Return the arguments that a command takes: all where it starts something or is unknown."""
-    return next((taken for each, taken in _TAKEN_BY.items() if each == command), _DEFAULTS)
+    """Return the arguments that a command takes; all for `start` and for unknown commands."""
+    return next((taken for name, taken in _TAKEN_BY.items() if name == command), _DEFAULTS)
 
 
-def check_target(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name what a command lacks: a start needs a URL, the others a job."""
-    command = given.get("command", Command.START)
+def check_target(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield what a command lacks: `start` needs a URL, the others a job."""
+    command = raw.get("command", Command.START)
     if command not in list(Command):
         return
-    has_urls = bool(given.get("urls"))
+    has_urls = bool(raw.get("urls"))
     if command == Command.START:
-        if "url" in given and has_urls:
+        if "url" in raw and has_urls:
             yield FieldProblem("urls", "Give either url or urls, not both")
-        elif "url" not in given and not has_urls:
+        elif "url" not in raw and not has_urls:
             yield FieldProblem("url", "Required")
-    elif "jobId" not in given:
+    elif "jobId" not in raw:
         yield FieldProblem("jobId", "Required")
 
 
-def check_command(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name what a command has no use for, rather than ignore it."""
-    command = given.get("command", Command.START)
+def check_command(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the arguments that a command does not take."""
+    command = raw.get("command", Command.START)
     if command not in list(Command):
         return
     if command != Command.START:
         taken = _TAKEN_BY[Command(command)]
         foreign = [name for name in _DEFAULTS if name not in taken]
         message = f"The command '{command}' takes only {', '.join(taken[1:])}"
-    elif given.get("urls"):
+    elif raw.get("urls"):
         foreign = [*_OF_JOBS, *_OF_ONE_PAGE]
         message = "Not for starting a batch, which keeps whole pages: see the command status"
     else:
         foreign = [*_OF_JOBS, "idempotencyKey"]
         message = "Only for batches: leave it out"
     for name in foreign:
-        if name in given and given[name] != _DEFAULTS[name]:
+        if name in raw and raw[name] != _DEFAULTS[name]:
             yield FieldProblem(name, message)
 
 
-def check_sent_headers(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the headers that may not be sent."""
-    headers = given.get("headers")
+def check_sent_headers(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the headers that may not be sent."""
+    headers = raw.get("headers")
     if isinstance(headers, Mapping) and all(isinstance(v, str) for v in headers.values()):
         yield from check_headers(headers)
 
 
-def check_selectors(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the selectors that are not valid CSS."""
+def check_selectors(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the selectors that are not valid CSS."""
     for name in ("includeTags", "excludeTags"):
-        selectors = given.get(name)
+        selectors = raw.get(name)
         for index, selector in enumerate(selectors if isinstance(selectors, list) else ()):
             if isinstance(selector, str) and not is_valid_selector(selector):
                 message = f"Not a valid CSS selector: {selector[:200]!r}"
                 yield FieldProblem(f"{name}[{index}]", message)
 
 
-def check_formats(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the clash where both kinds of screenshot are asked for."""
-    formats = given.get("formats")
+def check_formats(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the conflict of two kinds of screenshots."""
+    formats = raw.get("formats")
     both = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
     if isinstance(formats, list) and all(kind in formats for kind in both):
         yield FieldProblem("formats", f"Give one of the two: {' or '.join(both)}")
@@ -306,12 +246,12 @@ async def answer_outcome(
     window: TextWindow,
     tell: DescribeOutline = describe_outline,
 ) -> dict[str, Json]:
-    """Describe an outcome without holding others up.
+    """Describe an outcome; a long one in a thread.
 
     Raises:
         InvalidRequest: see `describe_outcome`.
     """
-    # What is left to do with a kept structure is a slice of the text; a query reads all of it.
+    # With a stored structure, the text is only sliced; a query reads all of it.
     is_ready = window.query is None and is_structure_kept(outcome.document)
     chars = 0 if is_ready else len(outcome.document.content.markdown or "")
     if Format.SUMMARY in request.formats and outcome.summary is None:
@@ -328,16 +268,16 @@ def describe_outcome(
     """Return the `data` of a successful scrape, in the shape that its result handling asks for.
 
     Raises:
-        InvalidRequest: the page has not the section that the window names, or no markdown.
+        InvalidRequest: the page lacks the section that the window names, or has no markdown.
     """
     document = outcome.document
     data: dict[str, Json] = {"url": document.url}
-    # What was to be saved alone and was not, lest it replace something better, is shown instead.
+    # A result that was not saved, because a better one exists, is shown with `saveOnly` as well.
     is_only_saved = (
         request.result_handling is ResultHandling.SAVE_ONLY and outcome.saved is not None
     )
     if not is_only_saved:
-        data |= _contents(outcome, request, window, tell)
+        data |= _describe_contents(outcome, request, window, tell)
     data |= {
         "source": document.source,
         "cached": outcome.cached,
@@ -348,7 +288,7 @@ def describe_outcome(
     if outcome.saved is not None:
         data["savedUris"] = {str(kind): uri for kind, uri in outcome.saved.uris.items()}
     if outcome.change is not None:
-        # With saveOnly, too: nothing else will ever tell.
+        # With saveOnly as well: no later request can show the change.
         is_saved = outcome.saved is not None
         data["changeTracking"] = describe_change(
             outcome.change, window.max_chars, is_saved=is_saved
@@ -357,13 +297,16 @@ def describe_outcome(
         data["message"] = "The page is gone; its last version stays saved"
     elif is_only_saved:
         data["message"] = "Content saved to cache"
-    return data | _describe_verdict(outcome)
+    data |= {"verdict": document.verdict.kind, **explain_verdict(outcome)}
+    if outcome.warning:
+        data["warning"] = outcome.warning
+    return data
 
 
 def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, str, str] | None:
-    """Return the text an answer leads with: its format, MIME type and body.
+    """Return the primary text of a response: its format, MIME type and body.
 
-    None where no text was asked for, or the page is a file.
+    None if no text is requested, or the page is a file.
     """
     content = document.content
     if document.media is not None:
@@ -379,10 +322,23 @@ def primary_text(document: Document, request: ScrapeRequest) -> tuple[Format, st
     return None
 
 
-def _contents(
+@dataclass(slots=True)
+class _ResponseTexts:
+    """The texts of a response by their keys, and notices about them."""
+
+    primary: Format | None = None
+    reading: DocumentView | None = None
+    """Of the primary text."""
+    data: dict[str, Json] = field(default_factory=dict)
+    excerpts: list[Excerpt] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    about: dict[str, Json] = field(default_factory=dict)
+
+
+def _describe_contents(
     outcome: ScrapeOutcome, request: ScrapeRequest, window: TextWindow, tell: DescribeOutline
 ) -> dict[str, Json]:
-    document = outcome.document
+    document, content = outcome.document, outcome.document.content
     require_markdown(document, window)
     if document.media is not None:
         encoded = base64.b64encode(document.media.data).decode()
@@ -394,12 +350,14 @@ def _contents(
             "screenshotBase64": f"data:{mime};base64,{encoded}",
             "metadata": _metadata(document) | {"rawLength": len(document.media.data)},
         }
-    texts = _read_texts(document, request, window)
-    _add_summary(texts, outcome, request)
-    data: dict[str, Json] = texts.data | _lists(document, request)
+    texts = _read_texts(outcome, request, window)
+    data = texts.data
+    for kind, urls in ((Format.LINKS, content.links), (Format.IMAGES, content.images)):
+        if kind in request.formats:
+            data[str(kind)] = list(urls or ())
     cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
     if Format.BRANDING in request.formats:
-        whole = dict(document.content.branding or {})
+        whole = dict(content.branding or {})
         data["branding"] = shown = fit_members(whole, window.max_chars)
         cuts.append("Not all of the branding is shown." if shown != whole else None)
     if request.extract is not None and document.extracted is not None:
@@ -407,7 +365,9 @@ def _contents(
         is_whole = len(document.extracted) <= window.max_chars
         data["extracted"] = shown = whole if is_whole else fit_members(whole, window.max_chars)
         cuts.append(_EXTRACTED_CUT if shown != whole else None)
-    data |= _screenshot(document, request)
+    if document.screenshot is not None and request.screenshot is not None:
+        data[str(request.screenshot)] = base64.b64encode(document.screenshot.data).decode()
+        data["screenshotFormat"] = document.screenshot.mime
     if document.actions:
         data["actions"], cut_actions = describe_actions(document.actions, window.max_chars)
         cuts.append(cut_actions)
@@ -415,26 +375,19 @@ def _contents(
     if texts.reading is not None:
         metadata |= describe_reading(texts.reading) | tell(texts.reading, window)
         metadata["wasTruncated"] = metadata["wasTruncated"] or texts.reading.has_more
-        if texts.reading.excerpt.was_truncated and outcome.saved:
-            _point_to_whole(metadata, outcome.saved, texts.primary)
+        # The whole text is saved as markdown or as it came, never as HTML.
+        saved_kinds = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}
+        saved_kind = saved_kinds.get(texts.primary or Format.HTML)
+        if texts.reading.excerpt.was_truncated and outcome.saved and saved_kind:
+            whole_at = f"{outcome.saved.uris[saved_kind]} holds the whole."
+            metadata["continuation"] = f"{metadata['continuation']} {whole_at}"
     return data
 
 
-@dataclass(slots=True)
-class _ResponseTexts:
-    """The texts of an answer, by their keys, and what there is to say of them."""
-
-    primary: Format | None = None
-    reading: DocumentView | None = None
-    """Of the text that the answer leads with."""
-    data: dict[str, Json] = field(default_factory=dict)
-    excerpts: list[Excerpt] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    about: dict[str, Json] = field(default_factory=dict)
-
-
-def _read_texts(document: Document, request: ScrapeRequest, window: TextWindow) -> _ResponseTexts:
-    texts = _ResponseTexts()
+def _read_texts(
+    outcome: ScrapeOutcome, request: ScrapeRequest, window: TextWindow
+) -> _ResponseTexts:
+    document, texts = outcome.document, _ResponseTexts()
     if primary := primary_text(document, request):
         texts.primary, mime, text = primary
         texts.reading = reading = read_text(document, texts.primary, text, window)
@@ -442,39 +395,31 @@ def _read_texts(document: Document, request: ScrapeRequest, window: TextWindow) 
         texts.notices += reading.notices
         texts.data = {"content": reading.excerpt.text, "contentType": mime}
         if reading.excerpt.was_truncated:
-            # One place to go on from for all: what ends elsewhere would be repeated or skipped.
+            # All texts continue at the same index.
             window = replace(window, max_chars=len(reading.excerpt.text))
-    for wanted, text in _other_texts(document, request, texts.primary):
-        # A section or a query is one of the markdown; the whole page beside it is not wanted.
+    others = {Format.HTML: document.content.html, Format.RAW_HTML: document.content.text}
+    for kind in request.formats:
+        other = others.get(kind)
+        if kind is texts.primary or other is None:
+            continue
+        # A section or a query is a part of the markdown; other formats have no such part.
         if window.is_narrowed:
-            texts.notices.append(f"{wanted} is left out: section and query read the markdown.")
+            texts.notices.append(f"{kind} is left out: section and query read the markdown.")
         else:
-            texts.excerpts.append(take_excerpt(text, window))
-            texts.data[wanted] = texts.excerpts[-1].text
+            texts.excerpts.append(take_excerpt(other, window))
+            texts.data[kind] = texts.excerpts[-1].text
+    summary = requested_summary(outcome, request)
+    if summary is not None:
+        texts.about = describe_summary(summary)
+        if summary.summary is None:
+            texts.notices.append(NO_SUMMARY)
+        else:
+            texts.data[Format.SUMMARY] = summary.summary.text
     return texts
 
 
-def _add_summary(texts: _ResponseTexts, outcome: ScrapeOutcome, request: ScrapeRequest) -> None:
-    told = requested_summary(outcome, request)
-    if told is None:
-        return
-    if told.summary is None:
-        texts.notices.append(NO_SUMMARY)
-    else:
-        texts.data[Format.SUMMARY] = told.summary.text
-    texts.about = describe_summary(told)
-
-
-def _point_to_whole(metadata: dict[str, Json], saved: SavedDocument, shown: Format | None) -> None:
-    """Add where the text that was cut is kept whole: as markdown or as it came, never as HTML."""
-    kinds = {Format.MARKDOWN: SavedKind.CLEANED, Format.RAW_HTML: SavedKind.RAW}
-    kind = kinds.get(shown) if shown else None
-    if kind is not None:
-        metadata["continuation"] = f"{metadata['continuation']} {saved.uris[kind]} holds the whole."
-
-
 def _describe_cuts(texts: _ResponseTexts, other_cuts: Sequence[str | None]) -> dict[str, Json]:
-    """Say what was left out, and how to get it."""
+    """Return what was left out, and how to get it."""
     others = [notice for notice in other_cuts if notice]
     cut = next((excerpt for excerpt in texts.excerpts if excerpt.was_truncated), None)
     section = texts.reading.section if texts.reading else None
@@ -502,35 +447,6 @@ def _describe_cuts(texts: _ResponseTexts, other_cuts: Sequence[str | None]) -> d
     return shown
 
 
-def _other_texts(
-    document: Document, request: ScrapeRequest, primary: Format | None
-) -> list[tuple[Format, str]]:
-    texts = {Format.HTML: document.content.html, Format.RAW_HTML: document.content.text}
-    return [
-        (wanted, text)
-        for wanted in request.formats
-        if wanted is not primary and (text := texts.get(wanted)) is not None
-    ]
-
-
-def _lists(document: Document, request: ScrapeRequest) -> dict[str, Json]:
-    lists = {Format.LINKS: document.content.links, Format.IMAGES: document.content.images}
-    return {
-        str(wanted): list(lists[wanted] or ())
-        for wanted in _LIST_FORMATS
-        if wanted in request.formats
-    }
-
-
-def _screenshot(document: Document, request: ScrapeRequest) -> dict[str, Json]:
-    if document.screenshot is None or request.screenshot is None:
-        return {}
-    return {
-        str(request.screenshot): base64.b64encode(document.screenshot.data).decode(),
-        "screenshotFormat": document.screenshot.mime,
-    }
-
-
 def _metadata(document: Document) -> dict[str, Json]:
     content = document.content
     lengths = {
@@ -550,12 +466,4 @@ def _metadata(document: Document) -> dict[str, Json]:
         shown["title"] = content.metadata.title
     if document.final_url != document.url:
         shown["finalUrl"] = document.final_url
-    return shown
-
-
-def _describe_verdict(outcome: ScrapeOutcome) -> dict[str, Json]:
-    verdict = outcome.document.verdict
-    shown: dict[str, Json] = {"verdict": verdict.kind, **explain_verdict(outcome)}
-    if outcome.warning:
-        shown["warning"] = outcome.warning
     return shown

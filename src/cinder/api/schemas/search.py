@@ -1,21 +1,19 @@
 """Searches: their arguments, and their response with results or scraped pages."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
-from cinder.api.arguments import Arguments, StrictInt, read_number
+from cinder.api.arguments import Arguments, StrictInt
 from cinder.api.errors import explain_verdict
+from cinder.api.options import WireForm, build_request, with_options
 from cinder.models.document import Json
 from cinder.models.redaction import redact
 from cinder.models.request import Mode
 from cinder.models.saved import format_timestamp
 from cinder.models.search import (
-    MAX_RESULTS,
-    ProviderReport,
     SearchAnswer,
-    SearchFilters,
     SearchMode,
     SearchRequest,
     SearchResult,
@@ -31,9 +29,6 @@ from cinder.services.threads import run_in_thread
 
 MAX_DOMAINS = 100
 MAX_PHRASES = 20
-MAX_OFFSET = 1_000_000
-MAX_AGE_DAYS = 36_500
-MAX_PROVIDERS = 20
 
 
 def _read_phrase(text: str) -> str:
@@ -46,69 +41,47 @@ def _read_phrase(text: str) -> str:
 SearchQuery = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 Domain = Annotated[str, AfterValidator(read_domain)]
 Phrase = Annotated[str, Field(max_length=MAX_QUERY_CHARS), AfterValidator(_read_phrase)]
-Days = Annotated[
-    float, BeforeValidator(read_number), Field(gt=0, le=MAX_AGE_DAYS, allow_inf_nan=False)
-]
 
 
-class FilterArguments(Arguments):
-    """What is searched for, where, and what every result must be like."""
+def _unique(values: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+_WIRE_FORMS = {
+    **dict.fromkeys(
+        ("includeDomains", "excludeDomains"),
+        WireForm(Annotated[list[Domain], Field(max_length=MAX_DOMAINS)], _unique),
+    ),
+    "requiredText": WireForm(Annotated[list[Phrase], Field(max_length=MAX_PHRASES)], _unique),
+}
+
+
+@with_options(SearchRequest, forms=_WIRE_FORMS)
+class SearchArguments(Arguments):
+    """A search."""
 
     query: SearchQuery
     """Words, `"phrases"` and `-words` to leave out."""
-    include_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
-        default_factory=list
-    )
-    """Only results of these domains and their subdomains; of a URL, its host counts."""
-    exclude_domains: Annotated[list[Domain], Field(max_length=MAX_DOMAINS)] = Field(
-        default_factory=list
-    )
-    """No results of these domains and their subdomains."""
-    required_text: Annotated[list[Phrase], Field(max_length=MAX_PHRASES)] = Field(
-        default_factory=list
-    )
-    """Phrases that must all be in a result: in title, summary or saved text; in deep, the page."""
-    max_age: Days | None = None
-    """Only results of the last so many days; those whose date nothing tells are left out."""
-    providers: Annotated[list[str], Field(max_length=MAX_PROVIDERS)] = Field(default_factory=list)
-    """Who to ask, instead of all that are set up; `local` searches saved pages."""
 
-    def to_filters(self) -> SearchFilters:
-        """Return what every result must be like."""
-        return SearchFilters(
-            include_domains=tuple(dict.fromkeys(self.include_domains)),
-            exclude_domains=tuple(dict.fromkeys(self.exclude_domains)),
-            required_text=tuple(dict.fromkeys(self.required_text)),
-            max_age_days=self.max_age,
-        )
-
-
-class SearchArguments(FilterArguments):
-    """A search."""
-
-    mode: SearchMode = SearchMode.BALANCED
-    """`fast`: one provider; `balanced`: all, fused; `deep`: reads the pages, too (5-15 s)."""
-    num_results: Annotated[StrictInt, Field(ge=1, le=MAX_RESULTS)] = 10
-    """How many results to return."""
-    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
-    """How many to skip: `nextOffset` of the last answer."""
+    if TYPE_CHECKING:
+        # Read from the arguments themselves; `with_options` adds all options.
+        offset: int = 0
 
     def to_request(self, *, caller: str) -> SearchRequest:
-        """Return the request that these arguments make."""
-        return SearchRequest(
-            query=self.query,
-            caller=caller,
-            mode=self.mode,
-            num_results=self.num_results,
-            offset=self.offset,
-            filters=self.to_filters(),
-            providers=tuple(self.providers),
-        )
+        """Return the request for the search."""
+        return build_request(SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller)
 
 
-class SearchAndScrapeArguments(FilterArguments):
+@with_options(
+    SearchRequest,
+    forms=_WIRE_FORMS,
+    only=("includeDomains", "excludeDomains", "requiredText", "maxAge", "providers"),
+)
+class SearchAndScrapeArguments(Arguments):
     """A search whose first results are scraped."""
 
+    query: SearchQuery
+    """Words, `"phrases"` and `-words` to leave out."""
     num_results: Annotated[StrictInt, Field(ge=1, le=MAX_PAGES)] = 3
     """How many of the first results to scrape."""
     mode: Literal["fast", "balanced"] = "balanced"
@@ -117,14 +90,10 @@ class SearchAndScrapeArguments(FilterArguments):
     """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
 
     def to_request(self, *, caller: str) -> SearchRequest:
-        """Return the search that these arguments ask for."""
-        return SearchRequest(
-            query=self.query,
-            caller=caller,
-            mode=SearchMode(self.mode),
-            num_results=self.num_results,
-            filters=self.to_filters(),
-            providers=tuple(self.providers),
+        """Return the request for the search."""
+        mode = SearchMode(self.mode)
+        return build_request(
+            SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller, mode=mode
         )
 
 
@@ -138,12 +107,20 @@ _WHERE_THE_WHOLE_IS = "The savedUri, or scraping the page, has the whole."
 def describe_search(answer: SearchAnswer, offset: int, max_chars: int) -> dict[str, Json]:
     """Return a page of results, without nulls.
 
-    Where they are too long together, summaries are shortened; where that does not suffice, fewer
-    results are returned, and `nextOffset` leads to the next of them.
+    If they are too long together, summaries are shortened; if that is not enough, fewer results
+    are returned, and `nextOffset` leads to the next ones.
     """
     warnings = list(answer.warnings)
     results = [describe_result(result) for result in answer.results]
-    providers: list[Json] = [_describe_provider(report) for report in answer.providers]
+    providers: list[Json] = [
+        {
+            "name": report.name,
+            "milliseconds": report.milliseconds,
+            "results": report.results,
+            **({} if report.error is None else {"error": cut_words(report.error, 300)}),
+        }
+        for report in answer.providers
+    ]
     shown = _fit_results(results, max_chars - json_chars(providers) - _FRAME_CHARS)
     is_cut = len(shown) < len(results)
     if is_cut:
@@ -178,19 +155,8 @@ def describe_result(result: SearchResult) -> dict[str, Json]:
     return shown
 
 
-def _describe_provider(report: ProviderReport) -> dict[str, Json]:
-    shown: dict[str, Json] = {
-        "name": report.name,
-        "milliseconds": report.milliseconds,
-        "results": report.results,
-    }
-    if report.error is not None:
-        shown["error"] = cut_words(report.error, 300)
-    return shown
-
-
 def _fit_results(results: Sequence[dict[str, Any]], max_chars: int) -> list[dict[str, Any]]:
-    # Any: JSON. At least one comes back, lest the next page be the same one.
+    # Any: JSON. At least one result is returned, or the next page would be the same.
     excess = sum(map(json_chars, results)) - max_chars
     if excess <= 0 or not results:
         return list(results)
@@ -201,34 +167,28 @@ def _fit_results(results: Sequence[dict[str, Any]], max_chars: int) -> list[dict
 
 
 async def describe_scraped(found: ScrapedSearch, max_chars: int) -> dict[str, Json]:
-    """Return results with their pages, as much of each as there is room for."""
+    """Return results with their pages, cut to a size."""
     data = describe_search(found.answer, 0, max_chars // 2)
-    shown = cast(list[dict[str, Json]], data["results"])  # the objects that were just put there
+    shown = cast(list[dict[str, Json]], data["results"])  # describe_search sets them
     pages = found.pages[: len(shown)]
     results = [one | _describe_page(page) for one, page in zip(shown, pages, strict=True)]
     texts = [_text_of(page.outcome) for page in pages]
     shares = share_room([*map(len, texts)], max_chars - json_chars(results) - _FRAME_CHARS)
     cut = []
-    for place, page in enumerate(pages):
+    for index, page in enumerate(pages):
         if page.outcome is None:
             continue
-        work = (page.outcome, found.answer.query, shares[place])
-        content = await run_in_thread(len(texts[place]), _read_passages, *work)
-        results[place]["content"] = content
-        if content != texts[place]:
-            cut.append(str(place + 1))
+        work = (page.outcome, found.answer.query, shares[index])
+        content = await run_in_thread(len(texts[index]), _read_passages, *work)
+        results[index]["content"] = content
+        if content != texts[index]:
+            cut.append(str(index + 1))
     data["results"] = list(results)
     if cut:
-        _warn(
-            data,
-            f"Of {', '.join(cut)} only the passages that match best are shown. "
-            f"{_WHERE_THE_WHOLE_IS}",
-        )
+        warning = f"Of {', '.join(cut)} only the passages that match best are shown. "
+        warning += _WHERE_THE_WHOLE_IS
+        data["warning"] = f"{data['warning']} {warning}" if "warning" in data else warning
     return data
-
-
-def _warn(data: dict[str, Json], warning: str) -> None:
-    data["warning"] = f"{data['warning']} {warning}" if "warning" in data else warning
 
 
 def _describe_page(page: ScrapedResult) -> dict[str, Json]:
@@ -237,19 +197,19 @@ def _describe_page(page: ScrapedResult) -> dict[str, Json]:
     if page.outcome is None:
         return {}
     document = page.outcome.document
-    told: dict[str, Json] = {"statusCode": document.status_code, "verdict": document.verdict.kind}
-    told |= {k: v for k, v in explain_verdict(page.outcome).items() if k != "tried"}
+    shown: dict[str, Json] = {"statusCode": document.status_code, "verdict": document.verdict.kind}
+    shown |= {k: v for k, v in explain_verdict(page.outcome).items() if k != "tried"}
     if document.final_url != document.url:
-        told["finalUrl"] = document.final_url
+        shown["finalUrl"] = document.final_url
     if page.outcome.saved is not None:
-        told["savedUri"] = page.outcome.saved.primary_uri
+        shown["savedUri"] = page.outcome.saved.primary_uri
     if page.outcome.warning:
-        told["pageWarning"] = page.outcome.warning
-    return told
+        shown["pageWarning"] = page.outcome.warning
+    return shown
 
 
 def share_room(sizes: Sequence[int], room: int) -> list[int]:
-    """Return how much each of several texts may take: what short ones leave goes to long ones."""
+    """Return the room of each of several texts; long texts get what short ones leave."""
     shares = [0] * len(sizes)
     waiting = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for position, index in enumerate(waiting):
@@ -269,7 +229,7 @@ def _text_of(outcome: ScrapeOutcome | None) -> str:
 
 
 def _read_passages(outcome: ScrapeOutcome, query: str, max_chars: int) -> str:
-    """Return a page's text; of a long one the passages on the query, else its beginning."""
+    """Return the text of a page; if it is too long, passages on the query or its beginning."""
     text = _text_of(outcome)
     if len(text) <= max_chars:
         return text

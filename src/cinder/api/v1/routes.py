@@ -1,10 +1,59 @@
-"""Routes of v1: scrape, search, search-and-scrape and extract, and those of jobs."""
+"""Routes of v1: scrape, search, search-and-scrape, extract, crawls and batches."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Annotated, TypeAlias, TypeVar
+
+from pydantic import BeforeValidator, Field
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from cinder.api.arguments import read_body
-from cinder.api.openapi import EXTRACTED, PAGE, SEARCH, Operation
+from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments, read_body
+from cinder.api.errors import describe_error
+from cinder.api.openapi import (
+    BATCH_STATUS,
+    BATCHES,
+    CANCELLED,
+    CRAWL,
+    CRAWL_STATUS,
+    CRAWLS,
+    ERRORS,
+    EVENTS,
+    EXPORT,
+    EXTRACTED,
+    LEDGER,
+    PAGE,
+    RETRIED,
+    SEARCH,
+    WEBHOOK_EVENTS,
+    Lookup,
+    Operation,
+    json_content,
+)
+from cinder.api.requests import (
+    caller_of,
+    caller_with_scope,
+    cancel_on_disconnect,
+    failure_response,
+    json_response,
+    read_idempotency_key,
+    read_json,
+)
+from cinder.api.schemas.crawl import CrawlArguments, crawl_checks
 from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
+from cinder.api.schemas.jobs import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    MAX_OFFSET,
+    JobResponses,
+    Pagination,
+    WebhookArguments,
+    describe_job,
+    describe_webhook_event,
+    split_webhook,
+    with_webhook_secret,
+)
 from cinder.api.schemas.page import PAGE_CHECKS, PageArguments, PageBudget, answer_page
 from cinder.api.schemas.search import (
     SearchAndScrapeArguments,
@@ -12,12 +61,103 @@ from cinder.api.schemas.search import (
     describe_scraped,
     describe_search,
 )
-from cinder.api.v1 import jobs
-from cinder.api.v1.endpoints import make_json_endpoint
+from cinder.api.v1.events import (
+    EVENT_STREAM,
+    LAST_EVENT_ID,
+    STREAM_HEADERS,
+    OpenStreams,
+    WatchedJobs,
+    stream_events,
+)
 from cinder.app import App
+from cinder.errors import CinderError
+from cinder.models.caller import TokenScope
 from cinder.models.document import Json
+from cinder.models.job import JobKind, PageStatus
+from cinder.models.webhook import EventState
+from cinder.services.auth import require_domain
+from cinder.services.export import ExportFormat, ExportRequest, read_request
 
-SEARCH_OPERATIONS = {
+A = TypeVar("A", bound=Arguments)
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+Handler: TypeAlias = Callable[[App, Request], Awaitable[Response]]
+# Takes the parsed body and the id of the caller.
+JsonHandler: TypeAlias = Callable[[App, object, str], Coroutine[None, None, dict[str, Json]]]
+
+_METHODS = {"cancel": "DELETE", "retry_webhooks": "POST"}
+_PLURAL = {JobKind.CRAWL: "crawls", JobKind.BATCH: "batches"}
+
+
+class ExportArguments(Arguments):
+    """What of a job to export."""
+
+    format: str = ExportFormat.JSONL.value
+    """`jsonl`, `warc` or `parquet`."""
+    include: Annotated[
+        list[str],
+        BeforeValidator(lambda v: [w for w in v.split(",") if w] if isinstance(v, str) else v),
+    ] = Field(default_factory=list)
+    """What else of each page: `html`, `raw`, or both with a comma between."""
+    include_errors: StrictBool = False
+    """Also the URLs that could not or must not be fetched, with their fate and reason."""
+
+    def to_request(self) -> ExportRequest:
+        """Return the export that these arguments ask for.
+
+        Raises:
+            InvalidRequest: a word is not known.
+        """
+        return read_request(self.format, self.include, include_errors=self.include_errors)
+
+
+class ListArguments(Arguments):
+    """How many jobs to list."""
+
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """How many to list, newest first."""
+
+
+class PaginationArguments(ListArguments):
+    """Which entries of a list to return."""
+
+    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    """How many to skip; `nextOffset` of the last answer."""
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    """How many to return; fewer come where they would be too long together."""
+
+    def part(self, app: App) -> Pagination:
+        """Return which entries the response may hold."""
+        return Pagination(self.offset, self.limit, app.settings.server.result_max_chars)
+
+
+class StatusArguments(PaginationArguments):
+    """Which pages of a job to return."""
+
+    include_content: StrictBool = False
+    """Return the pages with what was saved of them, as far as there is room."""
+
+
+class LedgerArguments(PaginationArguments):
+    """Which URLs of a job's ledger to return."""
+
+    fate: PageStatus | None = None
+    """Only URLs with this fate; all by default."""
+
+
+class WebhookEventsArguments(PaginationArguments):
+    """Which events for a job's webhook to list."""
+
+    state: EventState = EventState.DEAD
+    """`waiting`, `delivered`, or `dead`: given up, which /retry tries again."""
+
+
+OPERATIONS = {
+    "/v1/scrape": Operation(
+        "Scrape one page: its content and its metadata",
+        PageArguments,
+        {"url": "https://example.com/"},
+        PAGE,
+    ),
     "/v1/search": Operation(
         "Search the web and everything that is saved",
         SearchArguments,
@@ -32,35 +172,6 @@ SEARCH_OPERATIONS = {
         SEARCH,
         tag="searching",
     ),
-}
-
-
-def build_search_routes(app: App) -> list[Route]:
-    """Return the routes of searches."""
-    return [
-        Route("/v1/search", make_json_endpoint(app, "search", _search), methods=["POST"]),
-        Route(
-            "/v1/search-and-scrape",
-            make_json_endpoint(app, "search_and_scrape", _search_and_scrape),
-            methods=["POST"],
-        ),
-    ]
-
-
-async def _search(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchArguments, given)
-    answer = await app.search.search(arguments.to_request(caller=caller))
-    return describe_search(answer, arguments.offset, app.settings.server.result_max_chars)
-
-
-async def _search_and_scrape(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchAndScrapeArguments, given)
-    request = arguments.to_request(caller=caller)
-    found = await app.search_and_scrape.run(request, arguments.scrape_mode)
-    return await describe_scraped(found, app.settings.server.result_max_chars)
-
-
-EXTRACT_OPERATIONS = {
     "/v1/extract": Operation(
         "Extract data from pages, by a prompt, a JSON Schema or both, each value with its proof",
         ExtractArguments,
@@ -78,48 +189,249 @@ EXTRACT_OPERATIONS = {
         EXTRACTED,
         tag="extracting",
     ),
-}
-
-
-def build_extract_routes(app: App) -> list[Route]:
-    """Return the route of extractions."""
-    endpoint = make_json_endpoint(app, "extract", _extract)
-    return [Route("/v1/extract", endpoint, methods=["POST"])]
-
-
-async def _extract(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(ExtractArguments, given, *EXTRACT_CHECKS)
-    answer = await app.extract.extract(arguments.to_request(caller=caller))
-    # Data is of no use in parts, so that it has the room that a page may ask for.
-    return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
-
-
-OPERATIONS = {
-    "/v1/scrape": Operation(
-        "Scrape one page: its content and its metadata",
-        PageArguments,
-        {"url": "https://example.com/"},
-        PAGE,
+    "/v1/crawl": Operation(
+        "Start to explore a site in the background",
+        CrawlArguments,
+        {"url": "https://example.com/", "maxDepth": 3, "excludePatterns": ["/archive/"]},
+        CRAWL,
+        tag="jobs",
+        more_models={"webhook": WebhookArguments},
     ),
-    **SEARCH_OPERATIONS,
-    **EXTRACT_OPERATIONS,
-    **jobs.OPERATIONS,
 }
-LOOKUPS = jobs.LOOKUPS
+
+
+def _lookups_of(kind: JobKind) -> dict[tuple[str, str], Lookup]:
+    """Return the descriptions of the routes about one kind of job."""
+    is_crawl, one = kind is JobKind.CRAWL, f"/v1/{kind}/{{id}}"
+    jobs, status = (CRAWLS, CRAWL_STATUS) if is_crawl else (BATCHES, BATCH_STATUS)
+    urls = "Every URL that was seen" if is_crawl else "Every URL of a batch"
+    return {
+        ("get", f"/v1/{_PLURAL[kind]}"): Lookup(
+            f"List your {_PLURAL[kind]}, newest first", json_content(jobs), ListArguments
+        ),
+        ("get", one): Lookup(
+            f"How far a {kind} is, and its pages", json_content(status), StatusArguments
+        ),
+        ("delete", one): Lookup(f"Cancel a {kind}", json_content(CANCELLED)),
+        ("get", f"{one}/errors"): Lookup(
+            "URLs that could not be fetched", json_content(ERRORS), PaginationArguments
+        ),
+        ("get", f"{one}/ledger"): Lookup(
+            f"{urls}, with its fate and the reason", json_content(LEDGER), LedgerArguments
+        ),
+        ("get", f"{one}/events"): Lookup(
+            f"Watch a {kind}: server-sent events until it is over", EVENTS
+        ),
+        ("get", f"{one}/export"): Lookup(
+            f"A {kind}'s pages as JSONL, WARC or Parquet", EXPORT, ExportArguments
+        ),
+        ("get", f"{one}/webhooks"): Lookup(
+            f"Events for a {kind}'s webhook, by default those given up",
+            json_content(WEBHOOK_EVENTS),
+            WebhookEventsArguments,
+        ),
+        ("post", f"{one}/webhooks/retry"): Lookup(
+            "Try events again that were given up", json_content(RETRIED)
+        ),
+    }
+
+
+LOOKUPS = _lookups_of(JobKind.CRAWL) | _lookups_of(JobKind.BATCH)
 
 
 def build_routes(app: App) -> list[Route]:
     """Return the routes of the first REST version."""
     return [
-        Route("/v1/scrape", make_json_endpoint(app, "scrape", _scrape), methods=["POST"]),
-        *build_search_routes(app),
-        *build_extract_routes(app),
-        *jobs.build_job_routes(app),
+        _post_json(app, "/v1/scrape", _scrape),
+        _post_json(app, "/v1/search", _search),
+        _post_json(app, "/v1/search-and-scrape", _search_and_scrape),
+        _post_json(app, "/v1/extract", _extract),
+        Route("/v1/crawl", _make_endpoint(app, "crawl_start", _start_crawl), methods=["POST"]),
+        *_job_routes(app, JobKind.CRAWL),
+        *_job_routes(app, JobKind.BATCH),
     ]
 
 
-async def _scrape(app: App, given: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(PageArguments, given, *PAGE_CHECKS)
+def _make_endpoint(app: App, command: str, handler: Handler) -> Endpoint:
+    """Return an endpoint that answers with a handler's errors and counts its requests."""
+
+    async def answer(request: Request) -> Response:
+        outcome = "INTERNAL_ERROR"
+        try:
+            response = await handler(app, request)
+            outcome = "ok"
+            return response
+        except CinderError as error:
+            outcome = error.code
+            return failure_response(error, {"error": describe_error(error)})
+        finally:
+            app.metrics.requests.labels("rest_v1", command, outcome).inc()
+
+    return answer
+
+
+def _post_json(app: App, path: str, handler: JsonHandler) -> Route:
+    """Return a route that needs the scope `scrape` and stops when the caller disconnects."""
+
+    async def answer(app: App, request: Request) -> Response:
+        caller = caller_with_scope(request, TokenScope.SCRAPE)
+        raw = await read_json(request, app.settings.limits)
+        return json_response(await cancel_on_disconnect(request, handler(app, raw, caller)))
+
+    command = path.removeprefix("/v1/").replace("-", "_")
+    return Route(path, _make_endpoint(app, command, answer), methods=["POST"])
+
+
+def _job_routes(app: App, kind: JobKind) -> list[Route]:
+    def route(path: str, name: str, handler: Callable[..., Awaitable[Response]]) -> Route:
+        method = _METHODS.get(name, "GET")
+        endpoint = _make_endpoint(app, f"{kind}_{name}", partial(handler, kind))
+        return Route(path, endpoint, methods=[method])
+
+    one = f"/v1/{kind}/{{id}}"
+    return [
+        route(f"/v1/{_PLURAL[kind]}", "list", _list),
+        route(one, "status", _status),
+        route(one, "cancel", _cancel),
+        route(f"{one}/errors", "errors", _errors),
+        route(f"{one}/ledger", "ledger", _ledger),
+        route(f"{one}/events", "events", _events),
+        route(f"{one}/export", "export", _export),
+        route(f"{one}/webhooks", "webhooks", _webhooks),
+        route(f"{one}/webhooks/retry", "retry_webhooks", _retry_webhooks),
+    ]
+
+
+async def _scrape(app: App, raw: object, caller: str) -> dict[str, Json]:
+    arguments = read_body(PageArguments, raw, *PAGE_CHECKS)
     outcome = await app.scrape.scrape(arguments.to_request(caller=caller))
-    room = PageBudget(app.settings.server.result_max_chars)
-    return await answer_page(outcome, arguments, room)
+    return await answer_page(outcome, arguments, PageBudget(app.settings.server.result_max_chars))
+
+
+async def _search(app: App, raw: object, caller: str) -> dict[str, Json]:
+    arguments = read_body(SearchArguments, raw)
+    answer = await app.search.search(arguments.to_request(caller=caller))
+    return describe_search(answer, arguments.offset, app.settings.server.result_max_chars)
+
+
+async def _search_and_scrape(app: App, raw: object, caller: str) -> dict[str, Json]:
+    arguments = read_body(SearchAndScrapeArguments, raw)
+    request = arguments.to_request(caller=caller)
+    found = await app.search_and_scrape.run(request, arguments.scrape_mode)
+    return await describe_scraped(found, app.settings.server.result_max_chars)
+
+
+async def _extract(app: App, raw: object, caller: str) -> dict[str, Json]:
+    arguments = read_body(ExtractArguments, raw, *EXTRACT_CHECKS)
+    answer = await app.extract.extract(arguments.to_request(caller=caller))
+    # A part of the data would be of no use, so it may be as long as the longest page.
+    return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
+
+
+async def _start_crawl(app: App, request: Request) -> Response:
+    caller = caller_with_scope(request, TokenScope.CRAWL)
+    secret = app.settings.webhooks.secret.get_secret_value()
+    raw, webhook = split_webhook(
+        await read_json(request, app.settings.limits), default_secret=secret
+    )
+    arguments = read_body(CrawlArguments, raw, *crawl_checks(app.settings.jobs.max_pages))
+    require_domain(caller_of(request).policy, arguments.url)
+    key = read_idempotency_key(request, arguments.idempotency_key)
+    job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
+    answer = await JobResponses(app.jobs, app.archive, caller).crawl_started(job)
+    return json_response(with_webhook_secret(answer, job, webhook))
+
+
+async def _list(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(ListArguments, request)
+    caller = caller_with_scope(request, TokenScope.READ)
+    jobs = await app.jobs.list_jobs(caller, kind, limit=arguments.limit)
+    return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
+
+
+async def _status(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(StatusArguments, request)
+    responses = _job_responses(app, request)
+    read = responses.crawl_status if kind is JobKind.CRAWL else responses.batch_status
+    with_content = arguments.include_content
+    return json_response(
+        await read(_id(request), arguments.part(app), include_content=with_content)
+    )
+
+
+async def _cancel(kind: JobKind, app: App, request: Request) -> Response:
+    responses = _job_responses(app, request, TokenScope.CRAWL)
+    return json_response(await responses.cancel(_id(request), kind))
+
+
+async def _errors(kind: JobKind, app: App, request: Request) -> Response:
+    part = _read_query(PaginationArguments, request).part(app)
+    return json_response(await _job_responses(app, request).errors(_id(request), kind, part))
+
+
+async def _ledger(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(LedgerArguments, request)
+    responses = _job_responses(app, request)
+    return json_response(
+        await responses.ledger(_id(request), kind, arguments.fate, arguments.part(app))
+    )
+
+
+async def _events(kind: JobKind, app: App, request: Request) -> Response:
+    job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+    # Clients reconnect when a stream ends; 204 stops them.
+    if request.headers.get("last-event-id") == LAST_EVENT_ID and job.status.is_over:
+        return Response(status_code=204)
+    if request.method == "HEAD":  # it would wait for the end of the stream
+        return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+    watched: WatchedJobs = request.app.state.watched_jobs
+    events = stream_events(watched.watch(job), request.app.state.stopping)
+    streams: OpenStreams = request.app.state.streams
+    return streams.answer(job.owner, events)
+
+
+async def _export(kind: JobKind, app: App, request: Request) -> Response:
+    export = _read_query(ExportArguments, request).to_request()
+    job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+    name, media_type = f"{job.id}{export.format.suffix}", export.format.media_type
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if request.method == "HEAD":
+        return Response(media_type=media_type, headers=headers)
+    chunks = aiter(app.exporter.export(job, export))
+    # An error at the start can still be answered; later, the stream can only break off.
+    first = await anext(chunks, b"")
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return StreamingResponse(stream(), media_type=media_type, headers=headers)
+
+
+async def _webhooks(kind: JobKind, app: App, request: Request) -> Response:
+    arguments = _read_query(WebhookEventsArguments, request)
+    caller = caller_with_scope(request, TokenScope.READ)
+    job = await app.jobs.find(_id(request), kind, caller)
+    events = await app.webhooks.list_events(
+        caller, job.id, arguments.state, offset=arguments.offset, limit=arguments.limit
+    )
+    return json_response({"events": [describe_webhook_event(event) for event in events]})
+
+
+async def _retry_webhooks(kind: JobKind, app: App, request: Request) -> Response:
+    caller = caller_with_scope(request, TokenScope.CRAWL)
+    job = await app.jobs.find(_id(request), kind, caller)
+    return json_response({"retried": await app.webhooks.retry_dead(caller, job.id)})
+
+
+def _job_responses(app: App, request: Request, scope: TokenScope = TokenScope.READ) -> JobResponses:
+    return JobResponses(app.jobs, app.archive, caller_with_scope(request, scope))
+
+
+def _id(request: Request) -> str:
+    return str(request.path_params["id"])
+
+
+def _read_query(model: type[A], request: Request) -> A:
+    return read_arguments(model, dict(request.query_params))

@@ -1,8 +1,8 @@
 """POST /api/v2/scrape: one page, answered from prepared bytes where possible, or a batch command.
 
-A request that is repeated to the letter is read once. A cached answer is written once as well: as
-long as the store returns the very same content, only the answer's age changes. Who may ask, and
-which document is the newest, is checked for each request, before anything kept here is used.
+A repeated request body is parsed once. A cached response is encoded once as well: as long as the
+store returns the same content, only its age changes. The caller's scope and the newest document are
+checked for each request, before anything in memory is used.
 """
 
 import sys
@@ -52,20 +52,20 @@ from cinder.services.scraping.outcome import ScrapeOutcome
 DEFAULT_FORMATS = (Format.MARKDOWN, Format.HTML)
 
 _AGE_MEMBER = "cacheAge"
-# Longer bodies are not kept: they list actions, selectors or text.
+# Longer bodies are not cached: they list actions, selectors or text.
 _MAX_BODY_BYTES = 4 * 1024
-# What a request takes in memory once it is read, beside its body.
+# The memory of a parsed request, without its body.
 _REQUEST_BYTES = 4 * 1024
-# Requests take this part of the room that answers have.
+# Requests may take this fraction of the memory of responses.
 _REQUESTS_SHARE = 8
 
-# A caller's id and the body that they sent.
+# A caller's id and the body of their request.
 _Key: TypeAlias = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """One page to scrape, and which part of it the answer may hold."""
+    """One page to scrape, and which part of it the response may hold."""
 
     request: ScrapeRequest
     window: TextWindow
@@ -73,7 +73,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreparedResponse:
-    """A cached answer, in the two pieces that its age stands between."""
+    """A cached response, split at its age."""
 
     content: "ref[Extraction]"
     scraped_at: datetime
@@ -82,18 +82,18 @@ class PreparedResponse:
 
     @classmethod
     def of(cls, outcome: ScrapeOutcome, data: Mapping[str, Json]) -> "PreparedResponse":
-        """Write an answer that tells its age."""
+        """Encode a response that has an age."""
         members = list(data.items())
-        place = list(data).index(_AGE_MEMBER)
-        # Neither piece is empty: an answer begins with its URL and ends with its verdict.
-        head, tail = dict(members[:place]), dict(members[place + 1 :])
+        index = list(data).index(_AGE_MEMBER)
+        # Neither piece is empty: a response begins with its URL and ends with its verdict.
+        head, tail = dict(members[:index]), dict(members[index + 1 :])
         before = to_json(_envelope(head)).removesuffix(b"}}") + b',"cacheAge":'
         after = b"," + to_json(tail).removeprefix(b"{") + b"}"
         document = outcome.document
         return cls(ref(document.content), document.scraped_at, before, after)
 
     def is_of(self, outcome: ScrapeOutcome) -> bool:
-        """Whether the outcome is the one that this was made of, but for its age."""
+        """Whether this encodes the outcome, whatever its age."""
         document = outcome.document
         return (
             self.content() is document.content
@@ -102,12 +102,12 @@ class PreparedResponse:
         )
 
     def at_age(self, age_ms: int) -> bytes:
-        """Return the whole answer."""
+        """Return the whole response."""
         return b"%b%d%b" % (self.before, age_ms, self.after)
 
 
 class PageResponses:
-    """Scrapes single pages and answers with bytes."""
+    """Scrapes single pages and returns encoded responses."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -118,14 +118,11 @@ class PageResponses:
         self._answers: LruCache[_Key, PreparedResponse] = LruCache(room)
 
     def recall(self, caller: str, body: bytes) -> PageRequest | None:
-        """Return what was read of the same body when this caller last sent it, if it is kept."""
+        """Return the parsed request of a body that this caller sent before, if it is cached."""
         return self._requests.get((caller, body))
 
     def read(self, arguments: ScrapeArguments, caller: str, body: bytes) -> PageRequest:
-        """Return the page that valid arguments ask for, and keep that for when it comes again.
-
-        What may hold secrets is not kept.
-        """
+        """Return the request of valid arguments, and cache it unless it may hold secrets."""
         request = arguments.to_request(caller=caller, default_formats=DEFAULT_FORMATS)
         page = PageRequest(request, arguments.window(*self._max_chars))
         has_secrets = request.is_private or request.headers or request.render.actions
@@ -134,10 +131,10 @@ class PageResponses:
         return page
 
     async def answer(self, page: PageRequest, body: bytes) -> bytes:
-        """Scrape the page and return the answer to the body that asked for it.
+        """Scrape the page of a request body and return the response.
 
         Raises:
-            CinderError: it could not be had.
+            CinderError: the page could not be scraped.
         """
         outcome = await self._app.scrape.scrape(page.request)
         key = (page.request.caller, body)
@@ -158,18 +155,18 @@ def _envelope(data: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _is_repeatable(outcome: ScrapeOutcome) -> bool:
-    """Whether nothing but the age sets the outcome apart from the next of the same content."""
+    """Whether the next response with the same content differs only in its age."""
     is_plain = outcome.change is None and outcome.summary is None
     return outcome.cached and is_plain and not outcome.diagnostics.attempts
 
 
 OPERATIONS = {
     "/api/v2/scrape": Operation(
-        "Scrape one URL and return it, keep it, or both; or start a batch, and look after it",
+        "Scrape one URL and return it, save it, or both; or start and manage a batch",
         ScrapeArguments,
         {"url": "https://example.com/", "formats": ["markdown", "links"]},
         SCRAPED,
-        beside={"webhook": WebhookArguments},
+        more_models={"webhook": WebhookArguments},
     )
 }
 
@@ -188,9 +185,11 @@ def build_routes(app: App) -> list[Route]:
                 require_scope(caller, TokenScope.SCRAPE)
                 work = pages.answer(page, body)
             else:
-                given = await parse_json(body, app.settings.limits)
-                command = _command_of(given)
-                work = _answer(app, pages, _parse_request(app, request, given), body, caller)
+                raw = await parse_json(body, app.settings.limits)
+                # Shown in the response, even if the request is invalid.
+                named = raw.get("command") if isinstance(raw, Mapping) else None
+                command = named if named in list(Command) else command
+                work = _answer(app, pages, _parse_request(app, request, raw), body, caller)
             answer = await cancel_on_disconnect(request, work)
             outcome = "ok"
             return Response(answer, media_type="application/json")
@@ -210,22 +209,22 @@ def build_routes(app: App) -> list[Route]:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedRequest:
-    """The arguments of a request, and what it asks of a batch beside what it asks of its pages."""
+    """The arguments of a request, and the options of a batch that are not those of its pages."""
 
     arguments: ScrapeArguments
     key: str | None
     webhook: WebhookTarget | None
 
 
-def _parse_request(app: App, request: Request, given: object) -> _ParsedRequest:
-    """Return what a request asks for.
+def _parse_request(app: App, request: Request, raw: object) -> _ParsedRequest:
+    """Return the arguments, the idempotency key and the webhook of a request.
 
     Raises:
-        InvalidRequest: something is wrong with it.
+        InvalidRequest: one of them is invalid.
     """
     secret = app.settings.webhooks.secret.get_secret_value()
-    given, webhook = split_webhook(given, default_secret=secret)
-    arguments = read_body(ScrapeArguments, given, *SCRAPE_CHECKS)
+    raw, webhook = split_webhook(raw, default_secret=secret)
+    arguments = read_body(ScrapeArguments, raw, *SCRAPE_CHECKS)
     key = read_idempotency_key(request, arguments.idempotency_key)
     if webhook is not None and not arguments.urls:
         problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
@@ -234,44 +233,35 @@ def _parse_request(app: App, request: Request, given: object) -> _ParsedRequest:
 
 
 async def _answer(
-    app: App, pages: PageResponses, asked: _ParsedRequest, body: bytes, caller: Caller
+    app: App, pages: PageResponses, parsed: _ParsedRequest, body: bytes, caller: Caller
 ) -> bytes:
-    arguments = asked.arguments
+    arguments, urls = parsed.arguments, parsed.arguments.urls
     if arguments.command is not Command.START:
-        data = await _answer_about_batch(app, arguments, arguments.job_id or "", caller)
-    elif arguments.urls:
-        data = await _start_batch(app, asked, require_scope(caller, TokenScope.CRAWL))
+        data = await _answer_about_batch(app, arguments, caller)
+    elif urls:
+        owner = require_scope(caller, TokenScope.CRAWL)
+        request = arguments.to_batch_request(caller=owner, default_formats=DEFAULT_FORMATS)
+        started = await app.jobs.start_batch(urls, request, parsed.key, parsed.webhook)
+        described = describe_batch_start(started, urls)
+        data = with_webhook_secret(described, started.job, parsed.webhook)
     else:
         page = pages.read(arguments, require_scope(caller, TokenScope.SCRAPE), body)
         return await pages.answer(page, body)
     return to_json({"success": True, "command": arguments.command, "data": data})
 
 
-async def _start_batch(app: App, asked: _ParsedRequest, caller: str) -> dict[str, Json]:
-    urls = asked.arguments.urls or []
-    request = asked.arguments.to_batch_request(caller=caller, default_formats=DEFAULT_FORMATS)
-    started = await app.jobs.start_batch(urls, request, asked.key, asked.webhook)
-    return with_webhook_secret(describe_batch_start(started, urls), started.job, asked.webhook)
-
-
 async def _answer_about_batch(
-    app: App, arguments: ScrapeArguments, job_id: str, caller: Caller
+    app: App, arguments: ScrapeArguments, caller: Caller
 ) -> dict[str, Json]:
-    needed = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
-    answers = JobResponses(app.jobs, app.archive, require_scope(caller, needed))
-    limits = app.settings.server
+    scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
+    responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))
+    job_id, limits = arguments.job_id or "", app.settings.server
     part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
     match arguments.command:
         case Command.CANCEL:
-            return await answers.cancel(job_id, JobKind.BATCH)
+            return await responses.cancel(job_id, JobKind.BATCH)
         case Command.ERRORS:
-            return await answers.errors(job_id, JobKind.BATCH, part)
+            return await responses.errors(job_id, JobKind.BATCH, part)
         case _:
             with_content = arguments.include_content
-            return await answers.batch_status(job_id, part, include_content=with_content)
-
-
-def _command_of(given: object) -> str:
-    """Return the command to show in the answer, whatever else is wrong with the request."""
-    command = given.get("command") if isinstance(given, Mapping) else None
-    return command if command in list(Command) else Command.START.value
+            return await responses.batch_status(job_id, part, include_content=with_content)

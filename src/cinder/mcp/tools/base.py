@@ -24,7 +24,7 @@ def _icon(path: str) -> types.Icon:
     return types.Icon(src=f"data:image/svg+xml;base64,{encoded}")
 
 
-# Each is sent with every list of tools: the shortest path that can be told from the others.
+# Icons are part of every tool list, so their paths are as short as possible.
 PAGE_ICON = _icon("M1 0h6v8H1zM2 2v1h4V2z")
 LENS_ICON = _icon("M3 0a3 3 0 1 0 2 5l2 3 1-1-3-3")
 TREE_ICON = _icon("M3 0h2v3h3v5H5V4H3v4H0V3h3z")
@@ -40,12 +40,12 @@ class ToolOutput(BaseModel):
 
 A = TypeVar("A", bound=Arguments)
 
-# Tells a client that waits how far it is: what is done, of how much where that is known, in words.
+# Reports progress to a waiting client: what is done, the total if known, and a message.
 ReportProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 async def ignore_progress(_done: float, _of: float | None, _words: str | None) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,30 +57,30 @@ class Tool(Generic[A]):
     description: str
     arguments: type[A]
     parameters: Mapping[str, Parameter]
-    """Those arguments that the schema shows, in order. Others are accepted all the same."""
+    """The arguments that the schema shows, in order. Others are accepted as well."""
     output: type[BaseModel]
     annotations: types.ToolAnnotations
     scope: TokenScope
-    """What a caller's token must open, lest he does not even see the tool."""
+    """The scope that a token needs to see and call the tool."""
     run: Callable[[App, A, Caller], Awaitable[types.CallToolResult]]
     wait: Callable[[App, A, Caller, ReportProgress], Awaitable[None]] | None = None
-    """What a call waits for before it is answered, telling how far that is."""
+    """Waits before a call is answered, and reports progress."""
     with_login: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
-    """Returns a call's arguments once the owner has logged in; None where no login would help."""
+    """Returns the arguments of a call after a login; None if a login would not help."""
     read: Callable[[type[A], Mapping[str, Any], Collection[str]], dict[str, Any]] = coerce_arguments
-    """Returns the arguments that were meant by those that were given."""
+    """Coerces the arguments of a call."""
     checks: tuple[CrossCheck, ...] = ()
     fail: Callable[[str], types.CallToolResult] = text_failure
     brings_page_text: bool = True
-    """Whether an answer holds what pages say, and is therefore marked as untrusted."""
+    """Whether results hold text of pages, and are marked as untrusted."""
     icon: types.Icon | None = None
-    meta: Mapping[str, Any] | None = None  # Any: whatever hosts look for
+    meta: Mapping[str, Any] | None = None  # Any: hosts define it
     """Hints for hosts that know them."""
     read_only_variant: "Tool[A] | None" = None
-    """The same tool where nothing may be done on a page but read; None where it is that already."""
+    """The variant that only reads pages; None if the tool itself only reads."""
 
     def as_read_only(self) -> "Tool[A]":
-        """Return the tool as it is offered where pages may only be read."""
+        """Return the variant that only reads pages."""
         return self.read_only_variant or self
 
     def describe(self) -> types.Tool:
@@ -99,20 +99,20 @@ class Tool(Generic[A]):
     async def call(
         self,
         app: App,
-        given: Mapping[str, Any],
+        raw: Mapping[str, Any],
         caller: Caller = OWNER_CALLER,
         report: ReportProgress = ignore_progress,
     ) -> types.CallToolResult:
         """Answer a call.
 
         Raises:
-            CinderError: the arguments are wrong, or what they ask for could not be done.
+            CinderError: the arguments are invalid, or the call failed.
         """
-        check_limits(given, app.settings.limits)
-        meant = self.read(self.arguments, given, self.parameters)
-        # Again, for what stood as JSON in a text.
-        check_limits(meant, app.settings.limits)
-        arguments = read_arguments(self.arguments, meant, *self.checks)
+        check_limits(raw, app.settings.limits)
+        coerced = self.read(self.arguments, raw, self.parameters)
+        # Again, for what was JSON in a string.
+        check_limits(coerced, app.settings.limits)
+        arguments = read_arguments(self.arguments, coerced, *self.checks)
         if self.wait is not None:
             await self.wait(app, arguments, caller, report)
         result = await self.run(app, arguments, caller)

@@ -11,13 +11,14 @@ from cinder.api.schemas.crawl import CrawlArguments, check_patterns
 from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, JobResponses, Pagination
 from cinder.app import App
 from cinder.mcp.results import body_chars, json_result
-from cinder.mcp.schema import Parameter
+from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 from cinder.models.job import JobKind
 from cinder.services.auth import require_domain
 from cinder.services.excerpt import json_chars
+from cinder.services.jobs.specs import CrawlSpec
 
 MAX_WAIT_SECONDS = 50
 SHOWN_ERRORS = 10
@@ -129,12 +130,9 @@ CRAWL = Tool(
     arguments=CrawlArguments,
     parameters={
         "url": Parameter(),
-        "maxPages": Parameter(description="Default 100"),
-        "maxDepth": Parameter(description="1: only the start. Default 2"),
-        "includePatterns": Parameter(description="Regexes (RE2) found in URLs to fetch"),
-        "excludePatterns": Parameter(description="… to skip"),
-        "scope": Parameter(description="Default domain"),
-        "render": Parameter(description="In a browser; slow"),
+        **option_parameters(
+            CrawlSpec, "maxPages", "maxDepth", "includePatterns", "excludePatterns"
+        ),
     },
     output=CrawlOutput,
     # It fetches and saves pages, as every scrape does, and changes none. Each call starts another

@@ -26,7 +26,7 @@ from cinder.mcp.results import (
     shared_window,
     warning_line,
 )
-from cinder.mcp.schema import Parameter
+from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.scrape_result import scrape_result
 from cinder.mcp.tools.base import PAGE_ICON, Tool, ToolOutput
 from cinder.models.caller import Caller, TokenScope
@@ -38,30 +38,30 @@ from cinder.services.scraping.outcome import ScrapeOutcome
 
 
 def is_batch_command(arguments: ScrapeArguments) -> bool:
-    """Whether a call starts a batch or asks about one."""
+    """Whether a call is about a batch."""
     return arguments.command is not Command.START or bool(arguments.urls)
 
 
 async def batch_result(
     app: App, arguments: ScrapeArguments, wanted: Format, caller: Caller
 ) -> types.CallToolResult:
-    """Do what a call asks of a batch.
+    """Run the batch command of a call.
 
     Raises:
-        CinderError: it cannot be done, or there is no such batch.
+        CinderError: it failed, or there is no such batch.
     """
-    is_look = arguments.command in (Command.STATUS, Command.ERRORS)
-    owner = require_scope(caller, TokenScope.READ if is_look else TokenScope.CRAWL)
+    is_read = arguments.command in (Command.STATUS, Command.ERRORS)
+    owner = require_scope(caller, TokenScope.READ if is_read else TokenScope.CRAWL)
     return _make_batch_result(await _answer_batch_command(app, arguments, wanted, owner))
 
 
 def may_continue_in_background(request: ScrapeRequest, caller: Caller) -> bool:
-    """Whether a page that takes too long for a call can be got as a batch of one.
+    """Whether a page that takes too long for a call can be scraped as a batch of one.
 
-    Not where it would be lost, or where something was perhaps done on it already.
+    Not if the result would not be saved, or if actions may already have run.
     """
-    is_kept = request.result_handling is not ResultHandling.RETURN_ONLY
-    return is_kept and not request.render.actions and caller.may(TokenScope.CRAWL)
+    is_saved = request.result_handling is not ResultHandling.RETURN_ONLY
+    return is_saved and not request.render.actions and caller.may(TokenScope.CRAWL)
 
 
 async def continue_in_background(
@@ -87,7 +87,7 @@ async def continue_in_background(
 
 def _make_batch_result(data: dict[str, Json]) -> types.CallToolResult:
     facts = {name: value for name, value in data.items() if name != "message"}
-    # The text alone is all that some clients show: it has the data as well.
+    # Some clients show only the text, so it has the data as well.
     text = f"{data['message']}\n{json.dumps(facts, ensure_ascii=False)}"
     return types.CallToolResult(
         content=[types.TextContent(text=text, annotations=body_annotations())],
@@ -117,13 +117,13 @@ async def _answer_batch_command(
 
 
 class ScrapeToolArguments(ScrapeArguments):
-    """The arguments of a scrape, and `format` for asking for a single one."""
+    """The arguments of a scrape, and `format` for a single format."""
 
     format: Literal["markdown", "links", "screenshot", "fullscreenshot"] = "markdown"
 
 
 class ScrapeOutput(ToolOutput):
-    """A scraped page or file, or a batch: neither has all of it."""
+    """A scraped page or file, or a batch. Each has some of the fields."""
 
     url: str | None = None
     content: str | None = None
@@ -155,6 +155,12 @@ class ScrapeOutput(ToolOutput):
     next_offset: int | None = None
 
 
+_OPTIONS = option_parameters(ScrapeRequest)
+_OPTIONS |= {
+    "headers": replace(_OPTIONS["headers"], keys=("Accept-Language", "Authorization", "Cookie")),
+    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+}
+_SHOWN_LAST = ("extract", "resultHandling", "maxAge", "forceRescrape", "headers", "timeout")
 SCRAPE_PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
     "urls": Parameter(description="Instead of url: a batch"),
@@ -162,61 +168,37 @@ SCRAPE_PARAMETERS = {
     "jobId": Parameter(),
     "offset": Parameter(description="In a batch"),
     "format": Parameter(description="Default markdown"),
-    "formats": Parameter(
-        description="Several, instead of format",
-        choices=(
-            *("markdown", "html", "rawHtml", "links", "images"),
-            *("screenshot", "fullscreenshot", "summary", "branding", "changeTracking"),
-        ),
-    ),
-    "onlyMainContent": Parameter(description="Default true"),
-    "includeTags": Parameter(description="CSS selectors"),
-    "excludeTags": Parameter(),
-    "cleanScrape": Parameter(description="false: unconverted. Default true"),
-    "parsers": Parameter(description="PDF as markdown"),
-    "mode": Parameter(description="dynamic: in a browser. Default smart"),
-    "waitFor": Parameter(description="ms in the browser"),
-    "actions": Parameter(description="In order; selector is for click, write, scrape"),
-    "blockAds": Parameter(description="Default true"),
-    "proxy": Parameter(description="Default auto"),
-    "profile": Parameter(description="master: owner's logged-in browser"),
+    **{name: shown for name, shown in _OPTIONS.items() if name not in _SHOWN_LAST},
     "maxChars": Parameter(description="Default 20000"),
     "startIndex": Parameter(description="Where to go on when cut"),
     "section": Parameter(description="Outline id or title"),
     "query": Parameter(description="Only matching passages"),
-    "extract": Parameter(description="Data wanted: the author name"),
-    "resultHandling": Parameter(description="Default saveAndReturn; saveOnly: a link"),
-    "maxAge": Parameter(description="Oldest cached copy, ms. Default 2 days"),
-    "forceRescrape": Parameter(description="Skip the cache"),
-    "headers": Parameter(
-        description="Others too", keys=("Accept-Language", "Authorization", "Cookie")
-    ),
-    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+    **_OPTIONS,
 }
 
 
 def read_scrape(
-    model: type[ScrapeToolArguments], given: Mapping[str, Any], offered: Collection[str]
+    model: type[ScrapeToolArguments], raw: Mapping[str, Any], offered: Collection[str]
 ) -> dict[str, Any]:
-    """Return the arguments that were meant; what a command has no use for may be 0 or false."""
-    meant = coerce_arguments(model, given, offered)
-    taken = arguments_of_command(meant.get("command", Command.START))
-    return {name: value for name, value in meant.items() if value or name in taken}
+    """Coerce arguments, and drop those that are 0 or false and that the command does not take."""
+    coerced = coerce_arguments(model, raw, offered)
+    taken = arguments_of_command(coerced.get("command", Command.START))
+    return {name: value for name, value in coerced.items() if value or name in taken}
 
 
-def check_format(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the clash where both ways to ask for a format are used."""
-    if "format" in given and given.get("formats"):
+def check_format(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the conflict of `format` with `formats`, or with the command."""
+    if "format" in raw and raw.get("formats"):
         yield FieldProblem("format", "Give either format or formats, not both")
-    if "format" in given and given.get("command", Command.START) != Command.START:
+    if "format" in raw and raw.get("command", Command.START) != Command.START:
         yield FieldProblem(
             "format", "A batch has the format that it was started with: leave it out"
         )
 
 
-def check_read_only_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
-    """Name the actions that would do more on a page than read it."""
-    actions = given.get("actions")
+def check_read_only_actions(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the actions that do more than read a page."""
+    actions = raw.get("actions")
     for index, action in enumerate(actions if isinstance(actions, list) else ()):
         kind = action.get("type") if isinstance(action, Mapping) else None
         if kind in list(ActionType) and kind not in _READ_ONLY_ACTIONS:
@@ -224,18 +206,18 @@ def check_read_only_actions(given: Mapping[str, Any]) -> Iterable[FieldProblem]:
             yield FieldProblem(f"actions[{index}].type", message)
 
 
-def with_login(given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments that read the same page as the owner; None where no browser may."""
-    meant = read_scrape(ScrapeToolArguments, given, SCRAPE_PARAMETERS)
-    if meant.get("mode") == Mode.STATIC:
+def with_login(raw: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that read the page with the owner's login; None without a browser."""
+    coerced = read_scrape(ScrapeToolArguments, raw, SCRAPE_PARAMETERS)
+    if coerced.get("mode") == Mode.STATIC:
         return None
-    return {**meant, "profile": Profile.MASTER, "forceRescrape": True}
+    return {**coerced, "profile": Profile.MASTER, "forceRescrape": True}
 
 
 async def run_scrape(
     app: App, arguments: ScrapeToolArguments, caller: Caller
 ) -> types.CallToolResult:
-    """Scrape a URL, or do what is asked of a batch."""
+    """Scrape a URL, or run a batch command."""
     wanted = Format(arguments.format)
     if is_batch_command(arguments):
         return await batch_result(app, arguments, wanted, caller)
@@ -280,18 +262,18 @@ _READ_ONLY_SCRAPE = Tool(
     arguments=ScrapeToolArguments,
     parameters=_READ_ONLY_PARAMETERS,
     output=ScrapeOutput,
-    # Each start of a batch is another one.
+    # Each call may start another batch.
     annotations=types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
-    # Starting a batch, or fetching a page, needs more.
+    # Starting a batch or fetching a page needs another scope.
     scope=TokenScope.READ,
     run=run_scrape,
     read=read_scrape,
     with_login=with_login,
     checks=(*SCRAPE_CHECKS, check_format, check_read_only_actions),
     icon=PAGE_ICON,
-    # Only an explicit maxChars makes an answer longer than hosts take by themselves.
+    # Only an explicit maxChars makes a result longer than hosts accept by default.
     meta={"anthropic/maxResultSizeChars": 500_000},
 )
 
@@ -305,7 +287,7 @@ SCRAPE = replace(
         "query. urls start a batch, robots.txt obeyed: ask for its status by jobId."
     ),
     parameters=SCRAPE_PARAMETERS,
-    # Its browser actions may click and type, where the owner is logged in, too.
+    # Browser actions may click and type, even where the owner is logged in.
     annotations=types.ToolAnnotations(
         read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
     ),
@@ -341,7 +323,7 @@ async def run_cinder_scrape(
     outcome = await app.scrape.scrape(request)
     room = PageBudget(body_chars(app.settings.server), OUTLINE_CHARS, describe_outline_lines)
     data = await answer_page(outcome, arguments, room)
-    # What the header says in the text, for those who see nothing but this.
+    # The facts of the text's header, for clients that show only structured content.
     data |= {
         "source": outcome.document.source,
         "timestamp": format_timestamp(outcome.document.scraped_at),
@@ -375,7 +357,7 @@ CINDER_SCRAPE = Tool(
     arguments=PageArguments,
     parameters={
         "url": Parameter(),
-        "mode": Parameter(description="dynamic: in a browser. Default smart"),
+        "mode": _OPTIONS["mode"],
         "includeMetadata": Parameter(description="Default true"),
         "returnFormat": Parameter(
             description="Default markdown; json: outline, sections, tables, links"

@@ -13,10 +13,11 @@ from cinder.api.schemas.search import (
 )
 from cinder.app import App
 from cinder.mcp.results import body_annotations, body_chars, json_result
-from cinder.mcp.schema import Parameter
+from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.tools.base import LENS_ICON, Tool, ToolOutput
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
+from cinder.models.search import SearchRequest
 
 
 class ResultOutput(ToolOutput):
@@ -106,13 +107,7 @@ SEARCH = Tool(
     arguments=SearchArguments,
     parameters={
         "query": Parameter(),
-        "mode": Parameter(description="deep reads the pages, 15 s. Default balanced"),
-        "numResults": Parameter(description="Default 10, at most 100"),
-        "offset": Parameter(),
-        "includeDomains": Parameter(),
-        "excludeDomains": Parameter(),
-        "requiredText": Parameter(description="Phrases, all needed"),
-        "maxAge": Parameter(description="Days"),
+        **option_parameters(SearchRequest),
     },
     output=SearchOutput,
     annotations=_READS_THE_WEB,

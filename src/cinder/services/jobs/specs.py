@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Annotated, Self
 
 import msgspec
 
 from cinder.crawl.scope import MAX_PATTERNS, ScopeKind, ScopeRules, compile_patterns
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
+from cinder.models.options import Option
 from cinder.models.request import (
+    ONLY_MAIN_CONTENT,
     CachePolicy,
     ContentOptions,
     Format,
@@ -32,19 +34,42 @@ __all__ = [
 ]
 
 
+MAX_DELAY_MS = 600_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSpec:
     """A site to explore."""
 
     url: str
     scope: ScopeRules = field(default_factory=ScopeRules)
-    max_pages: int = 100
-    render: bool = False
-    only_main_content: bool = True
-    sitemaps: bool = True
-    """Whether the site's sitemaps are read for pages that no link leads to."""
-    delay_ms: int | None = None
-    """The minimum time between two requests to one host; None for the server's setting."""
+    max_pages: Annotated[
+        int, Option("The most pages to fetch.", bounds={"ge": 1}, hint="Default 100")
+    ] = 100
+    render: Annotated[
+        bool,
+        Option("Render every page in a browser, which takes longer.", hint="In a browser; slow"),
+    ] = False
+    only_main_content: Annotated[bool, replace(ONLY_MAIN_CONTENT, in_tools=False)] = True
+    sitemaps: Annotated[
+        bool,
+        Option(
+            "Read the site's sitemaps, too, for pages that no link leads to.",
+            in_tools=False,
+            flag_help="Find pages by links alone.",
+        ),
+    ] = True
+    delay_ms: Annotated[
+        int | None,
+        Option(
+            "The least milliseconds between two requests to one host; more where the site wants "
+            "more.",
+            name="delay",
+            bounds={"ge": 0, "le": MAX_DELAY_MS},
+            in_tools=False,
+        ),
+    ] = None
+    """None for the server's setting."""
 
     def to_json(self) -> dict[str, Json]:
         """Return the JSON object that is stored."""

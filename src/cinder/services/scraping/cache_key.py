@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cinder.lru_cache import LruCache
 from cinder.models.document import Json
+from cinder.models.options import options_of
 from cinder.models.redaction import redact
 from cinder.models.request import Action, Format, ScrapeRequest
 from cinder.models.saved import OWN_KEY_PREFIX
@@ -95,32 +96,44 @@ def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:
     return tuple(wanted for wanted in formats if wanted is not Format.CHANGE_TRACKING)
 
 
-def describe_options(request: ScrapeRequest) -> dict[str, Json]:
-    """Return a request's options as they may be kept and shown.
+# Options that do not change the answer.
+_NOT_IN_KEY = frozenset({"timeout", "resultHandling", "maxAge", "forceRescrape"})
+# The options of the first release: part of every key. An option that was added later is part of a
+# key only where it differs from its default, so that existing keys stay valid.
+_IN_EVERY_KEY = frozenset(
+    (
+        *("extract", "cleanScrape", "onlyMainContent", "includeTags", "excludeTags", "formats"),
+        *("headers", "waitFor", "actions", "blockAds", "proxy", "profile", "mode"),
+    )
+)
+# These have a form of their own in the key.
+_SPECIAL = frozenset({"parsers", "headers", "actions"})
+_KEY_OPTIONS = tuple(
+    option for option in options_of(ScrapeRequest) if option.name not in _NOT_IN_KEY | _SPECIAL
+)
 
-    Of its headers, the names only; its address without secrets; and not what its actions type and
-    run, which may be secret.
+
+def describe_options(request: ScrapeRequest) -> dict[str, Json]:
+    """Return a request's options as they may be stored and shown.
+
+    Secrets are left out: the values of headers, credentials in the URL, and what actions type and
+    run.
     """
-    content, render = request.content, request.render
-    return {
+    options: dict[str, Json] = {}
+    for option in _KEY_OPTIONS:
+        value = option.read(request)
+        if option.name in _IN_EVERY_KEY or value != option.default:
+            options[option.name] = sorted(value) if option.is_list else value
+    parser = request.content.pdf_parser
+    return options | {
         "url": redact(without_fragment(request.url)),
-        "extract": request.extract,
-        "cleanScrape": content.clean,
-        "onlyMainContent": content.only_main_content,
-        "includeTags": sorted(content.include_tags),
-        "excludeTags": sorted(content.exclude_tags),
-        "formats": sorted(request.formats),
         "headers": sorted(name.lower() for name, _ in request.headers),
-        "waitFor": render.wait_for_ms,
         "actions": [
-            _describe_action(replace(action, text=None, script=None)) for action in render.actions
+            _describe_action(replace(action, text=None, script=None))
+            for action in request.render.actions
         ],
-        "blockAds": render.block_ads,
-        "mobile": render.mobile,
-        "proxy": render.proxy,
-        "profile": render.profile,
-        "mode": render.mode,
-        "pdf": None if content.pdf_parser is None else {"maxPages": content.pdf_parser.max_pages},
+        "mobile": request.render.mobile,
+        "pdf": None if parser is None else {"maxPages": parser.max_pages},
     }
 
 
