@@ -99,7 +99,7 @@ async def test_what_waits_can_be_sent_on_at_once(
 ) -> None:
     let_wait(waiting, add(0))
     write = let_wait(waiting, add(1))
-    waiting.leave()
+    waiting.flush()
     writer.stop()
     assert write.result() == 1
 
@@ -132,7 +132,7 @@ async def test_all_are_told_where_nothing_could_be_begun(
     sent: list[Writes] = []
     waiting = WriteBatcher(runs, sent.append)
     _, *writes = [let_wait(waiting, add(number)) for number in range(3)]
-    waiting.leave()
+    waiting.flush()
     connection.execute("BEGIN")
     writer.submit(sent[1])
     done = await asyncio.gather(*map(asyncio.wrap_future, writes), return_exceptions=True)

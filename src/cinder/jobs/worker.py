@@ -17,7 +17,7 @@ from cinder.jobs.schedules import Sweeper
 from cinder.models.job import Job, JobStatus
 from cinder.models.request import OWNER
 from cinder.store.database import scrub
-from cinder.store.ledger_base import EventEmitter, Ledger
+from cinder.store.ledger import EventEmitter, Ledger
 
 # How long what is known of the callers holds.
 _OWNERS_FRESH_SECONDS = 0.5

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from cinder.models.request import ActionType
 
@@ -24,8 +24,11 @@ class HiddenPart(NamedTuple):
     """How it is out of sight, one of `WAYS`."""
 
 
-# A value as JSON has it.
-Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+# A value as JSON has it. msgspec, which reads annotations at run time, knows no recursive types.
+if TYPE_CHECKING:
+    Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+else:
+    Json = Any
 
 # The warning that tells of selectors without a match.
 NOTHING_INCLUDED = "No element of the page matches includeTags."

@@ -133,7 +133,7 @@ def _is_own(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JobEvents:
-    """Tells a job's target how the job goes. See `cinder.store.ledger_base.Teller`."""
+    """Tells a job's target how the job goes. See `cinder.store.ledger.EventEmitter`."""
 
     target: WebhookTarget
     job: Job

@@ -17,8 +17,7 @@ from cinder.services.extraction.site_recipes import (
     is_worth_learning_from,
 )
 from cinder.services.extraction.stages import ExtractionRun, LoadedPage, make_extraction_spec
-from cinder.store import Store
-from cinder.store.base import RecipeLimits
+from cinder.store import RecipeLimits, Store
 from tests.store.conftest import open_at
 from tests.store.samples import Clock
 

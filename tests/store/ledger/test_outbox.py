@@ -12,7 +12,7 @@ from cinder.models.job import ContentFingerprint, Job, JobStatus, NewJob, PageRe
 from cinder.models.webhook import DueEvent, EventKind, EventState, WebhookTarget, write_target
 from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 

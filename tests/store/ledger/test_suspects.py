@@ -6,7 +6,7 @@ import pytest
 
 from cinder.models.job import JobStatus, PageLease, PageResult, PageState, PageStatus
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import HOST, a_job, a_page, ledger_of, limits, settle, the_job
 from tests.store.samples import Clock
 
@@ -95,7 +95,7 @@ async def test_page_that_ends_every_process_fails_after_its_tries_alone_and_take
         "/1": PageStatus.FETCHED,
         "/2": PageStatus.FETCHED,
     }
-    assert "3 times it was fetched with no other page beside it" in pages["/poison"].reason
+    assert "3 times it fetched this page alone" in pages["/poison"].reason
     assert (await the_job(store)).failed == 1
 
 

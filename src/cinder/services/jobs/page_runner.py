@@ -27,7 +27,7 @@ from cinder.services.jobs.throttle import HostThrottle, RetryLater
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhooks import JobEvents
-from cinder.store.ledger_base import EventEmitter, LeaseLost, Ledger, PageCommit
+from cinder.store.ledger import EventEmitter, LeaseLost, Ledger, PageCommit
 
 
 class CrashIsolation:

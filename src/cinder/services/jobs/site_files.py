@@ -16,7 +16,7 @@ from cinder.fair_queue import NO_CALLER
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.models.job import HostState
 from cinder.models.url import origin_of
-from cinder.store.ledger_base import Ledger
+from cinder.store.ledger import Ledger
 
 _ROBOTS_TIMEOUT_SECONDS = 20
 _MAX_REMEMBERED = 2_000

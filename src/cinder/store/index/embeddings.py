@@ -1,7 +1,8 @@
 """Text embeddings by a small model from PyPI, for ranking by meaning.
 
-The model is a table with a vector for each token; a text is the mean of its own. It is the one in
-WordLlama's package, read from its files: the package itself would look for them on a hub.
+The model is a table with a vector for each token; the embedding of a text is the mean of its
+tokens' vectors. It is the one in WordLlama's package, read from its files, because the package
+itself would download them.
 """
 
 import threading
@@ -11,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# A page's subject stands at its beginning, and each character costs.
+# A page's subject is at its beginning, and each character takes time.
 _MAX_CHARS = 1_500
-# The largest part of a vector of length one that is told from larger ones.
+# Scales a component of a unit vector to a byte; larger ones are clipped.
 _FULL = 127 * 2.5
 
 _TOKENIZER = Path("tokenizers/l2_supercat_tokenizer_config.json")
@@ -22,28 +23,28 @@ _NEEDED = ("wordllama", "tokenizers", "safetensors", "numpy")
 
 
 class WordVectors:
-    """Makes vectors of one byte for each dimension. See `cinder.store.base.Embedder`."""
+    """Computes vectors of one byte per dimension. See `cinder.store.index.ranking.Embedder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loading = threading.Lock()
 
     def embed(self, title: str, text: str) -> bytes:
-        """Return the vector of a page: half of it is what its title says."""
+        """Return the vector of a page: half of it is that of its title."""
         parts = [part for part in (title, text[:_MAX_CHARS]) if part.strip()]
         return self._pack(sum(self._embed(part) for part in parts or [""]))
 
     def compare(self, query: bytes, pages: Sequence[bytes]) -> list[float]:
-        """Return how near each page is to a query."""
+        """Return the similarity of each page to a query."""
         vectors = self._unpack(b"".join(pages)).reshape(len(pages), -1)
         lengths = self._numpy.linalg.norm(vectors, axis=1) + 1e-9
-        likeness: list[float] = (vectors @ self._unpack(query) / lengths).tolist()
-        return likeness
+        similarity: list[float] = (vectors @ self._unpack(query) / lengths).tolist()
+        return similarity
 
     def _embed(self, text: str) -> Any:  # Any: numpy has no types here
         tokenizer, table = self._model
         ids = tokenizer.encode(text, add_special_tokens=False).ids
-        # The table has half the precision, which is too little to divide by.
+        # The table has half precision, which is too little for the sum.
         vector = table[ids].sum(axis=0, dtype="float32")
         return vector / (self._numpy.linalg.norm(vector) + 1e-9)
 
@@ -80,7 +81,7 @@ class WordVectors:
 
 
 def find_embedder() -> WordVectors | None:
-    """Return what makes embeddings, where the extra `cinder-web[embeddings]` is installed."""
+    """Return the embedder, where the extra `cinder-web[embeddings]` is installed."""
     if any(find_spec(name) is None for name in _NEEDED):
         return None
     spec = find_spec("wordllama")
