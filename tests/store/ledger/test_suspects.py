@@ -108,7 +108,7 @@ async def test_number_of_tries_alone_is_the_callers(store: Store, clock: Clock) 
 
     assert await lease_alone(store, crash_tries=1) is None
     (page,) = await store.ledger.list_pages("job", [PageStatus.FAILED], offset=0, limit=10)
-    assert "the time it was fetched" in page.reason
+    assert "the time it fetched this page alone" in page.reason
 
 
 async def test_suspects_of_two_workers_are_tried_side_by_side(store: Store, clock: Clock) -> None:
