@@ -54,27 +54,26 @@ def open_store(
         ValueError: the URL is not that of a supported database.
     """
     limits = limits or StoreLimits()
+    scheme = url.partition(":")[0]
+    database: Database
+    # Only the driver that is used is imported, to start faster.
+    if scheme == "sqlite":
+        from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
+
+        database = SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
+    elif scheme in ("postgresql", "postgres"):
+        from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
+
+        database = PostgresDatabase(url, pool_size=pool_size)
+    else:
+        raise ValueError(
+            f"store.url: Unknown kind of database {scheme!r}: use sqlite:///path or "
+            "postgresql://user@host/name"
+        )
     return Store(
-        _database(url, pool_size, limits),
+        database,
         observe=observe,
         clock=clock,
         embedder=embedder,
         memory_bytes=limits.memory_bytes,
-    )
-
-
-def _database(url: str, pool_size: int, limits: StoreLimits) -> Database:
-    # Only the driver that is used is imported, to start faster.
-    scheme = url.partition(":")[0]
-    if scheme == "sqlite":
-        from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
-
-        return SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
-    if scheme in ("postgresql", "postgres"):
-        from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
-
-        return PostgresDatabase(url, pool_size=pool_size)
-    raise ValueError(
-        f"store.url: Unknown kind of database {scheme!r}: use sqlite:///path or "
-        "postgresql://user@host/name"
     )

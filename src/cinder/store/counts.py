@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from cinder.store.database import Query, Repository, Statement, reads, writes
+from cinder.store.database import Query, Repository, Statement, execute, reads, writes
 
 # By how much the clocks of servers that share counters may differ.
 _SKEW_MS = 5_000
@@ -79,12 +79,12 @@ class StoredCounts(Repository):
     @writes("drop_count")
     def drop(self, name: str) -> Query[None]:
         """Reset a counter."""
-        yield Statement("DELETE FROM webhook.counts WHERE name = $1", (name,))
+        return execute("DELETE FROM webhook.counts WHERE name = $1", name)
 
     @writes("drop_counts")
     def drop_old(self) -> Query[None]:
         """Delete counters that have ended."""
-        yield Statement("DELETE FROM webhook.counts WHERE ends_at <= $1", (self._now(),))
+        return execute("DELETE FROM webhook.counts WHERE ends_at <= $1", self._now())
 
 
 # An addition takes microseconds, so this long means that the machine hangs.

@@ -149,6 +149,11 @@ class Statement(NamedTuple):
 Query: TypeAlias = Generator[Statement, Sequence[SqlRow], T]
 
 
+def execute(sql: str, *args: SqlValue) -> Query[None]:
+    """Return the query of one statement whose rows do not matter."""
+    yield Statement(sql, args)
+
+
 class BatchableStatement(Protocol):
     """Runs several statements of one kind as one."""
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import structlog
 
 from cinder.errors import CacheFailed, DatabaseDamaged, StorageFull
-from cinder.store.database import Database, Query, SqlDialect, Statement
+from cinder.store.database import Database, Query, SqlDialect, execute
 
 T = TypeVar("T")
 
@@ -19,10 +19,11 @@ _PROBE_BYTES = 256 * 1024
 _PROBE_HOST = "room for a page"
 _MARK_HOST = "readiness"
 
-_WRITE_PROBE = """
+_WRITE_MARK = """
 INSERT INTO webhook.hosts (host, robots_failures, robots) VALUES ($1, 0, $2)
 ON CONFLICT (host) DO UPDATE SET robots = excluded.robots
 """
+_REMOVE_MARK = "DELETE FROM webhook.hosts WHERE host = $1"
 
 log = structlog.get_logger()
 
@@ -89,24 +90,17 @@ class DiskFullGuard:
 
     async def probe(self) -> None:
         """Test whether there is space for a page again."""
+        # Random, because a database may compress it.
+        data = os.urandom(_PROBE_BYTES)
         try:
-            await self._database.write(_write_probe)
-            await self._database.write(_remove_probe)
+            await self._database.write(lambda: execute(_WRITE_MARK, _PROBE_HOST, data))
+            await self._database.write(lambda: execute(_REMOVE_MARK, _PROBE_HOST))
         except CacheFailed:
             return
         self.is_full = False
         log.info("there is space again")
 
-
-def write_mark(mark: bytes) -> Query[None]:
-    """Write a few new random bytes, so that the database cannot skip the write."""
-    yield Statement(_WRITE_PROBE, (_MARK_HOST, mark))
-
-
-def _write_probe() -> Query[None]:
-    # Random, because a database may compress it.
-    yield Statement(_WRITE_PROBE, (_PROBE_HOST, os.urandom(_PROBE_BYTES)))
-
-
-def _remove_probe() -> Query[None]:
-    yield Statement("DELETE FROM webhook.hosts WHERE host = $1", (_PROBE_HOST,))
+    async def write_mark(self) -> None:
+        """Write a few new random bytes, so that the database cannot skip the write."""
+        mark = os.urandom(8)
+        await self.write(lambda: execute(_WRITE_MARK, _MARK_HOST, mark))

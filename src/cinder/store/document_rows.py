@@ -214,9 +214,13 @@ def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> Entr
 
 def encode_version(document: Document, key: EntryKey, dialect: SqlDialect) -> VersionRow:
     """Return the row of a document's version."""
-    primary = _primary_body(document)
-    place = page_path(document.url)
-    title = document.content.metadata.title
+    place, title = page_path(document.url), document.content.metadata.title
+    texts = (document.content.text, document.content.markdown, document.extracted)
+    bodies = _list_bodies(document.content_type, *texts, _media_of(document))
+    kinds = saved_kinds(document)
+    kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
+    # The body that lists show. Where there is no raw text, the raw body is the file, which is last.
+    primary = None if kind is None else {body.kind: body for body in bodies}.get(kind, bodies[-1])
     return VersionRow(
         place_hash=fingerprint(place),
         place=place,
@@ -225,7 +229,7 @@ def encode_version(document: Document, key: EntryKey, dialect: SqlDialect) -> Ve
         cache_key=key.cache_key,
         owner=key.owner,
         title=None if title is None else scrub(title),
-        kind=primary and primary.kind,
+        kind=kind,
         mime=primary and scrub(primary.mime),
         size=primary and len(primary.data),
         expires_at=dialect.pack_timestamp(key.expires_at),
@@ -306,18 +310,6 @@ def _list_bodies(
     if media is not None:
         bodies.append(VersionBody(SavedKind.SCREENSHOT, media.mime, media.data))
     return bodies
-
-
-def _primary_body(document: Document) -> VersionBody | None:
-    """Return the body that lists show; where there is no raw text, the raw body is the file."""
-    kinds = saved_kinds(document)
-    kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
-    if kind is None:
-        return None
-    texts = (document.content.text, document.content.markdown, document.extracted)
-    bodies = _list_bodies(document.content_type, *texts, _media_of(document))
-    by_kind = {body.kind: body for body in bodies}
-    return by_kind.get(kind, bodies[-1])._replace(kind=kind)
 
 
 def _write_rest(document: Document, columns: dict[str, str]) -> str:

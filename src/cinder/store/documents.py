@@ -1,7 +1,6 @@
 """The store: cached documents and their versions, with the other parts in the same database."""
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -21,11 +20,9 @@ from cinder.store.database import (
     QueryObserver,
     Statement,
     from_milliseconds,
-    reads,
     to_milliseconds,
-    writes,
 )
-from cinder.store.disk_full import DiskFullGuard, write_mark
+from cinder.store.disk_full import DiskFullGuard
 from cinder.store.document_reads import DocumentReads, EntryHead, EntrySummary, measure_entry
 from cinder.store.document_rows import EntryKey, encode_entry, encode_version
 from cinder.store.document_writes import DocumentRows, DocumentWrites, save_document
@@ -189,25 +186,10 @@ class Store(DocumentReads, DocumentWrites):
             raise StorageFull
         if self._guard.damage is not None:
             raise DatabaseDamaged(self._guard.damage.message)
-        require_current(await self._read_schema_version())
-        await self._write_mark()
-        await self._read_samples()
         with self._timed("check"):
+            await self._guard.write_mark()
+            await self._guard.read(_read_samples)
             await self._guard.inspect()
-
-    @reads("check")
-    def _read_schema_version(self) -> Query[str | None]:
-        rows = yield Statement("SELECT version_num FROM webhook.alembic_version")
-        return rows[0]["version_num"] if rows else None
-
-    @writes("check")
-    def _write_mark(self) -> Query[None]:
-        return write_mark(os.urandom(8))
-
-    @reads("check")
-    def _read_samples(self) -> Query[None]:
-        for sql in _SAMPLES:
-            yield Statement(sql)
 
     async def _save(
         self,
@@ -279,3 +261,10 @@ class Store(DocumentReads, DocumentWrites):
         except Exception as exc:  # noqa: BLE001 - a worker's outermost loop, which tries again
             self._access.give_back(counts)
             log.warning("access counts could not be written yet", error=str(exc))
+
+
+def _read_samples() -> Query[None]:
+    rows = yield Statement("SELECT version_num FROM webhook.alembic_version")
+    require_current(rows[0]["version_num"] if rows else None)
+    for sql in _SAMPLES:
+        yield Statement(sql)

@@ -1,7 +1,6 @@
 """The schema of the database: creates it, upgrades it, and checks its version."""
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -61,8 +60,13 @@ def migrate_sqlite(connection: sqlite3.Connection) -> None:
     try:
         version = sqlite_version(connection)
         if is_behind(version):
-            for statement in _split_statements(migration_script("sqlite", version)):
-                connection.execute(statement)
+            # `executescript` would commit the transaction that keeps other processes out.
+            statement = ""
+            for line in migration_script("sqlite", version).splitlines(keepends=True):
+                statement += line
+                if sqlite3.complete_statement(statement):
+                    connection.execute(statement)
+                    statement = ""
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -77,13 +81,3 @@ def sqlite_version(connection: sqlite3.Connection) -> str | None:
         return None
     row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     return None if row is None else str(row[0])
-
-
-def _split_statements(script: str) -> Iterator[str]:
-    # `executescript` would commit the transaction that keeps other processes out.
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
 import structlog
-from asyncpg.transaction import Transaction
 from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, DatabaseAway, StorageFull
@@ -144,7 +143,9 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _connection(self) -> "AsyncIterator[Connection]":
-        pool = self._open_pool()
+        pool = self._pool
+        if pool is None:
+            raise CacheFailed("The store is not open")
         connection = await pool.acquire(timeout=ACQUIRE_SECONDS)
         try:
             yield connection
@@ -152,11 +153,6 @@ class PostgresDatabase:
             # A connection that hangs cannot be released, and is closed after a short time.
             with suppress(*DRIVER_ERRORS):
                 await pool.release(connection, timeout=GIVE_BACK_SECONDS)
-
-    def _open_pool(self) -> "Pool":
-        if self._pool is None:
-            raise CacheFailed("The store is not open")
-        return self._pool
 
     async def _migrate(self, pool: "Pool") -> None:
         async with pool.acquire() as connection:
@@ -188,19 +184,14 @@ async def _run_in_transaction(
         await transaction.start()
         results = await _run(connection, run_batched(starts))
     except BaseException:
-        await _roll_back(connection, transaction)
+        try:
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
+                await transaction.rollback()
+        except DRIVER_ERRORS:
+            connection.terminate()  # the server does not answer
         raise
     await transaction.commit()
     return results
-
-
-async def _roll_back(connection: "Connection", transaction: Transaction) -> None:
-    """Roll a transaction back; close its connection where the server does not answer."""
-    try:
-        async with asyncio.timeout(GIVE_BACK_SECONDS):
-            await transaction.rollback()
-    except DRIVER_ERRORS:
-        connection.terminate()
 
 
 async def _run(
@@ -210,16 +201,12 @@ async def _run(
     while run.statement is not None:
         sql, args = run.statement.sql, run.statement.args
         rows = await connection.fetch(sql, *args, timeout=timeout_seconds)
-        if _is_large(rows):
+        sizes = (len(value) for row in rows for value in row if isinstance(value, str | bytes))
+        if sum(sizes) > LARGE_RESULT:
             await asyncio.to_thread(run.advance, rows)
         else:
             run.advance(rows)
     return run.result
-
-
-def _is_large(rows: Sequence[asyncpg.Record]) -> bool:
-    sizes = (len(value) for row in rows for value in row if isinstance(value, str | bytes))
-    return sum(sizes) > LARGE_RESULT
 
 
 async def _schema_version(connection: "Connection") -> str | None:
@@ -242,15 +229,13 @@ def translated() -> Iterator[None]:
         ) from exc
     except DRIVER_ERRORS as exc:
         kind = DatabaseAway if isinstance(exc, _AWAY) else CacheFailed
-        _log.warning("PostgreSQL could not be used", error=str(exc) or type(exc).__name__)
+        reason = str(exc) or type(exc).__name__
+        _log.warning("PostgreSQL could not be used", error=reason)
+        if isinstance(exc, OSError):
+            # The system's message about a connection contains the server's address.
+            is_late = isinstance(exc, TimeoutError)
+            reason = "it did not answer in time" if is_late else "no connection"
         raise kind(
-            f"PostgreSQL could not be used: {_describe(exc)}. Check that the server of store.url "
+            f"PostgreSQL could not be used: {reason}. Check that the server of store.url "
             "(CINDER_STORE__URL) runs and accepts cinder; the log has the details"
         ) from exc
-
-
-def _describe(exc: Exception) -> str:
-    if isinstance(exc, TimeoutError):
-        return "it did not answer in time"
-    # The system's message about a connection contains the server's address.
-    return "no connection" if isinstance(exc, OSError) else str(exc) or type(exc).__name__

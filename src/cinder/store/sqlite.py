@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cinder.errors import CacheFailed
-from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, Statement, StoreLimits
+from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, StoreLimits
 from cinder.store.group_commit import run_batched
 from cinder.store.migration import migrate_sqlite
 from cinder.store.sqlite_errors import damage_of, failure_of, is_locked, require_whole_pages
@@ -32,6 +32,12 @@ WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
 # A search reads some megabytes of the index, more than SQLite's default cache.
 READER_CACHE_KIB = 8 * 1024
+
+# A virtual table is checked by the tables that it consists of.
+_LIST_TABLES = """
+SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+ ORDER BY name
+"""
 
 _URL_PREFIX = "sqlite:///"
 _ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
@@ -183,13 +189,18 @@ class SqliteDatabase:
         raise _NeedsThread
 
     def _read(self, start: Callable[[], Query[T]], *, busy_seconds: float | None = None) -> T:
+        return _run(self._reader(busy_seconds), start())
+
+    def _reader(self, busy_seconds: float | None = None) -> sqlite3.Connection:
+        """Return the connection of this thread."""
         if not hasattr(self._local, "connection"):
             wait = self._limits.busy_seconds if busy_seconds is None else busy_seconds
             connection = self._local.connection = connect(self._path, wait)
             self._connections.append(connection)
             connection.execute("PRAGMA query_only = ON")
             connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
-        return _run(self._local.connection, start())
+        reader: sqlite3.Connection = self._local.connection
+        return reader
 
     async def inspect(self) -> None:
         """Check one table after the other for damage, for a short time.
@@ -204,8 +215,8 @@ class SqliteDatabase:
     def _inspect(self) -> None:
         if not self._path.exists():
             raise damage_of(self._path, "the file is no longer there")
-        tables = self._read(_list_tables)
-        connection: sqlite3.Connection = self._local.connection
+        connection = self._reader()
+        tables = [row["name"] for row in connection.execute(_LIST_TABLES).fetchall()]
         until = time.monotonic() + INSPECTION_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > until, _INSPECTION_STEPS)
         try:
@@ -229,15 +240,6 @@ class SqliteDatabase:
             yield
         except (sqlite3.Error, OSError) as exc:
             raise failure_of(exc, self._path, done) from exc
-
-
-def _list_tables() -> Query[list[str]]:
-    # A virtual table is checked by the tables that it consists of.
-    rows = yield Statement(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
-        "ORDER BY name"
-    )
-    return [row["name"] for row in rows]
 
 
 def _run(connection: sqlite3.Connection, query: Query[T]) -> T:

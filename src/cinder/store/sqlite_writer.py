@@ -76,18 +76,15 @@ class SqliteWriter:
         self._is_locked_out = failure is not None and is_locked(failure)
         if failure is None or not self._is_locked_out:
             return
-        for write in self._take_waiting():
-            if write.future.set_running_or_notify_cancel():
-                write.future.set_exception(failure)
-
-    def _take_waiting(self) -> Writes:
-        """Return the writes behind a batch; a signal to stop stays in the queue."""
+        # The writes behind the batch fail as well; a signal to stop stays in the queue.
         waiting: Writes = []
         with suppress(queue.Empty):
-            while (writes := self._queue.get_nowait()) is not None:
-                waiting += writes
+            while (queued := self._queue.get_nowait()) is not None:
+                waiting += queued
             self._queue.put(None)
-        return waiting
+        for write in waiting:
+            if write.future.set_running_or_notify_cancel():
+                write.future.set_exception(failure)
 
     def _next_batch(self) -> Writes:
         """Wait for writes and return all that are queued; none when the writer is to stop."""
@@ -195,13 +192,12 @@ class WriteBatcher:
         groups: dict[str, list[SharedWrite[Any]]] = {}
         for write in writes:
             groups.setdefault(write.together, []).append(write)
-        if groups:
-            self._submit([self._join(group) for group in groups.values()])
-
-    def _join(self, writes: Sequence[SharedWrite[Any]]) -> QueuedWrite[list[_WriteOutcome]]:
-        joined = QueuedWrite(partial(_write, self._run, writes))
-        joined.future.add_done_callback(partial(_resolve, writes))
-        return joined
+        batches: Writes = []
+        for group in groups.values():
+            batches.append(QueuedWrite(partial(_write, self._run, group)))
+            batches[-1].future.add_done_callback(partial(_resolve, group))
+        if batches:
+            self._submit(batches)
 
 
 def _write(

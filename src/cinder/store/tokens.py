@@ -42,13 +42,19 @@ class TokenTaken(ValueError):
 class TokenStore(Repository):
     """Stores tokens by the hash of their secret."""
 
-    async def add(self, token: Token, secret_hash: str) -> None:
+    @writes("add_token")
+    def add(self, token: Token, secret_hash: str) -> Query[None]:
         """Store a new token.
 
         Raises:
             TokenTaken: another token has its name.
         """
-        if not await self._add(token, secret_hash):
+        policy = {"domains": token.policy.domains, "pagesPerDay": token.policy.pages_per_day}
+        scopes = ",".join(sorted_scopes(token.scopes))
+        created_at = to_milliseconds(token.created_at)
+        args = (token.id, token.name, secret_hash, scopes, json.dumps(policy), created_at)
+        rows = yield Statement(_ADD, args)
+        if not rows:
             raise TokenTaken(token.name)
 
     @reads("find_token")
@@ -81,21 +87,11 @@ class TokenStore(Repository):
         sql = "UPDATE webhook.tokens SET last_used_at = $2 WHERE id = $1"
         yield Statement(sql, (token_id, self._now()))
 
-    async def spend_page(self, token_id: str, day: date, most: int) -> bool:
-        """Count one page on a day; False, with nothing counted, where the day has that many."""
-        return most > 0 and await self._spend_page(token_id, day, most)
-
-    @writes("add_token")
-    def _add(self, token: Token, secret_hash: str) -> Query[bool]:
-        policy = {"domains": token.policy.domains, "pagesPerDay": token.policy.pages_per_day}
-        scopes = ",".join(sorted_scopes(token.scopes))
-        created_at = to_milliseconds(token.created_at)
-        args = (token.id, token.name, secret_hash, scopes, json.dumps(policy), created_at)
-        rows = yield Statement(_ADD, args)
-        return bool(rows)
-
     @writes("spend_page")
-    def _spend_page(self, token_id: str, day: date, most: int) -> Query[bool]:
+    def spend_page(self, token_id: str, day: date, most: int) -> Query[bool]:
+        """Count one page on a day; False, with nothing counted, where the day has that many."""
+        if most < 1:
+            return False
         rows = yield Statement(_SPEND, (token_id, day.isoformat(), most))
         if rows and rows[0]["pages"] == 1:
             oldest = (day - timedelta(days=_KEPT_DAYS)).isoformat()

@@ -28,11 +28,21 @@ class WordVectors:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loading = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None  # Any: neither library has types
 
     def embed(self, title: str, text: str) -> bytes:
         """Return the vector of a page: half of it is that of its title."""
+        tokenizer, table = self._load()
         parts = [part for part in (title, text[:_MAX_CHARS]) if part.strip()]
-        return self._pack(sum(self._embed(part) for part in parts or [""]))
+        total: Any = 0  # Any: numpy has no types here
+        for part in parts or [""]:
+            ids = tokenizer.encode(part, add_special_tokens=False).ids
+            # The table has half precision, which is too little for the sum.
+            vector = table[ids].sum(axis=0, dtype="float32")
+            total = total + vector / (self._numpy.linalg.norm(vector) + 1e-9)
+        unit = total / (self._numpy.linalg.norm(total) + 1e-9)
+        packed: bytes = (unit * _FULL).clip(-127, 127).round().astype("int8").tobytes()
+        return packed
 
     def compare(self, query: bytes, pages: Sequence[bytes]) -> list[float]:
         """Return the similarity of each page to a query."""
@@ -41,37 +51,22 @@ class WordVectors:
         similarity: list[float] = (vectors @ self._unpack(query) / lengths).tolist()
         return similarity
 
-    def _embed(self, text: str) -> Any:  # Any: numpy has no types here
-        tokenizer, table = self._model
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
-        # The table has half precision, which is too little for the sum.
-        vector = table[ids].sum(axis=0, dtype="float32")
-        return vector / (self._numpy.linalg.norm(vector) + 1e-9)
-
-    def _pack(self, vector: Any) -> bytes:  # Any: as above
-        unit = vector / (self._numpy.linalg.norm(vector) + 1e-9)
-        packed: bytes = (unit * _FULL).clip(-127, 127).round().astype("int8").tobytes()
-        return packed
-
     def _unpack(self, data: bytes) -> Any:  # Any: as above
         return self._numpy.frombuffer(data, dtype="int8").astype("float32")
 
-    @property
-    def _model(self) -> tuple[Any, Any]:  # Any: neither library has types
+    def _load(self) -> tuple[Any, Any]:  # Any: as above
         with self._loading:
+            if self._loaded is None:
+                # Imported only where the extra is installed and used.
+                from safetensors.numpy import load_file  # noqa: PLC0415
+                from tokenizers import Tokenizer  # noqa: PLC0415
+
+                tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                weights = load_file(self._folder / _TABLE)
+                self._loaded = tokenizer, weights["embedding.weight"]
             return self._loaded
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, Any]:  # Any: as above
-        # Imported only where the extra is installed and used.
-        from safetensors.numpy import load_file  # noqa: PLC0415
-        from tokenizers import Tokenizer  # noqa: PLC0415
-
-        tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        weights = load_file(self._folder / _TABLE)
-        return tokenizer, weights["embedding.weight"]
 
     @cached_property
     def _numpy(self) -> Any:  # Any: as above

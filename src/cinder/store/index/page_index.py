@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from cinder.models.document import Document
 from cinder.models.saved import Version
@@ -22,7 +23,6 @@ from cinder.store.database import (
     reads,
     scrub,
     to_milliseconds,
-    writes,
 )
 from cinder.store.index.fts5 import Fts5
 from cinder.store.index.full_text import (
@@ -192,13 +192,18 @@ class IndexSearcher:
         is_narrow = is_narrow or best is not None
         prelude, found = self.full_text.rank(plan, parameters, is_narrow=is_narrow)
         now_ms = to_milliseconds(now)
+        filters, domains = query.filters, query.domains
         conditions = [
             f"p.expires_at > {parameters.add(self.dialect.pack_timestamp(now))}",
             f"(p.owner IS NULL OR p.owner = {parameters.add(scrub(query.caller))})",
-            *_filters(query.filters, now_ms, parameters),
+            *(_within(some, parameters) for some in (filters.include_domains, domains) if some),
         ]
-        if query.domains:
-            conditions.append(_within(query.domains, parameters))
+        if filters.exclude_domains:
+            conditions.append(f"NOT {_within(filters.exclude_domains, parameters)}")
+        if filters.max_age_days is not None:
+            oldest = max(0, now_ms - round(min(filters.max_age_days, 1e6) * 86_400_000))
+            since = f"CAST({parameters.add(oldest)} AS BIGINT)"
+            conditions.append(f"COALESCE(p.published_at, p.first_seen_at) >= {since}")
         sql = _RANK.format(
             prelude=prelude,
             found=_BEST.format(found=found, best=best) if best else found,
@@ -235,20 +240,20 @@ class IndexSearcher:
         by_id = {row["id"]: row for row in rows}
         # A page may have been deleted since it was ranked.
         there = [(page, by_id[page.id]) for page in ranked if page.id in by_id]
-        return [_page(row, page.score, phrases) for page, row in there]
-
-
-def _filters(filters: SearchFilters, now: int, parameters: Parameters) -> list[str]:
-    conditions = []
-    if filters.include_domains:
-        conditions.append(_within(filters.include_domains, parameters))
-    if filters.exclude_domains:
-        conditions.append(f"NOT {_within(filters.exclude_domains, parameters)}")
-    if filters.max_age_days is not None:
-        oldest = max(0, now - round(min(filters.max_age_days, 1e6) * 86_400_000))
-        since = f"CAST({parameters.add(oldest)} AS BIGINT)"
-        conditions.append(f"COALESCE(p.published_at, p.first_seen_at) >= {since}")
-    return conditions
+        return [
+            IndexedPage(
+                url=row["url"],
+                title=row["title"],
+                passage=find_snippet(close_up(row["text"]), phrases),
+                score=page.score,
+                version=Version(row["place"], from_milliseconds(row["saved_at"])),
+                published_at=None
+                if row["published_at"] is None
+                else from_milliseconds(row["published_at"]),
+                first_seen_at=from_milliseconds(row["first_seen_at"]),
+            )
+            for page, row in there
+        ]
 
 
 def _within(domains: Sequence[str], parameters: Parameters) -> str:
@@ -281,19 +286,6 @@ def _without_duplicates(rows: Sequence[SqlRow]) -> list[Ranked]:
 
 def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _page(row: SqlRow, score: float, phrases: Sequence[Phrase]) -> IndexedPage:
-    published = row["published_at"]
-    return IndexedPage(
-        url=row["url"],
-        title=row["title"],
-        passage=find_snippet(close_up(row["text"]), phrases),
-        score=score,
-        version=Version(row["place"], from_milliseconds(row["saved_at"])),
-        published_at=None if published is None else from_milliseconds(published),
-        first_seen_at=from_milliseconds(row["first_seen_at"]),
-    )
 
 
 # Searches are the most expensive queries, and saves need the connections as well.
@@ -331,12 +323,12 @@ class PageIndex(Repository):
             text = query.text[:MAX_QUERY_CHARS]
             vector = await asyncio.to_thread(self._embedder.embed, "", text)
             meaning = Meaning(vector, self._embedder)
+        query = replace(query, offset=max(0, query.offset))
         async with self._slots:
-            return await self._search(replace(query, offset=max(0, query.offset)), meaning)
-
-    @reads("search_index")
-    def _search(self, query: IndexQuery, meaning: Meaning | None) -> Query[list[IndexedPage]]:
-        return self._searcher.find(query, meaning, self._clock())
+            with self._timed("search_index"):
+                return await self._database.read(
+                    lambda: self._searcher.find(query, meaning, self._clock())
+                )
 
     @reads("count_index")
     def count(self) -> Query[int]:
@@ -362,22 +354,15 @@ class PageIndex(Repository):
 
     async def _reindex(self, read: Callable[[int], Query[list[StoredVersion]]]) -> None:
         after = 0
-        while versions := await self._read_batch(read, after):
+        while True:
+            with self._timed("rebuild_index"):
+                versions = await self._database.read(partial(read, after))
+            if not versions:
+                return
             pages = await asyncio.to_thread(self._read_pages, versions)
-            await self._write_batch(pages)
+            with self._timed("rebuild_index"):
+                await self._database.write(partial(reindex_pages, pages, self.full_text))
             after = versions[-1].id
-
-    @reads("rebuild_index")
-    def _read_batch(
-        self, read: Callable[[int], Query[list[StoredVersion]]], after: int
-    ) -> Query[list[StoredVersion]]:
-        return read(after)
-
-    @writes("rebuild_index")
-    def _write_batch(
-        self, pages: Sequence[tuple[StoredVersion, IndexedText | None]]
-    ) -> Query[None]:
-        return reindex_pages(pages, self.full_text)
 
     def _read_pages(
         self, versions: Sequence[StoredVersion]

@@ -50,7 +50,10 @@ def choose(terms: Sequence[Term], pages: int, most: int) -> Choice:
     """
     unseen = [term for term in terms if not term.pages]
     seen = sorted((term for term in terms if term.pages), key=lambda term: term.pages)
-    split = _split(seen)
+    # The first terms that have most of the weight.
+    enough = _RARER * sum(term.weight for term in seen)
+    sums = accumulate((term.weight for term in seen), initial=0.0)
+    split = sum(before < enough for before in list(sums)[:-1])
     while split > 1 and _expect(seen, split, pages) > most:
         split -= 1
     expected = _expect(seen, split, pages)
@@ -62,13 +65,6 @@ def choose(terms: Sequence[Term], pages: int, most: int) -> Choice:
         expected=expected,
         share=most * _NARROW / pages,
     )
-
-
-def _split(terms: Sequence[Term]) -> int:
-    """Return how many terms, from the first on, have most of the weight."""
-    enough = _RARER * sum(term.weight for term in terms)
-    sums = accumulate((term.weight for term in terms), initial=0.0)
-    return sum(before < enough for before in list(sums)[:-1])
 
 
 def _expect(terms: Sequence[Term], split: int, pages: int) -> float:
@@ -128,7 +124,10 @@ class TermCounts:
 
     def plan(self, query: ParsedQuery, now: datetime) -> Query[RankingPlan]:
         """Return how to choose and rank the pages for a query."""
-        pages = yield from self._count_pages(now)
+        if self._pages is None or now - self._pages.at >= _PAGES_KEPT_FOR:
+            total = int((yield Statement(_COUNT_PAGES))[0]["n"])
+            self._pages = _Count(total, total, now)
+        pages = self._pages.pages
         is_large = pages > self._max_chosen and not query.phrases
         if not is_large and not self._full_text.needs_weights:
             return RankingPlan(query=query)
@@ -148,13 +147,6 @@ class TermCounts:
         if choice.expected > self._max_chosen:
             choice = replace(choice, most=_MOST)
         return RankingPlan(query=query, choice=choice, weights=weights)
-
-    def _count_pages(self, now: datetime) -> Query[int]:
-        known = self._pages
-        if known is None or now - known.at >= _PAGES_KEPT_FOR:
-            pages = int((yield Statement(_COUNT_PAGES))[0]["n"])
-            known = self._pages = _Count(pages, pages, now)
-        return known.pages
 
     def _count(self, phrase: Phrase, pages: int, now: datetime) -> Query[int]:
         known = self._kept.get(phrase)

@@ -105,23 +105,20 @@ def parse_query(text: str, required: Sequence[str] = ()) -> ParsedQuery:
     found: dict[str, list[Phrase]] = {"bare": [], "quoted": [], "excluded": []}
     for chunk in _CHUNK.finditer(text[:MAX_QUERY_CHARS]):
         kind = "bare" if chunk["quoted"] is None else "quoted"
-        words = tuple(split_words(chunk["quoted"] or chunk["bare"] or ""))
-        found["excluded" if chunk["minus"] else kind].append(words)
+        phrase = tuple(split_words(chunk["quoted"] or chunk["bare"] or ""))
+        found["excluded" if chunk["minus"] else kind].append(phrase)
     demanded = [tuple(split_words(phrase[:MAX_QUERY_CHARS])) for phrase in required]
-    return ParsedQuery(
-        terms=_terms([word for words in found["bare"] for word in words]),
-        phrases=_distinct([*found["quoted"], *demanded], MAX_PHRASES),
-        excluded=_distinct(found["excluded"], MAX_PHRASES),
-    )
-
-
-def _terms(words: list[str]) -> tuple[Phrase, ...]:
-    """Return the words that are no stop words; letters of an unspaced script go in pairs."""
+    words = [word for phrase in found["bare"] for word in phrase]
     content = [word for word in words if word not in STOP_WORDS] or words
+    # Letters of an unspaced script go in pairs.
     single = [(word,) for word in content if not is_unspaced(word)]
     pairs = [pair for pair in pairwise(words) if is_unspaced(pair[0]) and is_unspaced(pair[1])]
     lone = [(word,) for word in content if is_unspaced(word)] if not pairs else []
-    return _distinct([*single, *pairs, *lone], MAX_TERMS)
+    return ParsedQuery(
+        terms=_distinct([*single, *pairs, *lone], MAX_TERMS),
+        phrases=_distinct([*found["quoted"], *demanded], MAX_PHRASES),
+        excluded=_distinct(found["excluded"], MAX_PHRASES),
+    )
 
 
 def _distinct(phrases: Sequence[Phrase], limit: int) -> tuple[Phrase, ...]:

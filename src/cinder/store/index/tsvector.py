@@ -201,24 +201,17 @@ term AS MATERIALIZED (
     SELECT to_tsquery('webhook.cinder_words', given.words) AS query, given.weight
       FROM unnest(CAST({terms} AS text[]), CAST({weights} AS float8[])) AS given(words, weight)),
 """  # noqa: S608 - names of parameters
-        query = parameters.add(_expression(plan, is_narrow=is_narrow))
+        # Every word is quoted and consists of letters and digits, so none is an operator.
+        required = [_quote(phrase) for phrase in plan.query.phrases]
+        excluded = [f"!({_quote(phrase)})" for phrase in plan.query.excluded]
+        parts = [*(required or [_chosen(plan, is_narrow=is_narrow)]), *excluded]
+        query = parameters.add(" & ".join(parts))
         most = parameters.add(plan.choice.most if plan.choice else None)
         return Ranking(prelude, _FIND.format(score=_SCORE, query=query, most=most))
 
     def _lexemes(self, page: IndexedText) -> Query[str]:
         places = find_places(page)
         return write_lexemes(places, (yield from self._stems.find(places)))
-
-
-def _expression(plan: RankingPlan, *, is_narrow: bool) -> str:
-    """Return a tsquery for pages that are chosen, have all phrases and no excluded one.
-
-    Every word is quoted and consists of letters and digits, so none is an operator.
-    """
-    parts = [_quote(phrase) for phrase in plan.query.phrases]
-    parts = parts or [_chosen(plan, is_narrow=is_narrow)]
-    parts += [f"!({_quote(phrase)})" for phrase in plan.query.excluded]
-    return " & ".join(parts)
 
 
 def _chosen(plan: RankingPlan, *, is_narrow: bool) -> str:

@@ -100,6 +100,7 @@ _INSERT_TYPES = {
     "url": "TEXT",
     "reason": "TEXT",
 }
+_TYPES = tuple(_INSERT_TYPES.values())
 # How many rows one statement adds: few different statements, each prepared once.
 _CHUNKS = (64, 16, 4, 1)
 
@@ -188,7 +189,7 @@ def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Query[Tally]:
     tally = Tally()
     for chunk in _chunks(_each_once(pages)):
         values = [value for page in chunk for value in _values(page, now)]
-        rows = yield Statement(_add_statement(len(chunk)), (job_id, *values))
+        rows = yield Statement(_with_rows(_ADD_PAGES, len(chunk), _TYPES), (job_id, *values))
         added = {bytes(row["fingerprint"]) for row in rows}
         for page in chunk:
             if page.fingerprint not in added:
@@ -213,7 +214,11 @@ def _requeue_nearer(job_id: str, known: Sequence[NewPage]) -> Query[list[NewPage
     queued = []
     for chunk in _chunks(known):
         values = [value for page in chunk for value in (page.fingerprint, page.depth)]
-        for row in (yield Statement(_find_statement(len(chunk)), (job_id, *values))):
+        for row in (
+            yield Statement(
+                _with_rows(_FIND_DEEPER, len(chunk), ("BYTEA", "INTEGER")), (job_id, *values)
+            )
+        ):
             if row["id"] is None:
                 continue
             page = chunk[row["place"]]
@@ -258,25 +263,13 @@ def _values(page: NewPage, now: int) -> tuple[SqlValue, ...]:
 
 
 @cache
-def _add_statement(rows: int) -> str:
-    return _ADD_PAGES.format(rows=_rows(rows, tuple(_INSERT_TYPES.values())))
-
-
-@cache
-def _find_statement(rows: int) -> str:
-    return _FIND_DEEPER.format(rows=_rows(rows, ("BYTEA", "INTEGER")))
-
-
-def _rows(count: int, types: Sequence[str]) -> str:
-    """Return numbered rows of parameters, which begin with $2."""
-    width = len(types)
-    values = (
-        ", ".join(
-            f"CAST(${number * width + place} AS {kind})" for place, kind in enumerate(types, 2)
-        )
-        for number in range(count)
-    )
-    return ", ".join(f"({number}, {value})" for number, value in enumerate(values))
+def _with_rows(sql: str, count: int, types: tuple[str, ...]) -> str:
+    """Return a statement with numbered rows of parameters, which begin with $2."""
+    rows = []
+    for number in range(count):
+        names = enumerate(types, 2 + number * len(types))
+        rows.append(f"({number}, {', '.join(f'CAST(${name} AS {kind})' for name, kind in names)})")
+    return sql.format(rows=", ".join(rows))
 
 
 # Their number is limited by the workers, however many URLs the job has.
@@ -364,22 +357,21 @@ class FrontierOperations(Repository):
             rows = yield Statement(_LIST_BY_STATUS, (*part, *(fate.value for fate in fates)))
         else:
             rows = yield Statement(_LIST_BY_STATUSES, (*part, [fate.value for fate in fates]))
-        return [_decode_page(row) for row in rows]
-
-
-def _decode_page(row: SqlRow) -> LedgerPage:
-    return LedgerPage(
-        id=row["id"],
-        url=row["url"],
-        depth=row["depth"],
-        # A suspect is queued as well, behind the others.
-        state=PageState.QUEUED if row["state"] == "suspect" else PageState(row["state"]),
-        fate=None if row["fate"] is None else PageStatus(row["fate"]),
-        reason=row["reason"] or "",
-        status_code=row["status_code"],
-        verdict=row["verdict"],
-        title=row["title"],
-        content_length=row["content_length"],
-        uris=tuple(json.loads(row["uris"])) if row["uris"] else (),
-        finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
-    )
+        return [
+            LedgerPage(
+                id=row["id"],
+                url=row["url"],
+                depth=row["depth"],
+                # A suspect is queued as well, behind the others.
+                state=PageState("queued" if row["state"] == "suspect" else row["state"]),
+                fate=None if row["fate"] is None else PageStatus(row["fate"]),
+                reason=row["reason"] or "",
+                status_code=row["status_code"],
+                verdict=row["verdict"],
+                title=row["title"],
+                content_length=row["content_length"],
+                uris=tuple(json.loads(row["uris"])) if row["uris"] else (),
+                finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
+            )
+            for row in rows
+        ]

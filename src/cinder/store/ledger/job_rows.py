@@ -12,6 +12,7 @@ from cinder.store.database import (
     SqlRow,
     Statement,
     clamp_limit,
+    execute,
     from_milliseconds,
     reads,
     to_milliseconds,
@@ -251,15 +252,13 @@ class JobOperations(Repository):
         Jobs that were not over have failed, and their emitters report it. Events that were
         delivered or died long ago are deleted too.
         """
-        await self._drop_events(to_milliseconds(now - EVENT_RETENTION))
+        with self._timed("drop_events"):
+            before = to_milliseconds(now - EVENT_RETENTION)
+            await self._database.write(lambda: execute(_DROP_EVENTS, before))
         dropped = 0
         while await self._drop_expired_job(to_milliseconds(now), emitter_of):
             dropped += 1
         return dropped
-
-    @writes("drop_events")
-    def _drop_events(self, before: int) -> Query[None]:
-        yield Statement(_DROP_EVENTS, (before,))
 
     @writes("drop_expired")
     def _drop_expired_job(

@@ -11,7 +11,6 @@ from cinder.store.database import (
     Query,
     Repository,
     SqlDialect,
-    SqlRow,
     Statement,
     clamp_limit,
     from_milliseconds,
@@ -148,7 +147,20 @@ class Outbox(Repository):
         until = now + round(seconds * 1000)
         rows = yield Statement(_CLAIM, ([row["id"] for row in due], until))
         # A database may return rows in any order.
-        return [self._decode_due(row) for row in sorted(rows, key=lambda row: row["id"])]
+        events = []
+        for row in sorted(rows, key=lambda row: row["id"]):
+            payload = json.loads(self._dialect.unpack_text(row["payload"]))
+            event = NewEvent(
+                id=payload["id"],
+                type=row["event"],
+                job_id=row["job_id"],
+                owner=row["owner"],
+                url=row["url"],
+                headers=payload["headers"],
+                body=payload["body"],
+            )
+            events.append(DueEvent(row["id"], row["tries"], event))
+        return events
 
     @writes("mark_event")
     def mark_delivered(self, due: DueEvent) -> Query[None]:
@@ -173,38 +185,25 @@ class Outbox(Repository):
         """Return the events of an owner's job that have a state, oldest first."""
         part = (clamp_limit(limit), max(0, offset))
         rows = yield Statement(_LIST, (job_id, owner, state, *part))
-        return [self._decode_listing(row) for row in rows]
+        is_waiting = state is EventState.WAITING
+        return [
+            EventListing(
+                id=json.loads(self._dialect.unpack_text(row["payload"]))["id"],
+                type=row["event"],
+                job_id=row["job_id"],
+                url=row["url"],
+                state=state,
+                tries=row["tries"],
+                created_at=from_milliseconds(row["created_at"]),
+                next_at=from_milliseconds(row["next_at"]) if is_waiting else None,
+                finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
+                error=row["error"],
+            )
+            for row in rows
+        ]
 
     @writes("retry_events")
     def retry_dead(self, owner: str, job_id: str) -> Query[int]:
         """Make the dead events of an owner's job due again; return how many."""
         rows = yield Statement(_RETRY_DEAD, (job_id, owner, self._now()))
         return len(rows)
-
-    def _decode_due(self, row: SqlRow) -> DueEvent:
-        payload = json.loads(self._dialect.unpack_text(row["payload"]))
-        event = NewEvent(
-            id=payload["id"],
-            type=row["event"],
-            job_id=row["job_id"],
-            owner=row["owner"],
-            url=row["url"],
-            headers=payload["headers"],
-            body=payload["body"],
-        )
-        return DueEvent(row["id"], row["tries"], event)
-
-    def _decode_listing(self, row: SqlRow) -> EventListing:
-        state, finished_at = EventState(row["state"]), row["finished_at"]
-        return EventListing(
-            id=json.loads(self._dialect.unpack_text(row["payload"]))["id"],
-            type=row["event"],
-            job_id=row["job_id"],
-            url=row["url"],
-            state=state,
-            tries=row["tries"],
-            created_at=from_milliseconds(row["created_at"]),
-            next_at=from_milliseconds(row["next_at"]) if state is EventState.WAITING else None,
-            finished_at=None if finished_at is None else from_milliseconds(finished_at),
-            error=row["error"],
-        )

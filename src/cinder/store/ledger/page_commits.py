@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from cinder.errors import CinderError
 from cinder.models.job import ContentFingerprint, NewPage, PageLease, PageResult, PageStatus
 from cinder.models.saved import SavedDocument
-from cinder.store.database import Arguments, Query, Repository, SqlRow, SqlValue, Statement, scrub
+from cinder.store.database import Arguments, Query, Repository, SqlRow, Statement, scrub
 from cinder.store.group_commit import BulkInsert, BulkLookup, WriteStage
 from cinder.store.ledger.frontier import (
     ERROR_LIST,
@@ -275,23 +275,21 @@ class _Commit:
             if original is not None:
                 result = replace(result, fate=PageStatus.DUPLICATE, reason=original)
                 content = None
-        yield _FINISH.write(page_id, *_values(result, content), now)
+        yield _FINISH.write(
+            page_id,
+            result.fate,
+            scrub(result.reason),
+            result.status_code,
+            result.verdict,
+            None if result.title is None else scrub(result.title),
+            result.content_length,
+            json.dumps(result.uris) if result.uris else None,
+            None if content is None else content.exact,
+            None if content is None else content.sketch,
+            now,
+        )
         if content is not None and content.keys:
             keys = sorted(set(content.keys))
             yield _ADD_KEYS.write(*(value for key in keys for value in (page_id, job_id, key)))
         yield from self.events.page(url, result, now)
         return result.fate
-
-
-def _values(result: PageResult, content: ContentFingerprint | None) -> tuple[SqlValue, ...]:
-    return (
-        result.fate,
-        scrub(result.reason),
-        result.status_code,
-        result.verdict,
-        None if result.title is None else scrub(result.title),
-        result.content_length,
-        json.dumps(result.uris) if result.uris else None,
-        None if content is None else content.exact,
-        None if content is None else content.sketch,
-    )
