@@ -45,14 +45,14 @@ async def test_a_count_is_shared_and_restarts_when_its_time_is_over(path: Path) 
     read = await other.read("a")
     clock.now += 60
     over = await one.read("a")
-    anew = await other.add("a", 2, 60)
+    restarted = await other.add("a", 2, 60)
     one.close()
     other.close()
 
     assert counted == [1, 2, 3]
     assert read == (3, 1_060.0)
     assert over == (0, 1_060.0)
-    assert anew == 2
+    assert restarted == 2
 
 
 async def test_dropped_and_old_counts_go(path: Path) -> None:

@@ -34,7 +34,7 @@ async def found(store: Store, place: RecipePlace = PLACE) -> list[KeptRecipe]:
 
 
 def now(clock: Clock) -> datetime:
-    """The moment as it is kept, in whole milliseconds."""
+    """The time as it is stored, in whole milliseconds."""
     return from_milliseconds(to_milliseconds(clock()))
 
 

@@ -1,4 +1,4 @@
-"""Rebuilding: the index is made anew from what is kept, while pages come and go."""
+"""Rebuilding the index from the stored documents, while pages are saved and deleted."""
 
 import asyncio
 from dataclasses import replace

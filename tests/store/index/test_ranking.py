@@ -139,10 +139,10 @@ async def test_pages_of_others_are_not_found_among_many(store: Store, database: 
 COUNTS = {"pages": 10 * MAX_CHOSEN, "rare": 20, "usual": MAX_CHOSEN - 100, "frequent": 3_000}
 
 
-def run(procedure: Query[RankingPlan], counts: dict[str, int]) -> tuple[RankingPlan, list[str]]:
-    """Run a procedure on a database that knows nothing but counts."""
+def run(query: Query[RankingPlan], counts: dict[str, int]) -> tuple[RankingPlan, list[str]]:
+    """Run a query on a database that has only counts."""
     asked = []
-    run = QueryRunner(procedure)
+    run = QueryRunner(query)
     while run.statement is not None:
         word = str(run.statement.args[0]).strip("\"'") if run.statement.args else "pages"
         asked.append(word)

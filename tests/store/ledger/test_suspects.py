@@ -120,7 +120,7 @@ async def test_suspects_of_two_workers_are_tried_side_by_side(store: Store, cloc
     die(clock)
 
     assert paths == ["/1", "/2"]
-    # Whoever was not under way when both died has not been tried yet, and is next.
+    # The page that was not being fetched when both died has not been tried yet, and is next.
     assert [await lease_alone(store) for _ in range(3)] == ["/3", "/1", "/2"]
 
 
