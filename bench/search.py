@@ -20,8 +20,7 @@ from cinder.models.document import (
     Verdict,
     VerdictKind,
 )
-from cinder.store import EntryKey, Store, open_store
-from cinder.store.base import Embedder, IndexQuery
+from cinder.store import Embedder, EntryKey, IndexQuery, Store, open_store
 from tests.store.postgres import PostgresServer, run_postgres
 
 BAR_SQLITE, BAR_POSTGRESQL, BAR_EMBEDDINGS = 0.355, 0.325, 0.39

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from cinder.models.recipe import FieldRule, ListRule, Locator, Recipe, RecipePlace
-from cinder.store import open_store
-from cinder.store.base import NewRecipe, RecipeLimits
+from cinder.store import NewRecipe, RecipeLimits, open_store
 from tests.cli.commands import Commands, free_port
 
 RECIPE = Recipe(

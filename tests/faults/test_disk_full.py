@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from cinder.errors import StorageFull
 from cinder.models.document import Media
 from cinder.store.database import Query, Statement, StoreLimits
-from cinder.store.documents import DocumentStore
+from cinder.store.documents import Store
 from cinder.store.postgres import translated
 from cinder.store.sqlite import SqliteDatabase
 from tests.api.running import RunningServer, run_server
@@ -147,9 +147,7 @@ async def test_a_running_job_waits_for_room_and_loses_no_page(
 
 async def test_a_database_with_a_cap_is_full_there_and_goes_on_above_it(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "cinder.db", pool_size=1)
-    async with DocumentStore(
-        database, observe=lambda _name, _seconds: None, clock=Clock()
-    ) as store:
+    async with Store(database, observe=lambda _name, _seconds: None, clock=Clock()) as store:
         await store.save(a_document(), a_key())
         await database.write(lambda: _set_cap(1))  # SQLite takes it for what there is already
         with pytest.raises(StorageFull):
@@ -171,9 +169,7 @@ async def test_a_database_grows_no_larger_than_it_may(tmp_path: Path) -> None:
     database = SqliteDatabase(
         tmp_path / "cinder.db", pool_size=1, limits=StoreLimits(max_bytes=2 * 1024 * 1024)
     )
-    async with DocumentStore(
-        database, observe=lambda _name, _seconds: None, clock=Clock()
-    ) as store:
+    async with Store(database, observe=lambda _name, _seconds: None, clock=Clock()) as store:
         await store.save(a_document(), a_key())
         with pytest.raises(StorageFull, match=r"store\.max-bytes"):
             await asyncio.gather(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # importing it warns
 
 @dataclass(frozen=True)
 class PostgresServer:
-    """A running server, known by the folder its socket stands in."""
+    """A running server, identified by the folder of its socket."""
 
     socket_folder: Path
     _handle: "ServerHandle"
@@ -77,7 +77,7 @@ def run_postgres(*, is_durable: bool = False) -> Iterator[PostgresServer]:
         yield PostgresServer(folder / "data", server)
     finally:
         server.cleanup()
-        # Nobody waits for it: hundreds of databases can take minutes on a busy disk.
+        # In the background: hundreds of databases can take minutes on a busy disk.
         os.spawnlp(os.P_NOWAIT, "rm", "rm", "-rf", str(folder))
 
 

@@ -22,7 +22,7 @@ URL = "https://example.com/article"
 
 
 class Clock:
-    """A clock that stands until it is told to move on."""
+    """A clock that stops until `move_on` is called."""
 
     def __init__(self) -> None:
         self.now = NOW

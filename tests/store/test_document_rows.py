@@ -1,8 +1,10 @@
 """Versions set aside: what is kept of them, and where."""
 
+import base64
 import json
 import sqlite3
 from dataclasses import fields, replace
+from datetime import datetime
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -15,9 +17,10 @@ from cinder.models.document import Document, Extraction, Json, Media, PageMetada
 from cinder.models.request import OWNER
 from cinder.models.saved import SavedKind
 from cinder.store import Store
-from cinder.store.database import POSTGRESQL
+from cinder.store.database import POSTGRESQL, SQLITE
 from cinder.store.document_rows import decode_entry, encode_entry
 from tests.store.conftest import open_at
+from tests.store.golden import DOCX, GOLDEN, a_file, a_long_url
 from tests.store.samples import Clock, a_document, a_full_document, a_full_metadata, a_key
 
 # JSON's own characters and both that cannot be stored come up often.
@@ -57,6 +60,45 @@ async def test_a_full_document_comes_back_as_it_was_saved(store: Store) -> None:
     saved = await store.save(document, a_key())
     assert await store.find("key") == saved
     assert saved.document == document
+
+
+async def test_values_longer_than_their_columns_come_back_whole(store: Store) -> None:
+    document = replace(a_file(), url=a_long_url(), final_url=a_long_url())
+    saved = await store.save(document, a_key())
+    assert await store.find("key") == saved
+    assert saved.document == document
+    raw = await store.read(saved.version, SavedKind.RAW, "anyone")
+    assert raw is not None
+    assert (raw.url, raw.mime) == (a_long_url(), DOCX)
+    await store.save(a_document(url=a_long_url()), a_key())
+    (archived,) = await store.find_versions([saved.version], "anyone")
+    assert archived == saved
+    raw = await store.read(saved.version, SavedKind.RAW, "anyone")
+    assert raw is not None
+    assert raw.mime == DOCX
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("full", a_full_document()),
+        ("file", a_file()),
+        ("page", a_document()),
+        ("empty", a_document(None)),
+    ],
+)
+def test_entries_of_schema_0009_are_decoded(dialect: str, name: str, document: Document) -> None:
+    row = json.loads((GOLDEN / "entries.json").read_text())[f"{name} {dialect}"]
+    row = {
+        name: base64.b64decode(value["base64"]) if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
+    if dialect == "sqlite":
+        assert decode_entry(row, SQLITE) == document
+    else:
+        scraped_at = datetime.fromisoformat(row["scraped_at"])
+        assert decode_entry(row | {"scraped_at": scraped_at}, POSTGRESQL) == document
 
 
 async def test_a_file_comes_back_as_a_file_and_not_as_a_screenshot(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Shared transactions: what waits is written together, and nobody pays for another's failure."""
+"""Group commit: waiting writes share a transaction, and a failed one affects no other."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ Answer = Callable[[Statement], Sequence[SqlRow]]
 
 
 def run(answer: Answer, *starts: Callable[[], Query[T]]) -> tuple[list[T], list[Statement]]:
-    """Return the results of procedures and the statements that were run for them."""
+    """Return the results of queries and the statements that were run for them."""
     statements, together = [], QueryRunner(run_batched(starts))
     while together.statement is not None:
         statements.append(together.statement)

@@ -7,10 +7,8 @@ import pytest
 
 from cinder.errors import CacheFailed
 from cinder.models.recipe import FieldRule, KeptRecipe, Locator, Recipe, RecipePlace
-from cinder.store import Store
-from cinder.store.base import NewRecipe, RecipeLimits
-from cinder.store.database import compress
-from cinder.store.document_rows import from_milliseconds, to_milliseconds
+from cinder.store import NewRecipe, RecipeLimits, Store
+from cinder.store.database import compress, from_milliseconds, to_milliseconds
 from tests.store.samples import Clock
 from tests.store.test_migration import execute
 
@@ -36,7 +34,7 @@ async def found(store: Store, place: RecipePlace = PLACE) -> list[KeptRecipe]:
 
 
 def now(clock: Clock) -> datetime:
-    """The moment as it is kept, in whole milliseconds."""
+    """The time as it is stored, in whole milliseconds."""
     return from_milliseconds(to_milliseconds(clock()))
 
 

@@ -5,8 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from cinder.models.caller import CallerPolicy, Token, TokenScope
-from cinder.store import Store
-from cinder.store.base import TokenTaken
+from cinder.store import Store, TokenTaken
 from tests.store.samples import Clock
 
 DAY = date(2026, 3, 1)

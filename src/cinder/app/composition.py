@@ -61,8 +61,7 @@ from cinder.services.search.service import SearchAndScrape, SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhook_delivery import WebhookDelivery
 from cinder.services.webhooks import WebhookCheck
-from cinder.store import Store, StoreLimits, open_store
-from cinder.store.base import PageIndex
+from cinder.store import PageIndex, Store, StoreLimits, open_store
 from cinder.store.index.embeddings import find_embedder
 from cinder.worker_group import WorkerGroup
 

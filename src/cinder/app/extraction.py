@@ -29,7 +29,7 @@ from cinder.services.health import Check, check_with_address
 from cinder.services.scraping.extraction_pages import PageScraper
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.summary import Summarizer, SummaryWriter
-from cinder.store.base import RecipeBook, RecipeLimits
+from cinder.store import RecipeBook, RecipeLimits
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _FORMATS: dict[str, type[OpenAiFormat] | type[AnthropicFormat]] = {

@@ -11,7 +11,7 @@ from cinder.services.rate_limits import (
     RateLimits,
     longest_window,
 )
-from cinder.store.base import SharedCounts
+from cinder.store import SharedCounts
 from cinder.store.counts import ScratchCounts
 
 

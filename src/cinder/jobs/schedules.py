@@ -14,7 +14,7 @@ from cinder.errors import CacheFailed, FieldProblem, InvalidRequest
 from cinder.jobs.base import JobEngine
 from cinder.models.document import Json
 from cinder.models.job import JobKind, Schedule
-from cinder.store.ledger_base import Ledger
+from cinder.store.ledger import Ledger
 
 # Starts a job for an owner, of this kind and spec; the same key starts only one.
 StartJob: TypeAlias = Callable[[str, JobKind, dict[str, Json], str], Awaitable[object]]

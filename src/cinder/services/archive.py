@@ -16,7 +16,7 @@ from cinder.models.saved import (
 )
 from cinder.services.auth import ReadRights, is_place_within, is_url_within
 from cinder.services.webhooks import JobEvents
-from cinder.store.base import EntrySummary, Store
+from cinder.store import EntrySummary, Store
 
 _LATEST_TRIED = 10
 _LOOK = 1_000

@@ -25,7 +25,7 @@ from cinder.models.caller import (
 from cinder.models.request import Profile, ScrapeRequest
 from cinder.models.saved import Version
 from cinder.models.url import host_and_port, is_within
-from cinder.store.base import Store, TokenStore, TokenTaken
+from cinder.store import Store, TokenStore, TokenTaken
 
 KNOWN_SECONDS = 5.0
 """How long a revoked token stays valid in other processes."""

@@ -120,7 +120,7 @@ def _find_problems(options: WebhookOptions) -> list[FieldProblem]:
 
 @dataclass(frozen=True, slots=True)
 class JobEvents:
-    """Builds the signed events of a job. See `cinder.store.ledger_base`."""
+    """Builds the signed events of a job. See `cinder.store.ledger`."""
 
     target: WebhookTarget
     job: Job

@@ -1,13 +1,40 @@
-"""Opens the store: documents, jobs, index and tokens, on SQLite or PostgreSQL."""
+"""The store: documents, jobs, index and tokens, on SQLite or PostgreSQL."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cinder.store.base import Embedder, EntryKey, EntrySummary, QueryObserver, Store
-from cinder.store.database import Database, StoreLimits
-from cinder.store.documents import DocumentStore
+from cinder.store.counts import SharedCounts
+from cinder.store.database import Database, QueryObserver, StoreLimits
+from cinder.store.document_reads import EntrySummary
+from cinder.store.document_rows import EntryKey
+from cinder.store.documents import Store
+from cinder.store.index.page_index import IndexedPage, IndexQuery, PageIndex
+from cinder.store.index.ranking import Embedder
+from cinder.store.ledger import Ledger, Outbox, PageCommit
+from cinder.store.recipe_book import NewRecipe, RecipeBook, RecipeLimits
+from cinder.store.tokens import TokenStore, TokenTaken
 
-__all__ = ["EntryKey", "EntrySummary", "QueryObserver", "Store", "StoreLimits", "open_store"]
+__all__ = [
+    "Embedder",
+    "EntryKey",
+    "EntrySummary",
+    "IndexQuery",
+    "IndexedPage",
+    "Ledger",
+    "NewRecipe",
+    "Outbox",
+    "PageCommit",
+    "PageIndex",
+    "QueryObserver",
+    "RecipeBook",
+    "RecipeLimits",
+    "SharedCounts",
+    "Store",
+    "StoreLimits",
+    "TokenStore",
+    "TokenTaken",
+    "open_store",
+]
 
 
 def open_store(
@@ -19,32 +46,34 @@ def open_store(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     embedder: Embedder | None = None,
 ) -> Store:
-    """Return the store in the database that `url` names; entering it connects and migrates.
+    """Return the store in the database of this URL; entering it connects and upgrades the schema.
 
-    With an embedder, the index ranks pages by their meaning as well.
+    With an embedder, the index ranks pages by meaning as well.
 
     Raises:
-        ValueError: the URL names no database that cinder knows; the message says which it does.
+        ValueError: the URL is not that of a supported database.
     """
     limits = limits or StoreLimits()
-    database = _database(url, pool_size, limits)
-    return DocumentStore(
-        database, observe=observe, clock=clock, embedder=embedder, memory_bytes=limits.memory_bytes
-    )
-
-
-def _database(url: str, pool_size: int, limits: StoreLimits) -> Database:
-    # Each driver is imported only where it is used: start-up pays for one of them.
     scheme = url.partition(":")[0]
+    database: Database
+    # Only the driver that is used is imported, to start faster.
     if scheme == "sqlite":
         from cinder.store.sqlite import SqliteDatabase, path_of  # noqa: PLC0415
 
-        return SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
-    if scheme in ("postgresql", "postgres"):
+        database = SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
+    elif scheme in ("postgresql", "postgres"):
         from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
 
-        return PostgresDatabase(url, pool_size=pool_size)
-    raise ValueError(
-        f"store.url: Unknown kind of database {scheme!r}: use sqlite:///path or "
-        "postgresql://user@host/name"
+        database = PostgresDatabase(url, pool_size=pool_size)
+    else:
+        raise ValueError(
+            f"store.url: Unknown kind of database {scheme!r}: use sqlite:///path or "
+            "postgresql://user@host/name"
+        )
+    return Store(
+        database,
+        observe=observe,
+        clock=clock,
+        embedder=embedder,
+        memory_bytes=limits.memory_bytes,
     )

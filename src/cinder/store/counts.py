@@ -1,20 +1,22 @@
-"""Shared counters, such as those of rate limits: in the database or in a scratch file.
+"""Shared counters, such as those of rate limits, in the database or in a scratch file.
 
-They are in a file of their own: to count a request in the database would cost a write to disk.
+The scratch file spares a durable write for each request.
 """
 
 import sqlite3
 import time
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
-from cinder.store.base import QueryObserver, TimedDatabase
-from cinder.store.database import Database, Query, Statement
-from cinder.store.document_rows import to_milliseconds
+from cinder.store.database import Query, Repository, Statement, execute, reads, writes
 
-# A count that is over begins anew in its row, and so does one that ends later than it could: it is
-# from before the clock was set back.
+# By how much the clocks of servers that share counters may differ.
+_SKEW_MS = 5_000
+_ANY_SECONDS = 10 * 366 * 24 * 3600
+
+# A counter that has ended starts again in its row. So does one that ends later than it could: it
+# was written before the clock was set back.
 _ADD = """
 INSERT INTO webhook.counts (name, amount, ends_at) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE
@@ -28,66 +30,66 @@ RETURNING amount
 _READ = """
 SELECT amount, ends_at FROM webhook.counts WHERE name = $1 AND ends_at > $2 AND ends_at <= $3
 """
-# By how much the clocks of servers that share counts may differ.
-_SKEW_MS = 5_000
-_ANY_SECONDS = 10 * 366 * 24 * 3600
-
-_DROP = "DELETE FROM webhook.counts WHERE name = $1"
-_DROP_OLD = "DELETE FROM webhook.counts WHERE ends_at <= $1"
 
 
-class StoredCounts:
-    """Keeps counts. See `cinder.store.base.SharedCounts`."""
+class SharedCounts(Protocol):
+    """Counters by name, each with an end.
 
-    def __init__(
-        self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
-    ) -> None:
-        self._database = TimedDatabase(database, observe)
-        self._clock = clock
+    Every method may raise `cinder.errors.CacheFailed`.
+    """
 
     async def add(self, name: str, amount: int, seconds: int) -> int:
-        """Add to a count, which begins anew so many seconds after its first; return what it is."""
-        now = to_milliseconds(self._clock())
-        window = seconds * 1000
-        args = (name, amount, now + window, now, now + window + _SKEW_MS)
-        return await self._database.write("add_count", lambda: _add(args))
+        """Add to a counter and return it; it restarts so many seconds after its first addition."""
+        ...
 
-    async def read(self, name: str, *, seconds: int = _ANY_SECONDS) -> tuple[int, float]:
-        """Return a count, zero where there is none, and when (in Unix time) it begins anew.
+    async def read(self, name: str, *, seconds: int = ...) -> tuple[int, float]:
+        """Return a counter, 0 where there is none, and when (in Unix time) it restarts.
 
-        One that ends later than after so many seconds is none: the clock was set back.
+        One that ends later than after so many seconds does not count: the clock was set back.
         """
-        now = to_milliseconds(self._clock())
-        latest = now + seconds * 1000 + _SKEW_MS
-        return await self._database.read("read_count", lambda: _read(name, now, latest))
+        ...
 
     async def drop(self, name: str) -> None:
-        """Begin a count anew."""
-        await self._database.write("drop_count", lambda: _run(Statement(_DROP, (name,))))
+        """Reset a counter."""
+        ...
 
     async def drop_old(self) -> None:
-        """Delete counts that are over."""
-        now = to_milliseconds(self._clock())
-        await self._database.write("drop_counts", lambda: _run(Statement(_DROP_OLD, (now,))))
+        """Delete counters that have ended."""
+        ...
 
 
-def _add(args: tuple[str, int, int, int, int]) -> Query[int]:
-    rows = yield Statement(_ADD, args)
-    return int(rows[0]["amount"])
+class StoredCounts(Repository):
+    """Keeps counters in the database. See `SharedCounts`."""
+
+    @writes("add_count")
+    def add(self, name: str, amount: int, seconds: int) -> Query[int]:
+        """Add to a counter and return it."""
+        now = self._now()
+        end = now + seconds * 1000
+        rows = yield Statement(_ADD, (name, amount, end, now, end + _SKEW_MS))
+        return int(rows[0]["amount"])
+
+    @reads("read_count")
+    def read(self, name: str, *, seconds: int = _ANY_SECONDS) -> Query[tuple[int, float]]:
+        """Return a counter, and when (in Unix time) it restarts."""
+        now = self._now()
+        rows = yield Statement(_READ, (name, now, now + seconds * 1000 + _SKEW_MS))
+        return (int(rows[0]["amount"]), rows[0]["ends_at"] / 1000) if rows else (0, now / 1000)
+
+    @writes("drop_count")
+    def drop(self, name: str) -> Query[None]:
+        """Reset a counter."""
+        return execute("DELETE FROM webhook.counts WHERE name = $1", name)
+
+    @writes("drop_counts")
+    def drop_old(self) -> Query[None]:
+        """Delete counters that have ended."""
+        return execute("DELETE FROM webhook.counts WHERE ends_at <= $1", self._now())
 
 
-def _read(name: str, now: int, latest: int) -> Query[tuple[int, float]]:
-    rows = yield Statement(_READ, (name, now, latest))
-    return (int(rows[0]["amount"]), rows[0]["ends_at"] / 1000) if rows else (0, now / 1000)
-
-
-def _run(statement: Statement) -> Query[None]:
-    yield statement
-
-
-# A count is added in some microseconds; longer, the machine stands still.
+# An addition takes microseconds, so this long means that the machine hangs.
 _BUSY_SECONDS = 5
-# After so many additions, counts that are over are dropped.
+# After so many additions, counters that have ended are deleted.
 _SWEEP_EVERY = 10_000
 
 _CREATE_SCRATCH = (
@@ -103,16 +105,16 @@ RETURNING amount
 
 
 class ScratchCounts:
-    """Keeps counts in a file. See `cinder.store.base.SharedCounts`.
+    """Keeps counters in a file. See `SharedCounts`.
 
-    Moments are seconds of a clock that all processes of the machine share and nobody can set.
+    Times are seconds of the monotonic clock, which all processes of the machine share.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._additions = 0
         self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-        # A process that is killed leaves the file whole; after the machine, nobody needs it.
+        # The file survives a killed process; it need not survive the machine.
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = OFF")
         self._connection.execute(_CREATE_SCRATCH)
@@ -122,7 +124,7 @@ class ScratchCounts:
         self._connection.close()
 
     async def add(self, name: str, amount: int, seconds: int) -> int:
-        """Add to a count, which begins anew so many seconds after its first; return what it is."""
+        """Add to a counter and return it."""
         self._additions += 1
         if self._additions % _SWEEP_EVERY == 0:
             await self.drop_old()
@@ -131,16 +133,16 @@ class ScratchCounts:
         return int(self._connection.execute(_ADD_SCRATCH, values).fetchall()[0][0])
 
     async def read(self, name: str, *, seconds: int = _ANY_SECONDS) -> tuple[int, float]:  # noqa: ARG002 - this clock is never set back
-        """Return a count, zero where there is none, and when it begins anew."""
+        """Return a counter, 0 where there is none, and when it restarts."""
         query = "SELECT amount, ends_at FROM counts WHERE name = ? AND ends_at > ?"
         now = self._clock()
         row = self._connection.execute(query, (name, now)).fetchone()
         return (int(row[0]), float(row[1])) if row else (0, now)
 
     async def drop(self, name: str) -> None:
-        """Begin a count anew."""
+        """Reset a counter."""
         self._connection.execute("DELETE FROM counts WHERE name = ?", (name,))
 
     async def drop_old(self) -> None:
-        """Delete counts that are over."""
+        """Delete counters that have ended."""
         self._connection.execute("DELETE FROM counts WHERE ends_at <= ?", (self._clock(),))

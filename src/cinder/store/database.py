@@ -1,35 +1,50 @@
-"""The protocol of a database, its SQL dialects, and queries that yield statements."""
+"""What the store needs of a database: SQL dialects, queries as generators, and timed operations.
+
+A query is a generator that yields statements and receives their rows, so that SQLite runs it in a
+thread and PostgreSQL on the event loop. `@reads` and `@writes` turn a query into an operation of a
+`Repository`.
+"""
 
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial, wraps
 from hashlib import sha256
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+)
 
 import zstandard
 
 from cinder.errors import CacheFailed
 
-# Level 3 takes half as long again for a twentieth less.
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Level 3 takes half as long again and saves a twentieth.
 COMPRESSION_LEVEL = 1
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+MAX_ID = 2**63 - 1
+MAX_LISTED = 1000
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class SqlDialect:
-    """A database's way to write the values that it has no common type for."""
-
-    pack_text: Callable[[str], str | bytes]
-    unpack_text: Callable[[Any], str]  # Any: what the driver returns for the column
-    pack_moment: Callable[[datetime], datetime | str]
-    unpack_moment: Callable[[Any], datetime]  # Any: the same
-
-
 class _Zstandard(threading.local):
-    """Compression contexts: costly to make, and not to be shared by threads."""
+    """Compression contexts: expensive to create, and not thread-safe."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(COMPRESSION_LEVEL)
@@ -45,61 +60,65 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """Return what `compress` was given."""
+    """Return the data that `compress` compressed."""
     return _zstandard.decompressor.decompress(data)
 
 
 def scrub(text: str) -> str:
     """Return text with U+FFFD for what PostgreSQL cannot store: NULs and lone surrogates."""
-    if "\x00" not in text and _is_encodable(text):
-        return text
-    return _UNSTORABLE.sub("\ufffd", text)
-
-
-def fingerprint(text: str) -> str:
-    """Return the SHA-256 of any text, in hexadecimal."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return _UNSTORABLE.sub("\ufffd", text)
+    return text.replace("\x00", "\ufffd")
 
 
-def _compress_text(text: str) -> bytes:
-    return compress(text.encode())
+def fingerprint(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _decompress_text(data: bytes) -> str:
-    return decompress(data).decode()
+def to_milliseconds(timestamp: datetime) -> int:
+    """Return a timestamp as milliseconds since 1970."""
+    return (timestamp - EPOCH) // MILLISECOND
 
 
-def _write_timestamp(moment: datetime) -> str:
-    """Return a moment in a form of fixed width, which sorts as the moments do."""
-    return moment.astimezone(UTC).isoformat(" ", "microseconds")
+def from_milliseconds(milliseconds: int) -> datetime:
+    """Return the timestamp of milliseconds since 1970."""
+    return EPOCH + milliseconds * MILLISECOND
 
 
-# SQLite compresses nothing by itself and has no type for moments.
+def clamp_limit(limit: int) -> int:
+    """Return the limit of a list within 0 and `MAX_LISTED`."""
+    return max(0, min(limit, MAX_LISTED))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDialect:
+    """How a database stores long texts and timestamps."""
+
+    pack_text: Callable[[str], str | bytes]
+    unpack_text: Callable[[Any], str]  # Any: what the driver returns for the column
+    pack_timestamp: Callable[[datetime], datetime | str]
+    unpack_timestamp: Callable[[Any], datetime]  # Any: the same
+
+
+# SQLite does not compress, and has no type for timestamps: texts of fixed width sort as they do.
 SQLITE = SqlDialect(
-    pack_text=_compress_text,
-    unpack_text=_decompress_text,
-    pack_moment=_write_timestamp,
-    unpack_moment=datetime.fromisoformat,
+    pack_text=lambda text: compress(text.encode()),
+    unpack_text=lambda data: decompress(data).decode(),
+    pack_timestamp=lambda at: at.astimezone(UTC).isoformat(" ", "microseconds"),
+    unpack_timestamp=datetime.fromisoformat,
 )
 
-# PostgreSQL compresses long texts by itself, and operators read plain ones with SQL.
+# PostgreSQL compresses long texts itself, and operators can read plain ones with SQL.
 POSTGRESQL = SqlDialect(
     pack_text=lambda text: text,
     unpack_text=lambda text: text,
-    pack_moment=lambda moment: moment,
-    unpack_moment=lambda moment: moment,
+    pack_timestamp=lambda at: at,
+    unpack_timestamp=lambda at: at,
 )
 
-
-T = TypeVar("T")
 
 SqlValue: TypeAlias = (
     str | bytes | int | datetime | Sequence[str] | Sequence[int] | Sequence[float] | None
@@ -107,35 +126,40 @@ SqlValue: TypeAlias = (
 
 
 class SqlRow(Protocol):
-    """One row of an answer, its columns by name."""
+    """One row of a result, its columns by name."""
 
     def __getitem__(self, name: str, /) -> Any:  # Any: whatever the column holds
         """Return a column's value."""
         ...
 
 
-# Any: a joint knows the types of its own.
+# Any: each batchable statement knows the types of its own.
 Arguments: TypeAlias = tuple[Any, ...]
 
 
 class Statement(NamedTuple):
-    """One SQL statement, in PostgreSQL's words, with its numbered parameters' values."""
+    """One SQL statement in PostgreSQL's syntax, with the values of its numbered parameters."""
 
     sql: str
     args: tuple[SqlValue, ...] = ()
     batchable: "BatchableStatement | None" = None
-    """By which it becomes one with others of its kind, in procedures that run together."""
+    """Combines it with others of its kind, in queries that run as a batch."""
 
 
 Query: TypeAlias = Generator[Statement, Sequence[SqlRow], T]
 
 
+def execute(sql: str, *args: SqlValue) -> Query[None]:
+    """Return the query of one statement whose rows do not matter."""
+    yield Statement(sql, args)
+
+
 class BatchableStatement(Protocol):
-    """Makes one of the statements of a kind."""
+    """Runs several statements of one kind as one."""
 
     @property
     def stage(self) -> int:
-        """When it is its turn: after all procedures are past what comes earlier."""
+        """Its order in a batch: it runs after all queries are past the earlier stages."""
         ...
 
     def join(self, arguments: Sequence[Arguments]) -> Query[list[Sequence[SqlRow]]]:
@@ -148,60 +172,54 @@ class WriteConflict(CacheFailed):
 
 
 class QueryRunner(Generic[T]):
-    """A procedure under way: the statement it waits for, or, when that is None, its result."""
+    """A running query: the statement it waits for, or, when that is None, its result."""
 
-    __slots__ = ("_procedure", "result", "statement")
+    __slots__ = ("_query", "result", "statement")
 
     result: T
 
-    def __init__(self, procedure: Query[T]) -> None:
-        self._procedure = procedure
+    def __init__(self, query: Query[T]) -> None:
+        self._query = query
         self.statement: Statement | None = None
-        self._step(None)
+        self.advance(None)
 
-    def advance(self, rows: Sequence[SqlRow]) -> None:
-        """Hand over the answer to the statement and move on to the next."""
-        self._step(rows)
-
-    def _step(self, rows: Sequence[SqlRow] | None) -> None:
+    def advance(self, rows: Sequence[SqlRow] | None) -> None:
+        """Pass the statement's rows to the query, which moves on to its next statement."""
         try:
-            if rows is None:
-                self.statement = next(self._procedure)
-            else:
-                self.statement = self._procedure.send(rows)
+            self.statement = self._query.send(rows)  # type: ignore[arg-type] # None starts it
         except StopIteration as end:
             self.statement, self.result = None, end.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
-    """How much room the store takes, and how long it waits."""
+    """Limits of the store's size, waiting time and memory."""
 
     max_bytes: int | None = None
-    """How large a database that is one file may become; None for any size."""
+    """The size limit of a database file; None for no limit."""
     busy_seconds: float = 3
-    """How long another process that locks the file is waited for."""
+    """How long to wait for another process that locks the file."""
     memory_bytes: int = 0
-    """Memory for the documents that were read lately."""
+    """Memory for recently read documents."""
 
 
 class Database(Protocol):
-    """Runs procedures; each is handed over as a function that starts it, so it can be retried.
+    """Runs queries; each is passed as a function that starts it, so that it can be retried.
 
     Every method may raise `cinder.errors.CacheFailed`.
     """
 
     @property
     def dialect(self) -> SqlDialect:
-        """How this database writes values."""
+        """How this database stores values."""
         ...
 
     async def open(self) -> None:
-        """Connect, and bring the schema up to date."""
+        """Connect, and upgrade the schema."""
         ...
 
     async def close(self) -> None:
-        """Finish what was begun and disconnect."""
+        """Finish pending writes and disconnect."""
         ...
 
     async def read(
@@ -211,20 +229,95 @@ class Database(Protocol):
         measure: Callable[[], Query[int]] | None = None,
         is_small: bool = False,
     ) -> T:
-        """Run a procedure that only reads.
+        """Run a query that only reads.
 
-        `measure` tells how many bytes it will read, for a database that may choose by it where
-        to run the procedure; `is_small` says that it reads a few short columns of one row.
+        `measure` returns how many bytes it will read, for a database that chooses by it where to
+        run the query; `is_small` means that it reads a few short columns of one row.
         """
         ...
 
     async def write(self, start: Callable[[], Query[T]], *, together: str | None = None) -> T:
-        """Run a procedure in a transaction: all of it is kept for good, or none.
+        """Run a query in a transaction.
 
-        Those that name the same thing `together` may be kept waiting to be committed together.
+        Writes with the same `together` may wait for each other, to be committed as a group.
         """
         ...
 
     async def inspect(self) -> None:
-        """Return unless a short look through what is kept finds damage."""
+        """Look for damage for a short time, and raise if there is any."""
         ...
+
+
+# Called after each operation with its name and the seconds it took.
+QueryObserver = Callable[[str, float], None]
+
+
+class Repository:
+    """Operations on one database, each timed under its name.
+
+    Every operation may raise `cinder.errors.CacheFailed`.
+    """
+
+    def __init__(
+        self, database: Database, *, observe: QueryObserver, clock: Callable[[], datetime]
+    ) -> None:
+        self._database = database
+        self._dialect = database.dialect
+        self._observe = observe
+        self._clock = clock
+
+    def _now(self) -> int:
+        return to_milliseconds(self._clock())
+
+    @contextmanager
+    def _timed(self, operation: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._observe(operation, time.perf_counter() - start)
+
+
+R = TypeVar("R", bound=Repository)
+
+
+class reads:  # noqa: N801 - a decorator
+    """Makes a query that only reads an operation of its repository, timed under a name."""
+
+    def __init__(self, operation: str) -> None:
+        self._operation = operation
+
+    def __call__(
+        self, query: Callable[Concatenate[R, P], Query[T]]
+    ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+        """Return the operation."""
+        operation = self._operation
+
+        @wraps(query)
+        async def run(repository: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            with repository._timed(operation):
+                start = partial(query, repository, *args, **kwargs)
+                return await repository._database.read(start)
+
+        return run
+
+
+class writes:  # noqa: N801 - a decorator
+    """Makes a query an operation of its repository, in a transaction, timed under a name."""
+
+    def __init__(self, operation: str) -> None:
+        self._operation = operation
+
+    def __call__(
+        self, query: Callable[Concatenate[R, P], Query[T]]
+    ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+        """Return the operation."""
+        operation = self._operation
+
+        @wraps(query)
+        async def run(repository: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            with repository._timed(operation):
+                start = partial(query, repository, *args, **kwargs)
+                return await repository._database.write(start)
+
+        return run

@@ -1,20 +1,20 @@
-"""Documents as rows: the columns of an entry, its bodies, and its archived versions.
+"""Documents as rows: the columns of a cache entry, its bodies, and archived versions.
 
-A version has at most one body of bytes: the screenshot of a page, the file that stands in its
-place, or the file that its text was made of. Each is kept as the screenshot.
-
-Its bodies are kept one by one, since versions often share them; all else of it is one more.
+A version has at most one body of bytes: the screenshot of a page, the file that the URL leads to,
+or the file that the text was made from. It is stored as the screenshot. The bodies of archived
+versions are stored one by one, because versions often share them; the rest of the document is one
+more body.
 """
 
-import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from hashlib import sha256
-from operator import itemgetter
 from typing import Any, NamedTuple
+
+import msgspec
 
 from cinder.models.document import (
     ActionResult,
@@ -26,11 +26,8 @@ from cinder.models.document import (
     PageMetadata,
     Validators,
     Verdict,
-    VerdictKind,
 )
-from cinder.models.request import ActionType
 from cinder.models.saved import PRIMARY_ORDER, SavedKind, page_path, saved_kinds
-from cinder.store.base import EntryKey
 from cinder.store.database import (
     Query,
     SqlDialect,
@@ -45,6 +42,30 @@ from cinder.store.database import (
 
 _TEXT_TYPES = re.compile(r"text/|.*[/+](json|xml|javascript|yaml)$")
 
+# The content key is stored with the options.
+_CONTENT_KEY = "contentKey"
+
+# Longer values are cut in the column, and are whole in the document.
+_MAX_CHARS = {"content_type": 100, "screenshot_format": 20, "strategy_used": 50}
+# A B-tree index of PostgreSQL refuses values of more than 2,704 bytes.
+_MAX_URL_BYTES = 2000
+_CUT_URL_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryKey:
+    """The cache key of a document, its owner, and its expiry."""
+
+    cache_key: str
+    options: dict[str, Json]
+    """The request's options as they may be shown: without credentials."""
+    owner: str | None
+    """The only caller who may see it; None where all may."""
+    expires_at: datetime
+    extract_query: str | None = None
+    content_key: str | None = None
+    """By which it is compared with other documents of its URL; None where it is not compared."""
+
 
 class VersionBody(NamedTuple):
     """One body of a version: a text, or bytes."""
@@ -53,88 +74,14 @@ class VersionBody(NamedTuple):
     mime: str
     content: str | bytes
 
-
-def list_bodies(
-    content_type: str,
-    *,
-    raw: str | None,
-    cleaned: str | None,
-    extracted: str | None,
-    picture: Media | None,
-) -> list[VersionBody]:
-    """Return the bodies that are there, each once."""
-    texts = {SavedKind.RAW: raw, SavedKind.CLEANED: cleaned, SavedKind.EXTRACTED: extracted}
-    bodies = [
-        VersionBody(kind, text_mime(kind, content_type), text)
-        for kind, text in texts.items()
-        if text is not None
-    ]
-    return (
-        [*bodies, VersionBody(SavedKind.SCREENSHOT, picture.mime, picture.data)]
-        if picture
-        else bodies
-    )
-
-
-def picture_of(document: Document) -> Media | None:
-    """Return what a document has of bytes: the file it is or was, or its page's screenshot."""
-    return document.media or document.original or document.screenshot
-
-
-def primary_body(document: Document) -> VersionBody | None:
-    """Return the body that a list shows for a document, or None where it has none at all."""
-    kinds = saved_kinds(document)
-    kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
-    if kind is None:
-        return None
-    content = document.content
-    bodies = list_bodies(
-        document.content_type,
-        raw=content.text,
-        cleaned=content.markdown,
-        extracted=document.extracted,
-        picture=picture_of(document),
-    )
-    return choose_body(bodies, kind)
-
-
-def choose_body(bodies: list[VersionBody], kind: SavedKind) -> VersionBody | None:
-    """Return the body of a kind; where there is no raw text, the raw body is the file."""
-    by_kind = {body.kind: body for body in bodies}
-    found = by_kind.get(kind)
-    if found is None and kind is SavedKind.RAW:
-        found = by_kind.get(SavedKind.SCREENSHOT)
-    return found and found._replace(kind=kind)
-
-
-def text_mime(kind: SavedKind, content_type: str) -> str:
-    """Return the MIME type of a body that is text."""
-    if kind is SavedKind.CLEANED:
-        return "text/markdown"
-    if kind is SavedKind.EXTRACTED:
-        return "application/json"
-    # A text made of something that is none, such as a PDF's, is not of that type any more.
-    is_text = kind is SavedKind.RAW and _TEXT_TYPES.match(content_type)
-    return content_type if is_text else "text/plain"
-
-
-def to_bytes(content: str | bytes) -> bytes:
-    """Return a body's content as it is hashed, measured and compressed."""
-    return content.encode() if isinstance(content, str) else content
-
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = timedelta(milliseconds=1)
-
-# A NUL as JSON escapes it: the backslash before the u is not itself escaped.
-_ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-
-# Kept with the options: it is one way to say which of them shaped the content.
-_CONTENT_KEY = "contentKey"
+    @property
+    def data(self) -> bytes:
+        """The content as it is hashed, measured and compressed."""
+        return scrub(self.content).encode() if isinstance(self.content, str) else self.content
 
 
 class EntryRow(NamedTuple):
-    """A cache entry's columns, in the order of the statement that writes them."""
+    """The columns of a cache entry, in the order of the statement that writes them."""
 
     url: str
     url_hash: str
@@ -159,7 +106,7 @@ class EntryRow(NamedTuple):
 
 
 class VersionRow(NamedTuple):
-    """A version's columns, in the order of the statement that writes them, but for its time."""
+    """The columns of a version, in the order of the statement that writes them, except its time."""
 
     place_hash: str
     place: str
@@ -174,98 +121,106 @@ class VersionRow(NamedTuple):
     expires_at: datetime | str
 
 
+class _Rest(msgspec.Struct, kw_only=True):
+    """The part of a document that has no column, as its JSON."""
+
+    document: dict[str, Any]  # Any: the fields of a document that have a simple type
+    content: Extraction
+    metadata: PageMetadata
+    verdict: Verdict
+    validators: Validators
+    # Rows from before there were screenshots have neither mark: their bytes are the file itself.
+    has_screenshot: bool = msgspec.field(name="hasScreenshot", default=False)
+    has_original: bool = msgspec.field(name="hasOriginal", default=False)
+    actions: tuple[ActionResult, ...] = ()
+    columns: dict[str, str] = {}
+    """Values that are cut in their column."""
+
+
+class _ArchivedRest(msgspec.Struct):
+    """The document of an archived version, except its bodies."""
+
+    columns: dict[str, str]
+    scraped_at: datetime
+    rest: _Rest
+
+
+def _names(kind: type[Any], but: str) -> tuple[str, ...]:  # Any: any dataclass
+    return tuple(field.name for field in fields(kind) if field.name not in but.split())
+
+
+_CONTENT = _names(Extraction, but="text markdown metadata derived")
+_DOCUMENT = _names(
+    Document,
+    but="url source strategy content_type scraped_at content media original screenshot actions "
+    "verdict validators extracted",
+)
+
+_read_rest = msgspec.json.Decoder(_Rest).decode
+_read_archived_rest = msgspec.json.Decoder(_ArchivedRest).decode
+# What msgspec cannot encode is a mapping that is not a dictionary. It writes NaN as null.
+_encode = msgspec.json.Encoder(enc_hook=dict).encode
+
+
+def hash_url(url: str) -> str:
+    """Return the hash by which a URL's entries are looked up; it ignores the fragment."""
+    return fingerprint(url.partition("#")[0])
+
+
 def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> EntryRow:
-    """Return the cache entry that holds a document."""
-    content, picture = document.content, picture_of(document)
+    """Return the cache entry of a document."""
+    content, media = document.content, _media_of(document)
     raw, cleaned, extracted = (
         text if text is None else scrub(text)
         for text in (content.text, content.markdown, document.extracted)
     )
+    options = key.options
+    if key.content_key is not None:
+        options = {**options, _CONTENT_KEY: key.content_key}
+    whole = {
+        "strategy_used": scrub(document.strategy),
+        "content_type": scrub(document.content_type),
+        "screenshot_format": scrub(media.mime) if media else "",
+    }
+    cut = {name: value[: _MAX_CHARS[name]] for name, value in whole.items()}
+    whole["url"] = cut["url"] = document.url
+    if len(document.url.encode()) > _MAX_URL_BYTES:
+        cut["url"] = document.url[:_CUT_URL_CHARS]
+    columns = {name: value for name, value in whole.items() if value != cut[name]}
     return EntryRow(
-        url=document.url,
+        url=cut["url"],
         url_hash=hash_url(document.url),
         cache_key=key.cache_key,
         owner=key.owner,
         source=document.source,
-        strategy_used=scrub(document.strategy),
-        content_type=scrub(document.content_type),
+        strategy_used=cut["strategy_used"],
+        content_type=cut["content_type"],
         extract_query=key.extract_query and scrub(key.extract_query),
-        scrape_options=_write_json(_options_of(key)),
-        content_length_raw=_length(raw),
-        content_length_cleaned=_length(cleaned),
-        content_length_extracted=_length(extracted),
-        scraped_at=dialect.pack_moment(document.scraped_at),
-        expires_at=dialect.pack_moment(key.expires_at),
-        screenshot_format=scrub(picture.mime) if picture else None,
-        document=dialect.pack_text(_write_json(_rest_of(document))),
-        raw_content=_pack(raw, dialect),
-        cleaned_content=_pack(cleaned, dialect),
-        extracted_content=_pack(extracted, dialect),
-        screenshot=picture.data if picture else None,
+        # With spaces, as PostgreSQL writes it: `content_key_pattern` matches them.
+        scrape_options=msgspec.json.format(_write_json(options), indent=0),
+        content_length_raw=None if raw is None else len(raw),
+        content_length_cleaned=None if cleaned is None else len(cleaned),
+        content_length_extracted=None if extracted is None else len(extracted),
+        scraped_at=dialect.pack_timestamp(document.scraped_at),
+        expires_at=dialect.pack_timestamp(key.expires_at),
+        screenshot_format=cut["screenshot_format"] if media else None,
+        document=dialect.pack_text(_write_rest(document, columns)),
+        raw_content=None if raw is None else dialect.pack_text(raw),
+        cleaned_content=None if cleaned is None else dialect.pack_text(cleaned),
+        extracted_content=None if extracted is None else dialect.pack_text(extracted),
+        screenshot=media.data if media else None,
     )
-
-
-def content_key_pattern(content_key: str) -> str:
-    """Return what the options of an entry under a content key are LIKE.
-
-    Within any other value the quotes would be escaped.
-    """
-    return f'%"{_CONTENT_KEY}": "{content_key}"%'
-
-
-def decode_entry(row: SqlRow, dialect: SqlDialect) -> Document:
-    """Return the document that a cache entry holds."""
-    rest = json.loads(dialect.unpack_text(row["document"]))
-    moment = dialect.unpack_moment(row["scraped_at"])
-    return assemble(row, moment, rest, decode_bodies(row, dialect))
-
-
-def assemble(
-    columns: SqlRow,
-    scraped_at: datetime,
-    rest: dict[str, Any],  # Any: as it was written to JSON
-    bodies: Sequence[VersionBody],
-) -> Document:
-    """Return the document of some columns, of what has no column, and of its bodies."""
-    texts = {body.kind: body.content for body in bodies if isinstance(body.content, str)}
-    pictures = (Media(b.mime, b.content) for b in bodies if isinstance(b.content, bytes))
-    picture = next(pictures, None)
-    # Rows from before there were screenshots lack the mark: their picture is a file.
-    is_screenshot = rest.get("hasScreenshot", False)
-    is_original = rest.get("hasOriginal", False)
-    return Document(
-        url=columns["url"],
-        source=FetchSource(columns["source"]),
-        strategy=columns["strategy_used"],
-        content_type=columns["content_type"],
-        scraped_at=scraped_at,
-        content=Extraction(
-            text=texts.get(SavedKind.RAW),
-            markdown=texts.get(SavedKind.CLEANED),
-            metadata=PageMetadata(**_with_tuples(rest["metadata"])),
-            **_with_tuples(rest["content"]),
-        ),
-        media=None if is_screenshot or is_original else picture,
-        original=picture if is_original else None,
-        screenshot=picture if is_screenshot else None,
-        actions=tuple(_decode_action(action) for action in rest.get("actions", ())),
-        verdict=_decode_verdict(rest),
-        validators=Validators(**rest["validators"]),
-        extracted=texts.get(SavedKind.EXTRACTED),
-        **rest["document"],
-    )
-
-
-def decode_verdict(row: SqlRow, dialect: SqlDialect) -> Verdict:
-    """Return the verdict on the document that a cache entry holds."""
-    return _decode_verdict(json.loads(dialect.unpack_text(row["document"])))
 
 
 def encode_version(document: Document, key: EntryKey, dialect: SqlDialect) -> VersionRow:
-    """Return what the registry of versions keeps of a document."""
-    primary = primary_body(document)
-    place = page_path(document.url)
-    title = document.content.metadata.title
+    """Return the row of a document's version."""
+    place, title = page_path(document.url), document.content.metadata.title
+    texts = (document.content.text, document.content.markdown, document.extracted)
+    bodies = _list_bodies(document.content_type, *texts, _media_of(document))
+    kinds = saved_kinds(document)
+    kind = next((kind for kind in PRIMARY_ORDER if kind in kinds), None)
+    # The body that lists show. Where there is no raw text, the raw body is the file, which is last.
+    primary = None if kind is None else {body.kind: body for body in bodies}.get(kind, bodies[-1])
     return VersionRow(
         place_hash=fingerprint(place),
         place=place,
@@ -274,147 +229,186 @@ def encode_version(document: Document, key: EntryKey, dialect: SqlDialect) -> Ve
         cache_key=key.cache_key,
         owner=key.owner,
         title=None if title is None else scrub(title),
-        kind=primary and primary.kind,
+        kind=kind,
         mime=primary and scrub(primary.mime),
-        size=primary and _size(primary.content),
-        expires_at=dialect.pack_moment(key.expires_at),
+        size=primary and len(primary.data),
+        expires_at=dialect.pack_timestamp(key.expires_at),
     )
 
 
-def decode_bodies(row: SqlRow, dialect: SqlDialect) -> list[VersionBody]:
-    """Return the bodies that a cache entry holds."""
-    return list_bodies(
-        row["content_type"],
-        raw=_unpack(row["raw_content"], dialect),
-        cleaned=_unpack(row["cleaned_content"], dialect),
-        extracted=_unpack(row["extracted_content"], dialect),
-        picture=_picture(row),
+def content_key_pattern(content_key: str) -> str:
+    """Return the LIKE pattern of the options of entries with a content key.
+
+    In any other value the quotes would be escaped.
+    """
+    return f'%"{_CONTENT_KEY}": "{content_key}"%'
+
+
+def decode_entry(row: SqlRow, dialect: SqlDialect) -> Document:
+    """Return the document of a cache entry."""
+    rest = _read_rest(dialect.unpack_text(row["document"]))
+    columns = _columns(row, rest)
+    return _assemble(
+        columns,
+        dialect.unpack_timestamp(row["scraped_at"]),
+        rest,
+        _decode_bodies(row, columns, dialect),
     )
 
 
-def hash_url(url: str) -> str:
-    """Return the hash under which a URL's entries are found; fragments do not count."""
-    return fingerprint(url.partition("#")[0])
+def decode_verdict(row: SqlRow, dialect: SqlDialect) -> Verdict:
+    """Return the verdict on the document of a cache entry."""
+    return _read_rest(dialect.unpack_text(row["document"])).verdict
 
 
-def to_milliseconds(moment: datetime) -> int:
-    """Return the whole milliseconds from 1970 to a moment."""
-    return (moment - EPOCH) // MILLISECOND
+def decode_body(row: SqlRow, kind: SavedKind, dialect: SqlDialect) -> VersionBody | None:
+    """Return the body of a cache entry from its `text`, or else from its `data`.
 
-
-def from_milliseconds(milliseconds: int) -> datetime:
-    """Return the moment that lies so many milliseconds after 1970."""
-    return EPOCH + milliseconds * MILLISECOND
-
-
-def _names(kind: type[Any], but: str = "") -> tuple[str, ...]:  # Any: any dataclass
-    return tuple(field.name for field in fields(kind) if field.name not in but.split())
-
-
-_METADATA = _names(PageMetadata)
-_VERDICT = _names(Verdict)
-_VALIDATORS = _names(Validators)
-_CONTENT = _names(Extraction, but="text markdown metadata derived")
-_DOCUMENT = _names(
-    Document,
-    but="url source strategy content_type scraped_at content media original screenshot actions "
-    "verdict validators extracted",
-)
-_ACTION = _names(ActionResult, but="type screenshot")
-
-
-def _options_of(key: EntryKey) -> dict[str, Json]:
-    return (
-        key.options if key.content_key is None else {**key.options, _CONTENT_KEY: key.content_key}
+    The row has the document where the MIME type may be cut in its column.
+    """
+    columns: Mapping[str, str] = {}
+    if row["document"] is not None:
+        columns = _read_rest(dialect.unpack_text(row["document"])).columns
+    if row["text"] is not None:
+        content_type = columns.get("content_type", row["content_type"])
+        return VersionBody(kind, text_mime(kind, content_type), dialect.unpack_text(row["text"]))
+    if row["data"] is None:
+        return None
+    return VersionBody(
+        kind, columns.get("screenshot_format", row["screenshot_format"]), row["data"]
     )
 
 
-def _rest_of(document: Document) -> dict[str, object]:
-    """Return all of a document that has no column of its own."""
+def text_mime(kind: SavedKind, content_type: str) -> str:
+    """Return the MIME type of a body that is text."""
+    if kind is SavedKind.CLEANED:
+        return "text/markdown"
+    if kind is SavedKind.EXTRACTED:
+        return "application/json"
+    # The text of a file that is not text, such as a PDF, does not have its type.
+    is_text = kind is SavedKind.RAW and _TEXT_TYPES.match(content_type)
+    return content_type if is_text else "text/plain"
+
+
+def _media_of(document: Document) -> Media | None:
+    return document.media or document.original or document.screenshot
+
+
+def _list_bodies(
+    content_type: str,
+    raw: str | None,
+    cleaned: str | None,
+    extracted: str | None,
+    media: Media | None,
+) -> list[VersionBody]:
+    texts = {SavedKind.RAW: raw, SavedKind.CLEANED: cleaned, SavedKind.EXTRACTED: extracted}
+    bodies = [
+        VersionBody(kind, text_mime(kind, content_type), text)
+        for kind, text in texts.items()
+        if text is not None
+    ]
+    if media is not None:
+        bodies.append(VersionBody(SavedKind.SCREENSHOT, media.mime, media.data))
+    return bodies
+
+
+def _write_rest(document: Document, columns: dict[str, str]) -> str:
     content = document.content
-    return {
-        "document": _pick(document, _DOCUMENT),
-        "content": _pick(content, _CONTENT),
-        "metadata": _pick(content.metadata, _METADATA),
-        "verdict": _pick(document.verdict, _VERDICT),
-        "validators": _pick(document.validators, _VALIDATORS),
+    rest = {
+        "document": {name: getattr(document, name) for name in _DOCUMENT},
+        "content": {name: getattr(content, name) for name in _CONTENT},
+        "metadata": content.metadata,
+        "verdict": document.verdict,
+        "validators": document.validators,
         "hasScreenshot": document.screenshot is not None,
         "hasOriginal": document.original is not None,
-        "actions": [_encode_action(action) for action in document.actions],
+        "actions": document.actions,
+        **({"columns": columns} if columns else {}),
     }
+    return _write_json(rest)
 
 
-def _decode_verdict(rest: dict[str, Any]) -> Verdict:  # Any: as it was written to JSON
-    return Verdict(VerdictKind(rest["verdict"]["kind"]), rest["verdict"]["evidence"])
+def _write_json(value: object) -> str:
+    try:
+        text = _encode(value).decode()
+    except UnicodeEncodeError:  # lone surrogates
+        text = "\\u0000"
+    if "\\u0000" in text:
+        text = _encode(_scrub_all(msgspec.to_builtins(value, enc_hook=dict))).decode()
+    return text
 
 
-def _encode_action(action: ActionResult) -> dict[str, object]:
-    encoded = _pick(action, _ACTION) | {"type": action.type}
-    if action.screenshot is not None:
-        data = base64.b64encode(action.screenshot.data).decode()
-        encoded["screenshot"] = {"mime": action.screenshot.mime, "data": data}
-    return encoded
+def _scrub_all(value: Json) -> Json:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, list | tuple):
+        return [_scrub_all(item) for item in value]
+    if isinstance(value, dict):
+        return {scrub(name): _scrub_all(item) for name, item in value.items()}
+    return value
 
 
-def _decode_action(encoded: dict[str, Any]) -> ActionResult:  # Any: whatever JSON holds
-    picture = encoded.get("screenshot")
-    return ActionResult(
-        **{name: encoded[name] for name in _ACTION},
-        type=ActionType(encoded["type"]),
-        screenshot=picture and Media(picture["mime"], base64.b64decode(picture["data"])),
+def _columns(row: SqlRow, rest: _Rest) -> Mapping[str, Any]:  # Any: as the database has them
+    names = ("url", "source", "strategy_used", "content_type", "screenshot_format")
+    return {name: row[name] for name in names} | rest.columns
+
+
+def _assemble(
+    columns: Mapping[str, Any],  # Any: the same
+    scraped_at: datetime,
+    rest: _Rest,
+    bodies: Sequence[VersionBody],
+) -> Document:
+    texts = {body.kind: body.content for body in bodies if isinstance(body.content, str)}
+    files = (Media(b.mime, b.content) for b in bodies if isinstance(b.content, bytes))
+    media = next(files, None)
+    return Document(
+        url=columns["url"],
+        source=FetchSource(columns["source"]),
+        strategy=columns["strategy_used"],
+        content_type=columns["content_type"],
+        scraped_at=scraped_at,
+        content=replace(
+            rest.content,
+            text=texts.get(SavedKind.RAW),
+            markdown=texts.get(SavedKind.CLEANED),
+            metadata=rest.metadata,
+        ),
+        media=None if rest.has_screenshot or rest.has_original else media,
+        original=media if rest.has_original else None,
+        screenshot=media if rest.has_screenshot else None,
+        actions=rest.actions,
+        verdict=rest.verdict,
+        validators=rest.validators,
+        extracted=texts.get(SavedKind.EXTRACTED),
+        **rest.document,
     )
 
 
-def _pick(value: object, names: tuple[str, ...]) -> dict[str, object]:
-    picked = {name: getattr(value, name) for name in names}
-    return {n: dict(v) if isinstance(v, Mapping) else v for n, v in picked.items()}
+def _decode_bodies(
+    row: SqlRow, columns: Mapping[str, str], dialect: SqlDialect
+) -> list[VersionBody]:
+    def unpack(value: SqlValue) -> str | None:
+        return None if value is None else dialect.unpack_text(value)
 
-
-def _with_tuples(picked: dict[str, Any]) -> dict[str, Any]:  # Any: whatever JSON holds
-    return {n: tuple(v) if isinstance(v, list) else v for n, v in picked.items()}
-
-
-def _write_json(value: Mapping[str, Json] | Mapping[str, object]) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:  # JSON has no NaN and no infinities; pages have
-        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        text = json.dumps(finite, ensure_ascii=False)
-    if "\\u0000" in text:
-        text = _ESCAPED_NUL.sub("\\1\ufffd", text)
-    return scrub(text)
-
-
-def _size(content: str | bytes) -> int:
-    return len(to_bytes(scrub(content) if isinstance(content, str) else content))
-
-
-def _picture(row: SqlRow) -> Media | None:
     data = row["screenshot"]
-    return None if data is None else Media(row["screenshot_format"], data)
+    return _list_bodies(
+        columns["content_type"],
+        unpack(row["raw_content"]),
+        unpack(row["cleaned_content"]),
+        unpack(row["extracted_content"]),
+        None if data is None else Media(columns["screenshot_format"], data),
+    )
 
 
-def _length(text: str | None) -> int | None:
-    return None if text is None else len(text)
-
-
-def _pack(text: str | None, dialect: SqlDialect) -> str | bytes | None:
-    return None if text is None else dialect.pack_text(text)
-
-
-def _unpack(value: SqlValue, dialect: SqlDialect) -> str | None:
-    return None if value is None else dialect.unpack_text(value)
-
-
-# The columns of an entry that `set_aside` reads.
+# The columns of an entry that `archive_version` reads.
 ENTRY_COLUMNS = """
 version_id, url, source, strategy_used, content_type, scraped_at, screenshot_format,
 document, raw_content, cleaned_content, extracted_content, screenshot
 """
 
-# Beside the kinds that a URI may name.
+# The kind of the body that holds the rest of an archived document.
 _REST = "document"
-_COLUMNS = ("url", "source", "strategy_used", "content_type")
 _RAW_KINDS = (SavedKind.RAW, SavedKind.SCREENSHOT)
 
 _ADD_BODY = "INSERT INTO webhook.bodies (hash, data) VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -432,47 +426,40 @@ SELECT vb.kind, vb.mime, b.data
 
 def archive_version(entry: SqlRow, dialect: SqlDialect) -> Query[None]:
     """Move a document that is about to be replaced out of its entry."""
-    parts = [(body.kind.value, body.mime, body.content) for body in decode_bodies(entry, dialect)]
-    parts.append((_REST, "application/json", _write_rest(entry, dialect)))
-    hashed = [_hash(*part) for part in parts]
-    # In order of hash, so that two saves of the same bodies cannot wait for each other.
-    for digest, kind, mime, data in sorted(hashed, key=itemgetter(0)):
+    text = dialect.unpack_text(entry["document"])
+    columns = _columns(entry, _read_rest(text))
+    bodies = [
+        (body.kind.value, body.mime, body.data) for body in _decode_bodies(entry, columns, dialect)
+    ]
+    scraped_at = dialect.unpack_timestamp(entry["scraped_at"]).isoformat()
+    names = ("url", "source", "strategy_used", "content_type")
+    whole = json.dumps({name: columns[name] for name in names}, ensure_ascii=False)
+    rest = f'{{"columns": {whole}, "scraped_at": "{scraped_at}", "rest": {text}}}'
+    bodies.append((_REST, "application/json", rest.encode()))
+    # In the order of the hashes, so that two saves of the same bodies cannot deadlock.
+    hashed = sorted((sha256(data).hexdigest(), kind, mime, data) for kind, mime, data in bodies)
+    for digest, kind, mime, data in hashed:
         yield Statement(_ADD_BODY, (digest, compress(data)))
         yield Statement(_ADD_VERSION_BODY, (entry["version_id"], kind, mime, digest))
 
 
 def find_archived_version(version_id: int, *, with_raw: bool) -> Query[Document | None]:
-    """Return the document of a version that was set aside; None where only its bodies were."""
+    """Return the document of an archived version; None where only its bodies are stored."""
     rows = yield Statement(_FIND_BODIES, (version_id,))
-    if not with_raw:
-        rows = [row for row in rows if row["kind"] not in _RAW_KINDS]
-    rest = next((decompress(row["data"]) for row in rows if row["kind"] == _REST), None)
+    rest: _ArchivedRest | None = None
+    bodies = []
+    for row in rows:
+        if row["kind"] == _REST:
+            rest = _read_archived_rest(decompress(row["data"]))
+        elif with_raw or row["kind"] not in _RAW_KINDS:
+            bodies.append(decode_archived_body(row, SavedKind(row["kind"])))
     if rest is None:
         return None
-    kept = json.loads(rest)
-    moment = datetime.fromisoformat(kept["scraped_at"])
-    return assemble(kept["columns"], moment, kept["rest"], _read_bodies(rows))
+    return _assemble(rest.columns, rest.scraped_at, rest.rest, bodies)
 
 
-def _write_rest(entry: SqlRow, dialect: SqlDialect) -> str:
-    columns = json.dumps({name: entry[name] for name in _COLUMNS}, ensure_ascii=False)
-    moment = dialect.unpack_moment(entry["scraped_at"]).isoformat()
-    rest = dialect.unpack_text(entry["document"])
-    return f'{{"columns": {columns}, "scraped_at": "{moment}", "rest": {rest}}}'
-
-
-def _read_bodies(rows: Sequence[SqlRow]) -> list[VersionBody]:
-    bodies = [
-        VersionBody(SavedKind(r["kind"]), r["mime"], r["data"]) for r in rows if r["kind"] != _REST
-    ]
-    return [body._replace(content=_read_content(body)) for body in bodies]
-
-
-def _read_content(body: VersionBody) -> str | bytes:
-    data = decompress(to_bytes(body.content))
-    return data if body.kind is SavedKind.SCREENSHOT else data.decode()
-
-
-def _hash(kind: str, mime: str, content: str | bytes) -> tuple[str, str, str, bytes]:
-    data = to_bytes(content)
-    return sha256(data).hexdigest(), kind, mime, data
+def decode_archived_body(row: SqlRow, kind: SavedKind) -> VersionBody:
+    """Return the body of an archived version."""
+    data = decompress(row["data"])
+    is_text = row["kind"] != SavedKind.SCREENSHOT
+    return VersionBody(kind, row["mime"], data.decode() if is_text else data)

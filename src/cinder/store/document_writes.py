@@ -1,4 +1,4 @@
-"""Queries that save, revalidate and delete documents and their versions."""
+"""Saves, revalidates and deletes documents and their versions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,7 +6,17 @@ from typing import NamedTuple
 
 from cinder.models.document import VerdictKind
 from cinder.models.saved import SavedDocument
-from cinder.store.database import Query, SqlDialect, SqlRow, Statement, WriteConflict, fingerprint
+from cinder.store.database import (
+    Query,
+    Repository,
+    SqlDialect,
+    SqlRow,
+    Statement,
+    WriteConflict,
+    fingerprint,
+    to_milliseconds,
+    writes,
+)
 from cinder.store.document_rows import (
     ENTRY_COLUMNS,
     EntryRow,
@@ -14,17 +24,19 @@ from cinder.store.document_rows import (
     archive_version,
     decode_verdict,
     hash_url,
-    to_milliseconds,
 )
 from cinder.store.group_commit import BulkInsert, BulkLookup, WriteStage
 from cinder.store.index.indexing import IndexedVersion, PageEntry, extend_page, index_page
+
+# Versions deleted in one transaction, so that saves wait only briefly.
+CHUNK = 200
 
 _LOCK_ENTRY = BulkLookup(
     stage=WriteStage.LOCK_ENTRY,
     sql=f"""
 SELECT cache_key, expires_at, {ENTRY_COLUMNS} FROM webhook.scrape_cache
  WHERE cache_key = ANY($1) ORDER BY cache_key FOR UPDATE
-""",  # noqa: S608 - columns of ours
+""",  # noqa: S608 - constant columns
     key="cache_key",
 )
 
@@ -92,114 +104,11 @@ UPDATE webhook.scrape_cache SET access_count = access_count + $2, last_accessed_
  WHERE cache_key = $1
 """
 
-
-class _Save(NamedTuple):
-    entry: EntryRow
-    version: VersionRow
-    page: PageEntry | None
-    saved_at: int
-
-
-def save_document(
-    entry: EntryRow, version: VersionRow, page: PageEntry | None, saved_at: int, dialect: SqlDialect
-) -> Query[int]:
-    """Make a document the newest of its entry, and its page one that can be found.
-
-    Return the time, in ms, that names its version.
-    """
-    replaced = yield _LOCK_ENTRY.find(entry.cache_key)
-    return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
-
-
-def save_unless_good(
-    entry: EntryRow,
-    version: VersionRow,
-    page: PageEntry | None,
-    saved_at: int,
-    now: datetime,
-    dialect: SqlDialect,
-) -> Query[int | None]:
-    """Do the same, unless the entry holds a good document that has not expired: return None."""
-    replaced = yield _LOCK_ENTRY.find(entry.cache_key)
-    if any(_is_good(row, now, dialect) for row in replaced):
-        return None
-    return (yield from _replace(_Save(entry, version, page, saved_at), replaced, dialect))
-
-
-def _is_good(entry: SqlRow, now: datetime, dialect: SqlDialect) -> bool:
-    is_current = dialect.unpack_moment(entry["expires_at"]) > now
-    return is_current and decode_verdict(entry, dialect).kind is VerdictKind.OK
-
-
-def _replace(save: _Save, replaced: Sequence[SqlRow], dialect: SqlDialect) -> Query[int]:
-    version_id, saved_at = yield from _add_version(save.version, save.saved_at)
-    for row in replaced:
-        yield from archive_version(row, dialect)
-    # Two statements: one that does either would wait for the lock of a writer who came first,
-    # and that writer may be waiting for this version's place.
-    if replaced:
-        written = yield Statement(_REPLACE_ENTRY, (*save.entry, version_id))
-    else:
-        written = yield _ADD_ENTRY.write(*save.entry, version_id)
-    if not written:
-        raise WriteConflict
-    if save.page is not None:
-        place = IndexedVersion(
-            version_id=version_id,
-            saved_at=saved_at,
-            url_hash=save.version.url_hash,
-            owner=save.version.owner,
-            expires_at=save.version.expires_at,
-        )
-        yield from index_page(save.page.page, place, save.page.full_text)
-    return saved_at
-
-
-def mark_revalidated(
-    saved: SavedDocument, at: datetime, expires_at: datetime, dialect: SqlDialect
-) -> Query[None]:
-    """Note when a document, if it is still the newest, was confirmed, and keep it for longer."""
-    expiry = dialect.pack_moment(expires_at)
-    place_hash, saved_at = fingerprint(saved.version.place), to_milliseconds(saved.version.saved_at)
-    args = (saved.cache_key, dialect.pack_moment(at), expiry, place_hash, saved_at)
-    rows = yield Statement(_REVALIDATE_ENTRY, args)
-    for row in rows:
-        yield Statement(_PROLONG_VERSION, (row["version_id"], expiry))
-        yield from extend_page(row["version_id"], expiry)
-
-
-def count_accesses(counts: Mapping[str, tuple[int, datetime]], dialect: SqlDialect) -> Query[None]:
-    """Add how often entries were read, and note when last."""
-    # In order, so that two of these at once cannot wait for each other.
-    for cache_key, (count, last) in sorted(counts.items()):
-        yield Statement(_COUNT_ACCESSES, (cache_key, count, dialect.pack_moment(last)))
-
-
-def _add_version(version: VersionRow, saved_at: int) -> Query[tuple[int, int]]:
-    """Register a version at the first free millisecond; return its id and that time."""
-    while True:
-        added = yield _ADD_VERSION.write(*version, saved_at)
-        if added:
-            return added[0]["id"], saved_at
-        rows = yield Statement(_TAKEN_TIMES, (version.place_hash, saved_at))
-        saved_at = _first_gap(saved_at, [row["saved_at"] for row in rows])
-
-
-def _first_gap(start: int, taken: list[int]) -> int:
-    for expected, time in enumerate(taken, start):
-        if time != expected:
-            return expected
-    return start + len(taken)
-
-
-# Versions deleted in one transaction, so that savers are never kept waiting for long.
-CHUNK = 200
-
 _EXPIRED_VERSIONS = """
 SELECT id FROM webhook.saved_versions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2
 """
 
-# A version may have been confirmed to be current since it was listed: the time counts again.
+# A version may have been revalidated since it was listed, so the time is compared again.
 _DROP_EXPIRED_ENTRIES = """
 DELETE FROM webhook.scrape_cache WHERE version_id = ANY($1) AND expires_at <= $2
 """
@@ -225,34 +134,111 @@ DELETE FROM webhook.bodies
 """
 
 
-def delete_expired_chunk(now: datetime, dialect: SqlDialect) -> Query[int]:
-    """Delete up to `CHUNK` versions that have expired; return how many went."""
-    moment = dialect.pack_moment(now)
-    versions = _ids((yield Statement(_EXPIRED_VERSIONS, (moment, CHUNK))))
-    if not versions:
-        return 0
-    # Entries first, as a save locks them: in the other order the two could wait for each other.
-    yield Statement(_DROP_EXPIRED_ENTRIES, (versions, moment))
-    bodies = yield from _bodies_of(versions)
-    deleted = yield Statement(_DROP_EXPIRED_VERSIONS, (versions, moment))
-    yield Statement(_DROP_UNUSED_BODIES, (bodies,))
-    return len(deleted)
+class DocumentRows(NamedTuple):
+    """What is written of a document: its entry, its version, and its page in the index."""
+
+    entry: EntryRow
+    version: VersionRow
+    page: PageEntry | None
+    """None where the index takes nothing of the document."""
 
 
-def delete_url(url: str) -> Query[int]:
-    """Delete every entry and every version of a URL; return how many entries there were."""
-    url_hash = hash_url(url)
-    entries = yield Statement(_DROP_ENTRIES_OF_URL, (url_hash,))
-    while versions := _ids((yield Statement(_VERSIONS_OF_URL, (url_hash, CHUNK)))):
-        bodies = yield from _bodies_of(versions)
-        yield Statement(_DROP_VERSIONS, (versions,))
-        yield Statement(_DROP_UNUSED_BODIES, (bodies,))
-    return len(entries)
+def save_document(
+    document: DocumentRows, saved_at: int, dialect: SqlDialect, *, unless_good_at: datetime | None
+) -> Query[int | None]:
+    """Make a document the newest of its entry, and index its page.
+
+    Return the time, in ms, that identifies its version; None, with nothing written, where the entry
+    has a good document that has not expired at `unless_good_at`.
+    """
+    replaced = yield _LOCK_ENTRY.find(document.entry.cache_key)
+    if unless_good_at is not None and any(
+        dialect.unpack_timestamp(row["expires_at"]) > unless_good_at
+        and decode_verdict(row, dialect).kind is VerdictKind.OK
+        for row in replaced
+    ):
+        return None
+    version_id, saved_at = yield from _add_version(document.version, saved_at)
+    for row in replaced:
+        yield from archive_version(row, dialect)
+    # Two statements: one that does either would wait for the lock of an earlier writer, which may
+    # be waiting for this version's path.
+    if replaced:
+        written = yield Statement(_REPLACE_ENTRY, (*document.entry, version_id))
+    else:
+        written = yield _ADD_ENTRY.write(*document.entry, version_id)
+    if not written:
+        raise WriteConflict
+    if document.page is not None:
+        place = IndexedVersion(
+            version_id=version_id,
+            saved_at=saved_at,
+            url_hash=document.version.url_hash,
+            owner=document.version.owner,
+            expires_at=document.version.expires_at,
+        )
+        yield from index_page(document.page.page, place, document.page.full_text)
+    return saved_at
 
 
-def _bodies_of(versions: list[int]) -> Query[list[str]]:
-    rows = yield Statement(_BODIES_OF_VERSIONS, (versions,))
-    return [row["hash"] for row in rows]
+class DocumentWrites(Repository):
+    """The operations that revalidate and delete documents."""
+
+    @writes("mark_revalidated")
+    def mark_revalidated(
+        self, saved: SavedDocument, at: datetime, expires_at: datetime
+    ) -> Query[None]:
+        """Record that the origin confirmed a document, if it still is the newest."""
+        pack = self._dialect.pack_timestamp
+        version, expiry = saved.version, pack(expires_at)
+        name = (fingerprint(version.place), to_milliseconds(version.saved_at))
+        rows = yield Statement(_REVALIDATE_ENTRY, (saved.cache_key, pack(at), expiry, *name))
+        for row in rows:
+            yield Statement(_PROLONG_VERSION, (row["version_id"], expiry))
+            yield from extend_page(row["version_id"], expiry)
+
+    @writes("count_accesses")
+    def _count_accesses(self, counts: Mapping[str, tuple[int, datetime]]) -> Query[None]:
+        # In order, so that two of these at once cannot deadlock.
+        for cache_key, (count, last) in sorted(counts.items()):
+            args = (cache_key, count, self._dialect.pack_timestamp(last))
+            yield Statement(_COUNT_ACCESSES, args)
+
+    @writes("delete_expired")
+    def _delete_expired_chunk(self, now: datetime) -> Query[int]:
+        timestamp = self._dialect.pack_timestamp(now)
+        versions = _ids((yield Statement(_EXPIRED_VERSIONS, (timestamp, CHUNK))))
+        if not versions:
+            return 0
+        # Entries first, as saves lock them: in the other order the two could deadlock.
+        yield Statement(_DROP_EXPIRED_ENTRIES, (versions, timestamp))
+        bodies = yield Statement(_BODIES_OF_VERSIONS, (versions,))
+        deleted = yield Statement(_DROP_EXPIRED_VERSIONS, (versions, timestamp))
+        yield Statement(_DROP_UNUSED_BODIES, ([row["hash"] for row in bodies],))
+        return len(deleted)
+
+    @writes("invalidate_url")
+    def invalidate_url(self, url: str) -> Query[int]:
+        """Delete every cache entry of a URL with all its versions; return how many entries."""
+        url_hash = hash_url(url)
+        entries = yield Statement(_DROP_ENTRIES_OF_URL, (url_hash,))
+        while versions := _ids((yield Statement(_VERSIONS_OF_URL, (url_hash, CHUNK)))):
+            bodies = yield Statement(_BODIES_OF_VERSIONS, (versions,))
+            yield Statement(_DROP_VERSIONS, (versions,))
+            yield Statement(_DROP_UNUSED_BODIES, ([row["hash"] for row in bodies],))
+        return len(entries)
+
+
+def _add_version(version: VersionRow, saved_at: int) -> Query[tuple[int, int]]:
+    """Add a version at the first free millisecond; return its id and that time."""
+    while True:
+        added = yield _ADD_VERSION.write(*version, saved_at)
+        if added:
+            return added[0]["id"], saved_at
+        rows = yield Statement(_TAKEN_TIMES, (version.place_hash, saved_at))
+        taken = {row["saved_at"] for row in rows}
+        while saved_at in taken:
+            saved_at += 1
 
 
 def _ids(rows: Sequence[SqlRow]) -> list[int]:

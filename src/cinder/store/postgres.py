@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import asyncpg
 import structlog
-from asyncpg.transaction import Transaction
 from structlog.typing import FilteringBoundLogger
 
 from cinder.errors import CacheFailed, DatabaseAway, StorageFull
 from cinder.store.database import POSTGRESQL, Query, QueryRunner, SqlDialect, WriteConflict
 from cinder.store.group_commit import SharedTransactions, run_batched
-from cinder.store.migration import is_behind, postgresql_script
+from cinder.store.migration import is_behind, migration_script
 
 if TYPE_CHECKING:  # the driver's classes take parameters only in its stubs
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy
@@ -25,19 +24,19 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 MIGRATION_SECONDS = 24 * 3600
 COMMAND_SECONDS = 60
-# Whoever asks is told sooner than he gives up.
+# Shorter than the timeouts of callers.
 CONNECT_SECONDS = 5
 ACQUIRE_SECONDS = 30
 READ_SECONDS = 20
 GIVE_BACK_SECONDS = 2
 WRITE_ATTEMPTS = 10
 SHARED_ATTEMPTS = 2
-# A process that is frozen in a transaction holds its locks no longer than this; its other
-# connections may have been next in line, and each of them takes as long once more.
+# How long a process that hangs in a transaction holds its locks. Its other connections may have
+# been next in line, and each of them takes as long again.
 _IDLE_MS = 5_000
-# Answers beyond this are unpacked off the event loop.
-LARGE_ANSWER = 256 * 1024
-# Any number, as long as every cinder takes the same.
+# Results larger than this are decoded in a thread.
+LARGE_RESULT = 256 * 1024
+# An arbitrary number that every cinder uses.
 MIGRATION_LOCK = 0x63696E646572
 
 DRIVER_ERRORS = (
@@ -47,7 +46,7 @@ DRIVER_ERRORS = (
     OSError,
 )
 
-# What is said by a server that is stopped, starts, or is out of reach.
+# The errors of a server that is stopped, starting, or unreachable.
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
@@ -57,7 +56,7 @@ _AWAY = (
     OSError,
 )
 
-# What another writer at the same entry, version or body can cause.
+# The errors that another writer of the same entry, version or body can cause.
 _RACES = (
     WriteConflict,
     asyncpg.SerializationError,
@@ -70,7 +69,7 @@ _NO_SCHEMA = (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError)
 
 
 class PostgresDatabase:
-    """A PostgreSQL database, named by its URL. See `cinder.store.database.Database`."""
+    """A PostgreSQL database. See `cinder.store.database.Database`."""
 
     dialect: SqlDialect = POSTGRESQL
 
@@ -78,10 +77,10 @@ class PostgresDatabase:
         self._url = url
         self._pool_size = pool_size
         self._pool: Pool | None = None
-        self._shared = SharedTransactions(self._write_together)
+        self._shared = SharedTransactions(self._write_batch)
 
     async def open(self) -> None:
-        """Connect, and migrate where the schema is behind."""
+        """Connect, and upgrade the schema where it is behind."""
         with translated():
             pool = await asyncpg.create_pool(
                 self._url,
@@ -89,7 +88,7 @@ class PostgresDatabase:
                 max_size=self._pool_size,
                 timeout=CONNECT_SECONDS,
                 command_timeout=COMMAND_SECONDS,
-                reset=_leave_as_it_is,
+                reset=_keep_session,
                 server_settings={"idle_in_transaction_session_timeout": str(_IDLE_MS)},
             )
             try:
@@ -100,10 +99,10 @@ class PostgresDatabase:
         self._pool = pool
 
     async def inspect(self) -> None:
-        """Return at once: the server looks after its own files."""
+        """Return at once: the server checks its own files."""
 
     async def close(self) -> None:
-        """Wait for what is under way, then disconnect."""
+        """Wait for running queries, then disconnect."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
             with translated():
@@ -113,27 +112,27 @@ class PostgresDatabase:
         self,
         start: Callable[[], Query[T]],
         *,
-        measure: Callable[[], Query[int]] | None = None,  # noqa: ARG002 - waits either way
+        measure: Callable[[], Query[int]] | None = None,  # noqa: ARG002 - it never blocks the loop
         is_small: bool = False,  # noqa: ARG002 - the same
     ) -> T:
-        """Run a procedure on any connection."""
+        """Run a query on any connection."""
         with translated():
             async with self._connection() as connection:
                 return await _run(connection, start(), timeout_seconds=READ_SECONDS)
 
     async def write(self, start: Callable[[], Query[T]], *, together: str | None = None) -> T:
-        """Run a procedure in a transaction, again where another writer got in its way.
+        """Run a query in a transaction, and retry it after a conflict with another writer.
 
-        Those that go together share transactions.
+        Writes of a group share transactions.
         """
         if together is not None:
             return await self._shared.write(start, together)
-        return (await self._write_together([start]))[0]
+        return (await self._write_batch([start]))[0]
 
-    async def _write_together(self, starts: Sequence[Callable[[], Query[T]]]) -> list[T]:
+    async def _write_batch(self, starts: Sequence[Callable[[], Query[T]]]) -> list[T]:
         with translated():
             async with self._connection() as connection:
-                # Those that share it may be in each other's way: each alone, they are not.
+                # Queries of a batch may conflict with each other; they are retried one by one.
                 attempts = WRITE_ATTEMPTS if len(starts) == 1 else SHARED_ATTEMPTS
                 for _ in range(attempts - 1):
                     try:
@@ -144,39 +143,37 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _connection(self) -> "AsyncIterator[Connection]":
-        pool = self._open_pool()
+        pool = self._pool
+        if pool is None:
+            raise CacheFailed("The store is not open")
         connection = await pool.acquire(timeout=ACQUIRE_SECONDS)
         try:
             yield connection
         finally:
-            # One that hangs cannot be given back, and is closed: nobody waits for it for long.
+            # A connection that hangs cannot be released, and is closed after a short time.
             with suppress(*DRIVER_ERRORS):
                 await pool.release(connection, timeout=GIVE_BACK_SECONDS)
-
-    def _open_pool(self) -> "Pool":
-        if self._pool is None:
-            raise CacheFailed("The store is not open")
-        return self._pool
 
     async def _migrate(self, pool: "Pool") -> None:
         async with pool.acquire() as connection:
             if not is_behind(await _schema_version(connection)):
                 return
-            # However long another's migration takes, or this one's.
+            # An upgrade, by this process or another, may take hours.
             await connection.execute(
                 "SELECT pg_advisory_lock($1)", MIGRATION_LOCK, timeout=MIGRATION_SECONDS
             )
             try:
                 version = await _schema_version(connection)
                 if is_behind(version):
-                    script = await asyncio.to_thread(postgresql_script, version)
-                    await connection.execute(script, timeout=MIGRATION_SECONDS)
+                    script = migration_script("postgresql", version)
+                    async with connection.transaction():
+                        await connection.execute(script, timeout=MIGRATION_SECONDS)
             finally:
                 await connection.execute("SELECT pg_advisory_unlock($1)", MIGRATION_LOCK)
 
 
-async def _leave_as_it_is(_connection: object) -> None:
-    """Return a connection to the pool: nothing but the migration changes a session's state."""
+async def _keep_session(_connection: object) -> None:
+    """Skip the reset of a released connection: only the upgrade changes a session's state."""
 
 
 async def _run_in_transaction(
@@ -187,38 +184,29 @@ async def _run_in_transaction(
         await transaction.start()
         results = await _run(connection, run_batched(starts))
     except BaseException:
-        await _roll_back(connection, transaction)
+        try:
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
+                await transaction.rollback()
+        except DRIVER_ERRORS:
+            connection.terminate()  # the server does not answer
         raise
     await transaction.commit()
     return results
 
 
-async def _roll_back(connection: "Connection", transaction: Transaction) -> None:
-    """Undo a transaction, by closing its connection where the server does not answer."""
-    try:
-        async with asyncio.timeout(GIVE_BACK_SECONDS):
-            await transaction.rollback()
-    except DRIVER_ERRORS:
-        connection.terminate()
-
-
 async def _run(
-    connection: "Connection", procedure: Query[T], *, timeout_seconds: float | None = None
+    connection: "Connection", query: Query[T], *, timeout_seconds: float | None = None
 ) -> T:
-    run = QueryRunner(procedure)
+    run = QueryRunner(query)
     while run.statement is not None:
         sql, args = run.statement.sql, run.statement.args
         rows = await connection.fetch(sql, *args, timeout=timeout_seconds)
-        if _is_large(rows):
+        sizes = (len(value) for row in rows for value in row if isinstance(value, str | bytes))
+        if sum(sizes) > LARGE_RESULT:
             await asyncio.to_thread(run.advance, rows)
         else:
             run.advance(rows)
     return run.result
-
-
-def _is_large(rows: Sequence[asyncpg.Record]) -> bool:
-    sizes = (len(value) for row in rows for value in row if isinstance(value, str | bytes))
-    return sum(sizes) > LARGE_ANSWER
 
 
 async def _schema_version(connection: "Connection") -> str | None:
@@ -236,20 +224,18 @@ def translated() -> Iterator[None]:
         yield
     except asyncpg.DiskFullError as exc:
         raise StorageFull(
-            f"PostgreSQL has no room to write ({exc}). Free some on its disk: cinder goes on by "
-            "itself, and what is kept can be read meanwhile"
+            f"PostgreSQL has no room to write ({exc}). Free some on its disk: cinder continues by "
+            "itself, and stored pages can be read meanwhile"
         ) from exc
     except DRIVER_ERRORS as exc:
         kind = DatabaseAway if isinstance(exc, _AWAY) else CacheFailed
-        _log.warning("PostgreSQL could not be used", error=str(exc) or type(exc).__name__)
+        reason = str(exc) or type(exc).__name__
+        _log.warning("PostgreSQL could not be used", error=reason)
+        if isinstance(exc, OSError):
+            # The system's message about a connection contains the server's address.
+            is_late = isinstance(exc, TimeoutError)
+            reason = "it did not answer in time" if is_late else "no connection"
         raise kind(
-            f"PostgreSQL could not be used: {_describe(exc)}. Check that the server of store.url "
-            "(CINDER_STORE__URL) is up and lets cinder in; the log has the details"
+            f"PostgreSQL could not be used: {reason}. Check that the server of store.url "
+            "(CINDER_STORE__URL) runs and accepts cinder; the log has the details"
         ) from exc
-
-
-def _describe(exc: Exception) -> str:
-    if isinstance(exc, TimeoutError):
-        return "it did not answer in time"
-    # What the system says of a connection has the server's address in it.
-    return "no connection" if isinstance(exc, OSError) else str(exc) or type(exc).__name__

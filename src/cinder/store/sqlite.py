@@ -14,24 +14,30 @@ from pathlib import Path
 from typing import TypeVar
 
 from cinder.errors import CacheFailed
-from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, Statement, StoreLimits
+from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, StoreLimits
 from cinder.store.group_commit import run_batched
-from cinder.store.migration import is_behind, upgrade_sqlite
+from cinder.store.migration import migrate_sqlite
 from cinder.store.sqlite_errors import damage_of, failure_of, is_locked, require_whole_pages
 from cinder.store.sqlite_writer import QueuedWrite, SharedWrite, SqliteWriter, WriteBatcher
 
 T = TypeVar("T")
 
-# How long to wait for another process that opens or migrates the same file.
+# How long to wait for another process that opens or upgrades the same file.
 BUSY_SECONDS = 30
-# How long a look for damage may take.
+# How long an inspection may take.
 INSPECTION_SECONDS = 0.2
 _INSPECTION_STEPS = 10_000
 IN_PLACE_BYTES = 64 * 1024
 WAL_ATTEMPTS = 20
 MAX_WAL_BYTES = 64 * 1024 * 1024
-# A search goes through some megabytes of the index, more than SQLite keeps in memory by itself.
+# A search reads some megabytes of the index, more than SQLite's default cache.
 READER_CACHE_KIB = 8 * 1024
+
+# A virtual table is checked by the tables that it consists of.
+_LIST_TABLES = """
+SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+ ORDER BY name
+"""
 
 _URL_PREFIX = "sqlite:///"
 _ROW_LOCK = re.compile(r" FOR UPDATE(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?")
@@ -42,10 +48,10 @@ _UNNEST = re.compile(r"unnest\(CAST\((\$\d+) AS \w+\[\]\)\)")
 
 
 def path_of(url: str) -> Path:
-    """Return the file that a URL names: `sqlite:///relative` or `sqlite:////absolute`.
+    """Return the file of a URL: `sqlite:///relative` or `sqlite:////absolute`.
 
     Raises:
-        ValueError: it names none.
+        ValueError: the URL has none.
     """
     path = url.removeprefix(_URL_PREFIX)
     if path == url or path in ("", ":memory:"):
@@ -54,8 +60,8 @@ def path_of(url: str) -> Path:
 
 
 def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Open a connection that leaves transactions to its user."""
-    # Threads hand connections over to be closed; no two ever use one at once.
+    """Open a connection whose user begins and commits transactions."""
+    # Another thread closes the connection; no two threads use it at once.
     connection = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
@@ -66,8 +72,8 @@ def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connectio
     return connection
 
 
-class _LockedOut(Exception):
-    """Something is not read on the event loop."""
+class _NeedsThread(Exception):
+    """A query cannot run on the event loop."""
 
 
 class SqliteDatabase:
@@ -89,15 +95,15 @@ class SqliteDatabase:
         )
 
     async def open(self) -> None:
-        """Create the file where it is missing, migrate it, and start the writer."""
+        """Create the file where it is missing, upgrade its schema, and start the writer."""
         with self._translated("opened"):
             await asyncio.to_thread(self._open)
 
     async def close(self) -> None:
-        """Finish the writes that wait, then close every connection."""
-        self._waiting.leave()
+        """Finish waiting writes, then close every connection."""
+        self._waiting.flush()
         writer, self._writer = self._writer, None
-        # One step off the loop: a caller that is cancelled leaves it to finish by itself.
+        # In one thread, which finishes even if the caller is cancelled.
         await asyncio.to_thread(self._close, writer)
 
     async def read(
@@ -107,24 +113,24 @@ class SqliteDatabase:
         measure: Callable[[], Query[int]] | None = None,
         is_small: bool = False,
     ) -> T:
-        """Run a procedure in one of the reading threads, or in place where it reads little.
+        """Run a query in a reader thread, or on the event loop where it reads little.
 
-        A small read is over sooner than the way to a thread and back, on which two threads also
-        fight over the interpreter: in place, twice as many cached answers leave a second.
+        A small read takes less time than the switch to a thread and back, which also causes GIL
+        contention: on the loop, twice as many cached pages are served in a second.
         """
         self._open_writer()
         loop = asyncio.get_running_loop()
         with self._translated("read"):
             if is_small or measure is not None:
-                with suppress(_LockedOut):
+                with suppress(_NeedsThread):
                     return self._read_in_place(start, measure)
             return await loop.run_in_executor(self._readers, self._read, start)
 
     async def write(self, start: Callable[[], Query[T]], *, together: str | None = None) -> T:
-        """Run a procedure in the writing thread; return when it is safe on disk.
+        """Run a query in the writer thread; return when it is safe on disk.
 
-        One that goes together with others waits for them for some milliseconds: a commit alone
-        costs as much as all else that is written of a page.
+        A write of a group waits for others for some milliseconds: a commit costs as much as all
+        other writing of a page.
         """
         writer = self._open_writer()
         with self._translated("written"):
@@ -143,10 +149,12 @@ class SqliteDatabase:
         connection = connect(self._path)
         try:
             _use_write_ahead_log(connection)
-            if is_behind(_schema_version(connection)):
-                upgrade_sqlite(self._path)
+            migrate_sqlite(connection)
             if self._limits.max_bytes is not None:
-                _limit_size(connection, self._limits.max_bytes)
+                # A file that is larger already stays as it is.
+                (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+                pages = max(1, self._limits.max_bytes // page_bytes)
+                connection.execute(f"PRAGMA max_page_count = {pages}")
         except BaseException:
             connection.close()
             raise
@@ -167,11 +175,10 @@ class SqliteDatabase:
     def _read_in_place(
         self, start: Callable[[], Query[T]], measure: Callable[[], Query[int]] | None
     ) -> T:
-        """Read on the event loop, which waits for nobody.
+        """Read on the event loop, without waiting.
 
         Raises:
-            _LockedOut: it is to be read by a thread: there is too much of it, or somebody has
-                locked the file.
+            _NeedsThread: there is too much to read, or another process has locked the file.
         """
         try:
             if measure is None or self._read(measure, busy_seconds=0) <= IN_PLACE_BYTES:
@@ -179,19 +186,27 @@ class SqliteDatabase:
         except sqlite3.OperationalError as error:
             if not is_locked(error):
                 raise
-        raise _LockedOut
+        raise _NeedsThread
 
     def _read(self, start: Callable[[], Query[T]], *, busy_seconds: float | None = None) -> T:
+        return _run(self._reader(busy_seconds), start())
+
+    def _reader(self, busy_seconds: float | None = None) -> sqlite3.Connection:
+        """Return the connection of this thread."""
         if not hasattr(self._local, "connection"):
             wait = self._limits.busy_seconds if busy_seconds is None else busy_seconds
-            self._local.connection = self._connect_reader(wait)
-        return _run(self._local.connection, start())
+            connection = self._local.connection = connect(self._path, wait)
+            self._connections.append(connection)
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
+        reader: sqlite3.Connection = self._local.connection
+        return reader
 
     async def inspect(self) -> None:
-        """Return unless a short look through one table after the other finds damage.
+        """Check one table after the other for damage, for a short time.
 
         Raises:
-            DatabaseDamaged: it found some, or the file is gone.
+            DatabaseDamaged: there is damage, or the file is gone.
         """
         loop = asyncio.get_running_loop()
         with self._translated("read"):
@@ -200,8 +215,8 @@ class SqliteDatabase:
     def _inspect(self) -> None:
         if not self._path.exists():
             raise damage_of(self._path, "the file is no longer there")
-        tables = self._read(_list_tables)
-        connection: sqlite3.Connection = self._local.connection
+        connection = self._reader()
+        tables = [row["name"] for row in connection.execute(_LIST_TABLES).fetchall()]
         until = time.monotonic() + INSPECTION_SECONDS
         connection.set_progress_handler(lambda: time.monotonic() > until, _INSPECTION_STEPS)
         try:
@@ -216,15 +231,8 @@ class SqliteDatabase:
                 raise
         finally:
             connection.set_progress_handler(None, 0)
-        # The next look goes on from here, and begins again after the last table.
+        # The next inspection continues here, and starts over after the last table.
         self._inspected %= len(tables)
-
-    def _connect_reader(self, busy_seconds: float) -> sqlite3.Connection:
-        connection = connect(self._path, busy_seconds)
-        self._connections.append(connection)
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute(f"PRAGMA cache_size = -{READER_CACHE_KIB}")
-        return connection
 
     @contextmanager
     def _translated(self, done: str) -> Iterator[None]:
@@ -234,36 +242,25 @@ class SqliteDatabase:
             raise failure_of(exc, self._path, done) from exc
 
 
-def _list_tables() -> Query[list[str]]:
-    # FTS5's own table is looked at by the tables that it is made of.
-    rows = yield Statement(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
-        "ORDER BY name"
-    )
-    return [row["name"] for row in rows]
-
-
-def _run(connection: sqlite3.Connection, procedure: Query[T]) -> T:
-    run = QueryRunner(procedure)
+def _run(connection: sqlite3.Connection, query: Query[T]) -> T:
+    run = QueryRunner(query)
     while run.statement is not None:
-        run.advance(_execute(connection, run.statement))
+        sql, order = _to_sqlite(run.statement.sql)
+        args = run.statement.args
+        if order is not None:
+            args = tuple(args[index] for index in order)
+        if list in map(type, args):
+            args = tuple(json.dumps(arg) if isinstance(arg, list) else arg for arg in args)
+        run.advance(connection.execute(sql, args).fetchall())
     return run.result
-
-
-def _execute(connection: sqlite3.Connection, statement: Statement) -> list[sqlite3.Row]:
-    sql, order = _to_sqlite(statement.sql)
-    args = statement.args if order is None else [statement.args[place] for place in order]
-    if list in map(type, args):
-        args = [json.dumps(arg) if isinstance(arg, list) else arg for arg in args]
-    return connection.execute(sql, args).fetchall()
 
 
 @lru_cache(maxsize=512)
 def _to_sqlite(sql: str) -> tuple[str, Sequence[int] | None]:
     """Return a statement without what SQLite lacks: schemas, row locks, arrays and BYTEA.
 
-    Its parameters have no numbers, which SQLite takes for names: by names they are bound far
-    slower. With it come the places of their values, where these are not just in order.
+    Its parameters have no numbers: SQLite treats numbers as names, which are far slower to bind.
+    The second value is the order of the parameters' values; None where they are in order.
     """
     sql = _BYTES.sub(r"\1", _ROW_LOCK.sub("", sql.replace("webhook.", "")))
     sql = _ANY.sub(r"IN (SELECT value FROM json_each(\1))", sql)
@@ -272,28 +269,14 @@ def _to_sqlite(sql: str) -> tuple[str, Sequence[int] | None]:
     return _PARAMETER.sub("?", sql), None if order == list(range(len(order))) else order
 
 
-def _limit_size(connection: sqlite3.Connection, max_bytes: int) -> None:
-    """Let a connection write no file larger than this; one that is stays as large as it is."""
-    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-    connection.execute(f"PRAGMA max_page_count = {max(1, max_bytes // page_bytes)}")
-
-
-def _schema_version(connection: sqlite3.Connection) -> str | None:
-    tables = "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
-    if connection.execute(tables).fetchone() is None:
-        return None
-    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    return row["version_num"] if row else None
-
-
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let readers and the writer work at the same time; the file remembers it."""
+    """Let readers and the writer work at the same time; the file keeps this mode."""
     for _ in range(WAL_ATTEMPTS - 1):
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            # Two processes that create a database meet here, and SQLite does not wait for a
-            # change of this mode; for a lock it does.
+            # Another process creates the same database. SQLite does not wait to change this mode,
+            # but it waits for a lock.
             connection.execute("BEGIN EXCLUSIVE")
             connection.execute("COMMIT")
         else:

@@ -11,7 +11,7 @@ from cinder.errors import CacheFailed, DatabaseAway, DatabaseDamaged, StorageFul
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-# The last byte of a code tells the kind; those before it tell more.
+# The last byte of an extended result code is the primary one.
 _KIND = 0xFF
 
 _MAGIC = b"SQLite format 3\0"
@@ -23,7 +23,7 @@ def failure_of(exc: sqlite3.Error | OSError, path: Path, done: str) -> CacheFail
     if _is_full(exc, path):
         return StorageFull(
             f"There is no room to write to the database {path} ({exc}). Free some on its disk, or "
-            "raise store.max-bytes: cinder goes on by itself, and what is kept can be read "
+            "raise store.max-bytes: cinder continues by itself, and stored pages can be read "
             "meanwhile"
         )
     if _kind(exc) in _DAMAGED:
@@ -31,11 +31,11 @@ def failure_of(exc: sqlite3.Error | OSError, path: Path, done: str) -> CacheFail
     if is_locked(exc):
         return DatabaseAway(
             f"Another process has the database {path} locked, so that it could not be {done}. Try "
-            "again in a moment, or end what holds it (store.busy-timeout-seconds)"
+            "again in a moment, or end the process that holds it (store.busy-timeout-seconds)"
         )
     return CacheFailed(
         f"The database {path} could not be {done}: {exc}. "
-        "Check that the disk has room and the file is cinder's own"
+        "Check that the disk has space and the file is cinder's own"
     )
 
 
@@ -43,35 +43,31 @@ def require_whole_pages(path: Path) -> None:
     """Return unless a file ends within a page; SQLite would read zeros for the rest of it.
 
     Raises:
-        CacheFailed: it does, and there is no write-ahead log that the page could stand in.
+        CacheFailed: it does, and there is no write-ahead log that could have the page.
     """
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
     if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
-        return  # empty, or SQLite will say that it is none of its files
+        return  # empty, or SQLite reports that it is not a database
     stated = int.from_bytes(header[16:18], "big")
     page_bytes = 65_536 if stated == 1 else stated
-    if page_bytes and path.stat().st_size % page_bytes and not _has_log(path):
+    log = path.with_name(f"{path.name}-wal")
+    has_log = log.exists() and log.stat().st_size > 0
+    if page_bytes and path.stat().st_size % page_bytes and not has_log:
         raise damage_of(path, "it ends within a page")
 
 
 def is_locked(exc: BaseException) -> bool:
-    """Whether it failed because somebody else holds the file."""
+    """Whether it failed because another process has locked the file."""
     return isinstance(exc, sqlite3.Error) and _kind(exc) in _LOCKED
 
 
-def _has_log(path: Path) -> bool:
-    with suppress(OSError):
-        return path.with_name(f"{path.name}-wal").stat().st_size > 0
-    return False
-
-
 def damage_of(path: Path, reason: str) -> DatabaseDamaged:
-    """Return the error for a file that is damaged, which says what can be done."""
+    """Return the error for a damaged file, which says what can be done."""
     return DatabaseDamaged(
         f"The database {path} is damaged, or is no database ({reason}). cinder deletes nothing: "
-        f"put a backup in its place, or save what can be had with `sqlite3 {path} .recover`; "
-        f"or move it away, and {path.name}-wal and {path.name}-shm with it, to begin anew"
+        f"restore a backup, or save what is readable with `sqlite3 {path} .recover`; or move it "
+        f"away, with {path.name}-wal and {path.name}-shm, to start with an empty one"
     )
 
 
@@ -79,17 +75,12 @@ def _is_full(exc: sqlite3.Error | OSError, path: Path) -> bool:
     if isinstance(exc, OSError):
         return exc.errno in _NO_ROOM
     if _kind(exc) == sqlite3.SQLITE_IOERR:
-        # Where a file cannot be flushed or its map not be grown, SQLite does not say why.
-        return _has_no_room(path.parent)
+        # SQLite does not report why a file cannot be flushed, or its map not be extended.
+        with suppress(OSError):
+            return os.statvfs(path.parent).f_bavail == 0
     return _kind(exc) == sqlite3.SQLITE_FULL
 
 
 def _kind(exc: sqlite3.Error | OSError) -> int:
     code = getattr(exc, "sqlite_errorcode", None)
     return code & _KIND if isinstance(code, int) else 0
-
-
-def _has_no_room(folder: Path) -> bool:
-    with suppress(OSError):
-        return os.statvfs(folder).f_bavail == 0
-    return False

@@ -17,15 +17,15 @@ from cinder.store.sqlite_errors import is_locked
 
 T = TypeVar("T")
 
-# The writes that share one commit; more would only make the first of them wait.
+# How many writes share one commit; more would delay the first of them.
 MAX_BATCH = 128
-# How long a file that is known to be locked is waited for.
+# How long to wait for a file that was locked at the last write.
 LOCK_TIMEOUT_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedWrite(Generic[T]):
-    """A write, and where its outcome goes."""
+    """A write, and the future of its result."""
 
     work: Callable[[sqlite3.Connection], T]
     future: Future[T] = field(default_factory=Future)
@@ -37,10 +37,10 @@ Writes: TypeAlias = list[QueuedWrite[Any]]
 
 
 class SqliteWriter:
-    """Runs writes one after the other, each all or nothing, many to one commit."""
+    """Runs writes one after the other, each in a savepoint, many in one commit."""
 
     def __init__(self, connection: sqlite3.Connection, busy_seconds: float = 3) -> None:
-        """Take the connection to write by, and how long to wait for one who locks the file."""
+        """Write with this connection; wait so long for a process that locks the file."""
         self._connection = connection
         self._busy_ms = round(busy_seconds * 1000)
         self._is_locked_out = False
@@ -50,7 +50,7 @@ class SqliteWriter:
         self._thread.start()
 
     def submit(self, writes: Writes) -> None:
-        """Queue writes. Not to be called once the writer is told to stop."""
+        """Queue writes; must not be called after `stop`."""
         self._queue.put(writes)
 
     def stop(self) -> None:
@@ -60,14 +60,14 @@ class SqliteWriter:
 
     def _work(self) -> None:
         while batch := self._next_batch():
-            # One whose caller has gone away before it began is left out.
+            # Writes that were cancelled before they began are left out.
             writes = [write for write in batch if write.future.set_running_or_notify_cancel()]
             if writes:
                 self._run_batch(writes)
         self._connection.close()
 
     def _run_batch(self, writes: Writes) -> None:
-        # Whoever holds the file has been waited for: until that ends, nobody else waits as long.
+        # The last write has waited for the lock already: until it is released, others wait less.
         wait_ms = min(self._busy_ms, LOCK_TIMEOUT_MS) if self._is_locked_out else self._busy_ms
         if wait_ms != self._wait_ms:
             self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
@@ -76,21 +76,18 @@ class SqliteWriter:
         self._is_locked_out = failure is not None and is_locked(failure)
         if failure is None or not self._is_locked_out:
             return
-        for write in self._take_waiting():
+        # The writes behind the batch fail as well; a signal to stop stays in the queue.
+        waiting: Writes = []
+        with suppress(queue.Empty):
+            while (queued := self._queue.get_nowait()) is not None:
+                waiting += queued
+            self._queue.put(None)
+        for write in waiting:
             if write.future.set_running_or_notify_cancel():
                 write.future.set_exception(failure)
 
-    def _take_waiting(self) -> Writes:
-        """Return what waits behind a batch; the word to stop, if it is there, stays."""
-        waiting: Writes = []
-        with suppress(queue.Empty):
-            while (writes := self._queue.get_nowait()) is not None:
-                waiting += writes
-            self._queue.put(None)
-        return waiting
-
     def _next_batch(self) -> Writes:
-        """Return the writes that wait, once there is one; none when the writer is to stop."""
+        """Wait for writes and return all that are queued; none when the writer is to stop."""
         batch: Writes = []
         writes = self._queue.get()
         with suppress(queue.Empty):
@@ -100,18 +97,21 @@ class SqliteWriter:
                     return batch
                 writes = self._queue.get_nowait()
             if batch:
-                self._queue.put(None)  # to be met again, with nothing before it
+                self._queue.put(None)  # read again when the queue is empty
         return batch
 
 
 def _run_batch(connection: sqlite3.Connection, writes: Writes) -> Exception | None:
-    """Run writes in one transaction; return why there was none, where none came about."""
+    """Run writes in one transaction; return why the transaction failed, if it did."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         outcomes = [attempt(connection, write.work) for write in writes]
         connection.execute("COMMIT")
-    except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: the callers are told
-        _roll_back(connection)
+    except Exception as exc:  # noqa: BLE001 - a worker's outermost loop: the callers get it
+        # If this fails as well, the next BEGIN reports it.
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         for write in writes:
             write.future.set_exception(exc)
         return exc
@@ -123,13 +123,13 @@ def _run_batch(connection: sqlite3.Connection, writes: Writes) -> Exception | No
 def attempt(
     connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]
 ) -> Callable[[Future[T]], None]:
-    """Run one write within the transaction; return what tells its caller how it went."""
+    """Run one write within the transaction; return the function that resolves its future."""
     try:
         with savepoint(connection):
             result = work(connection)
-    except Exception as exc:  # a worker's loop: the caller is told
+    except Exception as exc:  # a worker's loop: the caller gets it
         if not connection.in_transaction:
-            raise  # SQLite has undone the whole batch, as it does when the disk is full
+            raise  # SQLite has rolled back the whole batch, as it does when the disk is full
         failure = exc
         return lambda future: future.set_exception(failure)
     return lambda future: future.set_result(result)
@@ -137,7 +137,7 @@ def attempt(
 
 @contextmanager
 def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """Undo what is done within, if it fails; all else of the transaction stays."""
+    """Roll the block back if it fails; the rest of the transaction stays."""
     connection.execute("SAVEPOINT job")
     try:
         yield
@@ -149,13 +149,6 @@ def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("RELEASE job")
 
 
-def _roll_back(connection: sqlite3.Connection) -> None:
-    # Should this fail as well, the next BEGIN says so to its callers.
-    with suppress(sqlite3.Error):
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
 # Any: each write has its own result.
 Start: TypeAlias = Callable[[], Query[Any]]
 RunBatched: TypeAlias = Callable[[Sequence[Start], sqlite3.Connection], list[Any]]
@@ -163,7 +156,7 @@ RunBatched: TypeAlias = Callable[[Sequence[Start], sqlite3.Connection], list[Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedWrite(Generic[T]):
-    """A write that others of the same word may run together with, and where its outcome goes."""
+    """A write that runs in a batch with others of its group, and the future of its result."""
 
     start: Callable[[], Query[T]]
     together: str
@@ -175,64 +168,62 @@ _WriteOutcome: TypeAlias = tuple[SharedWrite[Any], Callable[[Future[Any]], None]
 
 
 class WriteBatcher:
-    """Writes that go to the writer together; only ever touched by the event loop."""
+    """Collects writes for the writer; only the event loop uses it."""
 
     def __init__(self, run: RunBatched, submit: Callable[[Writes], None]) -> None:
         self._run = run
         self._submit = submit
         self._writes: list[SharedWrite[Any]] = []
-        self._came_at = -BATCH_WINDOW_SECONDS
+        self._last_at = -BATCH_WINDOW_SECONDS
 
     def add(self, write: SharedWrite[Any], loop: asyncio.AbstractEventLoop) -> None:
-        """Let a write wait for others, where some are likely to come."""
-        before, self._came_at = self._came_at, loop.time()
-        is_likely = self._came_at - before < BATCH_WINDOW_SECONDS
+        """Let a write wait for others, if more are likely to come."""
+        before, self._last_at = self._last_at, loop.time()
+        is_likely = self._last_at - before < BATCH_WINDOW_SECONDS
         if is_likely and not self._writes:
-            loop.call_later(BATCH_WINDOW_SECONDS, self.leave)
+            loop.call_later(BATCH_WINDOW_SECONDS, self.flush)
         self._writes.append(write)
         if not is_likely:
-            self.leave()
+            self.flush()
 
-    def leave(self) -> None:
-        """Hand over what waits."""
+    def flush(self) -> None:
+        """Submit the waiting writes, one batch for each group."""
         writes, self._writes = self._writes, []
-        words = dict.fromkeys(write.together for write in writes)
-        companies = [[write for write in writes if write.together == word] for word in words]
-        if companies:
-            self._submit([self._join(company) for company in companies])
-
-    def _join(self, writes: Sequence[SharedWrite[Any]]) -> QueuedWrite[list[_WriteOutcome]]:
-        joined = QueuedWrite(partial(_write, self._run, writes))
-        joined.future.add_done_callback(partial(_resolve, writes))
-        return joined
+        groups: dict[str, list[SharedWrite[Any]]] = {}
+        for write in writes:
+            groups.setdefault(write.together, []).append(write)
+        batches: Writes = []
+        for group in groups.values():
+            batches.append(QueuedWrite(partial(_write, self._run, group)))
+            batches[-1].future.add_done_callback(partial(_resolve, group))
+        if batches:
+            self._submit(batches)
 
 
 def _write(
     run: RunBatched, writes: Sequence[SharedWrite[Any]], connection: sqlite3.Connection
 ) -> list[_WriteOutcome]:
-    """Run writes as one, or each alone where that fails; return what tells how each one went."""
-    # One whose caller has gone away before it began is left out.
+    """Run writes as a batch, or each alone where that fails; return how to resolve each future."""
+    # Writes that were cancelled before they began are left out.
     begun = [write for write in writes if write.future.set_running_or_notify_cancel()]
     if len(begun) > 1:
         try:
             with savepoint(connection):
                 results = run([write.start for write in begun], connection)
-        except Exception:  # a worker's loop: whose write failed is told below
+        except Exception:  # a worker's loop: each write is tried alone below
             if not connection.in_transaction:
                 raise
         else:
-            told = (partial(_succeed, result) for result in results)
-            return list(zip(begun, told, strict=True))
-    return [(write, attempt(connection, partial(_run_alone, run, write))) for write in begun]
+            return [
+                (write, partial(Future.set_result, result=result))
+                for write, result in zip(begun, results, strict=True)
+            ]
 
+    def run_alone(write: SharedWrite[T], connection: sqlite3.Connection) -> T:
+        result: T = run([write.start], connection)[0]
+        return result
 
-def _run_alone(run: RunBatched, write: SharedWrite[T], connection: sqlite3.Connection) -> T:
-    result: T = run([write.start], connection)[0]
-    return result
-
-
-def _succeed(result: T, future: Future[T]) -> None:
-    future.set_result(result)
+    return [(write, attempt(connection, partial(run_alone, write))) for write in begun]
 
 
 def _resolve(writes: Sequence[SharedWrite[Any]], joined: Future[list[_WriteOutcome]]) -> None:

@@ -21,8 +21,7 @@ from cinder.services.extraction.site_recipes import (
     site_of,
 )
 from cinder.services.extraction.stages import ExtractionRun, LoadedPage, make_extraction_spec
-from cinder.store import Store
-from cinder.store.base import RecipeLimits
+from cinder.store import RecipeLimits, Store
 from tests.store.conftest import open_at
 from tests.store.samples import Clock
 

@@ -18,8 +18,7 @@ from cinder.models.url import host_and_port
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.store import open_store
-from cinder.store.base import Store
+from cinder.store import Store, open_store
 from tests.services.overload import overloaded_sandbox
 from tests.site import Site
 from tests.store.samples import NOW, URL, a_document, a_key

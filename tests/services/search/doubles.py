@@ -25,7 +25,7 @@ from cinder.services.search.providers import LocalProvider, ProviderCaller, Prov
 from cinder.services.search.ranked_list import RankedListCache
 from cinder.services.search.result_ranking import ResultRanker, ResultReader
 from cinder.services.search.service import SearchLimits, SearchService
-from cinder.store.base import IndexedPage, IndexQuery
+from cinder.store import IndexedPage, IndexQuery, PageIndex
 from cinder.text.terms import find_query_terms, find_terms
 
 NOW = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
@@ -76,11 +76,10 @@ class ListProvider:
 
 
 @dataclass(slots=True)
-class MemoryIndex:
+class MemoryIndex(PageIndex):
     """Finds pages by the words they share with the query."""
 
     pages: list[IndexedPage] = field(default_factory=list)
-    has_embeddings: bool = False
 
     def add(self, url: str, title: str, text: str, first_seen_at: datetime = NOW) -> None:
         page = IndexedPage(

@@ -6,8 +6,7 @@ from datetime import datetime
 from cinder.models.document import PageMetadata, Verdict, VerdictKind
 from cinder.models.saved import SavedDocument
 from cinder.models.search import SearchFilters
-from cinder.store import Store
-from cinder.store.base import IndexedPage, IndexQuery
+from cinder.store import IndexedPage, IndexQuery, Store
 from tests.store.samples import NOW, a_document, a_key
 
 FIRES = "How fires spread through dry grass, and how fast the flames travel uphill in the wind."

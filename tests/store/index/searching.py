@@ -1,4 +1,4 @@
-"""Saving many pages while searches run beside it."""
+"""Saves many pages while searches run."""
 
 import asyncio
 import random

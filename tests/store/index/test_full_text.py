@@ -113,7 +113,7 @@ def test_a_site_is_read_backwards(url: str, site: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "moment"),
+    ("text", "timestamp"),
     [
         ("2025-03-01T10:00:00+02:00", datetime(2025, 3, 1, 8, tzinfo=UTC)),
         ("yesterday", None),
@@ -121,5 +121,5 @@ def test_a_site_is_read_backwards(url: str, site: str) -> None:
         (None, None),
     ],
 )
-def test_a_date_is_read_if_it_is_one(text: str | None, moment: datetime | None) -> None:
-    assert parse_timestamp(text) == moment
+def test_a_date_is_read_if_it_is_one(text: str | None, timestamp: datetime | None) -> None:
+    assert parse_timestamp(text) == timestamp

@@ -1,4 +1,4 @@
-"""Rebuilding: the index is made anew from what is kept, while pages come and go."""
+"""Rebuilding the index from the stored documents, while pages are saved and deleted."""
 
 import asyncio
 from dataclasses import replace
@@ -11,7 +11,7 @@ from cinder.models.saved import SavedDocument
 from cinder.store import Store
 from cinder.store.database import Query, Statement
 from cinder.store.index.indexing import BATCH
-from cinder.store.ledger_base import PageCommit
+from cinder.store.ledger import PageCommit
 from tests.store.index.samples import FIRES, GLASS, TIDES, find, find_paths, save_page
 from tests.store.samples import NOW, Clock, a_document, a_key
 from tests.store.test_migration import execute

@@ -11,6 +11,7 @@ from cinder.models.search import SearchFilters
 from cinder.store import Store
 from tests.store.conftest import open_at
 from tests.store.index.samples import FIRES, GLASS, TIDES, find, find_paths, save_page
+from tests.store.index.searching import save_while_searching
 from tests.store.samples import NOW, Clock
 
 
@@ -212,3 +213,9 @@ async def test_an_expired_page_is_not_found(store: Store, clock: Clock) -> None:
     assert await find_paths(store, "moon") == ["tides"]
     clock.move_on(timedelta(hours=2))
     assert await find_paths(store, "moon") == []
+
+
+async def test_pages_are_saved_while_searches_run(store: Store) -> None:
+    outcome = await save_while_searching(store, pages=300, searches_per_second=50)
+    assert outcome.problems == []
+    assert outcome.searches > 0

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cinder.models.search import SearchFilters
-from cinder.store import Store, open_store
-from cinder.store.base import IndexQuery
+from cinder.store import IndexQuery, Store, open_store
 from cinder.store.database import SQLITE, Database, Query, QueryRunner
 from cinder.store.index.fts5 import Fts5
 from cinder.store.index.full_text import FullText, RankingPlan
@@ -140,10 +139,10 @@ async def test_pages_of_others_are_not_found_among_many(store: Store, database: 
 COUNTS = {"pages": 10 * MAX_CHOSEN, "rare": 20, "usual": MAX_CHOSEN - 100, "frequent": 3_000}
 
 
-def run(procedure: Query[RankingPlan], counts: dict[str, int]) -> tuple[RankingPlan, list[str]]:
-    """Run a procedure on a database that knows nothing but counts."""
+def run(query: Query[RankingPlan], counts: dict[str, int]) -> tuple[RankingPlan, list[str]]:
+    """Run a query on a database that has only counts."""
     asked = []
-    run = QueryRunner(procedure)
+    run = QueryRunner(query)
     while run.statement is not None:
         word = str(run.statement.args[0]).strip("\"'") if run.statement.args else "pages"
         asked.append(word)
@@ -154,7 +153,7 @@ def run(procedure: Query[RankingPlan], counts: dict[str, int]) -> tuple[RankingP
 def test_few_pages_are_ranked_by_all_terms_without_counting() -> None:
     wanted = parse_query("rare usual common")
     plan, asked = run(TermCounts(Fts5()).plan(wanted, NOW), {"pages": MAX_CHOSEN})
-    assert plan == RankingPlan(wanted=wanted)
+    assert plan == RankingPlan(query=wanted)
     assert asked == ["pages"]
 
 
@@ -162,7 +161,7 @@ def test_few_pages_are_ranked_by_all_terms_without_counting() -> None:
 def test_many_pages_are_chosen_and_ranked_without_common_terms(full_text: FullText) -> None:
     wanted = parse_query("frequent common rare usual")
     plan, _ = run(TermCounts(full_text).plan(wanted, NOW), COUNTS)
-    assert plan.wanted.terms == (("frequent",), ("rare",), ("usual",))
+    assert plan.query.terms == (("frequent",), ("rare",), ("usual",))
     assert plan.choice is not None
     assert plan.choice.rarer == (("rare",),)
     assert plan.choice.commoner == (("usual",), ("frequent",))
@@ -173,7 +172,7 @@ def test_many_pages_are_chosen_and_ranked_without_common_terms(full_text: FullTe
 def test_a_common_term_by_itself_is_kept_for_the_newest_pages() -> None:
     wanted = parse_query("common")
     plan, _ = run(TermCounts(Fts5()).plan(wanted, NOW), COUNTS)
-    assert plan.wanted == wanted
+    assert plan.query == wanted
     assert plan.choice is not None
     assert (plan.choice.rarer, plan.choice.most) == (wanted.terms, 10_000)
 
@@ -181,7 +180,7 @@ def test_a_common_term_by_itself_is_kept_for_the_newest_pages() -> None:
 def test_phrases_are_rare_enough_by_themselves() -> None:
     wanted = parse_query('"rare thing" common')
     plan, _ = run(TermCounts(Fts5()).plan(wanted, NOW), COUNTS)
-    assert (plan.wanted, plan.choice) == (wanted, None)
+    assert (plan.query, plan.choice) == (wanted, None)
 
 
 def test_counts_are_remembered_for_some_minutes() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from cinder.models.job import PageState
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import (
     HOST,
     a_job,

@@ -1,29 +1,37 @@
 """The status and any part of a list cost the same whatever the size of a job.
 
-What the databases do is counted, in SQLite's instructions and PostgreSQL's pages: no clock.
+The cost is counted in SQLite's instructions and PostgreSQL's pages, not in time.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 import pytest
 
-from cinder.models.job import ERROR_STATUSES, PageLease, PageStatus
+from cinder.models.job import ERROR_STATUSES, PageStatus
 from cinder.store import Store
-from cinder.store.database import SQLITE, Query, QueryRunner, SqlRow, Statement
-from cinder.store.document_rows import to_milliseconds
-from cinder.store.ledger import frontier, leases, page_commits
+from cinder.store.database import (
+    POSTGRESQL,
+    SQLITE,
+    Query,
+    QueryRunner,
+    SqlDialect,
+    SqlRow,
+    Statement,
+)
+from cinder.store.ledger import Ledger
 from cinder.store.ledger.job_rows import find_job
-from cinder.store.ledger.outbox import EventRecorder
 from cinder.store.sqlite import _run, connect, path_of
 from tests.store.conftest import open_at
 from tests.store.ledger.samples import FETCHED, a_job, a_page, limits, settle
 from tests.store.samples import NOW, Clock
+
+T = TypeVar("T")
 
 SMALL, LARGE = 400, 8_000
 LEASED = 4
@@ -40,61 +48,82 @@ async def fill(store: Store, job_id: str, size: int) -> None:
         await settle(store, claim)
 
 
-def reads(job_id: str, size: int) -> list[tuple[str, Callable[[], Query[object]]]]:
-    """Return what a status and a part of the ledger read, at the end of each list."""
+@dataclass
+class CountingDatabase:
+    """Runs queries, and counts what a database does for them."""
+
+    url: str
+    work: int = 0
+
+    @property
+    def dialect(self) -> SqlDialect:
+        return SQLITE if self.url.startswith("sqlite") else POSTGRESQL
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def inspect(self) -> None: ...
+
+    async def read(self, start: Callable[[], Query[T]], **_: object) -> T:
+        if self.url.startswith("sqlite"):
+            return await self.write(start)
+        run = QueryRunner(start())
+        while run.statement is not None:
+            rows, work = await _on_postgresql(self.url, run.statement)
+            run.advance(rows)
+            self.work += work
+        return run.result
+
+    async def write(self, start: Callable[[], Query[T]], **_: object) -> T:
+        """Run a query on SQLite and undo it."""
+        with closing(connect(path_of(self.url))) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.set_progress_handler(self._count, 1)
+            result = _run(connection, start())
+            connection.set_progress_handler(None, 0)
+            connection.execute("ROLLBACK")
+        return result
+
+    def _count(self) -> None:
+        self.work += 1
+
+
+def counting_ledger(url: str) -> tuple[Ledger, CountingDatabase]:
+    database = CountingDatabase(url)
+    ledger = Ledger(database, observe=lambda _name, _seconds: None, clock=lambda: NOW)
+    return ledger, database
+
+
+async def read_part(ledger: Ledger, job_id: str, size: int, name: str) -> None:
+    """Read a status, or a part of the ledger at the end of a list."""
     eighth = size // 8
-    return [
-        ("counts", lambda: frontier.count_pages(job_id)),
-        ("all", lambda: frontier.list_pages(job_id, None, size - 50, 50)),
-        ("traps", lambda: frontier.list_pages(job_id, [PageStatus.TRAP], eighth - 40, 40)),
-        ("errors", lambda: frontier.list_pages(job_id, ERROR_STATUSES, 2 * eighth - 40, 40)),
-    ]
+    if name == "counts":
+        await ledger.count_pages(job_id)
+    elif name == "all":
+        await ledger.list_pages(job_id, None, offset=size - 50, limit=50)
+    elif name == "traps":
+        await ledger.list_pages(job_id, [PageStatus.TRAP], offset=eighth - 40, limit=40)
+    else:
+        await ledger.list_pages(job_id, ERROR_STATUSES, offset=2 * eighth - 40, limit=40)
 
 
 def test_a_job_is_read_by_one_row() -> None:
-    procedure = find_job("job", dialect=None)  # type: ignore[arg-type]  # nothing is read by it
-    statement = QueryRunner(procedure).statement
+    query = find_job("job", dialect=None)  # type: ignore[arg-type]  # nothing is read by it
+    statement = QueryRunner(query).statement
     assert statement is not None
     assert "frontier" not in statement.sql
 
 
-async def work_of(url: str, procedure: Query[object]) -> int:
-    """Return how much a database does for a procedure."""
-    run, work = QueryRunner(procedure), 0
-    while run.statement is not None:
-        rows, spent = await (
-            _on_sqlite(url, run.statement) if url.startswith("sqlite") else _on_postgresql(url, run)
-        )
-        run.advance(rows)
-        work += spent
-    return work
-
-
-async def _on_sqlite(url: str, statement: Statement) -> tuple[Sequence[SqlRow], int]:
-    steps = 0
-
-    def count() -> None:
-        nonlocal steps
-        steps += 1
-
-    with closing(sqlite3.connect(path_of(url))) as connection:
-        connection.row_factory = sqlite3.Row
-        named = {str(place): value for place, value in enumerate(statement.args, start=1)}
-        connection.set_progress_handler(count, 1)
-        rows = connection.execute(statement.sql.replace("webhook.", ""), named).fetchall()
-    return rows, steps
-
-
-async def _on_postgresql(url: str, run: QueryRunner[object]) -> tuple[Sequence[SqlRow], int]:
-    assert run.statement is not None
-    sql, args = run.statement.sql, run.statement.args
+async def _on_postgresql(url: str, statement: Statement) -> tuple[Sequence[SqlRow], int]:
     connection = await asyncpg.connect(url)
     try:
-        rows = await connection.fetch(sql, *args)
-        told = await connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", *args)
+        rows = await connection.fetch(statement.sql, *statement.args)
+        explain = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement.sql}"
+        explained = await connection.fetchval(explain, *statement.args)
     finally:
         await connection.close()
-    plan: dict[str, Any] = json.loads(told)[0]["Plan"]  # Any: whatever PostgreSQL tells
+    plan: dict[str, Any] = json.loads(explained)[0]["Plan"]  # Any: as PostgreSQL writes it
     return rows, int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
 
@@ -106,57 +135,32 @@ async def test_reading_a_job_costs_no_more_where_it_is_twenty_times_as_large(
         await fill(store, "small", SMALL)
         await fill(store, "large", LARGE)
 
-        small = await work_of(store_url, dict(reads("small", SMALL))[name]())
-        large = await work_of(store_url, dict(reads("large", LARGE))[name]())
+        small, large = counting_ledger(store_url), counting_ledger(store_url)
+        await read_part(small[0], "small", SMALL, name)
+        await read_part(large[0], "large", LARGE, name)
 
-    # A level more of an index, and rows that stand less close together.
-    assert large <= 2 * small + 20
-
-
-def writes(job_id: str, claim: PageLease) -> list[Callable[[], Query[object]]]:
-    """Return what is written for a page: it is leased, and settled with URLs that it led to."""
-    now = to_milliseconds(NOW)
-    found = [a_page("/new"), a_page("/1"), a_page("/5"), a_page("/far", fate=PageStatus.OUTSIDE)]
-    rules = page_commits.CommitRules(is_near=None, telling=EventRecorder(None, SQLITE))
-    page_commit = page_commits.make_page_commit(claim, lambda _: FETCHED, found, rules, lambda: now)
-    return [
-        lambda: leases.lease(job_id, limits(count=4), now, EventRecorder(None, SQLITE)),
-        lambda: page_commit.write(None),
-    ]
+    # The index may have one level more, and the rows may be further apart.
+    assert large[1].work <= 2 * small[1].work + 20
 
 
 async def test_working_on_a_page_costs_no_more_where_its_job_is_twenty_times_as_large(
     tmp_path: Path, clock: Clock
 ) -> None:
-    path = tmp_path / "cinder.db"
-    claims = {}
-    async with open_at(f"sqlite:///{path}", clock) as store:
+    url = f"sqlite:///{tmp_path / 'cinder.db'}"
+    found = [a_page("/new"), a_page("/1"), a_page("/5"), a_page("/far", fate=PageStatus.OUTSIDE)]
+    work = []
+    async with open_at(url, clock) as store:
         for job_id, size in (("small", SMALL), ("large", LARGE)):
             await fill(store, job_id, size)
-            lease = await store.ledger.lease(job_id, limits(count=1))
-            claims[job_id] = lease.claims[0]
+    for job_id in ("small", "large"):
+        async with open_at(url, clock) as store:
+            (claim,) = (await store.ledger.lease(job_id, limits(count=1))).claims
+        ledger, leasing = counting_ledger(url)
+        await ledger.lease(job_id, limits(count=4))
+        ledger, committing = counting_ledger(url)
+        await ledger.settle(ledger.page_commit(claim, lambda _: FETCHED, found))
+        work.append((leasing.work, committing.work))
 
-    with closing(connect(path)) as connection:
-        small, large = (
-            [_steps(connection, write) for write in writes(job_id, claim)]
-            for job_id, claim in claims.items()
-        )
-    assert [much <= 2 * little + 100 for little, much in zip(small, large, strict=True)] == [
-        *(True, True)
-    ], (small, large)
-
-
-def _steps(connection: sqlite3.Connection, start: Callable[[], Query[object]]) -> int:
-    """Return how many instructions SQLite takes for a procedure, which is undone."""
-    steps = 0
-
-    def count() -> None:
-        nonlocal steps
-        steps += 1
-
-    connection.execute("BEGIN IMMEDIATE")
-    connection.set_progress_handler(count, 1)
-    _run(connection, start())
-    connection.set_progress_handler(None, 0)
-    connection.execute("ROLLBACK")
-    return steps
+    small, large = work
+    assert large[0] <= 2 * small[0] + 100, work
+    assert large[1] <= 2 * small[1] + 100, work

@@ -7,7 +7,7 @@ import pytest
 
 from cinder.models.job import JobStatus, PageResult, PageStatus
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 

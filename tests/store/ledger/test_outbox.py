@@ -12,7 +12,7 @@ from cinder.models.job import ContentFingerprint, Job, JobStatus, NewJob, PageRe
 from cinder.models.webhook import DueEvent, EventKind, EventState, WebhookTarget, write_target
 from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 
@@ -40,7 +40,7 @@ async def claim(
     return await store.outbox.claim(count, per_url=per_url, but=but, seconds=60)
 
 
-def told(claimed: list[DueEvent]) -> list[tuple[str, dict[str, Any]]]:
+def payloads(claimed: list[DueEvent]) -> list[tuple[str, dict[str, Any]]]:
     return [(due.event.type, json.loads(due.event.body)["data"]) for due in claimed]
 
 
@@ -64,7 +64,7 @@ async def test_a_job_tells_its_start_its_pages_and_its_end(store: Store) -> None
     await store.ledger.lease("job", limits(), emitter=events)
     await store.ledger.finish_job("job", JobStatus.COMPLETED, emitter=events)
 
-    started, page, completed = told(await claim(store))
+    started, page, completed = payloads(await claim(store))
 
     assert (started[0], started[1]["status"]) == ("crawl.started", "running")
     assert page[0] == "crawl.page"
@@ -92,7 +92,7 @@ async def test_the_end_is_told_once_with_the_status_of_the_job(
     assert await store.ledger.finish_job("job", status, "why", emitter=events)
     assert not await store.ledger.finish_job("job", JobStatus.FAILED, emitter=events)
 
-    ((event_type, data),) = told(await claim(store))
+    ((event_type, data),) = payloads(await claim(store))
     assert (event_type, data["status"], data["error"]) == (told_as, status, "why")
 
 
@@ -115,7 +115,7 @@ async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Sto
         )
         await store.ledger.settle(page_commit)
 
-    first, second = (data for _, data in told(await claim(store)))
+    first, second = (data for _, data in payloads(await claim(store)))
     assert (first["fate"], second["fate"]) == ("fetched", "duplicate of")
     assert second["reason"] == first["url"]
 
@@ -125,7 +125,9 @@ async def test_a_redirect_tells_of_both_urls(store: Store) -> None:
     landed = PageResult(fate=PageStatus.FETCHED, status_code=200, landed_on=a_page("/new"))
     await settle_all(store, events, landed)
 
-    pages = {data["url"]: data for kind, data in told(await claim(store)) if kind == "crawl.page"}
+    pages = {
+        data["url"]: data for kind, data in payloads(await claim(store)) if kind == "crawl.page"
+    }
     assert pages[a_page("/new").url]["fate"] == "fetched"
     assert pages[a_page("/old").url]["fate"] == "duplicate of"
     assert pages[a_page("/old").url]["reason"] == a_page("/new").url
@@ -153,7 +155,7 @@ async def test_a_url_that_is_given_up_is_told(store: Store, clock: Clock) -> Non
         clock.move_on(timedelta(seconds=11))
     await store.ledger.lease("job", limits(), emitter=events)
 
-    started, page = told(await claim(store))
+    started, page = payloads(await claim(store))
     assert started[0] == "crawl.started"
     assert (page[1]["url"], page[1]["fate"]) == (a_page("/poison").url, "failed")
 
@@ -166,7 +168,7 @@ async def test_a_job_that_expires_before_it_is_over_tells_that_it_failed(
     dropped = await store.ledger.drop_expired(clock.now, emitter_of=JobEvents.of)
 
     assert dropped == 1
-    ((event_type, data),) = told(await claim(store))
+    ((event_type, data),) = payloads(await claim(store))
     assert (event_type, data["status"]) == ("crawl.failed", "failed")
 
 

@@ -17,7 +17,7 @@ from cinder.models.job import (
 )
 from cinder.models.saved import SavedDocument
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import (
     FETCHED,
     a_job,

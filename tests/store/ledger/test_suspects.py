@@ -6,7 +6,7 @@ import pytest
 
 from cinder.models.job import JobStatus, PageLease, PageResult, PageState, PageStatus
 from cinder.store import Store
-from cinder.store.ledger_base import LeaseLost
+from cinder.store.ledger import LeaseLost
 from tests.store.ledger.samples import HOST, a_job, a_page, ledger_of, limits, settle, the_job
 from tests.store.samples import Clock
 
@@ -95,7 +95,7 @@ async def test_page_that_ends_every_process_fails_after_its_tries_alone_and_take
         "/1": PageStatus.FETCHED,
         "/2": PageStatus.FETCHED,
     }
-    assert "3 times it was fetched with no other page beside it" in pages["/poison"].reason
+    assert "3 times it fetched this page alone" in pages["/poison"].reason
     assert (await the_job(store)).failed == 1
 
 
@@ -108,7 +108,7 @@ async def test_number_of_tries_alone_is_the_callers(store: Store, clock: Clock) 
 
     assert await lease_alone(store, crash_tries=1) is None
     (page,) = await store.ledger.list_pages("job", [PageStatus.FAILED], offset=0, limit=10)
-    assert "the time it was fetched" in page.reason
+    assert "the time it fetched this page alone" in page.reason
 
 
 async def test_suspects_of_two_workers_are_tried_side_by_side(store: Store, clock: Clock) -> None:
@@ -120,7 +120,7 @@ async def test_suspects_of_two_workers_are_tried_side_by_side(store: Store, cloc
     die(clock)
 
     assert paths == ["/1", "/2"]
-    # Whoever was not under way when both died has not been tried yet, and is next.
+    # The page that was not being fetched when both died has not been tried yet, and is next.
     assert [await lease_alone(store) for _ in range(3)] == ["/3", "/1", "/2"]
 
 

@@ -1,4 +1,4 @@
-"""Many workers at one job in PostgreSQL: nobody waits for one who waits for them."""
+"""Many workers at one job in PostgreSQL do not deadlock."""
 
 import asyncio
 

@@ -21,7 +21,7 @@ from cinder.services.export.base import (
     describe_page,
     read_pages,
 )
-from cinder.store.base import Store
+from cinder.store import Store
 
 
 class JsonlEncoder:

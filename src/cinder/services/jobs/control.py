@@ -42,7 +42,7 @@ from cinder.services.scraping.cache_key import without_fragment
 from cinder.services.scraping.service import require_supported
 from cinder.services.threads import run_in_thread
 from cinder.services.webhooks import SPEC_KEY, JobEvents
-from cinder.store.ledger_base import Ledger
+from cinder.store.ledger import Ledger
 
 ERROR_FILTER = ERROR_STATUSES
 _ID_BYTES = 12

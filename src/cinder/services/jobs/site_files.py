@@ -15,7 +15,7 @@ from cinder.errors import CinderError, DnsFailed, EgressBlocked
 from cinder.fair_queue import NO_CALLER
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
 from cinder.models.url import origin_of
-from cinder.store.ledger_base import Ledger
+from cinder.store.ledger import Ledger
 
 _ROBOTS_TIMEOUT_SECONDS = 20
 _MAX_CACHED_HOSTS = 2_000

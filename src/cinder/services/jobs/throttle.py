@@ -9,7 +9,7 @@ from cinder.models.job import PageLease
 from cinder.models.url import origin_of
 from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.store.ledger_base import Ledger
+from cinder.store.ledger import Ledger
 
 _BUSY_STATUSES = frozenset((429, 503))
 _FIRST_DELAY_MS = 1_000

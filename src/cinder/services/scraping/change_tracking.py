@@ -7,7 +7,7 @@ from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, Comparison, PageChange, SavedDocument
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.auth import may_fetch_from
-from cinder.store.base import Store
+from cinder.store import Store
 
 _GONE_STATUSES = (404, 410)
 # Responses with these verdicts are not versions of the page.

@@ -10,7 +10,7 @@ from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
 from cinder.services.auth import AccessPolicy, require_domain
 from cinder.services.summary import PageSummary
-from cinder.store.ledger_base import PageCommit
+from cinder.store.ledger import PageCommit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,8 @@ from cinder.services.scraping.outcome import (
     is_failure,
 )
 from cinder.services.summary import Summarizer
-from cinder.store.base import EntryKey, Store
-from cinder.store.ledger_base import PageCommit
+from cinder.store import EntryKey, Store
+from cinder.store.ledger import PageCommit
 from cinder.verdicts.verdict import NOT_MODIFIED
 
 # How much the clocks of servers that share a database may differ.

@@ -1,7 +1,8 @@
 """Text embeddings by a small model from PyPI, for ranking by meaning.
 
-The model is a table with a vector for each token; a text is the mean of its own. It is the one in
-WordLlama's package, read from its files: the package itself would look for them on a hub.
+The model is a table with a vector for each token; the embedding of a text is the mean of its
+tokens' vectors. It is the one in WordLlama's package, read from its files, because the package
+itself would download them.
 """
 
 import threading
@@ -11,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-# A page's subject stands at its beginning, and each character costs.
+# A page's subject is at its beginning, and each character takes time.
 _MAX_CHARS = 1_500
-# The largest part of a vector of length one that is told from larger ones.
+# Scales a component of a unit vector to a byte; larger ones are clipped.
 _FULL = 127 * 2.5
 
 _TOKENIZER = Path("tokenizers/l2_supercat_tokenizer_config.json")
@@ -22,55 +23,50 @@ _NEEDED = ("wordllama", "tokenizers", "safetensors", "numpy")
 
 
 class WordVectors:
-    """Makes vectors of one byte for each dimension. See `cinder.store.base.Embedder`."""
+    """Computes vectors of one byte per dimension. See `cinder.store.index.ranking.Embedder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._loading = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None  # Any: neither library has types
 
     def embed(self, title: str, text: str) -> bytes:
-        """Return the vector of a page: half of it is what its title says."""
+        """Return the vector of a page: half of it is that of its title."""
+        tokenizer, table = self._load()
         parts = [part for part in (title, text[:_MAX_CHARS]) if part.strip()]
-        return self._pack(sum(self._embed(part) for part in parts or [""]))
-
-    def compare(self, query: bytes, pages: Sequence[bytes]) -> list[float]:
-        """Return how near each page is to a query."""
-        vectors = self._unpack(b"".join(pages)).reshape(len(pages), -1)
-        lengths = self._numpy.linalg.norm(vectors, axis=1) + 1e-9
-        likeness: list[float] = (vectors @ self._unpack(query) / lengths).tolist()
-        return likeness
-
-    def _embed(self, text: str) -> Any:  # Any: numpy has no types here
-        tokenizer, table = self._model
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
-        # The table has half the precision, which is too little to divide by.
-        vector = table[ids].sum(axis=0, dtype="float32")
-        return vector / (self._numpy.linalg.norm(vector) + 1e-9)
-
-    def _pack(self, vector: Any) -> bytes:  # Any: as above
-        unit = vector / (self._numpy.linalg.norm(vector) + 1e-9)
+        total: Any = 0  # Any: numpy has no types here
+        for part in parts or [""]:
+            ids = tokenizer.encode(part, add_special_tokens=False).ids
+            # The table has half precision, which is too little for the sum.
+            vector = table[ids].sum(axis=0, dtype="float32")
+            total = total + vector / (self._numpy.linalg.norm(vector) + 1e-9)
+        unit = total / (self._numpy.linalg.norm(total) + 1e-9)
         packed: bytes = (unit * _FULL).clip(-127, 127).round().astype("int8").tobytes()
         return packed
+
+    def compare(self, query: bytes, pages: Sequence[bytes]) -> list[float]:
+        """Return the similarity of each page to a query."""
+        vectors = self._unpack(b"".join(pages)).reshape(len(pages), -1)
+        lengths = self._numpy.linalg.norm(vectors, axis=1) + 1e-9
+        similarity: list[float] = (vectors @ self._unpack(query) / lengths).tolist()
+        return similarity
 
     def _unpack(self, data: bytes) -> Any:  # Any: as above
         return self._numpy.frombuffer(data, dtype="int8").astype("float32")
 
-    @property
-    def _model(self) -> tuple[Any, Any]:  # Any: neither library has types
+    def _load(self) -> tuple[Any, Any]:  # Any: as above
         with self._loading:
+            if self._loaded is None:
+                # Imported only where the extra is installed and used.
+                from safetensors.numpy import load_file  # noqa: PLC0415
+                from tokenizers import Tokenizer  # noqa: PLC0415
+
+                tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                weights = load_file(self._folder / _TABLE)
+                self._loaded = tokenizer, weights["embedding.weight"]
             return self._loaded
-
-    @cached_property
-    def _loaded(self) -> tuple[Any, Any]:  # Any: as above
-        # Imported only where the extra is installed and used.
-        from safetensors.numpy import load_file  # noqa: PLC0415
-        from tokenizers import Tokenizer  # noqa: PLC0415
-
-        tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        weights = load_file(self._folder / _TABLE)
-        return tokenizer, weights["embedding.weight"]
 
     @cached_property
     def _numpy(self) -> Any:  # Any: as above
@@ -80,7 +76,7 @@ class WordVectors:
 
 
 def find_embedder() -> WordVectors | None:
-    """Return what makes embeddings, where the extra `cinder-web[embeddings]` is installed."""
+    """Return the embedder, where the extra `cinder-web[embeddings]` is installed."""
     if any(find_spec(name) is None for name in _NEEDED):
         return None
     spec = find_spec("wordllama")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cinder.store.database import Query, Statement
 from cinder.store.group_commit import BulkInsert, WriteStage
-from cinder.store.index.full_text import Choice, IndexedText, Parameters, Ranking, RankingPlan
+from cinder.store.index.full_text import IndexedText, Parameters, Ranking, RankingPlan
 from cinder.store.index.terms import ParsedQuery, Phrase, space_out
 
 _ADD = BulkInsert(
@@ -33,15 +33,15 @@ class Fts5:
     page_id = "page_words.rowid"
 
     def add(self, page_id: int, page: IndexedText) -> Query[None]:
-        """Enter a page's words."""
+        """Add a page's words."""
         yield _ADD.write(page_id, space_out(page.title), space_out(page.text))
 
     def replace(self, page_id: int, page: IndexedText) -> Query[None]:
-        """Enter a page's words in place of those it had."""
+        """Replace a page's words."""
         yield Statement(_REPLACE, (page_id, space_out(page.title), space_out(page.text)))
 
     def count(self, phrase: Phrase, most: int) -> Statement:
-        """Return what counts, as `n`, the pages that have a phrase, up to a number."""
+        """Return the statement that counts, as `n`, the pages with a phrase, up to a number."""
         return Statement(_COUNT, (_quote(phrase), most))
 
     def rank(
@@ -49,46 +49,39 @@ class Fts5:
         plan: RankingPlan,
         parameters: Parameters,
         *,
-        is_narrow: bool,  # noqa: ARG002 - a term that is asked for again would count again
+        is_narrow: bool,  # noqa: ARG002 - a repeated term would count twice
     ) -> Ranking:
-        """Return how pages are ranked by a plan; its choice is as narrow as can be."""
+        """Return the SQL that ranks pages by a plan; its choice is always narrow."""
         choice = plan.choice
         if choice is None:
-            expression = _expression(plan.wanted, _any(plan.wanted.scored))
+            expression = _expression(plan.query, _any(plan.query.scored))
             return Ranking("", _FIND.format(expression=parameters.add(expression)))
-        finds = [
-            _find(_expression(plan.wanted, chosen), choice.most, parameters)
-            for chosen in _alternatives(choice)
-        ]
-        return Ranking("", " UNION ALL ".join(finds))
+        # One SELECT for each alternative: a term that occurs twice in an expression counts twice
+        # for BM25. A page that matches both is found twice, with the better score from the one that
+        # has all of its terms.
+        together = [f"({_any(group)})" for group in (choice.rarer, choice.commoner) if group]
+        alternatives = [" AND ".join(together)] if together else []
+        if choice.alone:
+            alternatives.append(_any(choice.alone))
+        selects = []
+        for alternative in alternatives:
+            name = parameters.add(_expression(plan.query, alternative))
+            if choice.most is None:
+                selects.append(_FIND.format(expression=name))
+            else:
+                most = parameters.add(choice.most)
+                selects.append(_FIND_NEWEST.format(expression=name, most=most))
+        return Ranking("", " UNION ALL ".join(selects))
 
 
-def _alternatives(choice: Choice) -> list[str]:
-    """Return the expressions of which a page must match one.
+def _expression(query: ParsedQuery, chosen: str) -> str:
+    """Return the FTS5 query for pages that are chosen, have all phrases and no excluded one.
 
-    They are asked one by one: a term that stands twice in an expression counts twice for BM25.
-    A page that matches both is found twice, and better by the one with all of its terms.
+    Every word is quoted and consists of letters and digits, so none is an operator.
     """
-    together = [f"({_any(group)})" for group in (choice.rarer, choice.commoner) if group]
-    alone = [_any(choice.alone)] if choice.alone else []
-    return ([" AND ".join(together)] if together else []) + alone
-
-
-def _find(expression: str, most: int | None, parameters: Parameters) -> str:
-    name = parameters.add(expression)
-    if most is None:
-        return _FIND.format(expression=name)
-    return _FIND_NEWEST.format(expression=name, most=parameters.add(most))
-
-
-def _expression(wanted: ParsedQuery, chosen: str) -> str:
-    """Return FTS5's words for pages that match, have all that must be and none that must not.
-
-    Every word stands in quotes and is made of letters and digits, so none is an operator.
-    """
-    parts = [f"({chosen})", *(_quote(phrase) for phrase in wanted.phrases)]
+    parts = [f"({chosen})", *(_quote(phrase) for phrase in query.phrases)]
     expression = " AND ".join(parts)
-    return f"({expression}) NOT ({_any(wanted.excluded)})" if wanted.excluded else expression
+    return f"({expression}) NOT ({_any(query.excluded)})" if query.excluded else expression
 
 
 def _any(phrases: Sequence[Phrase]) -> str:

@@ -6,8 +6,16 @@ from datetime import datetime
 from typing import NamedTuple
 
 from cinder.models.document import Document
-from cinder.store.database import Query, SqlDialect, SqlRow, SqlValue, Statement, fingerprint
-from cinder.store.document_rows import decode_entry, find_archived_version, to_milliseconds
+from cinder.store.database import (
+    Query,
+    SqlDialect,
+    SqlRow,
+    SqlValue,
+    Statement,
+    fingerprint,
+    to_milliseconds,
+)
+from cinder.store.document_rows import decode_entry, find_archived_version
 from cinder.store.group_commit import BulkInsert, BulkLookup, WriteStage
 from cinder.store.index.full_text import FullText, IndexedText
 
@@ -21,7 +29,7 @@ SELECT p.page_hash, p.id, p.content, p.title, v.saved_at
     key="page_hash",
 )
 
-# A page may have been saved before it was good enough for the index.
+# Versions that were not good enough for the index count for the first time it was seen.
 _ADD_PAGE = BulkInsert(
     stage=WriteStage.ADD_PAGE,
     sql="""
@@ -53,34 +61,34 @@ _DROP_PAGE = "DELETE FROM webhook.indexed_pages WHERE version_id = $1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedVersion:
-    """Which version a page of the index is, and whose."""
+    """The version of a page in the index, and its owner."""
 
     version_id: int
     saved_at: int
     url_hash: str
     owner: str | None
     expires_at: datetime | str
-    """As the database writes it."""
+    """As the database stores it."""
 
     @property
     def page_hash(self) -> str:
-        """What all versions of the URL share that are for the same eyes."""
+        """The hash of the URL and the owner, which all their versions share."""
         return self.url_hash if self.owner is None else fingerprint(f"{self.url_hash} {self.owner}")
 
 
 class PageEntry(NamedTuple):
-    """A page to be entered when its version is saved, and where its words go."""
+    """A page to be indexed when its version is saved, and the full-text search for it."""
 
     page: IndexedText
     full_text: FullText
 
 
 def index_page(
-    page: IndexedText, place: IndexedVersion, full_text: FullText, *, anew: bool = False
+    page: IndexedText, place: IndexedVersion, full_text: FullText, *, rewrite: bool = False
 ) -> Query[None]:
-    """Make a version the one by which its page is found, unless a newer one is.
+    """Make a version the one that searches find, unless the index has a newer one.
 
-    Words that are the same as before are left alone, if they need not be entered anew.
+    Words are written only if they have changed, or if `rewrite` is set.
     """
     known = yield _LOCK_PAGE.find(place.page_hash)
     if not known:
@@ -92,18 +100,13 @@ def index_page(
     if row["saved_at"] > place.saved_at:
         return
     yield Statement(_REPLACE_PAGE, (row["id"], place.version_id, place.expires_at, *_columns(page)))
-    if anew or (row["content"], row["title"]) != (page.content, page.title):
+    if rewrite or (row["content"], row["title"]) != (page.content, page.title):
         yield from full_text.replace(row["id"], page)
 
 
 def extend_page(version_id: int, expires_at: datetime | str) -> Query[None]:
-    """Let the page that is found by a version be found for longer, if one is."""
+    """Set the expiry of the page that has a version, if one has."""
     yield Statement(_PROLONG_PAGE, (version_id, expires_at))
-
-
-def remove_page(version_id: int) -> Query[None]:
-    """Take out the page that is found by a version, if one is."""
-    yield Statement(_DROP_PAGE, (version_id,))
 
 
 def _columns(page: IndexedText) -> tuple[SqlValue, ...]:
@@ -112,7 +115,7 @@ def _columns(page: IndexedText) -> tuple[SqlValue, ...]:
 
 
 BATCH = 20
-"""The pages of one transaction: savers never wait for more."""
+"""How many pages one transaction indexes, so that saves wait only briefly."""
 
 _ENTRIES = """
 SELECT e.id, e.version_id, e.url, e.source, e.strategy_used, e.content_type, e.scraped_at,
@@ -122,7 +125,7 @@ SELECT e.id, e.version_id, e.url, e.source, e.strategy_used, e.content_type, e.s
  WHERE e.id > $1 ORDER BY e.id LIMIT $2
 """
 
-# Pages found by a version that something not good enough has replaced in its entry.
+# Pages whose version was replaced in its entry by one that is not good enough for the index.
 _ARCHIVED = """
 SELECT p.id, p.version_id, v.saved_at, v.url_hash, v.owner, v.expires_at
   FROM webhook.indexed_pages p JOIN webhook.saved_versions v ON v.id = p.version_id
@@ -131,7 +134,7 @@ SELECT p.id, p.version_id, v.saved_at, v.url_hash, v.owner, v.expires_at
  ORDER BY p.id LIMIT $2
 """
 
-# What was deleted since it was read must not come back.
+# A version that was deleted since it was read must not return to the index.
 _HOLD_VERSIONS = """
 SELECT id FROM webhook.saved_versions WHERE id = ANY($1) ORDER BY id FOR UPDATE
 """
@@ -139,30 +142,22 @@ SELECT id FROM webhook.saved_versions WHERE id = ANY($1) ORDER BY id FOR UPDATE
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """A document that is kept, and its place in the index."""
+    """A stored document, and its version in the index."""
 
     id: int
-    """By which the next ones are found."""
+    """The id after which the next ones are read."""
     place: IndexedVersion
     document: Document | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the index takes of a kept document; None where that is nothing."""
-
-    place: IndexedVersion
-    page: IndexedText | None
-
-
 def read_entries(after: int, dialect: SqlDialect) -> Query[list[StoredVersion]]:
-    """Return the next newest documents of their keys."""
+    """Return the documents of the next cache entries."""
     rows = yield Statement(_ENTRIES, (after, BATCH))
     return [StoredVersion(row["id"], _place(row), decode_entry(row, dialect)) for row in rows]
 
 
 def read_archived(after: int) -> Query[list[StoredVersion]]:
-    """Return the next documents in the index that are their keys' newest no more."""
+    """Return the next documents in the index that are archived."""
     rows = yield Statement(_ARCHIVED, (after, BATCH))
     kept = []
     for row in rows:
@@ -171,17 +166,19 @@ def read_archived(after: int) -> Query[list[StoredVersion]]:
     return kept
 
 
-def reindex_pages(readings: Sequence[Reading], full_text: FullText) -> Query[None]:
-    """Enter pages that are still kept, and take out those that are no longer good enough."""
-    ids = [reading.place.version_id for reading in readings]
+def reindex_pages(
+    pages: Sequence[tuple[StoredVersion, IndexedText | None]], full_text: FullText
+) -> Query[None]:
+    """Index the versions that are still stored; remove those that are not good enough any more."""
+    ids = [version.place.version_id for version, _ in pages]
     held = {row["id"] for row in (yield Statement(_HOLD_VERSIONS, (ids,)))}
-    for reading in readings:
-        if reading.place.version_id not in held:
+    for version, page in pages:
+        if version.place.version_id not in held:
             continue
-        if reading.page is None:
-            yield from remove_page(reading.place.version_id)
+        if page is None:
+            yield Statement(_DROP_PAGE, (version.place.version_id,))
         else:
-            yield from index_page(reading.page, reading.place, full_text, anew=True)
+            yield from index_page(page, version.place, full_text, rewrite=True)
 
 
 def _place(row: SqlRow) -> IndexedVersion:

@@ -1,18 +1,29 @@
-"""Searches the index for the pages that match a query best."""
+"""The local index: searches saved pages, and rebuilds itself from them."""
 
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from cinder.models.document import Document
 from cinder.models.saved import Version
 from cinder.models.search import SearchFilters
-from cinder.store.base import Embedder, IndexedPage, IndexQuery, QueryObserver, TimedDatabase
-from cinder.store.database import SQLITE, Database, Query, SqlDialect, SqlRow, Statement, scrub
-from cinder.store.document_rows import from_milliseconds, to_milliseconds
-from cinder.store.index import indexing
+from cinder.store.database import (
+    SQLITE,
+    Database,
+    Query,
+    QueryObserver,
+    Repository,
+    SqlDialect,
+    SqlRow,
+    Statement,
+    from_milliseconds,
+    reads,
+    scrub,
+    to_milliseconds,
+)
 from cinder.store.index.fts5 import Fts5
 from cinder.store.index.full_text import (
     FullText,
@@ -22,22 +33,35 @@ from cinder.store.index.full_text import (
     read_page,
     site_of,
 )
-from cinder.store.index.ranking import MAX_COMPARED, Meaning, Ranked, TermCounts, order_by_meaning
+from cinder.store.index.indexing import (
+    StoredVersion,
+    read_archived,
+    read_entries,
+    reindex_pages,
+)
+from cinder.store.index.ranking import (
+    MAX_COMPARED,
+    Embedder,
+    Meaning,
+    Ranked,
+    TermCounts,
+    order_by_meaning,
+)
 from cinder.store.index.terms import MAX_QUERY_CHARS, Phrase, close_up, find_snippet, parse_query
 from cinder.store.index.tsvector import Tsvector
 
 MAX_RANKED = 1_000
-"""How many pages an answer has in all, duplicates among them, however far one pages on."""
+"""How many pages a search finds in all, duplicates included, however far a caller pages."""
 
 _VERIFIED_AT_ONCE = 50
 _NOWHERE = "."
 _GROUP = 50
-# A page of today counts a tenth more than one of long ago; half of that is gone in half a year.
+# A new page scores a tenth more than an old one; half of the bonus is gone after half a year.
 _RECENCY = (
     "(1 + 0.1 / (1 + ABS({now} - COALESCE(p.published_at, p.first_seen_at)) / 15552000000.0))"
 )
 _MAX_RECENCY = 1.1
-# Most answers are short: of the pages that match, only the best by their words are looked up.
+# Most results are short: of the pages that match, only the best by their words are looked up.
 _BEST_BY_WORDS = 200
 _SHORT = 50
 
@@ -50,7 +74,7 @@ SELECT p.id, p.content, p.vector, found.score * {recency} AS score, {least} AS l
 """
 
 _BEST = "{found} ORDER BY score DESC LIMIT {best}"
-# What those that are not looked up have at most.
+# The highest score of the pages that are not looked up.
 _LEAST = "(SELECT CASE WHEN count(*) < {best} THEN 0 ELSE min(found.score) END FROM found)"
 
 _DESCRIBE = """
@@ -65,8 +89,37 @@ _READ_TEXTS = "SELECT {page_id} AS id, text FROM webhook.page_words WHERE {page_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexQuery:
+    """A search: words, `"phrases"` and `-words` to exclude, as a person types them."""
+
+    text: str
+    caller: str
+    """Private pages are found only by their owner."""
+    offset: int = 0
+    limit: int = 20
+    filters: SearchFilters = field(default_factory=SearchFilters)
+    domains: tuple[str, ...] = ()
+    """The only domains whose pages the caller may see; none for all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedPage:
+    """A page that was found, by its newest version."""
+
+    url: str
+    title: str
+    passage: str
+    """The part of its text that matches best, as plain text."""
+    score: float
+    """Higher is better; comparable within one result."""
+    version: Version
+    published_at: datetime | None
+    first_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSearcher:
-    """Finds pages in one database."""
+    """Searches one database."""
 
     dialect: SqlDialect
     full_text: FullText
@@ -76,29 +129,29 @@ class IndexSearcher:
         self, query: IndexQuery, meaning: Meaning | None, now: datetime
     ) -> Query[list[IndexedPage]]:
         """Return the pages that match best, from the query's offset on."""
-        wanted = parse_query(query.text, query.filters.required_text)
+        parsed = parse_query(query.text, query.filters.required_text)
         if not parse_query(query.text).scored or query.limit <= 0:
             return []
-        plan = yield from self.counts.plan(wanted, now)
+        plan = yield from self.counts.plan(parsed, now)
         end = query.offset + query.limit
-        # Filters and meanings may leave little of a narrow choice.
+        # Filters and meaning may leave little of a narrow choice.
         is_narrow = meaning is None and query.filters == SearchFilters() and not query.domains
         rank = self._rank_narrowly if is_narrow else self._rank
         rows = yield from rank(plan, query, end, now)
-        # However many were ranked, the same are compared: else the parts of an answer would differ.
+        # The same pages are compared however many were ranked, so that the parts of a result agree.
         compared = len(_without_duplicates(rows[:MAX_COMPARED])) if meaning else 0
         ranked = order_by_meaning(_without_duplicates(rows), meaning, compared)
         if query.filters.required_text:
             ranked = yield from self._with_texts(ranked, query.filters.required_text, end)
-        return (yield from self._describe(ranked[query.offset : end], wanted.scored))
+        return (yield from self._describe(ranked[query.offset : end], parsed.scored))
 
     def _rank_narrowly(
         self, plan: RankingPlan, query: IndexQuery, end: int, now: datetime
     ) -> Query[Sequence[SqlRow]]:
-        """Return the best pages of a narrow choice, and where they are too few, others after."""
+        """Return the best pages of a narrow choice, followed by others if these are too few."""
         if end <= _SHORT:
             rows = yield self._ranking(plan, query, 2 * _SHORT, now, best=_BEST_BY_WORDS)
-            # One that was not looked up may be so recent that it belongs before the others.
+            # A page that was not looked up may be so recent that it ranks before the others.
             rows = [row for row in rows if row["score"] > row["least"] * _MAX_RECENCY]
             if len(_without_duplicates(rows)) >= end:
                 return rows
@@ -116,7 +169,7 @@ class IndexSearcher:
         *,
         is_narrow: bool = False,
     ) -> Query[Sequence[SqlRow]]:
-        """Return the best pages, as many as are needed: each more of them costs."""
+        """Return the best pages, only as many as are needed."""
         few = MAX_COMPARED if end <= MAX_COMPARED and not query.filters.required_text else None
         for limit in (few, MAX_RANKED) if few else (MAX_RANKED,):
             rows = yield self._ranking(plan, query, limit, now, is_narrow=is_narrow)
@@ -134,22 +187,27 @@ class IndexSearcher:
         best: int | None = None,
         is_narrow: bool = False,
     ) -> Statement:
-        """Return what ranks pages: those chosen, or the best so many of them by their words."""
+        """Return the statement that ranks the chosen pages, or the `best` of them by words."""
         parameters = Parameters()
         is_narrow = is_narrow or best is not None
         prelude, found = self.full_text.rank(plan, parameters, is_narrow=is_narrow)
-        moment = to_milliseconds(now)
+        now_ms = to_milliseconds(now)
+        filters, domains = query.filters, query.domains
         conditions = [
-            f"p.expires_at > {parameters.add(self.dialect.pack_moment(now))}",
+            f"p.expires_at > {parameters.add(self.dialect.pack_timestamp(now))}",
             f"(p.owner IS NULL OR p.owner = {parameters.add(scrub(query.caller))})",
-            *_filters(query.filters, moment, parameters),
+            *(_within(some, parameters) for some in (filters.include_domains, domains) if some),
         ]
-        if query.domains:
-            conditions.append(_within(query.domains, parameters))
+        if filters.exclude_domains:
+            conditions.append(f"NOT {_within(filters.exclude_domains, parameters)}")
+        if filters.max_age_days is not None:
+            oldest = max(0, now_ms - round(min(filters.max_age_days, 1e6) * 86_400_000))
+            since = f"CAST({parameters.add(oldest)} AS BIGINT)"
+            conditions.append(f"COALESCE(p.published_at, p.first_seen_at) >= {since}")
         sql = _RANK.format(
             prelude=prelude,
             found=_BEST.format(found=found, best=best) if best else found,
-            recency=_RECENCY.format(now=f"CAST({parameters.add(moment)} AS BIGINT)"),
+            recency=_RECENCY.format(now=f"CAST({parameters.add(now_ms)} AS BIGINT)"),
             least=_LEAST.format(best=best) if best else "0",
             conditions=" AND ".join(conditions),
             limit=parameters.add(limit),
@@ -159,15 +217,15 @@ class IndexSearcher:
     def _with_texts(
         self, ranked: list[Ranked], phrases: Sequence[str], enough: int
     ) -> Query[list[Ranked]]:
-        """Return the first so many pages whose text has all the phrases as they are written."""
-        wanted = [_flat(phrase) for phrase in phrases]
+        """Return the first `enough` pages whose text has all the phrases literally."""
+        required = [_flat(phrase) for phrase in phrases]
         sql = _READ_TEXTS.format(page_id=self.full_text.page_id)
         kept: list[Ranked] = []
         for start in range(0, len(ranked), _VERIFIED_AT_ONCE):
             some = ranked[start : start + _VERIFIED_AT_ONCE]
             rows = yield Statement(sql, ([page.id for page in some],))
             texts = {row["id"]: _flat(close_up(row["text"])) for row in rows}
-            kept += [p for p in some if all(phrase in texts.get(p.id, "") for phrase in wanted)]
+            kept += [p for p in some if all(phrase in texts.get(p.id, "") for phrase in required)]
             if len(kept) >= enough:
                 break
         return kept
@@ -180,46 +238,43 @@ class IndexSearcher:
         sql = _DESCRIBE.format(page_id=self.full_text.page_id)
         rows = yield Statement(sql, ([page.id for page in ranked],))
         by_id = {row["id"]: row for row in rows}
-        # One may have been deleted since it was ranked.
+        # A page may have been deleted since it was ranked.
         there = [(page, by_id[page.id]) for page in ranked if page.id in by_id]
-        return [_page(row, page.score, phrases) for page, row in there]
-
-
-def _filters(filters: SearchFilters, now: int, parameters: Parameters) -> list[str]:
-    conditions = []
-    if filters.include_domains:
-        conditions.append(_within(filters.include_domains, parameters))
-    if filters.exclude_domains:
-        conditions.append(f"NOT {_within(filters.exclude_domains, parameters)}")
-    if filters.max_age_days is not None:
-        oldest = max(0, now - round(min(filters.max_age_days, 1e6) * 86_400_000))
-        moment = f"CAST({parameters.add(oldest)} AS BIGINT)"
-        conditions.append(f"COALESCE(p.published_at, p.first_seen_at) >= {moment}")
-    return conditions
+        return [
+            IndexedPage(
+                url=row["url"],
+                title=row["title"],
+                passage=find_snippet(close_up(row["text"]), phrases),
+                score=page.score,
+                version=Version(row["place"], from_milliseconds(row["saved_at"])),
+                published_at=None
+                if row["published_at"] is None
+                else from_milliseconds(row["published_at"]),
+                first_seen_at=from_milliseconds(row["first_seen_at"]),
+            )
+            for page, row in there
+        ]
 
 
 def _within(domains: Sequence[str], parameters: Parameters) -> str:
-    """Return the condition that a page's site is one of some domains or beneath it."""
-    names = [f"CAST({parameters.add(_site(domain))} AS TEXT)" for domain in domains]
+    """Return the condition that a page's site is one of some domains or a subdomain."""
+    # A domain that is invalid matches a name that no site has.
+    sites = (site_of(f"https://{domain.strip()}") or _NOWHERE for domain in domains)
+    names = [f"CAST({parameters.add(site)} AS TEXT)" for site in sites]
     return _any([f"substr(p.site, 1, length({name})) = {name}" for name in names])
 
 
 def _any(conditions: Sequence[str]) -> str:
-    """Return what holds if one of some conditions does; SQLite nests no 1,000 of them."""
+    """Return the disjunction of conditions; SQLite limits how deep they nest."""
     groups = [conditions[i : i + _GROUP] for i in range(0, len(conditions), _GROUP)]
     either = [f"({' OR '.join(group)})" for group in groups]
     return either[0] if len(either) == 1 else _any(either)
 
 
-def _site(domain: str) -> str:
-    # What is no host is beneath a name that none has.
-    return site_of(f"https://{domain.strip()}") or _NOWHERE
-
-
 def _without_duplicates(rows: Sequence[SqlRow]) -> list[Ranked]:
-    """Return the pages in order, of those with the same words only the first.
+    """Return the pages in order, only the first of those with the same words.
 
-    None has a higher score than one before it.
+    Scores do not increase along the list.
     """
     first: dict[int, Ranked] = {}
     lowest = math.inf
@@ -233,27 +288,12 @@ def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _page(row: SqlRow, score: float, phrases: Sequence[Phrase]) -> IndexedPage:
-    published = row["published_at"]
-    return IndexedPage(
-        url=row["url"],
-        title=row["title"],
-        passage=find_snippet(close_up(row["text"]), phrases),
-        score=score,
-        version=Version(row["place"], from_milliseconds(row["saved_at"])),
-        published_at=None if published is None else from_milliseconds(published),
-        first_seen_at=from_milliseconds(row["first_seen_at"]),
-    )
-
-
-# Searches cost the database the most, and those who save pages need its connections as well.
+# Searches are the most expensive queries, and saves need the connections as well.
 _SEARCHES_AT_ONCE = 4
 
-_COUNT = "SELECT count(*) AS n FROM webhook.indexed_pages"
 
-
-class StoredPageIndex:
-    """Finds the pages of a database. See `cinder.store.base.PageIndex`."""
+class PageIndex(Repository):
+    """Finds saved pages by their words. Pages are indexed in the transaction that saves them."""
 
     def __init__(
         self,
@@ -263,16 +303,12 @@ class StoredPageIndex:
         clock: Callable[[], datetime],
         embedder: Embedder | None,
     ) -> None:
-        self._database = TimedDatabase(database, observe)
-        self._dialect = database.dialect
-        self._clock = clock
+        super().__init__(database, observe=observe, clock=clock)
         self._embedder = embedder
-        self._places = asyncio.Semaphore(_SEARCHES_AT_ONCE)
+        self._slots = asyncio.Semaphore(_SEARCHES_AT_ONCE)
         self.full_text: FullText = Fts5() if database.dialect is SQLITE else Tsvector()
-        self._finder = IndexSearcher(
-            dialect=database.dialect,
-            full_text=self.full_text,
-            counts=TermCounts(self.full_text),
+        self._searcher = IndexSearcher(
+            dialect=database.dialect, full_text=self.full_text, counts=TermCounts(self.full_text)
         )
 
     @property
@@ -282,24 +318,31 @@ class StoredPageIndex:
 
     async def search(self, query: IndexQuery) -> list[IndexedPage]:
         """Return the pages that match best, the best first; each URL once."""
-        now, bounded = self._clock(), replace(query, offset=max(0, query.offset))
-        meaning = await self._read_meaning(query.text)
-        async with self._places:
-            return await self._database.read(
-                "search_index", lambda: self._finder.find(bounded, meaning, now)
-            )
+        meaning = None
+        if self._embedder is not None:
+            text = query.text[:MAX_QUERY_CHARS]
+            vector = await asyncio.to_thread(self._embedder.embed, "", text)
+            meaning = Meaning(vector, self._embedder)
+        query = replace(query, offset=max(0, query.offset))
+        async with self._slots:
+            with self._timed("search_index"):
+                return await self._database.read(
+                    lambda: self._searcher.find(query, meaning, self._clock())
+                )
 
-    async def count(self) -> int:
-        """Return how many pages the index holds."""
-        return await self._database.read("count_index", _count)
+    @reads("count_index")
+    def count(self) -> Query[int]:
+        """Return how many pages the index has."""
+        rows = yield Statement("SELECT count(*) AS n FROM webhook.indexed_pages")
+        return int(rows[0]["n"])
 
     async def rebuild(self) -> int:
-        """Make the index anew from what is kept; return how many pages are in it.
+        """Rebuild the index from the stored documents; return how many pages are in it.
 
-        Pages can be saved and looked for meanwhile; each is found all the time.
+        Pages can be saved and searched meanwhile; each is found all the time.
         """
-        await self._enter_all(lambda after: indexing.read_entries(after, self._dialect))
-        await self._enter_all(indexing.read_archived)
+        await self._reindex(lambda after: read_entries(after, self._dialect))
+        await self._reindex(read_archived)
         return await self.count()
 
     def read_page(self, document: Document) -> IndexedText | None:
@@ -309,36 +352,19 @@ class StoredPageIndex:
             return page
         return replace(page, vector=self._embedder.embed(page.title, page.text))
 
-    async def _read_meaning(self, text: str) -> Meaning | None:
-        if self._embedder is None:
-            return None
-        vector = await asyncio.to_thread(self._embedder.embed, "", text[:MAX_QUERY_CHARS])
-        return Meaning(vector, self._embedder)
-
-    async def _enter_all(self, read: Callable[[int], Query[list[indexing.StoredVersion]]]) -> None:
+    async def _reindex(self, read: Callable[[int], Query[list[StoredVersion]]]) -> None:
         after = 0
-        while kept := await self._read_batch(read, after):
-            readings = await asyncio.to_thread(self._read_pages, kept)
-            await self._enter(readings)
-            after = kept[-1].id
+        while True:
+            with self._timed("rebuild_index"):
+                versions = await self._database.read(partial(read, after))
+            if not versions:
+                return
+            pages = await asyncio.to_thread(self._read_pages, versions)
+            with self._timed("rebuild_index"):
+                await self._database.write(partial(reindex_pages, pages, self.full_text))
+            after = versions[-1].id
 
-    async def _read_batch(
-        self, read: Callable[[int], Query[list[indexing.StoredVersion]]], after: int
-    ) -> list[indexing.StoredVersion]:
-        return await self._database.read("rebuild_index", lambda: read(after))
-
-    async def _enter(self, readings: Sequence[indexing.Reading]) -> None:
-        await self._database.write(
-            "rebuild_index", lambda: indexing.reindex_pages(readings, self.full_text)
-        )
-
-    def _read_pages(self, kept: Sequence[indexing.StoredVersion]) -> list[indexing.Reading]:
-        return [indexing.Reading(one.place, self._read_kept(one.document)) for one in kept]
-
-    def _read_kept(self, document: Document | None) -> IndexedText | None:
-        return None if document is None else self.read_page(document)
-
-
-def _count() -> Query[int]:
-    rows = yield Statement(_COUNT)
-    return int(rows[0]["n"])
+    def _read_pages(
+        self, versions: Sequence[StoredVersion]
+    ) -> list[tuple[StoredVersion, IndexedText | None]]:
+        return [(v, None if v.document is None else self.read_page(v.document)) for v in versions]

@@ -18,7 +18,7 @@ _LETTER = re.compile(f"[{_UNSPACED}]")
 _SEAM = re.compile(rf"(?<=\w)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}])(?=\w)")
 _GAP = re.compile(f"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
 _WORD = re.compile(r"[^\W_]+")
-# A regular expression takes several times as long.
+# `str.translate` is several times faster than a regular expression.
 _ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _MARK = re.compile("[\u0300-\u036f]")
 
@@ -37,7 +37,7 @@ STOP_WORDS = frozenset(
         *("while", "who", "whom", "why", "will", "with", "would", "you", "your"),
     )
 )
-"""What says nothing of what a page is about."""
+"""Words that do not tell pages apart."""
 
 
 def split_words(text: str) -> list[str]:
@@ -48,14 +48,14 @@ def split_words(text: str) -> list[str]:
 
 
 def space_out(text: str) -> str:
-    """Return a text in which each letter of an unspaced script stands by itself."""
+    """Return a text with spaces around each letter of an unspaced script."""
     if text.isascii() or _LETTER.search(text) is None:
         return text
     return _SEAM.sub(" ", text)
 
 
 def close_up(text: str) -> str:
-    """Return a text that was spaced out as it was, but for spaces between such letters."""
+    """Undo `space_out`; original spaces between such letters are lost."""
     return text if text.isascii() else _GAP.sub("", text)
 
 
@@ -79,56 +79,46 @@ MAX_PHRASES = 16
 # Words that follow each other; a single word is a phrase of one.
 Phrase: TypeAlias = tuple[str, ...]
 
-# A phrase in quotes, or what stands between spaces; a minus before either leaves it out.
+# A phrase in quotes, or text between spaces; a minus before either excludes it.
 _CHUNK = re.compile(r'(?P<minus>-?)(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"]+))')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
-    """What is looked for."""
+    """The terms and phrases of a query."""
 
     terms: tuple[Phrase, ...] = ()
-    """Any of them; the more, the better."""
+    """Pages have at least one of these; the more, the better."""
     phrases: tuple[Phrase, ...] = ()
-    """All of them."""
+    """Pages have all of these."""
     excluded: tuple[Phrase, ...] = ()
-    """None of them."""
+    """Pages have none of these."""
 
     @property
     def scored(self) -> tuple[Phrase, ...]:
-        """What pages are ranked by."""
+        """The phrases that pages are ranked by."""
         return (*self.phrases, *self.terms)
 
 
 def parse_query(text: str, required: Sequence[str] = ()) -> ParsedQuery:
-    """Return what a query asks for; phrases that a page must have besides are required."""
-    chunks = list(_chunks(text[:MAX_QUERY_CHARS]))
-    bare = [words for kind, words in chunks if kind == "bare"]
-    quoted = [words for kind, words in chunks if kind == "quoted"]
-    excluded = [words for kind, words in chunks if kind == "excluded"]
+    """Return the terms and phrases of a query; `required` are further phrases."""
+    found: dict[str, list[Phrase]] = {"bare": [], "quoted": [], "excluded": []}
+    for chunk in _CHUNK.finditer(text[:MAX_QUERY_CHARS]):
+        kind = "bare" if chunk["quoted"] is None else "quoted"
+        phrase = tuple(split_words(chunk["quoted"] or chunk["bare"] or ""))
+        found["excluded" if chunk["minus"] else kind].append(phrase)
     demanded = [tuple(split_words(phrase[:MAX_QUERY_CHARS])) for phrase in required]
-    return ParsedQuery(
-        terms=_terms([word for words in bare for word in words]),
-        phrases=_distinct([*quoted, *demanded], MAX_PHRASES),
-        excluded=_distinct(excluded, MAX_PHRASES),
-    )
-
-
-def _chunks(text: str) -> Iterator[tuple[str, Phrase]]:
-    for chunk in _CHUNK.finditer(text):
-        words = tuple(split_words(chunk["quoted"] or chunk["bare"] or ""))
-        if words:
-            kind = "bare" if chunk["quoted"] is None else "quoted"
-            yield "excluded" if chunk["minus"] else kind, words
-
-
-def _terms(words: list[str]) -> tuple[Phrase, ...]:
-    """Return the words that say something; letters of an unspaced script go in pairs."""
-    telling = [word for word in words if word not in STOP_WORDS] or words
-    single = [(word,) for word in telling if not is_unspaced(word)]
+    words = [word for phrase in found["bare"] for word in phrase]
+    content = [word for word in words if word not in STOP_WORDS] or words
+    # Letters of an unspaced script go in pairs.
+    single = [(word,) for word in content if not is_unspaced(word)]
     pairs = [pair for pair in pairwise(words) if is_unspaced(pair[0]) and is_unspaced(pair[1])]
-    lone = [(word,) for word in telling if is_unspaced(word)] if not pairs else []
-    return _distinct([*single, *pairs, *lone], MAX_TERMS)
+    lone = [(word,) for word in content if is_unspaced(word)] if not pairs else []
+    return ParsedQuery(
+        terms=_distinct([*single, *pairs, *lone], MAX_TERMS),
+        phrases=_distinct([*found["quoted"], *demanded], MAX_PHRASES),
+        excluded=_distinct(found["excluded"], MAX_PHRASES),
+    )
 
 
 def _distinct(phrases: Sequence[Phrase], limit: int) -> tuple[Phrase, ...]:
@@ -136,10 +126,10 @@ def _distinct(phrases: Sequence[Phrase], limit: int) -> tuple[Phrase, ...]:
 
 
 SNIPPET_CHARS = 300
-# A passage begins with a sentence that begins this near.
+# A snippet begins with a sentence that begins at most so far before the words.
 _REACH = 80
-# Places that are weighed; a text full of the words has its best part among the first.
-_MAX_PLACES = 2_000
+# How many positions are weighed; a text full of the words has its best part among the first.
+_MAX_POSITIONS = 2_000
 
 _ENDING = re.compile(r"(?:ational|ization|ingly|edly|ness|ment|tion|ing|ies|ied|ed|es|ly|s|e|y)$")
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n")  # noqa: RUF001 - ends of sentences in other scripts
@@ -147,82 +137,78 @@ _SPACES = re.compile(r"\s+")
 
 
 def find_snippet(text: str, phrases: Sequence[Phrase]) -> str:
-    """Return about 300 characters of a text that have the most of what is looked for.
+    """Return about 300 characters of a text that have most of the phrases' words.
 
-    Where a text has none of it, its beginning.
+    Where a text has none of them, its beginning.
     """
-    places = _places(text, phrases)
-    start = _sentence_start(text, _best_start(places)) if places else 0
-    return _cut(text, start)
-
-
-def _places(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, str]]:
-    """Return where roots of the words stand, in order."""
-    roots = {_root(word) for phrase in phrases for word in phrase}
-    # Faster than to ignore the case; a few letters are longer in lower case, and stay.
-    lower = text.lower()
-    searched = lower if len(lower) == len(text) else text
-    # Where one root begins with another, the longer one stands.
-    places = {
-        place: root
-        for root in sorted(roots, key=lambda root: (len(root), root))
-        for place in islice(_starts(searched, root), _MAX_PLACES)
-    }
-    return sorted(places.items())[:_MAX_PLACES]
-
-
-def _starts(text: str, root: str) -> Iterator[int]:
-    """Yield where words begin that begin with a root; one of an unspaced script does anywhere.
-
-    To look for one root after another is faster than by a regular expression for all.
-    """
-    anywhere, place = is_unspaced(root), text.find(root)
-    while place >= 0:
-        before = text[place - 1] if place else " "
-        if anywhere or not (before.isalnum() or before == "_"):
-            yield place
-        place = text.find(root, place + 1)
-
-
-@lru_cache(maxsize=1_000)
-def _root(word: str) -> str:
-    """Return what a word shares with its other forms, more or less."""
-    shorter = _ENDING.sub("", word)
-    return shorter if len(shorter) >= 3 else word
-
-
-def _best_start(places: list[tuple[int, str]]) -> int:
-    """Return where the stretch begins that has the most words, different ones above all."""
-    inside: Counter[str] = Counter()
-    best, best_start, first, kinds = 0.0, places[0][0], 0, 0
-    for last, (start, root) in enumerate(places):
-        kinds += not inside[root]
-        inside[root] += 1
-        while start - places[first][0] > SNIPPET_CHARS - _REACH:
-            inside[places[first][1]] -= 1
-            kinds -= not inside[places[first][1]]
-            first += 1
-        worth = kinds + 0.1 * min(last - first, 9)
-        if worth > best:
-            best, best_start = worth, places[first][0]
-    return best_start
-
-
-def _sentence_start(text: str, place: int) -> int:
-    """Return where a sentence before a place begins, or else a word."""
-    earliest = max(0, place - _REACH)
-    if earliest == 0:
-        return 0
-    ends = [match.end() for match in _SENTENCE.finditer(text, earliest, place)]
-    if ends:
-        return ends[-1]
-    space = text.find(" ", earliest, place)
-    return place if space < 0 else space + 1
-
-
-def _cut(text: str, start: int) -> str:
+    positions = _positions(text, phrases)
+    start = _sentence_start(text, _best_start(positions)) if positions else 0
     piece = text[start : start + SNIPPET_CHARS]
     if start + SNIPPET_CHARS < len(text):
         space = piece.rfind(" ")
         piece = piece[:space] if space > SNIPPET_CHARS // 2 else piece
     return _SPACES.sub(" ", piece).strip()
+
+
+def _positions(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, str]]:
+    """Return the positions of the roots of the words, in order."""
+    roots = {_root(word) for phrase in phrases for word in phrase}
+    # Faster than to ignore the case. A few letters are longer in lower case; then the text stays.
+    lower = text.lower()
+    searched = lower if len(lower) == len(text) else text
+    # Where one root begins with another, the longer one counts.
+    positions = {
+        position: root
+        for root in sorted(roots, key=lambda root: (len(root), root))
+        for position in islice(_starts(searched, root), _MAX_POSITIONS)
+    }
+    return sorted(positions.items())[:_MAX_POSITIONS]
+
+
+def _starts(text: str, root: str) -> Iterator[int]:
+    """Yield where words begin that begin with a root; in an unspaced script, anywhere.
+
+    Searching for one root after another is faster than a regular expression for all.
+    """
+    anywhere, position = is_unspaced(root), text.find(root)
+    while position >= 0:
+        before = text[position - 1] if position else " "
+        if anywhere or not (before.isalnum() or before == "_"):
+            yield position
+        position = text.find(root, position + 1)
+
+
+@lru_cache(maxsize=1_000)
+def _root(word: str) -> str:
+    """Return a rough stem of a word."""
+    shorter = _ENDING.sub("", word)
+    return shorter if len(shorter) >= 3 else word
+
+
+def _best_start(positions: list[tuple[int, str]]) -> int:
+    """Return where the stretch begins that has the most words, above all different ones."""
+    inside: Counter[str] = Counter()
+    best, best_start, first, kinds = 0.0, positions[0][0], 0, 0
+    for last, (start, root) in enumerate(positions):
+        kinds += not inside[root]
+        inside[root] += 1
+        while start - positions[first][0] > SNIPPET_CHARS - _REACH:
+            inside[positions[first][1]] -= 1
+            kinds -= not inside[positions[first][1]]
+            first += 1
+        worth = kinds + 0.1 * min(last - first, 9)
+        if worth > best:
+            best, best_start = worth, positions[first][0]
+    return best_start
+
+
+def _sentence_start(text: str, position: int) -> int:
+    """Return where a sentence shortly before a position begins, or else a word."""
+    earliest = max(0, position - _REACH)
+    if earliest == 0:
+        return 0
+    ends = [match.end() for match in _SENTENCE.finditer(text, earliest, position)]
+    if ends:
+        return ends[-1]
+    space = text.find(" ", earliest, position)
+    return position if space < 0 else space + 1

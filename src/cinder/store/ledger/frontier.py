@@ -1,48 +1,53 @@
-"""The URLs of a job: added once each, counted by status, and listed in order.
+"""The URLs of a job: each added once, counted by status, and listed in order.
 
-A job's URLs are numbered from 0 without gaps in each list that it may be asked for: all of them,
-those of each fate, and those that could not be had. The numbers are given under the job's lock, so
-a list only grows at its end. The expressions here are looked up in an index, and see what their
-own transaction has written before.
+The URLs of a job are numbered from 0 without gaps in each of its lists: all URLs, those of each
+status, and those that failed. Numbers are given under the job's lock, so a list grows only at its
+end. The expressions for the next number use an index, and see what their own transaction has
+written.
 
-They stand in the job's row, which every writer of its URLs locks, and change in the transaction
-that changes the URLs: they are as true as the rows are, and cost the same to read of any job.
+The counts are in the job's row, which every writer of its URLs locks. They change in the same
+transaction as the URLs, and cost the same to read for a job of any size.
 """
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from cinder.models.job import ERROR_STATUSES, JobCounts, LedgerPage, NewPage, PageState, PageStatus
-from cinder.store.database import Query, SqlRow, SqlValue, Statement, scrub
-from cinder.store.document_rows import from_milliseconds
+from cinder.store.database import (
+    Query,
+    Repository,
+    SqlRow,
+    SqlValue,
+    Statement,
+    clamp_limit,
+    from_milliseconds,
+    reads,
+    scrub,
+    writes,
+)
 from cinder.store.group_commit import BulkIncrement, WriteStage
 
 ERROR_LIST = ", ".join(f"'{fate}'" for fate in ERROR_STATUSES)
 
 
-def next_position(job: str) -> str:
-    """Return SQL for the first free number among all URLs of a job."""
-    return _next("position", f"numbered.job_id = {job}")
+def _next(column: str, where: str) -> str:
+    last = f"SELECT max(numbered.{column}) FROM webhook.frontier numbered WHERE {where}"  # noqa: S608 - constants
+    return f"COALESCE(({last}) + 1, 0)"
 
 
 def next_status_position(job: str, fate: str) -> str:
-    """Return SQL for the first free number among a job's URLs of a fate."""
+    """Return SQL for the first free number among a job's URLs of a status."""
     where = f"numbered.job_id = {job} AND numbered.fate = {fate}"
     return _next("fate_position", f"{where} AND numbered.fate_position IS NOT NULL")
 
 
 def next_error_position(job: str) -> str:
-    """Return SQL for the first free number among a job's URLs that could not be had."""
+    """Return SQL for the first free number among a job's URLs that failed."""
     where = f"numbered.job_id = {job} AND numbered.error_position IS NOT NULL"
     return _next("error_position", where)
-
-
-def _next(column: str, where: str) -> str:
-    last = f"SELECT max(numbered.{column}) FROM webhook.frontier numbered WHERE {where}"  # noqa: S608
-    return f"COALESCE(({last}) + 1, 0)"
 
 
 STATUS_COLUMNS = {
@@ -57,22 +62,22 @@ STATUS_COLUMNS = {
 
 _NUMBERS = ("found", "bytes_fetched", "too_deep", *STATUS_COLUMNS.values())
 _SUMS = ", ".join(f"{name} = {name} + ${place}" for place, name in enumerate(_NUMBERS, start=2))
-_COUNT = BulkIncrement(WriteStage.COUNT, f"UPDATE webhook.jobs SET {_SUMS} WHERE id = $1")  # noqa: S608 - ours
+_COUNT = BulkIncrement(WriteStage.COUNT, f"UPDATE webhook.jobs SET {_SUMS} WHERE id = $1")  # noqa: S608 - constants
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a transaction adds to a job's numbers."""
+    """What a transaction adds to a job's counts."""
 
     found: int = 0
     size: int = 0
-    """Of what was fetched, in bytes."""
+    """The bytes fetched."""
     too_deep: int = 0
     fates: Counter[PageStatus] = field(default_factory=Counter)
 
 
 def count_up(job_id: str, tally: Tally) -> Query[None]:
-    """Add to a job's numbers."""
+    """Add to a job's counts."""
     fates = (tally.fates[fate] for fate in STATUS_COLUMNS)
     numbers = (tally.found, tally.size, tally.too_deep, *fates)
     if any(numbers):
@@ -80,23 +85,31 @@ def count_up(job_id: str, tally: Tally) -> Query[None]:
 
 
 def read_status_counts(row: SqlRow) -> dict[PageStatus, int]:
-    """Return how many URLs of a job have which fate, by its row."""
+    """Return how many URLs of a job have each status, from its row."""
     return {fate: row[name] for fate, name in STATUS_COLUMNS.items() if row[name]}
 
 
-_INSERT_COLUMNS = (
-    *("fingerprint", "host", "depth", "state", "fate", "finished_at", "template", "url", "reason"),
-)
-_INSERT_TYPES = (*("BYTEA", "TEXT", "INTEGER", "TEXT", "TEXT", "BIGINT", "TEXT", "TEXT", "TEXT"),)
-# As many rows as one statement adds: few different statements, which the database prepares once.
+_INSERT_TYPES = {
+    "fingerprint": "BYTEA",
+    "host": "TEXT",
+    "depth": "INTEGER",
+    "state": "TEXT",
+    "fate": "TEXT",
+    "finished_at": "BIGINT",
+    "template": "TEXT",
+    "url": "TEXT",
+    "reason": "TEXT",
+}
+_TYPES = tuple(_INSERT_TYPES.values())
+# How many rows one statement adds: few different statements, each prepared once.
 _CHUNKS = (64, 16, 4, 1)
 
-# Each URL is looked up by itself: PostgreSQL, asked for all at once, may read the whole job.
+# Each URL is looked up by itself: for all at once, PostgreSQL may read the whole job.
 _ADD_PAGES = f"""
-INSERT INTO webhook.frontier (job_id, {", ".join(_INSERT_COLUMNS)}, position, fate_position,
+INSERT INTO webhook.frontier (job_id, {", ".join(_INSERT_TYPES)}, position, fate_position,
                               error_position)
-SELECT $1, {", ".join(f"page.column{place}" for place in range(2, len(_INSERT_COLUMNS) + 2))},
-       {next_position("$1")} + row_number() OVER (ORDER BY page.column1) - 1,
+SELECT $1, {", ".join(f"page.column{place}" for place in range(2, len(_INSERT_TYPES) + 2))},
+       {_next("position", "numbered.job_id = $1")} + row_number() OVER (ORDER BY page.column1) - 1,
        CASE WHEN page.column6 IS NOT NULL THEN {next_status_position("$1", "page.column6")}
             + row_number() OVER (PARTITION BY page.column6 ORDER BY page.column1) - 1 END,
        CASE WHEN page.column6 IN ({ERROR_LIST}) THEN {next_error_position("$1")} + row_number()
@@ -106,10 +119,10 @@ SELECT $1, {", ".join(f"page.column{place}" for place in range(2, len(_INSERT_CO
          WHERE known.job_id = $1 AND known.fingerprint = page.column2 LIMIT 1) IS NULL
  ORDER BY page.column1
 RETURNING fingerprint, host
-"""  # noqa: S608 - columns of ours
+"""  # noqa: S608 - constant columns
 
-# A URL that was too deep, and so never asked for, is taken when it is met again closer to the
-# start.
+# A URL that was too deep, and so never requested, is queued when it is found again at a lower
+# depth.
 _FIND_DEEPER = """
 SELECT page.column1 AS place, (
        SELECT known.id FROM webhook.frontier known
@@ -127,12 +140,12 @@ UPDATE webhook.frontier SET state = 'queued', depth = $2, template = $3, fate = 
 
 _FATE_POSITION = "SELECT fate_position FROM webhook.frontier WHERE id = $1"
 
-# The last of its list takes the place that became free, so that places have no gaps.
+# The last URL of the list takes the number that became free, so that the numbers have no gaps.
 _FILL_GAP = f"""
 UPDATE webhook.frontier SET fate_position = $2
  WHERE job_id = $1 AND fate = 'outside scope' AND fate_position > $2
    AND fate_position = {next_status_position("$1", "'outside scope'")} - 1
-"""  # noqa: S608 - ours
+"""  # noqa: S608 - constants
 
 _LOCK_JOB = "SELECT id FROM webhook.jobs WHERE id = $1 FOR UPDATE"
 
@@ -145,31 +158,50 @@ INSERT INTO webhook.job_hosts (job_id, host, queued) VALUES ($1, $2, $3)
 ON CONFLICT (job_id, host) DO UPDATE SET queued = job_hosts.queued + excluded.queued
 """
 
-_SEEDED = "UPDATE webhook.jobs SET seeded_at = $2 WHERE id = $1 AND seeded_at IS NULL"
+_MARK_SEEDED = "UPDATE webhook.jobs SET seeded_at = $2 WHERE id = $1 AND seeded_at IS NULL"
 
 
 def lock_job(job_id: str) -> Query[None]:
-    """Let nobody else write to a job's rows until the transaction ends.
+    """Let no other transaction write to a job's rows until this one ends.
 
-    All who do lock the job first: whoever took its rows in another order could wait for one who
-    waits for him. It also makes the order in which URLs got their fates that of the commits.
+    All writers lock the job first: taking its rows in another order could deadlock. It also makes
+    URLs get their status in the order of the commits.
     """
     yield Statement(_LOCK_JOB, (job_id,))
 
 
+def seed_job(
+    job_id: str, pages: Sequence[NewPage], clock: Callable[[], int], *, is_last: bool
+) -> Query[int]:
+    """Add URLs to a job and count them; return how many are new. The last call marks the end."""
+    yield from lock_job(job_id)
+    now = clock()
+    added = yield from add_pages(job_id, pages, now)
+    yield from count_up(job_id, added)
+    if is_last:
+        yield Statement(_MARK_SEEDED, (job_id, now))
+    return added.found
+
+
 def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Query[Tally]:
-    """Add URLs that the ledger does not have; return what that adds to the job's numbers."""
+    """Add URLs that the job does not have; return what that adds to its counts."""
     queued: Counter[str] = Counter()
     tally = Tally()
     for chunk in _chunks(_each_once(pages)):
         values = [value for page in chunk for value in _values(page, now)]
-        rows = yield Statement(_add_statement(len(chunk)), (job_id, *values))
+        rows = yield Statement(_with_rows(_ADD_PAGES, len(chunk), _TYPES), (job_id, *values))
         added = {bytes(row["fingerprint"]) for row in rows}
         for page in chunk:
-            if page.fingerprint in added:
-                _count_new(page, queued, tally)
+            if page.fingerprint not in added:
+                continue
+            tally.found += 1
+            tally.too_deep += page.is_too_deep
+            if page.fate is None:
+                queued[page.host] += 1
+            else:
+                tally.fates[page.fate] += 1
         known = [page for page in chunk if page.fate is None and page.fingerprint not in added]
-        for page in (yield from _take_nearer(job_id, known)):
+        for page in (yield from _requeue_nearer(job_id, known)):
             queued[page.host] += 1
             tally.fates[PageStatus.OUTSIDE] -= 1
             tally.too_deep -= 1
@@ -177,48 +209,36 @@ def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Query[Tally]:
     return tally
 
 
-def _count_new(page: NewPage, queued: Counter[str], tally: Tally) -> None:
-    tally.found += 1
-    tally.too_deep += page.is_too_deep
-    if page.fate is None:
-        queued[page.host] += 1
-    else:
-        tally.fates[page.fate] += 1
-
-
-def _take_nearer(job_id: str, known: Sequence[NewPage]) -> Query[list[NewPage]]:
-    """Queue those of some URLs that were too deep where they were met before; return them."""
-    taken = []
+def _requeue_nearer(job_id: str, known: Sequence[NewPage]) -> Query[list[NewPage]]:
+    """Queue those URLs that were too deep where they were found before; return them."""
+    queued = []
     for chunk in _chunks(known):
         values = [value for page in chunk for value in (page.fingerprint, page.depth)]
-        for row in (yield Statement(_find_statement(len(chunk)), (job_id, *values))):
-            if row["id"] is not None:
-                taken.append(chunk[row["place"]])
-                yield from _requeue(job_id, row, taken[-1])
-    return taken
-
-
-def _requeue(job_id: str, row: SqlRow, page: NewPage) -> Query[None]:
-    position = (yield Statement(_FATE_POSITION, (row["id"],)))[0]["fate_position"]
-    yield Statement(_REQUEUE, (row["id"], page.depth, page.template))
-    yield Statement(_FILL_GAP, (job_id, position))
+        for row in (
+            yield Statement(
+                _with_rows(_FIND_DEEPER, len(chunk), ("BYTEA", "INTEGER")), (job_id, *values)
+            )
+        ):
+            if row["id"] is None:
+                continue
+            page = chunk[row["place"]]
+            position = (yield Statement(_FATE_POSITION, (row["id"],)))[0]["fate_position"]
+            yield Statement(_REQUEUE, (row["id"], page.depth, page.template))
+            yield Statement(_FILL_GAP, (job_id, position))
+            queued.append(page)
+    return queued
 
 
 def queue_more(job_id: str, queued: Counter[str]) -> Query[None]:
-    """Count URLs of hosts that wait to be fetched; fewer where the number is negative."""
+    """Count queued URLs of hosts; a negative number takes them off."""
     for host, count in sorted(queued.items()):
-        if count > 0:  # of a host that has fewer there are some already
+        if count > 0:  # a host that loses URLs has a row already
             yield Statement(_ADD_HOST, (host,))
         yield Statement(_QUEUE_MORE, (job_id, host, count))
 
 
-def mark_seeded(job_id: str, now: int) -> Query[None]:
-    """Note that all the URLs a job begins with are in its ledger."""
-    yield Statement(_SEEDED, (job_id, now))
-
-
 def _each_once(pages: Sequence[NewPage]) -> list[NewPage]:
-    """Return URLs without repetitions, which no statement may have: of each, the best case."""
+    """Return URLs without duplicates, preferring those to fetch, then the lowest depth."""
     once: dict[bytes, NewPage] = {}
     for page in pages:
         known = once.setdefault(page.fingerprint, page)
@@ -238,36 +258,21 @@ def _chunks(pages: Sequence[NewPage]) -> Iterator[Sequence[NewPage]]:
 def _values(page: NewPage, now: int) -> tuple[SqlValue, ...]:
     state = PageState.QUEUED if page.fate is None else PageState.DONE
     finished_at = None if page.fate is None else now
-    fate: PageStatus | None = page.fate
-    return (
-        *(page.fingerprint, page.host, page.depth, state, fate, finished_at),
-        *(page.template, scrub(page.url), scrub(page.reason)),
-    )
+    what = (page.fingerprint, page.host, page.depth, state, page.fate, finished_at)
+    return (*what, page.template, scrub(page.url), scrub(page.reason))
 
 
 @cache
-def _add_statement(rows: int) -> str:
-    return _ADD_PAGES.format(rows=_rows(rows, _INSERT_TYPES))
+def _with_rows(sql: str, count: int, types: tuple[str, ...]) -> str:
+    """Return a statement with numbered rows of parameters, which begin with $2."""
+    rows = []
+    for number in range(count):
+        names = enumerate(types, 2 + number * len(types))
+        rows.append(f"({number}, {', '.join(f'CAST(${name} AS {kind})' for name, kind in names)})")
+    return sql.format(rows=", ".join(rows))
 
 
-@cache
-def _find_statement(rows: int) -> str:
-    return _FIND_DEEPER.format(rows=_rows(rows, ("BYTEA", "INTEGER")))
-
-
-def _rows(count: int, types: Sequence[str]) -> str:
-    """Return numbered rows of parameters, from the second on."""
-    width = len(types)
-    values = (
-        ", ".join(
-            f"CAST(${number * width + place} AS {kind})" for place, kind in enumerate(types, 2)
-        )
-        for number in range(count)
-    )
-    return ", ".join(f"({number}, {value})" for number, value in enumerate(values))
-
-
-# As many as there are processes and pages that each has under way, however many URLs there are.
+# Their number is limited by the workers, however many URLs the job has.
 _COUNT_LEASED = """
 SELECT count(*) AS leased FROM webhook.frontier
  WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
@@ -275,86 +280,98 @@ SELECT count(*) AS leased FROM webhook.frontier
 
 _FIND_NUMBERS = f"""
 SELECT found, {", ".join(STATUS_COLUMNS.values())} FROM webhook.jobs WHERE id = $1
-"""  # noqa: S608 - columns of ours
+"""  # noqa: S608 - constant columns
 
 _COUNT_TEMPLATES = """
 SELECT template, count(*) AS pages FROM webhook.frontier
  WHERE job_id = $1 AND template <> '' GROUP BY template
 """
 
-_LIST_COLUMNS = """
-id, url, depth, state, fate, reason, status_code, verdict, title, content_length, uris, finished_at
+_SELECT_PAGE = """
+SELECT id, url, depth, state, fate, reason, status_code, verdict, title, content_length, uris,
+       finished_at
+  FROM webhook.frontier
 """
 
-_LIST_PAGES = f"""
-SELECT {_LIST_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND position >= $3
- ORDER BY position LIMIT $2
-"""  # noqa: S608 - columns of ours
+_LIST_PAGES = f"{_SELECT_PAGE} WHERE job_id = $1 AND position >= $3 ORDER BY position LIMIT $2"
 
 _LIST_BY_STATUS = f"""
-SELECT {_LIST_COLUMNS} FROM webhook.frontier
- WHERE job_id = $1 AND fate = $4 AND fate_position >= $3 ORDER BY fate_position LIMIT $2
-"""  # noqa: S608 - the same
+{_SELECT_PAGE} WHERE job_id = $1 AND fate = $4 AND fate_position >= $3
+ ORDER BY fate_position LIMIT $2
+"""
 
 _LIST_ERRORS = f"""
-SELECT {_LIST_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND error_position >= $3
- ORDER BY error_position LIMIT $2
-"""  # noqa: S608 - the same
+{_SELECT_PAGE} WHERE job_id = $1 AND error_position >= $3 ORDER BY error_position LIMIT $2
+"""
 
-# Of fates that share no list, all are read and sorted.
+# URLs of statuses that share no list are all read and sorted.
 _LIST_BY_STATUSES = f"""
-SELECT {_LIST_COLUMNS} FROM webhook.frontier WHERE job_id = $1 AND fate = ANY($4)
- ORDER BY finished_at, id LIMIT $2 OFFSET $3
-"""  # noqa: S608 - the same
+{_SELECT_PAGE} WHERE job_id = $1 AND fate = ANY($4) ORDER BY finished_at, id LIMIT $2 OFFSET $3
+"""
 
 
-def count_pages(job_id: str) -> Query[JobCounts]:
-    """Return how many of a job's URLs there are of each state and fate."""
-    rows = yield Statement(_FIND_NUMBERS, (job_id,))
-    if not rows:
-        return JobCounts()
-    leased = (yield Statement(_COUNT_LEASED, (job_id,)))[0]["leased"]
-    fates = read_status_counts(rows[0])
-    queued = rows[0]["found"] - sum(fates.values()) - leased
-    # A page may be claimed between the two answers.
-    return JobCounts(queued=max(0, queued), leased=leased, fates=fates)
+class FrontierOperations(Repository):
+    """The operations that add, count and list the URLs of a job."""
 
+    @writes("add_pages")
+    def add_pages(
+        self, job_id: str, pages: Sequence[NewPage], *, is_last: bool = False
+    ) -> Query[int]:
+        """Add URLs to a job, each once; return how many are new. The last call marks the end."""
+        return seed_job(job_id, pages, self._now, is_last=is_last)
 
-def count_templates(job_id: str) -> Query[dict[str, int]]:
-    """Return how many URLs of each template a job has taken."""
-    rows = yield Statement(_COUNT_TEMPLATES, (job_id,))
-    return {row["template"]: row["pages"] for row in rows}
+    @reads("count_pages")
+    def count_pages(self, job_id: str) -> Query[JobCounts]:
+        """Return how many URLs of a job have each state and status."""
+        rows = yield Statement(_FIND_NUMBERS, (job_id,))
+        if not rows:
+            return JobCounts()
+        leased = (yield Statement(_COUNT_LEASED, (job_id,)))[0]["leased"]
+        fates = read_status_counts(rows[0])
+        queued = rows[0]["found"] - sum(fates.values()) - leased
+        # A page may be leased between the two statements.
+        return JobCounts(queued=max(0, queued), leased=leased, fates=fates)
 
+    @reads("count_templates")
+    def count_templates(self, job_id: str) -> Query[Mapping[str, int]]:
+        """Return how many URLs of each template a job has taken."""
+        rows = yield Statement(_COUNT_TEMPLATES, (job_id,))
+        return {row["template"]: row["pages"] for row in rows}
 
-def list_pages(
-    job_id: str, fates: Collection[PageStatus] | None, offset: int, limit: int
-) -> Query[list[LedgerPage]]:
-    """Return URLs of a job, by when they were seen, or by when they got one of these fates."""
-    part = (job_id, limit, offset)
-    if fates is None:
-        rows = yield Statement(_LIST_PAGES, part)
-    elif set(fates) == set(ERROR_STATUSES):
-        rows = yield Statement(_LIST_ERRORS, part)
-    elif len(fates) == 1:
-        rows = yield Statement(_LIST_BY_STATUS, (*part, *(fate.value for fate in fates)))
-    else:
-        rows = yield Statement(_LIST_BY_STATUSES, (*part, [fate.value for fate in fates]))
-    return [_read_page(row) for row in rows]
+    @reads("list_pages")
+    def list_pages(
+        self, job_id: str, fates: Collection[PageStatus] | None, *, offset: int, limit: int
+    ) -> Query[list[LedgerPage]]:
+        """Return URLs with these statuses in the order in which they got them; None for every URL.
 
-
-def _read_page(row: SqlRow) -> LedgerPage:
-    return LedgerPage(
-        id=row["id"],
-        url=row["url"],
-        depth=row["depth"],
-        # A suspect waits as others do, only for longer.
-        state=PageState.QUEUED if row["state"] == "suspect" else PageState(row["state"]),
-        fate=None if row["fate"] is None else PageStatus(row["fate"]),
-        reason=row["reason"] or "",
-        status_code=row["status_code"],
-        verdict=row["verdict"],
-        title=row["title"],
-        content_length=row["content_length"],
-        uris=tuple(json.loads(row["uris"])) if row["uris"] else (),
-        finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
-    )
+        A list grows only at its end, so reading it in parts misses nothing and repeats nothing. The
+        exception is a URL outside the scope for its depth that is found again closer to the start.
+        One status, all errors and all URLs cost the same at any offset.
+        """
+        part = (job_id, clamp_limit(limit), max(0, offset))
+        if fates is None:
+            rows = yield Statement(_LIST_PAGES, part)
+        elif set(fates) == set(ERROR_STATUSES):
+            rows = yield Statement(_LIST_ERRORS, part)
+        elif len(fates) == 1:
+            rows = yield Statement(_LIST_BY_STATUS, (*part, *(fate.value for fate in fates)))
+        else:
+            rows = yield Statement(_LIST_BY_STATUSES, (*part, [fate.value for fate in fates]))
+        return [
+            LedgerPage(
+                id=row["id"],
+                url=row["url"],
+                depth=row["depth"],
+                # A suspect is queued as well, behind the others.
+                state=PageState("queued" if row["state"] == "suspect" else row["state"]),
+                fate=None if row["fate"] is None else PageStatus(row["fate"]),
+                reason=row["reason"] or "",
+                status_code=row["status_code"],
+                verdict=row["verdict"],
+                title=row["title"],
+                content_length=row["content_length"],
+                uris=tuple(json.loads(row["uris"])) if row["uris"] else (),
+                finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
+            )
+            for row in rows
+        ]

@@ -1,11 +1,20 @@
-"""Leases on URLs of a job, limited by what each host's throttle allows."""
+"""Leases on the URLs of a job, limited by the throttle of each host."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from cinder.models.job import HostState, LeaseBatch, LeaseLimits, PageLease, PageResult, PageStatus
-from cinder.store.database import Query, SqlRow, Statement, compress, decompress
-from cinder.store.document_rows import from_milliseconds
+from cinder.store.database import (
+    Query,
+    Repository,
+    SqlRow,
+    Statement,
+    compress,
+    decompress,
+    from_milliseconds,
+    reads,
+    writes,
+)
 from cinder.store.ledger.frontier import (
     Tally,
     count_up,
@@ -15,16 +24,16 @@ from cinder.store.ledger.frontier import (
     queue_more,
 )
 from cinder.store.ledger.job_rows import find_job
-from cinder.store.ledger.outbox import EventRecorder
+from cinder.store.ledger.outbox import EventEmitter, EventRecorder
 
-# How soon to look again at the earliest, and where another worker's page has to end first.
-_LOOK_AGAIN_MS = 100
+# How soon to try again at the earliest, and while another worker's page has to end first.
+_MIN_WAIT_MS = 100
 _OTHERS_FIRST_MS = 500
-# Among how many suspects one is looked for whose host may be asked now.
+# One suspect whose host may be requested now is chosen among so many.
 _SUSPECTS_AT_ONCE = 20
 
-# No lease lasts longer than its time and this, and no rest of a host longer than this: what ends
-# later was written before the clock was set back, and would hold everything up for as long.
+# No lease lasts longer than its time and this, and no pause of a host longer than this. A later
+# time was written before the clock was set back, and would block the job until then.
 FURTHEST_MS = 15 * 60 * 1000
 
 _BEGIN = """
@@ -38,8 +47,9 @@ UPDATE webhook.jobs SET status = 'running', started_at = COALESCE(started_at, $2
 RETURNING max_pages, fetched
 """
 
-# Whatever a process had claimed when it died is suspected of that, once, though most of it was
-# only there. A suspect is claimed alone, so that from the second time on it was this page.
+# The pages that a process had leased when it died become suspects, though most of them are
+# innocent. A suspect is leased alone, so that from the second crash on the page is known to be the
+# cause.
 _RUN_OUT = """
 UPDATE webhook.frontier SET state = 'suspect', lease_until = NULL, crashes = crashes + 1
  WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
@@ -53,17 +63,17 @@ UPDATE webhook.frontier SET state = 'done', fate = 'failed', finished_at = $3, r
        error_position = {next_error_position("$2")}
  WHERE id = $1
 RETURNING url
-"""  # noqa: S608 - columns of ours
+"""  # noqa: S608 - constant columns
 
-# Here and above, the time leads SQLite to the index of the leased ones: by the job alone it would
-# take another, and read all its URLs.
+# Here and above, the time makes SQLite use the index of leased URLs: by the job alone it would use
+# another, and read all URLs.
 _COUNT_LEASED = """
 SELECT count(*) AS leased, min(lease_until) AS first_until, max(lease_until) AS last_until,
        count(CASE WHEN crashes > 0 THEN 1 END) AS suspects
   FROM webhook.frontier WHERE job_id = $1 AND state = 'leased' AND lease_until > 0
 """
 
-# Those that crashed least come first: a page that ends every process keeps no other waiting.
+# Those with the fewest crashes come first, so that a page that ends every process delays no other.
 _SUSPECTS = """
 SELECT f.id, f.host, h.next_at, h.delay_ms, j.next_at AS job_next_at
   FROM webhook.frontier f JOIN webhook.hosts h ON h.host = f.host
@@ -108,7 +118,7 @@ RETURNING id, url, host, depth, fence, tries
 _BOOK_HOST = "UPDATE webhook.hosts SET next_at = $2 WHERE host = $1"
 _BOOK_HOST_FOR_JOB = "UPDATE webhook.job_hosts SET next_at = $3 WHERE job_id = $1 AND host = $2"
 
-# A claim is named by its URL and its fence together.
+# A lease is identified by its URL and its fence together.
 _RENEW = """
 UPDATE webhook.frontier SET lease_until = $3
  WHERE id = ANY($1) AND id || ':' || fence = ANY($2) AND state = 'leased'
@@ -120,187 +130,6 @@ UPDATE webhook.frontier SET lease_until = NULL, tries = tries + $3,
  WHERE id = $1 AND fence = $2 AND state = 'leased'
 RETURNING host, state
 """
-
-
-def lease(job_id: str, limits: LeaseLimits, now: int, telling: EventRecorder) -> Query[LeaseBatch]:
-    """Claim URLs of a job that may be fetched now."""
-    until = now + round(limits.seconds * 1000)
-    if telling.is_wanted:
-        yield from _record_start(job_id, now, telling)
-    # Others see that the job is looked after for as long as its leases last.
-    rows = yield Statement(_MARK_ATTENDED, (job_id, now, until))
-    if not rows:
-        return LeaseBatch(is_over=True)
-    leased, suspects = yield from _count_leased(job_id, limits, now, telling)
-    room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
-    if room <= 0:
-        return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
-    if not limits.is_alone:
-        # Hosts that have all they bear are as many as there are leases, and come first.
-        hosts = yield Statement(_DUE_HOSTS, (job_id, now, room + leased, now + FURTHEST_MS))
-        claims = yield from _claim(job_id, hosts, room, limits, now)
-        if claims:
-            return LeaseBatch(claims=claims)
-    next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
-    if next_at is None and leased == suspects:
-        return (yield from _lease_suspect(job_id, leased, limits, now))
-    if next_at is None or next_at <= now:
-        return LeaseBatch(wait_ms=0 if limits.is_alone else _OTHERS_FIRST_MS)
-    return LeaseBatch(wait_ms=max(next_at - now, _LOOK_AGAIN_MS))
-
-
-def renew(claims: Collection[PageLease], until: int) -> Query[None]:
-    """Make leases last until a moment; those that were lost stay lost."""
-    for job_id in sorted({claim.job_id for claim in claims}):
-        yield from lock_job(job_id)
-    ids = [claim.page_id for claim in claims]
-    names = [f"{claim.page_id}:{claim.fence}" for claim in claims]
-    yield Statement(_RENEW, (ids, names, until))
-
-
-def release(claims: Collection[PageLease], *, is_try: bool) -> Query[None]:
-    """Give claims back."""
-    queued: Counter[tuple[str, str]] = Counter()
-    for job_id in sorted({claim.job_id for claim in claims}):
-        yield from lock_job(job_id)
-    for claim in claims:
-        rows = yield Statement(_RELEASE, (claim.page_id, claim.fence, int(is_try)))
-        # No host's number counts suspects: they are not among what is claimed for it.
-        queued.update((claim.job_id, row["host"]) for row in rows if row["state"] == "queued")
-    for (job_id, host), count in sorted(queued.items()):
-        yield from queue_more(job_id, Counter({host: count}))
-
-
-def _record_start(job_id: str, now: int, telling: EventRecorder) -> Query[None]:
-    """Begin a job that nobody has begun, and tell of it."""
-    begun = yield Statement(_BEGIN, (job_id, now))
-    if begun:
-        yield from telling.started((yield from find_job(job_id, telling.dialect)), now)
-
-
-def _count_leased(
-    job_id: str, limits: LeaseLimits, now: int, telling: EventRecorder
-) -> Query[tuple[int, int]]:
-    """Return how many URLs are claimed, and how many of those are suspects.
-
-    What dead workers had claimed is taken back before.
-    """
-    row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
-    if not row["leased"]:
-        return 0, 0
-    if row["first_until"] <= now or row["last_until"] > _furthest(limits, now):
-        yield from _take_back(job_id, limits, now, telling)
-        row = (yield Statement(_COUNT_LEASED, (job_id,)))[0]
-    return row["leased"], row["suspects"]
-
-
-def _take_back(job_id: str, limits: LeaseLimits, now: int, telling: EventRecorder) -> Query[None]:
-    """Make suspects of what dead workers had claimed; give up what ended them when alone."""
-    rows = yield Statement(_RUN_OUT, (job_id, now, _furthest(limits, now)))
-    lost = [row["id"] for row in rows if row["crashes"] > limits.crash_tries]
-    if lost:
-        times = "time" if limits.crash_tries == 1 else f"{limits.crash_tries} times"
-        reason = (
-            f"the process died, or hung, the {times} it was fetched with no other page beside it "
-            "(setting jobs.crash-tries)"
-        )
-        result = PageResult(fate=PageStatus.FAILED, reason=reason)
-        for page_id in lost:
-            row = (yield Statement(_GIVE_UP, (page_id, job_id, now, reason)))[0]
-            yield from telling.page(row["url"], result, now)
-        yield from count_up(job_id, Tally(fates=Counter({PageStatus.FAILED: len(lost)})))
-
-
-def _furthest(limits: LeaseLimits, now: int) -> int:
-    return now + FURTHEST_MS + round(limits.seconds * 1000)
-
-
-def _claim(
-    job_id: str, hosts: Sequence[SqlRow], room: int, limits: LeaseLimits, now: int
-) -> Query[tuple[PageLease, ...]]:
-    claims: list[PageLease] = []
-    for host in hosts:
-        claims += yield from _claim_of_host(job_id, host, room - len(claims), limits, now)
-        if len(claims) >= room:
-            break
-    return tuple(claims)
-
-
-def _claim_of_host(
-    job_id: str, host: SqlRow, room: int, limits: LeaseLimits, now: int
-) -> Query[list[PageLease]]:
-    """Claim URLs of a host whose row is locked: nobody else counts or books at the same time."""
-    count = min(room, (yield from _count_free(host, limits, now)))
-    if count <= 0:
-        return []
-    name = host["host"]
-    until = now + round(limits.seconds * 1000)
-    claimed = yield Statement(_LEASE_PAGES, (job_id, name, count, until))
-    if not claimed:
-        return []
-    yield from queue_more(job_id, Counter({name: -len(claimed)}))
-    yield from _book(job_id, host, limits, now)
-    # A database may return rows in any order.
-    ordered = sorted(claimed, key=lambda row: row["id"])
-    return [_read_claim(job_id, row, host["delay_ms"]) for row in ordered]
-
-
-def _count_free(host: SqlRow, limits: LeaseLimits, now: int) -> Query[int]:
-    """Return how many more URLs of a host may be asked for now."""
-    busy = (yield Statement(_COUNT_ON_HOST, (host["host"], now)))[0]["leased"]
-    # A host that wants time between requests gets one at a time, and so does a job that does.
-    free = int((1 if host["delay_ms"] else limits.host_concurrency) - busy)
-    return min(free, 1) if limits.least_delay_ms else free
-
-
-def _book(job_id: str, host: SqlRow, limits: LeaseLimits, now: int) -> Query[None]:
-    """Note when a host that was just asked may be asked next."""
-    name, delay, own_delay = host["host"], host["delay_ms"], limits.least_delay_ms
-    if delay or host["next_at"] > now:
-        yield Statement(_BOOK_HOST, (name, now + delay))
-    if own_delay:
-        # Its own wish, and not the host's: other jobs need not wait for it.
-        yield Statement(_BOOK_HOST_FOR_JOB, (job_id, name, now + own_delay))
-
-
-def _lease_suspect(job_id: str, leased: int, limits: LeaseLimits, now: int) -> Query[LeaseBatch]:
-    """Claim one of the suspects, if there are any, for a process that is alone with it."""
-    suspects = yield Statement(_SUSPECTS, (job_id, _SUSPECTS_AT_ONCE))
-    if not suspects:
-        return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
-    if not limits.is_alone:
-        return LeaseBatch(has_suspects=True)
-    next_at = [_next_at(row, now) for row in suspects]
-    until = now + round(limits.seconds * 1000)
-    for row in (row for row, at in zip(suspects, next_at, strict=True) if at <= now):
-        if not (yield Statement(_LOCK_HOST, (row["host"],))):
-            continue
-        if (yield from _count_free(row, limits, now)) <= 0:
-            continue
-        claimed = yield Statement(_CLAIM_SUSPECT, (row["id"], until))
-        yield from _book(job_id, row, limits, now)
-        return LeaseBatch(claims=(_read_claim(job_id, claimed[0], row["delay_ms"]),))
-    wait = min(next_at) - now
-    return LeaseBatch(wait_ms=max(wait, _LOOK_AGAIN_MS) if wait > 0 else _OTHERS_FIRST_MS)
-
-
-def _next_at(suspect: SqlRow, now: int) -> int:
-    """Return when a suspect may be asked for, as its host and its job want it."""
-    times = (suspect["next_at"], suspect["job_next_at"])
-    return max((at for at in times if at <= now + FURTHEST_MS), default=now)
-
-
-def _read_claim(job_id: str, row: SqlRow, delay_ms: int) -> PageLease:
-    return PageLease(
-        page_id=row["id"],
-        job_id=job_id,
-        url=row["url"],
-        host=row["host"],
-        depth=row["depth"],
-        fence=row["fence"],
-        tries=row["tries"],
-        delay_ms=delay_ms,
-    )
 
 
 _FIND_HOST = """
@@ -324,27 +153,205 @@ UPDATE webhook.hosts SET delay_ms = $2,
 """
 
 
-def find_host(host: str) -> Query[HostState]:
-    """Return what is known of a host."""
-    rows = yield Statement(_FIND_HOST, (host,))
-    if not rows:
-        return HostState(host=host)
-    row = rows[0]
-    return HostState(
-        host=host,
-        delay_ms=row["delay_ms"],
-        robots=None if row["robots"] is None else decompress(row["robots"]),
-        robots_status=row["robots_status"],
-        robots_at=None if row["robots_at"] is None else from_milliseconds(row["robots_at"]),
-        robots_failures=row["robots_failures"],
-    )
+class LeaseOperations(Repository):
+    """The operations on leases and on the throttles of hosts."""
+
+    @writes("lease")
+    def lease(
+        self, job_id: str, limits: LeaseLimits, *, emitter: EventEmitter | None = None
+    ) -> Query[LeaseBatch]:
+        """Lease URLs that may be fetched now, within the throttles of their hosts.
+
+        The emitter reports that the job has begun, and URLs that are given up.
+        """
+        return _Leasing(job_id, limits, self._now(), EventRecorder(emitter, self._dialect)).run()
+
+    @writes("renew")
+    def renew(self, claims: Collection[PageLease], seconds: float) -> Query[None]:
+        """Make leases last for so long from now; those that were lost stay lost."""
+        until = self._now() + round(seconds * 1000)
+        for job_id in sorted({claim.job_id for claim in claims}):
+            yield from lock_job(job_id)
+        ids = [claim.page_id for claim in claims]
+        names = [f"{claim.page_id}:{claim.fence}" for claim in claims]
+        yield Statement(_RENEW, (ids, names, until))
+
+    @writes("release")
+    def release(self, claims: Collection[PageLease], *, is_try: bool = False) -> Query[None]:
+        """Give leases back; a try is counted where the URL was requested."""
+        queued: Counter[tuple[str, str]] = Counter()
+        for job_id in sorted({claim.job_id for claim in claims}):
+            yield from lock_job(job_id)
+        for claim in claims:
+            rows = yield Statement(_RELEASE, (claim.page_id, claim.fence, int(is_try)))
+            # The counts of hosts do not include suspects.
+            queued.update((claim.job_id, row["host"]) for row in rows if row["state"] == "queued")
+        for (job_id, host), count in sorted(queued.items()):
+            yield from queue_more(job_id, Counter({host: count}))
+
+    @reads("find_host")
+    def find_host(self, host: str) -> Query[HostState]:
+        """Return the state of a host."""
+        rows = yield Statement(_FIND_HOST, (host,))
+        if not rows:
+            return HostState(host=host)
+        row = rows[0]
+        return HostState(
+            host=host,
+            delay_ms=row["delay_ms"],
+            robots=None if row["robots"] is None else decompress(row["robots"]),
+            robots_status=row["robots_status"],
+            robots_at=None if row["robots_at"] is None else from_milliseconds(row["robots_at"]),
+            robots_failures=row["robots_failures"],
+        )
+
+    @writes("note_robots")
+    def note_robots(self, host: str, status: int, body: bytes, *, failed: bool) -> Query[None]:
+        """Store a host's robots.txt, or that it could not be fetched once more."""
+        yield Statement(_NOTE_ROBOTS, (host, status, self._now(), int(failed), compress(body)))
+
+    @writes("slow_down")
+    def slow_down(self, host: str, *, delay_ms: int, pause_ms: int = 0) -> Query[None]:
+        """Set the time between two requests to a host, and pause it for some time."""
+        yield Statement(_SLOW_DOWN, (host, delay_ms, self._now() + pause_ms))
 
 
-def note_robots(host: str, status: int, body: bytes, now: int, *, failed: bool) -> Query[None]:
-    """Keep a host's robots.txt, or that it could not be had once more."""
-    yield Statement(_NOTE_ROBOTS, (host, status, now, int(failed), compress(body)))
+class _Leasing:
+    """Leases URLs of one job."""
 
+    def __init__(self, job_id: str, limits: LeaseLimits, now: int, events: EventRecorder) -> None:
+        self._job_id = job_id
+        self._limits = limits
+        self._now = now
+        self._until = now + round(limits.seconds * 1000)
+        self._events = events
 
-def slow_down(host: str, delay_ms: int, rest_until: int) -> Query[None]:
-    """Set the time between two requests to a host, the next of which comes no sooner."""
-    yield Statement(_SLOW_DOWN, (host, delay_ms, rest_until))
+    def run(self) -> Query[LeaseBatch]:
+        """Lease as many URLs as the limits allow, or return when to try again."""
+        job_id, limits, now = self._job_id, self._limits, self._now
+        if self._events.emitter is not None and (yield Statement(_BEGIN, (job_id, now))):
+            job = yield from find_job(job_id, self._events.dialect)
+            yield from self._events.started(job, now)
+        # Other workers see that the job is attended for as long as its leases last.
+        rows = yield Statement(_MARK_ATTENDED, (job_id, now, self._until))
+        if not rows:
+            return LeaseBatch(is_over=True)
+        leased, suspects = yield from self._count_leased()
+        room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
+        if room <= 0:
+            return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
+        if not limits.is_alone:
+            claims = yield from self._lease_due(room, leased)
+            if claims:
+                return LeaseBatch(claims=tuple(claims))
+        next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
+        if next_at is None and leased == suspects:
+            return (yield from self._lease_suspect(leased))
+        if next_at is None or next_at <= now:
+            return LeaseBatch(wait_ms=0 if limits.is_alone else _OTHERS_FIRST_MS)
+        return LeaseBatch(wait_ms=max(next_at - now, _MIN_WAIT_MS))
+
+    def _count_leased(self) -> Query[tuple[int, int]]:
+        """Return how many URLs are leased, and how many of those are suspects.
+
+        The leases of dead workers end before.
+        """
+        row = (yield Statement(_COUNT_LEASED, (self._job_id,)))[0]
+        if not row["leased"]:
+            return 0, 0
+        if row["first_until"] <= self._now or row["last_until"] > self._until + FURTHEST_MS:
+            yield from self._expire_leases()
+            row = (yield Statement(_COUNT_LEASED, (self._job_id,)))[0]
+        return row["leased"], row["suspects"]
+
+    def _expire_leases(self) -> Query[None]:
+        """Make the leased pages of dead workers suspects; give up those that crashed when alone."""
+        job_id, now, tries = self._job_id, self._now, self._limits.crash_tries
+        rows = yield Statement(_RUN_OUT, (job_id, now, self._until + FURTHEST_MS))
+        lost = [row["id"] for row in rows if row["crashes"] > tries]
+        if not lost:
+            return
+        times = "time" if tries == 1 else f"{tries} times"
+        reason = (
+            f"the process died, or hung, the {times} it fetched this page alone "
+            "(setting jobs.crash-tries)"
+        )
+        result = PageResult(fate=PageStatus.FAILED, reason=reason)
+        for page_id in lost:
+            row = (yield Statement(_GIVE_UP, (page_id, job_id, now, reason)))[0]
+            yield from self._events.page(row["url"], result, now)
+        yield from count_up(job_id, Tally(fates=Counter({PageStatus.FAILED: len(lost)})))
+
+    def _lease_due(self, room: int, leased: int) -> Query[list[PageLease]]:
+        # Hosts that are busy come first; there are at most as many as leases.
+        args = (self._job_id, self._now, room + leased, self._now + FURTHEST_MS)
+        claims: list[PageLease] = []
+        for host in (yield Statement(_DUE_HOSTS, args)):
+            claims += yield from self._lease_of_host(host, room - len(claims))
+            if len(claims) >= room:
+                break
+        return claims
+
+    def _lease_of_host(self, host: SqlRow, room: int) -> Query[list[PageLease]]:
+        """Lease URLs of a host whose row is locked: no other worker counts or books meanwhile."""
+        count = min(room, (yield from self._count_free(host)))
+        if count <= 0:
+            return []
+        name = host["host"]
+        rows = yield Statement(_LEASE_PAGES, (self._job_id, name, count, self._until))
+        if not rows:
+            return []
+        yield from queue_more(self._job_id, Counter({name: -len(rows)}))
+        yield from self._book(host)
+        # A database may return rows in any order.
+        return [self._decode(row, host) for row in sorted(rows, key=lambda row: row["id"])]
+
+    def _count_free(self, host: SqlRow) -> Query[int]:
+        """Return how many more URLs of a host may be requested now."""
+        busy = (yield Statement(_COUNT_ON_HOST, (host["host"], self._now)))[0]["leased"]
+        # A host or a job with a delay between requests has one at a time.
+        free = int((1 if host["delay_ms"] else self._limits.host_concurrency) - busy)
+        return min(free, 1) if self._limits.least_delay_ms else free
+
+    def _book(self, host: SqlRow) -> Query[None]:
+        """Set when a host that is requested now may be requested next."""
+        name, delay = host["host"], host["delay_ms"]
+        if delay or host["next_at"] > self._now:
+            yield Statement(_BOOK_HOST, (name, self._now + delay))
+        if self._limits.least_delay_ms:
+            # The delay of this job alone: other jobs need not wait for it.
+            next_at = self._now + self._limits.least_delay_ms
+            yield Statement(_BOOK_HOST_FOR_JOB, (self._job_id, name, next_at))
+
+    def _lease_suspect(self, leased: int) -> Query[LeaseBatch]:
+        """Lease one of the suspects, if there are any, to a process that works on nothing else."""
+        suspects = yield Statement(_SUSPECTS, (self._job_id, _SUSPECTS_AT_ONCE))
+        if not suspects:
+            return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
+        if not self._limits.is_alone:
+            return LeaseBatch(has_suspects=True)
+        latest = self._now + FURTHEST_MS
+        waits = []
+        for row in suspects:
+            times = (at for at in (row["next_at"], row["job_next_at"]) if at <= latest)
+            waits.append(max(times, default=self._now) - self._now)
+            if waits[-1] > 0 or not (yield Statement(_LOCK_HOST, (row["host"],))):
+                continue
+            if (yield from self._count_free(row)) > 0:
+                claimed = yield Statement(_CLAIM_SUSPECT, (row["id"], self._until))
+                yield from self._book(row)
+                return LeaseBatch(claims=(self._decode(claimed[0], row),))
+        wait = min(waits)
+        return LeaseBatch(wait_ms=max(wait, _MIN_WAIT_MS) if wait > 0 else _OTHERS_FIRST_MS)
+
+    def _decode(self, row: SqlRow, host: SqlRow) -> PageLease:
+        return PageLease(
+            page_id=row["id"],
+            job_id=self._job_id,
+            url=row["url"],
+            host=row["host"],
+            depth=row["depth"],
+            fence=row["fence"],
+            tries=row["tries"],
+            delay_ms=host["delay_ms"],
+        )

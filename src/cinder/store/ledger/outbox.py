@@ -1,22 +1,31 @@
-"""Webhook events as rows: written with the change they report, claimed, and marked."""
+"""The webhook outbox: events, written with the change they report, leased, and marked."""
 
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from cinder.models.job import Job, PageResult
 from cinder.models.webhook import DueEvent, EventListing, EventState, NewEvent
-from cinder.store.database import Query, SqlDialect, SqlRow, Statement, scrub
-from cinder.store.document_rows import from_milliseconds
+from cinder.store.database import (
+    Query,
+    Repository,
+    SqlDialect,
+    Statement,
+    clamp_limit,
+    from_milliseconds,
+    reads,
+    scrub,
+    writes,
+)
 from cinder.store.group_commit import BulkInsert, WriteStage
-from cinder.store.ledger_base import EventEmitter
 
-# Among how many due events those to be claimed are chosen, however many there are.
+# The events to lease are chosen among so many that are due.
 _MAX_CHOICE = 1000
 _MAX_ERROR = 1000
 
 _ADD = BulkInsert(
-    stage=WriteStage.TELL,
+    stage=WriteStage.ADD_EVENT,
     sql="""
 INSERT INTO webhook.outbox (job_id, owner, event, state, created_at, next_at, url, payload)
 VALUES {rows}
@@ -25,7 +34,7 @@ VALUES {rows}
     width=6,
 )
 
-# One URL that does not answer must not keep all others waiting, so few of its events are taken.
+# Few events of each URL are taken, so that a URL that does not answer delays no others.
 _DUE = """
 SELECT id FROM webhook.outbox
  WHERE state = 'waiting' AND next_at <= $1 AND id IN (
@@ -70,135 +79,131 @@ UPDATE webhook.outbox SET state = 'waiting', tries = 0, next_at = $3, finished_a
 RETURNING id
 """
 
-_DROP = "DELETE FROM webhook.outbox WHERE state IN ('delivered', 'dead') AND finished_at <= $1"
+
+class EventEmitter(Protocol):
+    """Creates the events for a job's webhook; None where there is nothing to send.
+
+    It is called within the transaction that the event reports, in any thread, and again where that
+    transaction is retried.
+    """
+
+    def started(self, job: Job) -> NewEvent | None:
+        """Report that work on a job has begun."""
+        ...
+
+    def page(self, url: str, result: PageResult) -> NewEvent | None:
+        """Report the result of a URL."""
+        ...
+
+    def ended(self, job: Job) -> NewEvent | None:
+        """Report that a job is over."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class EventRecorder:
-    """Writes down what a job's webhook is to be told, if it has one."""
+    """Writes the events of a job to the outbox, if the job has a webhook."""
 
     emitter: EventEmitter | None
     dialect: SqlDialect
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether there is anybody to tell."""
-        return self.emitter is not None
-
     def started(self, job: Job | None, now: int) -> Query[None]:
-        """Tell that work on a job has begun."""
+        """Record that work on a job has begun."""
         if self.emitter is not None and job is not None:
             yield from self._add(self.emitter.started(job), now)
 
     def page(self, url: str, result: PageResult, now: int) -> Query[None]:
-        """Tell what became of a URL."""
+        """Record the result of a URL."""
         if self.emitter is not None:
             yield from self._add(self.emitter.page(url, result), now)
 
     def ended(self, job: Job | None, now: int) -> Query[None]:
-        """Tell that a job is over."""
+        """Record that a job is over."""
         if self.emitter is not None and job is not None:
             yield from self._add(self.emitter.ended(job), now)
 
     def _add(self, event: NewEvent | None, now: int) -> Query[None]:
         if event is not None:
-            yield from add_event(event, now, self.dialect)
+            payload = json.dumps({"id": event.id, "headers": event.headers, "body": event.body})
+            args = (event.job_id, event.owner, event.type, now, event.url)
+            yield _ADD.write(*args, self.dialect.pack_text(payload))
 
 
-def add_event(event: NewEvent, now: int, dialect: SqlDialect) -> Query[None]:
-    """Add an event, due at once."""
-    payload = json.dumps({"id": event.id, "headers": event.headers, "body": event.body})
-    args = (event.job_id, event.owner, event.type, now, event.url)
-    yield _ADD.write(*args, dialect.pack_text(payload))
+class Outbox(Repository):
+    """Keeps webhook events until they are delivered, and for some time after."""
 
+    @writes("claim_events")
+    def claim(
+        self, limit: int, *, per_url: int, but: Collection[str], seconds: float
+    ) -> Query[list[DueEvent]]:
+        """Lease events that are due, a few of each URL and none of some.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimLimits:
-    """How many events to claim, and of whom."""
+        No other worker gets them for so many seconds; those not marked by then are due again.
+        """
+        now = self._now()
+        due = yield Statement(_DUE, (now, sorted(but), _MAX_CHOICE, per_url, limit))
+        if not due:
+            return []
+        until = now + round(seconds * 1000)
+        rows = yield Statement(_CLAIM, ([row["id"] for row in due], until))
+        # A database may return rows in any order.
+        events = []
+        for row in sorted(rows, key=lambda row: row["id"]):
+            payload = json.loads(self._dialect.unpack_text(row["payload"]))
+            event = NewEvent(
+                id=payload["id"],
+                type=row["event"],
+                job_id=row["job_id"],
+                owner=row["owner"],
+                url=row["url"],
+                headers=payload["headers"],
+                body=payload["body"],
+            )
+            events.append(DueEvent(row["id"], row["tries"], event))
+        return events
 
-    count: int
-    per_url: int
-    but: Collection[str] = ()
-    """URLs of which none are wanted."""
+    @writes("mark_event")
+    def mark_delivered(self, due: DueEvent) -> Query[None]:
+        """Record that an event was delivered, and delete its content."""
+        rest = self._dialect.pack_text(json.dumps({"id": due.event.id}))
+        yield Statement(_DELIVERED, (due.row_id, self._now(), rest))
 
+    @writes("mark_event")
+    def mark_failed(self, due: DueEvent, error: str, retry_ms: int | None) -> Query[None]:
+        """Record why a try failed, and when the next one is; None where there is none.
 
-def claim_due(
-    limits: ClaimLimits, now: int, until: int, dialect: SqlDialect
-) -> Query[list[DueEvent]]:
-    """Claim events until a moment; those that are not marked by then are due again."""
-    chosen = (now, sorted(limits.but), _MAX_CHOICE, limits.per_url, limits.count)
-    due = yield Statement(_DUE, chosen)
-    if not due:
-        return []
-    rows = yield Statement(_CLAIM, ([row["id"] for row in due], until))
-    # A database may return rows in any order.
-    return [_read_due(row, dialect) for row in sorted(rows, key=lambda row: row["id"])]
+        Nothing is recorded where another worker has the lease.
+        """
+        sql, at = (_DEAD, 0) if retry_ms is None else (_FAILED, retry_ms)
+        args = (due.row_id, due.tries, scrub(error)[:_MAX_ERROR], self._now() + at)
+        yield Statement(sql, args)
 
+    @reads("list_events")
+    def list_events(
+        self, owner: str, job_id: str, state: EventState, *, offset: int = 0, limit: int = 100
+    ) -> Query[list[EventListing]]:
+        """Return the events of an owner's job that have a state, oldest first."""
+        part = (clamp_limit(limit), max(0, offset))
+        rows = yield Statement(_LIST, (job_id, owner, state, *part))
+        is_waiting = state is EventState.WAITING
+        return [
+            EventListing(
+                id=json.loads(self._dialect.unpack_text(row["payload"]))["id"],
+                type=row["event"],
+                job_id=row["job_id"],
+                url=row["url"],
+                state=state,
+                tries=row["tries"],
+                created_at=from_milliseconds(row["created_at"]),
+                next_at=from_milliseconds(row["next_at"]) if is_waiting else None,
+                finished_at=from_milliseconds(row["finished_at"]) if row["finished_at"] else None,
+                error=row["error"],
+            )
+            for row in rows
+        ]
 
-def mark_delivered(due: DueEvent, now: int, dialect: SqlDialect) -> Query[None]:
-    """Note that an event has arrived, whoever has the claim now; what it said is let go."""
-    rest = dialect.pack_text(json.dumps({"id": due.event.id}))
-    yield Statement(_DELIVERED, (due.row_id, now, rest))
-
-
-def mark_failed(due: DueEvent, error: str, next_at: int) -> Query[None]:
-    """Note why a try failed, and when the next is."""
-    yield Statement(_FAILED, (due.row_id, due.tries, _short(error), next_at))
-
-
-def mark_dead(due: DueEvent, error: str, now: int) -> Query[None]:
-    """Note why the last try failed."""
-    yield Statement(_DEAD, (due.row_id, due.tries, _short(error), now))
-
-
-def list_events(
-    place: tuple[str, str, EventState], offset: int, limit: int, dialect: SqlDialect
-) -> Query[list[EventListing]]:
-    """Return the events of a job of an owner that have a state, oldest first."""
-    rows = yield Statement(_LIST, (*place, limit, offset))
-    return [_read_listing(row, dialect) for row in rows]
-
-
-def retry_dead(job_id: str, owner: str, now: int) -> Query[int]:
-    """Make the dead events of a job due again."""
-    rows = yield Statement(_RETRY_DEAD, (job_id, owner, now))
-    return len(rows)
-
-
-def drop_finished(before: int) -> Query[None]:
-    """Delete the events that were delivered, or died, before a moment."""
-    yield Statement(_DROP, (before,))
-
-
-def _short(error: str) -> str:
-    return scrub(error)[:_MAX_ERROR]
-
-
-def _read_due(row: SqlRow, dialect: SqlDialect) -> DueEvent:
-    payload = json.loads(dialect.unpack_text(row["payload"]))
-    event = NewEvent(
-        id=payload["id"],
-        type=row["event"],
-        job_id=row["job_id"],
-        owner=row["owner"],
-        url=row["url"],
-        headers=payload["headers"],
-        body=payload["body"],
-    )
-    return DueEvent(row["id"], row["tries"], event)
-
-
-def _read_listing(row: SqlRow, dialect: SqlDialect) -> EventListing:
-    state, finished_at = EventState(row["state"]), row["finished_at"]
-    return EventListing(
-        id=json.loads(dialect.unpack_text(row["payload"]))["id"],
-        type=row["event"],
-        job_id=row["job_id"],
-        url=row["url"],
-        state=state,
-        tries=row["tries"],
-        created_at=from_milliseconds(row["created_at"]),
-        next_at=from_milliseconds(row["next_at"]) if state is EventState.WAITING else None,
-        finished_at=None if finished_at is None else from_milliseconds(finished_at),
-        error=row["error"],
-    )
+    @writes("retry_events")
+    def retry_dead(self, owner: str, job_id: str) -> Query[int]:
+        """Make the dead events of an owner's job due again; return how many."""
+        rows = yield Statement(_RETRY_DEAD, (job_id, owner, self._now()))
+        return len(rows)

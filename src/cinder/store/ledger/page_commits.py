@@ -1,34 +1,33 @@
 """Commits the result of a leased URL, detects near-duplicates, and adds the URLs it found.
 
-All of it is one transaction, together with the saving of the page. A worker whose lease has run
-out finds its claim gone, and nothing of what it brings is written.
+All of it is one transaction, with the saving of the page. A worker whose lease has run out is
+refused, and nothing of its result is written.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from cinder.errors import CinderError
 from cinder.models.job import ContentFingerprint, NewPage, PageLease, PageResult, PageStatus
 from cinder.models.saved import SavedDocument
-from cinder.store.database import Arguments, Query, SqlRow, SqlValue, Statement, scrub
+from cinder.store.database import Arguments, Query, Repository, SqlRow, Statement, scrub
 from cinder.store.group_commit import BulkInsert, BulkLookup, WriteStage
 from cinder.store.ledger.frontier import (
     ERROR_LIST,
-    Tally,
     add_pages,
     count_up,
     next_error_position,
     next_status_position,
     queue_more,
 )
-from cinder.store.ledger.outbox import EventRecorder
-from cinder.store.ledger_base import IsNearDuplicate, LeaseLost, PageCommit
+from cinder.store.ledger.outbox import EventEmitter, EventRecorder
 
 _MAX_CANDIDATES = 20
 
-# Equal texts have equal keys; those that are too short for keys are only ever equal.
+# Equal texts have equal keys. A text that is too short for keys has only exact duplicates.
 _SAME_CONTENT = """
 SELECT url, content_exact, content_sketch FROM webhook.frontier
  WHERE job_id = $1 AND content_exact = $2 AND fate = 'fetched' ORDER BY id LIMIT 1
@@ -41,8 +40,8 @@ SELECT f.url, f.content_exact, f.content_sketch FROM webhook.frontier_keys k
  ORDER BY f.content_exact <> $2, f.id LIMIT $4
 """
 
-# Each key is looked up by itself: PostgreSQL knows nothing of a table that fills up as fast as a
-# crawl's does, and asked for all at once it reads every key of the job.
+# Each key is looked up by itself: PostgreSQL has no statistics on a table that grows as fast as in
+# a crawl, and for all keys at once it would read every key of the job.
 _KNOWN_KEYS = """
 SELECT value AS key FROM unnest(CAST($2 AS BIGINT[])) AS value
  WHERE (SELECT page_id FROM webhook.frontier_keys
@@ -50,8 +49,27 @@ SELECT value AS key FROM unnest(CAST($2 AS BIGINT[])) AS value
 """
 
 
-class _Kept(NamedTuple):
-    """A page that was fetched, and what is kept of its content."""
+# Whether two pages are nearly the same, by their sketches.
+IsNearDuplicate: TypeAlias = Callable[[bytes, bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class PageCommit:
+    """What a job writes in the transaction that saves one of its documents. Only a store runs it.
+
+    `write` receives where the document is saved; None where it is not.
+    """
+
+    job_id: str
+    write: Callable[[SavedDocument | None], Query[None]]
+
+
+class LeaseLost(CinderError):
+    """The lease on this page has run out and another worker has it, or its job is over."""
+
+
+class _FetchedPage(NamedTuple):
+    """A page that was fetched, and its fingerprint."""
 
     url: str
     exact: bytes
@@ -59,77 +77,77 @@ class _Kept(NamedTuple):
     keys: frozenset[int] = frozenset()
 
 
-class _Meeting:
-    """Where pages that are settled together tell each other which of them are kept.
+class _BatchList:
+    """Gives the commits of one batch a list of the pages that they are about to add.
 
-    The ledger does not say so yet: all look for their like before any is written down.
+    The ledger does not have these pages yet: all look for duplicates before any is written.
     """
 
-    stage = WriteStage.MEET
+    stage = WriteStage.SHARE_LIST
 
-    def meet(self) -> Statement:
-        """Return what is answered with a list that all of them share, under `company`."""
+    def get(self) -> Statement:
+        """Return the statement whose row has the list, under `pages`."""
         return Statement("", (), self)
 
     def join(self, arguments: Sequence[Arguments]) -> Query[list[Sequence[SqlRow]]]:
-        """Let them meet."""
+        """Give all of them the same list."""
         yield from ()
-        company: SqlRow = {"company": []}
-        return [[company]] * len(arguments)
+        row: SqlRow = {"pages": []}
+        return [[row]] * len(arguments)
 
 
-class _Likenesses:
-    """Looks for pages with nearly some content."""
+class _CandidateLookup:
+    """Looks up the pages that share a key with a page."""
 
     stage = WriteStage.FIND_LIKE
 
     def find(self, job_id: str, content: ContentFingerprint) -> Statement:
-        """Return what looks for one page's."""
+        """Return the lookup for one page."""
         args = (job_id, content.exact, list(content.keys), _MAX_CANDIDATES)
         return Statement(_LIKE_CONTENT, args, self)
 
     def join(self, arguments: Sequence[Arguments]) -> Query[list[Sequence[SqlRow]]]:
-        """Look for those of several; most of them share no key with any page."""
+        """Look up those of several pages; most share no key with any page."""
         keys = [key for _, _, keys, _ in arguments for key in keys]
         rows = yield Statement(_KNOWN_KEYS, (arguments[0][0], keys))
         known = {row["key"] for row in rows}
-        answers: list[Sequence[SqlRow]] = [() for _ in arguments]
-        for number, each in enumerate(arguments):
-            if not known.isdisjoint(each[2]):
-                answers[number] = yield Statement(_LIKE_CONTENT, each)
-        return answers
+        found: list[Sequence[SqlRow]] = [() for _ in arguments]
+        for number, args in enumerate(arguments):
+            if not known.isdisjoint(args[2]):
+                found[number] = yield Statement(_LIKE_CONTENT, args)
+        return found
 
 
-_MEETING = _Meeting()
-_LIKENESSES = _Likenesses()
+_BATCH_LIST = _BatchList()
+_CANDIDATES = _CandidateLookup()
 
 
 def find_near_duplicate(
     url: str, job_id: str, content: ContentFingerprint, is_near: IsNearDuplicate
 ) -> Query[str | None]:
-    """Return the URL of a page that was fetched before with the same content, or nearly."""
-    company: list[_Kept] = (yield _MEETING.meet())[0]["company"]
+    """Return the URL of a page fetched before with the same content, or nearly the same."""
+    batch: list[_FetchedPage] = (yield _BATCH_LIST.get())[0]["pages"]
     if content.keys:
-        rows = yield _LIKENESSES.find(job_id, content)
+        rows = yield _CANDIDATES.find(job_id, content)
     else:
         rows = yield Statement(_SAME_CONTENT, (job_id, content.exact))
     known = [
-        _Kept(row["url"], bytes(row["content_exact"]), bytes(row["content_sketch"])) for row in rows
+        _FetchedPage(row["url"], bytes(row["content_exact"]), bytes(row["content_sketch"]))
+        for row in rows
     ]
-    known += [
-        kept for kept in company if kept.keys & set(content.keys) or kept.exact == content.exact
-    ]
-    for kept in known:
-        if kept.exact == content.exact or is_near(kept.sketch, content.sketch):
-            return kept.url
-    company.append(_Kept(url, content.exact, content.sketch, frozenset(content.keys)))
+    keys = frozenset(content.keys)
+    known += [page for page in batch if page.keys & keys or page.exact == content.exact]
+    for page in known:
+        if page.exact == content.exact or is_near(page.sketch, content.sketch):
+            return page.url
+    batch.append(_FetchedPage(url, content.exact, content.sketch, keys))
     return None
 
 
-# As everywhere, the job is locked first: the tables are in that order. The URLs are found by their
-# ids alone: by the job, SQLite would read all it has.
+# The job is locked first, as everywhere. The URLs are looked up by their ids alone: by the job,
+# SQLite would read all its URLs.
 _HOLD = BulkLookup(
-    stage=WriteStage.HOLD_CLAIM,
+    stage=WriteStage.LOCK_LEASE,
     sql="""
 SELECT f.id, f.fence FROM webhook.jobs j JOIN webhook.frontier f ON f.job_id || '' = j.id
  WHERE j.id = $1 AND f.id = ANY($2) AND f.state = 'leased' FOR UPDATE OF j, f
@@ -154,7 +172,7 @@ UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = fresh.col
                AS error_place
           FROM (VALUES {{rows}}) AS page) AS fresh
  WHERE frontier.id = fresh.column1
-""",  # noqa: S608 - columns of ours
+""",  # noqa: S608 - constant columns
     row="""
 (CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS INTEGER), CAST($5 AS TEXT),
  CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BYTEA), CAST($10 AS BYTEA),
@@ -163,7 +181,7 @@ UPDATE webhook.frontier SET state = 'done', lease_until = NULL, fate = fresh.col
     width=11,
 )
 
-# Another that runs together with this one, and lands on the same URL, finds it taken.
+# Another commit of the batch that is redirected to the same URL finds it taken.
 _TAKE = """
 UPDATE webhook.frontier SET state = 'leased'
  WHERE job_id = $1 AND fingerprint = $2 AND state IN ('queued', 'suspect')
@@ -178,99 +196,100 @@ _ADD_KEYS = BulkInsert(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitRules:
-    """By what a page is found to be like another, and who is told of it."""
+class PageCommitOperations(Repository):
+    """The operations that commit the results of leased URLs."""
 
+    def page_commit(
+        self,
+        claim: PageLease,
+        result: Callable[[SavedDocument | None], PageResult],
+        found: Sequence[NewPage] = (),
+        *,
+        is_near: IsNearDuplicate | None = None,
+        emitter: EventEmitter | None = None,
+    ) -> PageCommit:
+        """Return the commit of a leased URL's result and of the URLs found on its page.
+
+        The emitter reports the final result, and that of the URL it redirects to. When it runs, the
+        commit raises `LeaseLost`, and writes nothing, where the lease no longer holds.
+        """
+        events = EventRecorder(emitter, self._dialect)
+
+        def write(saved: SavedDocument | None) -> Query[None]:
+            commit = _Commit(claim, result(saved), is_near, events)
+            return commit.run(found, self._now)
+
+        return PageCommit(claim.job_id, write)
+
+    async def settle(self, page_commit: PageCommit, saved: SavedDocument | None = None) -> None:
+        """Commit the result of a URL whose page is not saved, or was saved before.
+
+        Raises:
+            LeaseLost: the lease no longer holds.
+        """
+        with self._timed("settle"):
+            await self._database.write(
+                lambda: page_commit.write(saved), together=page_commit.job_id
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """Writes the result of one leased URL."""
+
+    claim: PageLease
+    result: PageResult
     is_near: IsNearDuplicate | None
-    telling: EventRecorder
+    events: EventRecorder
 
+    def run(self, found: Sequence[NewPage], clock: Callable[[], int]) -> Query[None]:
+        """Write the result and add the URLs found, under the job's lock."""
+        claim, result, landing = self.claim, self.result, self.result.landed_on
+        held = yield _HOLD.find(claim.job_id, claim.page_id)
+        now = clock()
+        if not any(row["fence"] == claim.fence for row in held):
+            raise LeaseLost(url=claim.url)
+        new = found if landing is None else [landing, *found]
+        tally = yield from add_pages(claim.job_id, new, now)
+        tally.size = result.body_bytes
+        if landing is not None:
+            # The result belongs to the URL that was redirected to, unless that has one already.
+            taken = yield Statement(_TAKE, (claim.job_id, landing.fingerprint))
+            for page in taken:
+                if not page["crashes"]:
+                    yield from queue_more(claim.job_id, Counter({landing.host: -1}))
+                fate = yield from self._finish(page["id"], landing.url, result, now)
+                tally.fates[fate] += 1
+            result = PageResult(
+                fate=PageStatus.DUPLICATE, reason=landing.url, status_code=result.status_code
+            )
+        tally.fates[(yield from self._finish(claim.page_id, claim.url, result, now))] += 1
+        yield from count_up(claim.job_id, tally)
 
-class _LedgerRow(NamedTuple):
-    """A row of the ledger."""
-
-    id: int
-    url: str
-
-
-def make_page_commit(
-    claim: PageLease,
-    result: Callable[[SavedDocument | None], PageResult],
-    found: Sequence[NewPage],
-    rules: CommitRules,
-    now: Callable[[], int],
-) -> PageCommit:
-    """Return what writes down the fate of a claimed URL, and the URLs found on its page."""
-    return PageCommit(claim.job_id, lambda saved: _commit(claim, result(saved), found, rules, now))
-
-
-def _commit(
-    claim: PageLease,
-    result: PageResult,
-    found: Sequence[NewPage],
-    rules: CommitRules,
-    clock: Callable[[], int],
-) -> Query[None]:
-    held = yield _HOLD.find(claim.job_id, claim.page_id)
-    now = clock()
-    if not any(row["fence"] == claim.fence for row in held):
-        raise LeaseLost(url=claim.url)
-    landing = result.landed_on
-    new = found if landing is None else [landing, *found]
-    tally = yield from add_pages(claim.job_id, new, now)
-    tally.size = result.body_bytes
-    if landing is not None:
-        yield from _commit_redirect_target(claim, result, landing, rules, tally, now)
-    else:
-        place = _LedgerRow(claim.page_id, claim.url)
-        tally.fates[(yield from _finish(claim.job_id, place, result, rules, now))] += 1
-    yield from count_up(claim.job_id, tally)
-
-
-def _commit_redirect_target(
-    claim: PageLease,
-    result: PageResult,
-    landing: NewPage,
-    rules: CommitRules,
-    tally: Tally,
-    now: int,
-) -> Query[None]:
-    """Give the result to the URL that was redirected to, unless somebody has it already."""
-    taken = yield Statement(_TAKE, (claim.job_id, landing.fingerprint))
-    for page in taken:
-        if not page["crashes"]:
-            yield from queue_more(claim.job_id, Counter({landing.host: -1}))
-        place = _LedgerRow(page["id"], landing.url)
-        tally.fates[(yield from _finish(claim.job_id, place, result, rules, now))] += 1
-    moved = PageResult(
-        fate=PageStatus.DUPLICATE, reason=landing.url, status_code=result.status_code
-    )
-    place = _LedgerRow(claim.page_id, claim.url)
-    tally.fates[(yield from _finish(claim.job_id, place, moved, rules, now))] += 1
-
-
-def _finish(
-    job_id: str, place: _LedgerRow, result: PageResult, rules: CommitRules, now: int
-) -> Query[PageStatus]:
-    """Write down the fate of a URL; return it: a page like another is that one's duplicate."""
-    content = result.content if result.fate is PageStatus.FETCHED else None
-    if content is not None and rules.is_near is not None:
-        twin = yield from find_near_duplicate(place.url, job_id, content, rules.is_near)
-        if twin is not None:
-            result = replace(result, fate=PageStatus.DUPLICATE, reason=twin)
-            content = None
-    yield _FINISH.write(place.id, *_values(result, content), now)
-    if content is not None and content.keys:
-        keys = sorted(set(content.keys))
-        yield _ADD_KEYS.write(*(value for key in keys for value in (place.id, job_id, key)))
-    yield from rules.telling.page(place.url, result, now)
-    return result.fate
-
-
-def _values(result: PageResult, content: ContentFingerprint | None) -> tuple[SqlValue, ...]:
-    return (
-        *(result.fate, scrub(result.reason), result.status_code, result.verdict),
-        *(None if result.title is None else scrub(result.title), result.content_length),
-        json.dumps(result.uris) if result.uris else None,
-        *((content.exact, content.sketch) if content is not None else (None, None)),
-    )
+    def _finish(self, page_id: int, url: str, result: PageResult, now: int) -> Query[PageStatus]:
+        """Write the status of a URL and return it: a page like another one is its duplicate."""
+        job_id = self.claim.job_id
+        content = result.content if result.fate is PageStatus.FETCHED else None
+        if content is not None and self.is_near is not None:
+            original = yield from find_near_duplicate(url, job_id, content, self.is_near)
+            if original is not None:
+                result = replace(result, fate=PageStatus.DUPLICATE, reason=original)
+                content = None
+        yield _FINISH.write(
+            page_id,
+            result.fate,
+            scrub(result.reason),
+            result.status_code,
+            result.verdict,
+            None if result.title is None else scrub(result.title),
+            result.content_length,
+            json.dumps(result.uris) if result.uris else None,
+            None if content is None else content.exact,
+            None if content is None else content.sketch,
+            now,
+        )
+        if content is not None and content.keys:
+            keys = sorted(set(content.keys))
+            yield _ADD_KEYS.write(*(value for key in keys for value in (page_id, job_id, key)))
+        yield from self.events.page(url, result, now)
+        return result.fate
