@@ -75,14 +75,14 @@ $(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules packaging/mcpb/nod
 
 lock: setup-dev ## Pin the dependencies anew
 	$(BIN)/pip install --quiet uv
-	$(LOCK) pyproject.toml --group build -o requirements.lock
-	$(LOCK) pyproject.toml --group build --group dev -o requirements-dev.lock
+	$(LOCK) pyproject.toml --extra all --group build -o requirements.lock
+	$(LOCK) pyproject.toml --extra all --group build --group dev -o requirements-dev.lock
 	$(LOCK) --no-deps --group model -o requirements-model.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
 	for folder in $(CLIENTS)/sdk1 $(CLIENTS)/sdk2 $(TOOL_LISTS); do $(LOCK) $$folder/requirements.in -o $$folder/requirements.lock || exit 1; done
 	for folder in $(CLIENTS)/typescript $(TOOL_LISTS) packaging/mcpb; do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
 	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
-	$(LOCK) pyproject.toml --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
+	$(LOCK) pyproject.toml --extra all --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
 
 $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -33,6 +33,8 @@ A class's docstring is its default message. The table in ``cinder.api.errors`` m
 HTTP status and an exit code.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from inspect import cleandoc
@@ -171,6 +173,21 @@ class Unsupported(CinderError):
     """This installation cannot do that."""
 
     code = ErrorCode.UNSUPPORTED
+
+
+@contextmanager
+def requires_extra(name: str) -> Iterator[None]:
+    """Import optional dependencies; where one is missing, name the extra that installs it.
+
+    Raises:
+        Unsupported: a library is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        raise Unsupported(
+            f"{exc.name} is not installed; install it with: pip install 'cinder-web[{name}]'"
+        ) from exc
 
 
 class EgressBlocked(CinderError):

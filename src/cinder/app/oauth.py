@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from cinder.app.settings import settings_errors
 from cinder.config import OauthSettings, Settings
 from cinder.egress import ForwardProxy
+from cinder.errors import requires_extra
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
 from cinder.models.url import parse_web_url
 
@@ -36,7 +37,12 @@ async def open_access_tokens(
         yield None
         return
     # The library is slow to import, and few servers need it.
-    from cinder.services.oauth_tokens import AccessTokens, IssuerKeys, ProtectedResource  # noqa: PLC0415
+    with requires_extra("oauth"):
+        from cinder.services.oauth_tokens import (  # noqa: PLC0415
+            AccessTokens,
+            IssuerKeys,
+            ProtectedResource,
+        )
 
     with settings_errors():
         issuer, url = _read_issuer(oauth.issuer), _read_resource(oauth)

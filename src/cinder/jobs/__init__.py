@@ -1,5 +1,6 @@
 """Durable background jobs: the engines that wake workers, the worker, and schedules."""
 
+from cinder.errors import requires_extra
 from cinder.jobs.base import JobEngine, RunSlice
 
 __all__ = ["JobEngine", "RunSlice", "engine_for"]
@@ -20,7 +21,8 @@ def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> JobEngine:
 
         return EmbeddedEngine()
     if scheme in ("postgresql", "postgres"):
-        from cinder.jobs.pgqueuer_engine import PgqueuerEngine  # noqa: PLC0415
+        with requires_extra("postgres"):
+            from cinder.jobs.pgqueuer_engine import PgqueuerEngine  # noqa: PLC0415
 
         return PgqueuerEngine(store_url, heartbeat_seconds=heartbeat_seconds)
     raise ValueError(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from cinder.errors import requires_extra
 from cinder.store.counts import SharedCounts
 from cinder.store.database import Database, QueryObserver, StoreLimits
 from cinder.store.document_reads import EntrySummary
@@ -52,6 +53,7 @@ def open_store(
 
     Raises:
         ValueError: the URL is not that of a supported database.
+        Unsupported: the driver of the database is not installed.
     """
     limits = limits or StoreLimits()
     scheme = url.partition(":")[0]
@@ -62,7 +64,8 @@ def open_store(
 
         database = SqliteDatabase(path_of(url), pool_size=pool_size, limits=limits)
     elif scheme in ("postgresql", "postgres"):
-        from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
+        with requires_extra("postgres"):
+            from cinder.store.postgres import PostgresDatabase  # noqa: PLC0415
 
         database = PostgresDatabase(url, pool_size=pool_size)
     else:

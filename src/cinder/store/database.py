@@ -6,7 +6,7 @@ thread and PostgreSQL on the event loop. `@reads` and `@writes` turn a query int
 """
 
 import re
-import threading
+import sys
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +25,12 @@ from typing import (
     TypeVar,
 )
 
-import zstandard
-
 from cinder.errors import CacheFailed
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,25 +46,14 @@ MAX_LISTED = 1000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class _Zstandard(threading.local):
-    """Compression contexts: expensive to create, and not thread-safe."""
-
-    def __init__(self) -> None:
-        self.compressor = zstandard.ZstdCompressor(COMPRESSION_LEVEL)
-        self.decompressor = zstandard.ZstdDecompressor()
-
-
-_zstandard = _Zstandard()
-
-
 def compress(data: bytes) -> bytes:
     """Return data compressed."""
-    return _zstandard.compressor.compress(data)
+    return zstd.compress(data, COMPRESSION_LEVEL)
 
 
 def decompress(data: bytes) -> bytes:
     """Return the data that `compress` compressed."""
-    return _zstandard.decompressor.decompress(data)
+    return zstd.decompress(data)
 
 
 def scrub(text: str) -> str:

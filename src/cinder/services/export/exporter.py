@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 from uuid import uuid4
 
+from cinder.errors import requires_extra
 from cinder.models.document import Json
 from cinder.models.job import ERROR_STATUSES, Job, PageStatus
 from cinder.services.export.base import (
@@ -146,7 +147,8 @@ def _open_encoder(job: Job, request: ExportRequest) -> Encoder:
 
         return WarcEncoder(job, request)
     if request.format is ExportFormat.PARQUET:
-        from cinder.services.export.parquet import ParquetEncoder  # noqa: PLC0415
+        with requires_extra("parquet"):
+            from cinder.services.export.parquet import ParquetEncoder  # noqa: PLC0415
 
         return ParquetEncoder(job, request)
     return JsonlEncoder(request)
