@@ -31,8 +31,8 @@ from cinder.sandbox.messages import (
     BrandingJob,
     CompareJob,
     InspectJob,
-    Job,
     Message,
+    SandboxJob,
     StylesheetsJob,
     read_sizes,
 )
@@ -66,7 +66,7 @@ def read_answers(raw: bytes) -> list[Message]:
     return answers
 
 
-def answers_to(*jobs: Job) -> list[Message]:
+def answers_to(*jobs: SandboxJob) -> list[Message]:
     """Return what one worker answers to some jobs."""
     messages = [Message.of(job.kind, job) for job in jobs]
     ready, *answers = read_answers(run_worker(*messages, parent_pid=os.getpid()).stdout)

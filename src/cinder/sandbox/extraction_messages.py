@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from cinder.models.document import Json
 from cinder.models.extraction import FieldValue, PassageQuery
 from cinder.models.recipe import Recipe
-from cinder.sandbox.messages import Job
+from cinder.sandbox.messages import SandboxJob
 
 
-class PassagesJob(Job, frozen=True):
+class PassagesJob(SandboxJob, frozen=True):
     """Rank the passages of a text by a question."""
 
     kind = "passages"
@@ -21,7 +21,7 @@ class PassagesJob(Job, frozen=True):
     limit: int
 
 
-class FieldsJob(Job, frozen=True):
+class FieldsJob(SandboxJob, frozen=True):
     """Find values for the fields of a schema in a saved page.
 
     `text` is None where the page is not text, such as a PDF.
@@ -36,7 +36,7 @@ class FieldsJob(Job, frozen=True):
     schema: Mapping[str, Json]
 
 
-class TryRecipesJob(Job, frozen=True):
+class TryRecipesJob(SandboxJob, frozen=True):
     """Find values for the fields of a schema in a saved page, by recipes first."""
 
     kind = "try-recipes"
@@ -49,7 +49,7 @@ class TryRecipesJob(Job, frozen=True):
     recipes: tuple[Recipe, ...]
 
 
-class LearnRecipeJob(Job, frozen=True):
+class LearnRecipeJob(SandboxJob, frozen=True):
     """Derive the rules by which a saved page yields the given values."""
 
     kind = "learn-recipe"
@@ -62,6 +62,6 @@ class LearnRecipeJob(Job, frozen=True):
     values: tuple[FieldValue, ...]
 
 
-EXTRACTION_JOBS: Mapping[str, type[Job]] = {
+EXTRACTION_JOBS: Mapping[str, type[SandboxJob]] = {
     job.kind: job for job in (PassagesJob, FieldsJob, TryRecipesJob, LearnRecipeJob)
 }

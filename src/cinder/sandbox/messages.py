@@ -85,13 +85,13 @@ def read_sizes(prefix: bytes) -> tuple[int, int]:
     return kind_bytes, content_bytes
 
 
-class Job(msgspec.Struct, frozen=True):
+class SandboxJob(msgspec.Struct, frozen=True):
     """A request to a child process."""
 
     kind: ClassVar[str]
 
 
-class ExtractJob(Job, frozen=True):
+class ExtractJob(SandboxJob, frozen=True):
     """Turn a page into content."""
 
     kind = "extract"
@@ -103,7 +103,7 @@ class ExtractJob(Job, frozen=True):
     unseen: tuple[HiddenPart, ...] = ()
 
 
-class PdfJob(Job, frozen=True):
+class PdfJob(SandboxJob, frozen=True):
     """Turn a PDF into content."""
 
     kind = "pdf"
@@ -114,7 +114,7 @@ class PdfJob(Job, frozen=True):
     max_pages: int
 
 
-class UnparsedJob(Job, frozen=True):
+class UnparsedJob(SandboxJob, frozen=True):
     """Return the bare text of a page that could not be turned into content."""
 
     kind = "unparsed"
@@ -125,7 +125,7 @@ class UnparsedJob(Job, frozen=True):
     reason: str
 
 
-class InspectJob(Job, frozen=True):
+class InspectJob(SandboxJob, frozen=True):
     """Return the facts about an HTML string."""
 
     kind = "inspect"
@@ -134,7 +134,7 @@ class InspectJob(Job, frozen=True):
     base_url: str
 
 
-class StylesheetsJob(Job, frozen=True):
+class StylesheetsJob(SandboxJob, frozen=True):
     """List the style sheets that a page links to."""
 
     kind = "stylesheets"
@@ -144,7 +144,7 @@ class StylesheetsJob(Job, frozen=True):
     url: str
 
 
-class BrandingJob(Job, frozen=True):
+class BrandingJob(SandboxJob, frozen=True):
     """Read a page's branding, from its style sheets or from the styles a browser computed."""
 
     kind = "branding"
@@ -156,7 +156,7 @@ class BrandingJob(Job, frozen=True):
     samples: Mapping[str, Json] | None
 
 
-class CompareJob(Job, frozen=True):
+class CompareJob(SandboxJob, frozen=True):
     """Compare two texts."""
 
     kind = "compare"
@@ -165,7 +165,7 @@ class CompareJob(Job, frozen=True):
     after: str
 
 
-PAGE_JOBS: Mapping[str, type[Job]] = {
+PAGE_JOBS: Mapping[str, type[SandboxJob]] = {
     job.kind: job
     for job in (
         ExtractJob,

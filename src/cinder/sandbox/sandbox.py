@@ -25,9 +25,9 @@ from cinder.sandbox.messages import (
     ExtractionAnswer,
     ExtractJob,
     InspectJob,
-    Job,
     Message,
     PdfJob,
+    SandboxJob,
     StylesheetsJob,
     UnparsedJob,
 )
@@ -175,7 +175,7 @@ class ExtractionSandbox(WorkerPool):
         job = LearnRecipeJob(text, markdown, content_type, url, schema, tuple(values))
         return await self._ask_or_limit(job, Recipe, url)
 
-    async def _ask_or_limit(self, job: Job, answer: type[T], url: str | None) -> T:
+    async def _ask_or_limit(self, job: SandboxJob, answer: type[T], url: str | None) -> T:
         """Return the answer to a job that has no lesser result to fall back to."""
         try:
             return await self._ask(job, answer, url)
@@ -195,7 +195,7 @@ class ExtractionSandbox(WorkerPool):
             ) from failure
 
     async def _ask(
-        self, job: Job, answer: type[T], url: str | None, who: Requester = OWNER_REQUESTER
+        self, job: SandboxJob, answer: type[T], url: str | None, who: Requester = OWNER_REQUESTER
     ) -> T:
         message = Message.of(job.kind, job)
 

@@ -26,9 +26,9 @@ from cinder.sandbox.messages import (
     ExtractionAnswer,
     ExtractJob,
     InspectJob,
-    Job,
     Message,
     PdfJob,
+    SandboxJob,
     StylesheetsJob,
     UnparsedJob,
     read_sizes,
@@ -137,7 +137,7 @@ def _run(message: Message, scorer: BlockScorer) -> object:
 # and to load all of it takes as long as all the rest.
 
 
-def _run_rare(job: Job) -> object:
+def _run_rare(job: SandboxJob) -> object:
     if isinstance(job, PdfJob):
         from cinder.documents.pdf.pdf_content import extract_pdf  # noqa: PLC0415
 
