@@ -257,7 +257,7 @@ async def test_a_page_that_came_back_after_something_else_is_told_from_a_change_
             )
     assert change is not None
     assert change.status is ChangeStatus.CHANGED
-    assert f"judged ok and what was saved {kind}" in (change.warning or "")
+    assert f"is ok, on the saved one {kind}" in (change.warning or "")
 
 
 async def test_a_difference_that_nobody_is_free_to_work_out_is_a_change_with_a_warning(
