@@ -9,13 +9,13 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-import zstandard
 
 from cinder.errors import CacheFailed
 from cinder.models.document import Document
 from cinder.models.job import JobStatus, PageStatus
 from cinder.models.recipe import FieldRule, ListRule, Locator, Recipe, RecipePlace
 from cinder.models.saved import SavedKind
+from cinder.store.database import decompress
 from cinder.store.migration import SCHEMA_HEAD
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at
@@ -66,7 +66,7 @@ async def create_0009(url: str) -> None:
     """Fill a database with what the commit before schema 0010 wrote."""
     if url.startswith("sqlite"):
         data = (GOLDEN / "0009.db.zst").read_bytes()
-        path_of(url).write_bytes(zstandard.ZstdDecompressor().decompress(data))
+        path_of(url).write_bytes(decompress(data))
         return
     connection = await asyncpg.connect(url)
     try:
