@@ -72,7 +72,7 @@ async def test_a_schema_in_a_text_that_is_no_json_is_refused(call: Call, site: S
 async def test_data_that_is_no_object_is_asked_for_in_one(call: Call, site: Site) -> None:
     schema = {"type": "array", "items": {"type": "string"}}
     result = await call("cinder_extract", urls=list(urls_of(site, "kettle")), schema=schema)
-    assert "must want an object" in error_of(result)
+    assert "must describe an object" in error_of(result)
 
 
 def test_the_server_tells_of_it(app: App) -> None:
