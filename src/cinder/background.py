@@ -1,10 +1,21 @@
-"""Background tasks of objects that are opened and closed, such as a server or a store."""
+"""Background tasks that end with their owner, and long work moved to a thread."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, Self, TypeVar
 
+# Shorter texts take a few milliseconds at most.
+SHORT_CHARS = 20_000
+
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+async def run_in_thread(chars: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function on a text of so many characters, in a thread if the text is long."""
+    if chars <= SHORT_CHARS:
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 class BackgroundTasks:

@@ -8,8 +8,7 @@ from cinder.app import App, open_app
 from cinder.config import Settings
 from cinder.models.search import SearchHit
 from cinder.search.base import Provider
-from cinder.services.search.fan_out import MODE_TIMES
-from cinder.services.search.service import SearchAndScrape
+from cinder.services.search.service import MODE_TIMES, SearchAndScrape
 from tests.resolver import TableResolver
 from tests.services.search.doubles import ListProvider, World
 from tests.site import Site

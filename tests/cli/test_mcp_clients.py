@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from cinder.cli.mcp_clients import (
+from cinder.cli.mcp import (
     ConfigEntry,
     UnmergeableConfig,
     merge_json,

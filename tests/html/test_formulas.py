@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.html.formulas import mathml_to_tex
+from cinder.html.deferred_content import mathml_to_tex
 from cinder.html.tree import parse_html
 
 

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.html.inspection import inspect_html
+from cinder.documents.page_content import inspect_html
 from cinder.models.document import HtmlFacts, HtmlHeading
 
 

@@ -16,8 +16,7 @@ from cinder.config import Settings
 from cinder.mcp.results import UNTRUSTED_META_KEY
 from cinder.mcp.server import TOOLS, build_server
 from cinder.models.search import SearchHit
-from cinder.services.search.fan_out import MODE_TIMES
-from cinder.services.search.service import SearchAndScrape
+from cinder.services.search.service import MODE_TIMES, SearchAndScrape
 from tests.mcp.reading import text_of, unmarked
 from tests.mcp.strict import find_open_objects, give_everything
 from tests.mcp.test_tool_calls import ALLOWED_KEYS, described, nodes

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cinder.documents.page_content import extract_content
+from cinder.documents.page_content import extract_content, inspect_html
 from cinder.documents.pdf.pdf_content import extract_pdf
 from cinder.errors import ErrorCode, InvalidRequest, Overloaded, ParseLimitExceeded, Unsupported
 from cinder.extraction.filling import extract_fields
-from cinder.html.inspection import inspect_html
 from cinder.models.document import FetchedPage, FetchSource, Json
 from cinder.models.extraction import (
     Evidence,

@@ -1,6 +1,6 @@
 import threading
 
-from cinder.services.threads import SHORT_CHARS, run_in_thread
+from cinder.background import SHORT_CHARS, run_in_thread
 
 
 async def test_a_short_text_is_worked_on_at_once() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from cinder.store.database import Query, QueryRunner, Statement
 from cinder.store.sqlite import connect
-from cinder.store.sqlite_errors import is_locked
 from cinder.store.sqlite_writer import (
     MAX_BATCH,
     QueuedWrite,
@@ -20,6 +19,7 @@ from cinder.store.sqlite_writer import (
     SqliteWriter,
     WriteBatcher,
     Writes,
+    is_locked,
 )
 
 SECONDS = 30

@@ -2,7 +2,7 @@
 
 import re
 
-from cinder.verdicts.phrases import Phrases, any_phrase, load_phrases
+from cinder.verdicts.evidence import Phrases, any_phrase, load_phrases
 
 PHRASES = Phrases(("read", "les"), re.compile("to read on|um weiterzulesen|unread stemless"))
 

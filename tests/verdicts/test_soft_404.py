@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.verdicts.soft_404 import find_soft_404_signs
+from cinder.verdicts.verdict import find_soft_404_signs
 from tests.verdicts.readings import STORY, reading
 
 FRONT = f"<title>The Courier</title><h1>Today</h1><p>{STORY}</p>"

@@ -1,5 +1,6 @@
-"""Errors and verdicts as callers see them: HTTP status, exit code and the next step to take."""
+"""The table of errors: HTTP status, exit code, and the line that a command prints."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -155,3 +156,25 @@ def describe_error(error: CinderError) -> dict[str, Json]:
             "timing": dict(error.diagnostics.timing),
         }
     return shown
+
+
+def report_failure(error: Exception) -> int | None:
+    """Print a failure; return the exit code, or None if the error is unexpected."""
+    # Neither module is imported unless it is needed: imports take time.
+    config = sys.modules.get("cinder.config")
+    if isinstance(error, CinderError):
+        from cinder.models.redaction import redact
+
+        code = "" if isinstance(error, InvalidRequest) else f" [{error.code}]"
+        print(f"cinder: {redact(error.message)}{code}", file=sys.stderr)
+        if next_step := advise(error):
+            print(next_step, file=sys.stderr)
+        return exit_code(error)
+    if isinstance(error, OSError):
+        line = f"cinder: {error.strerror or error}: {error.filename or ''}"
+        print(line.rstrip(": "), file=sys.stderr)
+        return EXIT_FAILURE
+    if config is not None and isinstance(error, config.SettingsError):
+        print(f"cinder: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    return None

@@ -10,11 +10,11 @@ from starlette.responses import Response
 
 from cinder.api.arguments import check_limits
 from cinder.api.errors import RETRY_AFTER, describe_error, http_status
+from cinder.background import run_in_thread
 from cinder.config import LimitsSettings
 from cinder.errors import CinderError, FieldProblem, Forbidden, InvalidRequest, RateLimited
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
-from cinder.services.threads import run_in_thread
 
 _CALLER_KEY = "cinder.caller"
 

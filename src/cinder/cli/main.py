@@ -9,6 +9,7 @@ import sys
 import typer
 
 from cinder import __version__
+from cinder.api.errors import report_failure
 from cinder.cli.cache import cache
 from cinder.cli.doctor import doctor
 from cinder.cli.export import export
@@ -22,7 +23,6 @@ from cinder.cli.search import search
 from cinder.cli.serve import serve, worker
 from cinder.cli.token import token
 from cinder.errors import CinderError
-from cinder.server.exit_status import report_failure
 
 cli = typer.Typer(
     name="cinder",

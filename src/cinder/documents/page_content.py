@@ -1,5 +1,6 @@
-"""Extracts the content of a fetched page of any text type."""
+"""The content of a page or document in all requested formats, and the facts of an HTML string."""
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import can_ada
 from html_to_markdown import ConversionError
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
+from cinder.errors import FieldProblem, InvalidRequest
 from cinder.html.bombs import extract_unparsed_html, find_bomb
 from cinder.html.cleaning import (
     find_included,
@@ -21,21 +23,83 @@ from cinder.html.cleaning import (
     strip_attributes,
 )
 from cinder.html.deferred_content import place_deferred_content
-from cinder.html.links import collect_images, collect_links, resolve_urls
+from cinder.html.links import (
+    collect_images,
+    collect_links,
+    is_data_image,
+    resolve_url,
+    resolve_urls,
+)
 from cinder.html.main_content import keep_main_content
 from cinder.html.main_content.features import read_hints
 from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.html.markdown.conversion import html_of, tree_to_markdown
-from cinder.html.metadata.declared import truncation_warnings
+from cinder.html.metadata.declared import read_declared, truncation_warnings
 from cinder.html.metadata.page_metadata import read_metadata
-from cinder.html.tree import Elements, content_root, resolve_base
+from cinder.html.tree import (
+    Elements,
+    collapse,
+    content_root,
+    document_base,
+    parse_html,
+    resolve_base,
+)
 from cinder.html.visibility.hidden_text import HiddenText, parse_rendered_page
 from cinder.html.visibility.hiding_rules import HidingRules, read_hiding_rules
 from cinder.html.visible_text import count_words, visible_text
-from cinder.models.document import NOTHING_INCLUDED, Extraction, HiddenPart, PageMetadata
+from cinder.models.document import (
+    NOTHING_INCLUDED,
+    Extraction,
+    HiddenPart,
+    HtmlFacts,
+    HtmlHeading,
+    PageMetadata,
+)
 from cinder.models.request import ExtractOptions, Format
 from cinder.text.content_type import ContentKind, Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings, only_visible_characters
+
+
+def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
+    """Return what an HTML string contains; relative addresses are resolved against `base_url`.
+
+    Raises:
+        InvalidRequest: it would take too long to parse.
+    """
+    if bomb := find_bomb(html):
+        raise InvalidRequest(problems=(FieldProblem("html", f"It cannot be parsed: {bomb}"),))
+    tree = parse_html(html)
+    base = document_base(tree, base_url)
+    links = [element.attributes.get("href") or "" for element in tree.css("a[href]")]
+    images = [image.attributes.get("src") or "" for image in tree.css("img")]
+    root = content_root(tree)
+    text = visible_text(root) if root is not None else ""
+    headings = tuple(
+        HtmlHeading(int((element.tag or "")[1:]), collapse(visible_text(element)))
+        for element in tree.css("h1, h2, h3, h4, h5, h6")
+    )
+    declared = read_declared(Elements.of_page(tree))
+    element = tree.css_first("meta[charset]")
+    charset = element.attributes.get("charset") if element else None
+    return HtmlFacts(
+        title=declared.title or next((h.text for h in headings if h.level == 1), ""),
+        headings=headings,
+        paragraph_count=len(tree.css("p")),
+        link_count=len(links),
+        image_count=len(images),
+        word_count=len(text.split()),
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
+        meta=declared.meta | ({"charset": charset} if charset else {}),
+        links=_absolute(base, links),
+        images=_absolute(base, images),
+    )
+
+
+def _absolute(base: can_ada.URL | None, addresses: list[str]) -> tuple[str, ...]:
+    external = (address for address in addresses if address.strip() and not is_data_image(address))
+    found = (resolve_url(base, address) for address in external)
+    return tuple(dict.fromkeys(filter(None, found)))
+
 
 # Indentation can multiply the size of deeply nested JSON; longer texts are left unchanged.
 _PRETTY_MAX_CHARS = 200_000

@@ -1,16 +1,178 @@
 """Content that scripts insert: streamed parts, `noscript`, formulas and lazy images.
 
+Each becomes what Pandoc writes: a span of the class `math inline` or `math display`.
+
 React sends a fallback with a marked template first and the real part, hidden, at the end of the
 page; a browser shows the part in place of the template. Forum software sends whole threads in
 `noscript`, for search engines; on other pages `noscript` only asks the visitor to enable scripts.
 """
 
+import re
+import unicodedata
+
 from selectolax.lexbor import LexborNode
 
-from cinder.html.formulas import may_hold_formulas, normalise_formulas
 from cinder.html.links import resolve_lazy_images, restore_images
-from cinder.html.tree import Elements, child_nodes, detach
+from cinder.html.tree import Elements, ancestors, child_nodes, detach, insert_element_before
 from cinder.html.visible_text import visible_text
+
+_MAX_DEPTH = 60
+_TEMPLATES = {
+    "mfrac": "\\frac{%s}{%s}",
+    "msup": "%s^{%s}",
+    "msub": "%s_{%s}",
+    "msubsup": "%s_{%s}^{%s}",
+    "munder": "%s_{%s}",
+    "mover": "%s^{%s}",
+    "munderover": "%s_{%s}^{%s}",
+    "mroot": "\\sqrt[%s]{%s}",
+}
+_SYMBOLS = {
+    "\u00d7": "\\times ", "·": "\\cdot ", "⋅": "\\cdot ", "\u2212": "-", "±": "\\pm ",
+    "≤": "\\le ", "≥": "\\ge ", "≠": "\\ne ", "≈": "\\approx ", "∞": "\\infty ", "∑": "\\sum ",
+    "∏": "\\prod ", "∫": "\\int ", "∂": "\\partial ", "√": "\\surd ", "→": "\\to ", "∈": "\\in ",
+    "∀": "\\forall ", "∃": "\\exists ", "…": "\\ldots ", "{": "\\{", "}": "\\}", "%": "\\%",
+    "#": "\\#",
+    # Function application, and invisible times, separator and plus.
+    "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "",
+}  # fmt: skip
+_FUNCTIONS = frozenset(("sin", "cos", "tan", "log", "ln", "exp", "lim", "max", "min", "det", "gcd"))
+
+
+def mathml_to_tex(math: LexborNode) -> str:
+    """Return the TeX of a `math` element; its plain text if it is nested too deeply."""
+    return " ".join(_tex(math, 0).split())
+
+
+def _tex(node: LexborNode, depth: int) -> str:
+    if depth > _MAX_DEPTH:
+        return node.text(deep=True)
+    tag = node.tag or ""
+    if tag in ("annotation", "annotation-xml"):
+        return ""
+    if tag in ("mi", "mn", "mo", "mtext", "ms"):
+        return _token(tag, node.text(deep=True).strip())
+    parts = [_tex(child, depth + 1) for child in node.iter()]
+    if tag in _TEMPLATES and len(parts) == _TEMPLATES[tag].count("%s"):
+        ordered = reversed(parts) if tag == "mroot" else parts
+        return _TEMPLATES[tag] % tuple(map(str.strip, ordered))
+    if tag == "msqrt":
+        return f"\\sqrt{{{''.join(parts).strip()}}}"
+    if tag == "mtable":
+        return "\\begin{matrix}" + " \\\\ ".join(parts) + "\\end{matrix}"
+    if tag in ("mtr", "mlabeledtr"):
+        return " & ".join(map(str.strip, parts))
+    return "".join(parts)
+
+
+def _token(tag: str, text: str) -> str:
+    if tag == "mtext":
+        return f"\\text{{{text}}}" if text else ""
+    if text in _FUNCTIONS:
+        return f"\\{text} "
+    if tag == "mi" and len(text) > 1 and text.isalpha():
+        return f"\\mathrm{{{text}}}"
+    return "".join(map(_symbol, text))
+
+
+def _symbol(character: str) -> str:
+    is_greek = "\u0391" <= character <= "\u03c9" and character.isalpha()
+    if character in _SYMBOLS or not is_greek:
+        return _SYMBOLS.get(character, character)
+    *_, case, _, name = ("", *unicodedata.name(character, "").split())
+    letter = name.lower().replace("lamda", "lambda")
+    return f"\\{letter.capitalize() if case == 'CAPITAL' else letter} "
+
+
+_TEX_ANNOTATION = 'annotation[encoding="application/x-tex"], annotation[encoding="TeX"]'
+_TEX_SCRIPT = 'script[type^="math/tex"], script[type^="math/latex"]'
+# Renderings of a formula around its MathML, from the outside in.
+_DRAWN = (
+    ".katex-display, .katex, mjx-container, .mwe-math-element, .MathJax_Display,"
+    "span.MathJax, .MathJax_SVG, .MathJax_CHTML"
+)
+# Renderings that MathJax 2 inserts next to the script with the TeX.
+_DRAWN_BESIDE = ".MathJax_Preview, .MathJax_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML"
+_DISPLAY_STYLE = re.compile(r"\{\\(?:display|text)style\s?(.*)\}", re.DOTALL)
+_MATH_IMAGES = "img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img.tex"
+# Finds whatever one of the selectors above finds, in one query.
+_ANY = 'math, mjx-container, script[type^="math/"], [class*=math i], [class*=katex i], img.tex'
+_MAX_TEX = 10_000
+_CONTAINERS = ("p", "body", "div", "li", "td", "main", "section", "article", "html")
+
+
+def normalise_formulas(root: LexborNode) -> bool:
+    """Replace formulas below `root` by spans with their TeX; return whether there may be any."""
+    if root.css_first(_ANY) is None:
+        return False
+    for script in root.css(_TEX_SCRIPT):
+        kind = (script.attributes.get("type") or "").replace(" ", "")
+        _replace(script, script.text(deep=True), display="mode=display" in kind)
+    if root.css_first(_DRAWN_BESIDE) is not None and root.css_first("span.math") is not None:
+        detach([node for node in root.css(_DRAWN_BESIDE) if node.css_first("math") is None])
+    for drawn in filter(_is_attached, root.css(_DRAWN)):
+        _replace_drawn(drawn)
+    for element in filter(_is_attached, root.css("math")):
+        is_block = element.attributes.get("display") == "block"
+        _replace(element, _tex_of(element), display=is_block)
+    for image in filter(_is_attached, root.css(_MATH_IMAGES)):
+        display = "display" in (image.attributes.get("class") or "")
+        _replace(image, image.attributes.get("alt") or "", display=display)
+    return True
+
+
+def may_hold_formulas(elements: Elements) -> bool:
+    """Whether anything on a page looks like a formula; cheaper than a search for one."""
+    if elements.have_tag("math", "mjx-container"):
+        return True
+    names = " ".join(elements.classes).lower()
+    if "math" in names or "katex" in names:
+        return True
+    scripts, images = elements.tagged("script"), elements.tagged("img") if "tex" in names else []
+    return any(
+        "math/" in (elements.attributes(place).get("type") or "").lower() for place in scripts
+    ) or any("tex" in (elements.attributes(place).get("class") or "") for place in images)
+
+
+def _replace_drawn(drawn: LexborNode) -> None:
+    names = (drawn.attributes.get("class") or "").lower()
+    is_display = "display" in names or drawn.attributes.get("display") == "true"
+    element = drawn.css_first("math")
+    if element is not None:
+        tex = _tex_of(element)
+        if element.attributes.get("display") == "block" and not is_display:
+            # Wikipedia marks inline formulas as blocks too; only its images differ.
+            is_display = drawn.css_first("img.mwe-math-fallback-image-inline") is None
+    else:
+        image = drawn.css_first("img[alt]")
+        tex = (image.attributes.get("alt") or "") if image is not None else ""
+    if tex:
+        _replace(drawn, tex, display=is_display)
+
+
+def _tex_of(element: LexborNode) -> str:
+    annotation = element.css_first(_TEX_ANNOTATION)
+    if annotation is not None:
+        return annotation.text(deep=True)
+    return element.attributes.get("alttext") or mathml_to_tex(element)
+
+
+def _replace(node: LexborNode, tex: str, *, display: bool) -> None:
+    tex = " ".join(tex[:_MAX_TEX].split())
+    if found := _DISPLAY_STYLE.fullmatch(tex):
+        tex = found[1].strip()
+    if tex:
+        span = insert_element_before(node, "span")
+        span.attrs["class"] = "math display" if display else "math inline"
+        span.insert_child(tex)
+    detach([node])
+
+
+def _is_attached(node: LexborNode) -> bool:
+    # The outer part of a rendering is replaced first, together with the inner ones.
+    around = list(ancestors(node, 12))
+    return len(around) == 12 or any(one.tag in _CONTAINERS for one in (node, *around))
+
 
 _MIN_NOSCRIPT_CHARS = 400
 # How many times as much text as the rest of the page a `noscript` must have to be the content.

@@ -13,10 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from cinder.documents.page_content import extract_content
+from cinder.documents.page_content import extract_content, inspect_html
 from cinder.errors import InvalidRequest, Unsupported
 from cinder.html.bombs import extract_unparsed
-from cinder.html.inspection import inspect_html
 from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.sandbox.messages import (
     PAGE_JOBS,

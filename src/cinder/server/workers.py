@@ -24,8 +24,8 @@ from typing import NoReturn
 
 import structlog
 
+from cinder.api.errors import report_failure
 from cinder.config import Settings, SettingsError
-from cinder.server.exit_status import report_failure
 from cinder.server.local_access import hold_port_lock
 from cinder.server.process_control import exit_after_timeout, exit_by_signal
 from cinder.server.shared_listener import ConnectionCounts, SharedListener

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 
+from cinder.background import run_in_thread
 from cinder.errors import CinderError
 from cinder.llm.base import (
     Budget,
@@ -20,7 +21,6 @@ from cinder.llm.base import (
 from cinder.llm.prompting import PromptFence, PromptLimit, estimate_tokens
 from cinder.metrics import Metrics
 from cinder.models.document import Document
-from cinder.services.threads import run_in_thread
 from cinder.text.markdown_blocks import find_blocks
 from cinder.text.passages import TextChunk, split_chunks
 from cinder.text.sentences import find_sentences, plain_text

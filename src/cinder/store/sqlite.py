@@ -17,8 +17,16 @@ from cinder.errors import CacheFailed
 from cinder.store.database import SQLITE, Query, QueryRunner, SqlDialect, StoreLimits
 from cinder.store.group_commit import run_batched
 from cinder.store.migration import migrate_sqlite
-from cinder.store.sqlite_errors import damage_of, failure_of, is_locked, require_whole_pages
-from cinder.store.sqlite_writer import QueuedWrite, SharedWrite, SqliteWriter, WriteBatcher
+from cinder.store.sqlite_writer import (
+    QueuedWrite,
+    SharedWrite,
+    SqliteWriter,
+    WriteBatcher,
+    damage_of,
+    failure_of,
+    is_locked,
+    require_whole_pages,
+)
 
 T = TypeVar("T")
 

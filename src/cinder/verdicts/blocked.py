@@ -8,8 +8,7 @@ import re
 from itertools import islice
 
 from cinder.models.document import FetchedPage
-from cinder.verdicts.evidence import PageEvidence
-from cinder.verdicts.phrases import any_phrase, load_phrases
+from cinder.verdicts.evidence import PageEvidence, any_phrase, load_phrases
 
 _VOCABULARY = load_phrases()["bot_wall"]
 # Plain strings: one pattern for all of them takes thirty times as long.

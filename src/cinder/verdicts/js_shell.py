@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from cinder.verdicts.evidence import Outline, PageEvidence, read_outline, read_text
-from cinder.verdicts.phrases import load_phrases
+from cinder.verdicts.evidence import Outline, PageEvidence, load_phrases, read_outline, read_text
 
 # A page with more text in sentences than this has content, whatever else its scripts load.
 _MAX_SENTENCE_BYTES = 1_000

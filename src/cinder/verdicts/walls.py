@@ -5,8 +5,15 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from cinder.models.document import Json
-from cinder.verdicts.evidence import PageEvidence, estimate_words, is_sentence, read_text
-from cinder.verdicts.phrases import Phrases, any_phrase, load_phrases
+from cinder.verdicts.evidence import (
+    PageEvidence,
+    Phrases,
+    any_phrase,
+    estimate_words,
+    is_sentence,
+    load_phrases,
+    read_text,
+)
 
 _MAX_CONSENT_WORDS = 700
 _MAX_OTHER_WORDS = 70

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.html.markdown.escaping import LiteralText
+from cinder.html.markdown.conversion import LiteralText
 
 
 def _through(html: str) -> str:

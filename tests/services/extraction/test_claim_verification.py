@@ -4,7 +4,7 @@ import pytest
 
 from cinder.models.document import Json
 from cinder.models.extraction import ClaimedValue, Grounding
-from cinder.services.extraction.claim_verification import schema_of_claims, verify_claims
+from cinder.services.extraction.service import schema_of_claims, verify_claims
 from cinder.services.extraction.stages import LoadedPage, make_extraction_spec
 
 KETTLE = "# Kettle\n\nForged by old Tobias Flint on 5 March 2024. You pay 49.50 euros."

@@ -3,7 +3,7 @@
 import pytest
 
 from cinder.models.document import Json
-from cinder.services.extraction.prompt_schema import read_prompt_fields
+from cinder.services.extraction.pipeline import read_prompt_fields
 
 STRING: Json = {"type": "string"}
 NUMBER: Json = {"type": "number"}

@@ -20,11 +20,10 @@ from cinder.models.saved import Version
 from cinder.models.search import SearchHit, SearchMode, SearchRequest
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
 from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
-from cinder.services.search.fan_out import ModeTimes
 from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
 from cinder.services.search.ranked_list import RankedListCache
 from cinder.services.search.result_ranking import ResultRanker, ResultReader
-from cinder.services.search.service import SearchLimits, SearchService
+from cinder.services.search.service import ModeTimes, SearchLimits, SearchService
 from cinder.store import IndexedPage, IndexQuery, PageIndex
 from cinder.text.terms import find_query_terms, find_terms
 

@@ -14,11 +14,9 @@ from cinder.errors import InvalidRequest, Overloaded, SearchFailed
 from cinder.models.request import Mode
 from cinder.models.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
 from cinder.search.base import ProviderFailed, ProviderQuery
-from cinder.services.search.fan_out import ModeTimes
-from cinder.services.search.providers import LocalProvider
-from cinder.services.search.query import MAX_QUERY_CHARS, clean_text
+from cinder.services.search.providers import MAX_QUERY_CHARS, LocalProvider, clean_text
 from cinder.services.search.ranked_list import HELD_SECONDS
-from cinder.services.search.service import MAX_PAGES, SearchAndScrape, SearchService
+from cinder.services.search.service import MAX_PAGES, ModeTimes, SearchAndScrape, SearchService
 from tests.services.search.doubles import AllRights, ListProvider, World, asking, hit, hits
 
 FAST, BALANCED, DEEP = SearchMode.FAST, SearchMode.BALANCED, SearchMode.DEEP

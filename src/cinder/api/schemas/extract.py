@@ -10,6 +10,7 @@ from cinder.api.arguments import Arguments, read_arguments
 from cinder.api.errors import NEXT_STEP
 from cinder.api.options import build_request, with_options
 from cinder.api.schemas.scrape import WebUrl
+from cinder.background import run_in_thread
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json, VerdictKind
 from cinder.models.extraction import (
@@ -29,7 +30,6 @@ from cinder.services.extraction.found_fields import (
     describe_engines,
     describe_proof,
 )
-from cinder.services.threads import run_in_thread
 
 MAX_URLS = 100
 MAX_CLAIMS = 1_000

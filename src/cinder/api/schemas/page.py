@@ -18,6 +18,7 @@ from cinder.api.schemas.page_parts import (
     require_markdown,
 )
 from cinder.api.schemas.scrape import WebUrl
+from cinder.background import run_in_thread
 from cinder.errors import FieldProblem
 from cinder.models.document import Document, Extraction, Json
 from cinder.models.request import ContentOptions, Format, PdfParser, ScrapeRequest
@@ -31,7 +32,6 @@ from cinder.services.excerpt import (
 )
 from cinder.services.reading import DocumentView, is_structure_kept, page_as_json, read_document
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.services.threads import run_in_thread
 
 
 class ReturnFormat(StrEnum):

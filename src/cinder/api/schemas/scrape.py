@@ -29,6 +29,7 @@ from cinder.api.schemas.page_parts import (
     requested_summary,
     require_markdown,
 )
+from cinder.background import run_in_thread
 from cinder.errors import FieldProblem, Unsupported
 from cinder.models.document import Document, Json
 from cinder.models.http import check_headers
@@ -46,7 +47,6 @@ from cinder.services.reading import DocumentView, is_structure_kept
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summary import SENTENCES_COST
 from cinder.services.text_tools import is_valid_selector
-from cinder.services.threads import run_in_thread
 
 
 class Command(StrEnum):

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from cinder.api.arguments import Arguments, StrictInt
 from cinder.api.errors import explain_verdict
 from cinder.api.options import WireForm, build_request, with_options
+from cinder.background import run_in_thread
 from cinder.models.document import Json
 from cinder.models.redaction import redact
 from cinder.models.request import Mode
@@ -23,9 +24,8 @@ from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_exce
 from cinder.services.reading import has_headings, read_markdown
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.fusion import cut_words
-from cinder.services.search.query import MAX_QUERY_CHARS, clean_text, comparable
+from cinder.services.search.providers import MAX_QUERY_CHARS, clean_text, comparable
 from cinder.services.search.service import MAX_PAGES, ScrapedResult, ScrapedSearch
-from cinder.services.threads import run_in_thread
 
 MAX_DOMAINS = 100
 MAX_PHRASES = 20

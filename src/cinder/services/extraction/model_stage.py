@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from cinder.background import run_in_thread
 from cinder.errors import CinderError
 from cinder.extraction.grounding import ClaimProver
 from cinder.extraction.merging import build_data
@@ -34,7 +35,6 @@ from cinder.services.extraction.model_prompts import (
     plan_searches,
 )
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
-from cinder.services.threads import run_in_thread
 
 # About 20,000 characters of English.
 DEFAULT_CHUNK_TOKENS = 6_000

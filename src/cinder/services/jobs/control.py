@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TypeAlias
 
+from cinder.background import run_in_thread
 from cinder.crawl.scope import CrawlScope
 from cinder.crawl.urls import FINGERPRINT_BYTES, canonicalize_url
 from cinder.errors import (
@@ -40,7 +41,6 @@ from cinder.services.jobs.handlers import new_page
 from cinder.services.jobs.specs import CrawlSpec, batch_request, request_to_json
 from cinder.services.scraping.cache_key import without_fragment
 from cinder.services.scraping.service import require_supported
-from cinder.services.threads import run_in_thread
 from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store.ledger import Ledger
 
