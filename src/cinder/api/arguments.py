@@ -4,20 +4,23 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from cinder.config import LimitsSettings
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.models.url import parse_web_url
 
 # A check across fields. It runs on the raw arguments, even if some of them are invalid.
 CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
 
 
 MAX_KEYS = 100
+# Of idempotency keys.
+MAX_KEY_CHARS = 255
 MAX_PROBLEMS = 20
 _MAX_SHOWN_CHARS = 100
 _WHOLE_REQUEST = "(request)"
@@ -34,6 +37,12 @@ class Arguments(BaseModel):
         use_attribute_docstrings=True,
     )
 
+    meaningful_zeros: ClassVar[frozenset[str]] = frozenset()
+    """Names of arguments whose 0 is refused rather than dropped as a placeholder."""
+
+
+IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
+WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
 
 # The validation context of request bodies, in which numbers and booleans must not be strings.
 _TYPED = "typed"

@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from cinder.api.arguments import check_limits
+from cinder.api.arguments import MAX_KEY_CHARS, check_limits
 from cinder.api.errors import RETRY_AFTER, describe_error, http_status
 from cinder.background import run_in_thread
 from cinder.config import LimitsSettings
@@ -105,9 +105,6 @@ async def cancel_on_disconnect(request: Request, work: Coroutine[None, None, T])
     if failure is not None:
         raise failure
     return cast(T, result)  # there is one where nothing failed
-
-
-MAX_KEY_CHARS = 255
 
 
 async def read_json(request: Request, limits: LimitsSettings) -> object:

@@ -60,7 +60,7 @@ from cinder.services.search.providers import LocalProvider
 from cinder.services.search.service import SearchAndScrape, SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhook_delivery import WebhookDelivery
-from cinder.services.webhooks import WebhookCheck
+from cinder.services.webhooks import JobEvents, WebhookCheck
 from cinder.store import PageIndex, Store, StoreLimits, open_store
 from cinder.store.index.embeddings import find_embedder
 from cinder.worker_group import WorkerGroup
@@ -220,7 +220,9 @@ async def open_app(
             open_search_providers(settings, proxy, group)
         )
         tasks = await parts.enter_async_context(BackgroundTasks())
-        tasks.start(expire_forever(store, settings.store.expiry_interval_seconds, clock))
+        tasks.start(
+            expire_forever(store, settings.store.expiry_interval_seconds, JobEvents.of, clock)
+        )
         parts.callback(tasks.cancel_all)
         rights = ReadRights(store, callers)
         archive = Archive(store, rights)

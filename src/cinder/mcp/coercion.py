@@ -16,13 +16,6 @@ from pydantic.alias_generators import to_camel, to_snake
 
 from cinder.api.arguments import MAX_KEYS, Arguments, parse_json_strings
 from cinder.api.schemas.actions import ActionArguments, action_fields
-from cinder.api.schemas.crawl import CrawlArguments
-
-# In other crawlers, 0 means no limit, or the start page only. It is refused here, not dropped,
-# unless the call gives every argument.
-_MEANINGFUL_ZEROS: Mapping[type[Arguments], frozenset[str]] = {
-    CrawlArguments: frozenset({"maxPages", "maxDepth"})
-}
 
 # The fields that a tool shows for every action, those that only read a page included.
 _FIELDS_OF_ALL_ACTIONS = frozenset(ActionArguments.model_fields) - {"text", "key", "script"}
@@ -127,7 +120,7 @@ def drop_null_arguments(
     Where all arguments were given, defaults mean nothing, either.
     """
     arguments = dict(raw)
-    meaningful = frozenset() if is_all_given else _MEANINGFUL_ZEROS.get(model, frozenset())
+    meaningful = frozenset() if is_all_given else model.meaningful_zeros
     for name, info in model.model_fields.items():
         key = info.alias or name
         if info.is_required() or key not in raw:

@@ -11,8 +11,8 @@ from cinder.api.requests import require_scope
 from cinder.app import App
 from cinder.errors import CinderError
 from cinder.mcp.request_context import caller_in
-from cinder.mcp.resources import CRAWL_TEMPLATE, SAVED_TEMPLATE
 from cinder.mcp.results import nearest_name
+from cinder.mcp.schema import CRAWL_URI_TEMPLATE, SAVED_URI_TEMPLATE
 from cinder.models.caller import TokenScope
 from cinder.models.job import JobKind
 from cinder.models.saved import LATEST, SavedKind, format_timestamp
@@ -238,14 +238,14 @@ class Completion:
             caller = require_scope(caller_in(context), TokenScope.READ)
             if isinstance(ref, types.PromptReference):
                 found = await self._complete_prompt(ref.name, argument, caller)
-            elif ref.uri == SAVED_TEMPLATE.uri_template:
+            elif ref.uri == SAVED_URI_TEMPLATE:
                 found = await self._complete_saved(argument, other_arguments, caller)
-            elif ref.uri == CRAWL_TEMPLATE.uri_template:
+            elif ref.uri == CRAWL_URI_TEMPLATE:
                 is_id = argument.name == "id"
                 jobs = await self._app.jobs.list_jobs(caller, JobKind.CRAWL) if is_id else []
                 found = _with_prefix(argument.value, (job.id for job in jobs))
             else:
-                templates = f"{SAVED_TEMPLATE.uri_template} and {CRAWL_TEMPLATE.uri_template}"
+                templates = f"{SAVED_URI_TEMPLATE} and {CRAWL_URI_TEMPLATE}"
                 message = f"There is no such template. There are: {templates}."
                 raise MCPError(types.INVALID_PARAMS, message)
         except CinderError:

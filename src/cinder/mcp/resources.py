@@ -26,6 +26,7 @@ from cinder.errors import CinderError, CrawlExpired, CrawlNotFound, Forbidden
 from cinder.fair_queue import FairScheduler
 from cinder.mcp.request_context import Context, caller_in, connection_of
 from cinder.mcp.results import UNTRUSTED_META_KEY, note_annotations
+from cinder.mcp.schema import CRAWL_URI_TEMPLATE, SAVED_URI_TEMPLATE
 from cinder.models.caller import TokenScope
 from cinder.models.job import JobKind
 from cinder.models.saved import format_timestamp, parse_latest_uri
@@ -50,7 +51,7 @@ log = structlog.get_logger()
 SAVED_TEMPLATE = types.ResourceTemplate(
     name="saved-page",
     title="Saved page",
-    uri_template="scrape://{+page}/{kind}_{timestamp}",
+    uri_template=SAVED_URI_TEMPLATE,
     description=(
         "A page as it was saved at one time. page: host[:port]/path[?query]; kind: cleaned "
         "(markdown), raw, extracted or screenshot; timestamp: as in the savedUris of a scrape, or "
@@ -62,7 +63,7 @@ SAVED_TEMPLATE = types.ResourceTemplate(
 CRAWL_TEMPLATE = types.ResourceTemplate(
     name="crawl",
     title="Crawl",
-    uri_template="crawl://{id}{?offset}",
+    uri_template=CRAWL_URI_TEMPLATE,
     description=(
         "The progress of a crawl, and its pages from offset on, as JSON. Subscribe to it without "
         "offset to be notified of new pages."

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from cinder.errors import Forbidden
 from cinder.models.request import OWNER
+from cinder.models.url import host_and_port, is_within
 
 
 class TokenScope(StrEnum):
@@ -75,3 +77,35 @@ class Token:
 def sorted_scopes(scopes: Collection[TokenScope]) -> list[TokenScope]:
     """Return scopes in the order of `TokenScope`."""
     return [scope for scope in TokenScope if scope in scopes]
+
+
+def require_domain(policy: CallerPolicy, url: str) -> None:
+    """Return if the policy allows pages of this URL's host.
+
+    Raises:
+        Forbidden: the token is for other hosts.
+    """
+    if not may_fetch_from(policy, url):
+        host, _ = host_and_port(url)
+        allowed = ", ".join(policy.domains)
+        raise Forbidden(f"This token may not fetch from {host}, only from {allowed}.", url=url)
+
+
+def may_fetch_from(policy: CallerPolicy, url: str) -> bool:
+    """Whether a token's policy allows pages of this URL's host."""
+    return is_url_within(url, policy.domains)
+
+
+def is_url_within(url: str, domains: tuple[str, ...]) -> bool:
+    """Whether a page is of one of the domains; no domains allow all pages."""
+    return not domains or is_within(host_and_port(url)[0], domains)
+
+
+def is_place_within(place: str, domains: tuple[str, ...]) -> bool:
+    """Whether a page's path within `scrape://` is of one of the domains."""
+    if not domains:
+        return True
+    try:
+        return is_url_within(f"https://{place}", domains)
+    except ValueError:
+        return False

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import structlog
 
+from cinder.models.caller import is_place_within, is_url_within
+from cinder.models.job import Job
 from cinder.models.saved import (
     SavedBody,
     SavedKind,
@@ -14,9 +16,9 @@ from cinder.models.saved import (
     parse_latest_uri,
     parse_saved_uri,
 )
-from cinder.services.auth import ReadRights, is_place_within, is_url_within
-from cinder.services.webhooks import JobEvents
+from cinder.services.auth import ReadRights
 from cinder.store import EntrySummary, Store
+from cinder.store.ledger import EventEmitter
 
 _LATEST_TRIED = 10
 _LOOK = 1_000
@@ -109,6 +111,7 @@ log = structlog.get_logger()
 async def expire_forever(
     store: Store,
     interval_seconds: float,
+    emitter_of: Callable[[Job], EventEmitter | None],
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:
     """Delete expired data in regular intervals, until cancelled."""
@@ -116,7 +119,7 @@ async def expire_forever(
         try:
             if deleted := await store.delete_expired(clock()):
                 log.info("expired versions deleted", count=deleted)
-            if dropped := await store.ledger.drop_expired(clock(), emitter_of=JobEvents.of):
+            if dropped := await store.ledger.drop_expired(clock(), emitter_of=emitter_of):
                 log.info("the pages of expired jobs are no longer listed", jobs=dropped)
             await store.counts.drop_old()
         # A worker's outermost loop: the next round may succeed.

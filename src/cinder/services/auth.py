@@ -4,15 +4,13 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from cinder.errors import CacheFailed, FieldProblem, Forbidden, InvalidRequest, RateLimited
-from cinder.fetch.base import RedirectRefused
 from cinder.models.caller import (
     EVERYDAY_SCOPES,
     OAUTH_ID_PREFIX,
@@ -21,10 +19,12 @@ from cinder.models.caller import (
     CallerPolicy,
     Token,
     TokenScope,
+    is_place_within,
+    is_url_within,
+    require_domain,
 )
 from cinder.models.request import Profile, ScrapeRequest
 from cinder.models.saved import Version
-from cinder.models.url import host_and_port, is_within
 from cinder.store import Store, TokenStore, TokenTaken
 
 KNOWN_SECONDS = 5.0
@@ -181,23 +181,6 @@ class TokenService:
             self._known[key] = (token, time.monotonic() + KNOWN_SECONDS)
 
 
-def require_domain(policy: CallerPolicy, url: str) -> None:
-    """Return if the policy allows pages of this URL's host.
-
-    Raises:
-        Forbidden: the token is for other hosts.
-    """
-    if not may_fetch_from(policy, url):
-        host, _ = host_and_port(url)
-        allowed = ", ".join(policy.domains)
-        raise Forbidden(f"This token may not fetch from {host}, only from {allowed}.", url=url)
-
-
-def may_fetch_from(policy: CallerPolicy, url: str) -> bool:
-    """Whether a token's policy allows pages of this URL's host."""
-    return is_url_within(url, policy.domains)
-
-
 def _hash(secret: str) -> str:
     # The secret has 256 random bits, so that a plain hash is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
@@ -231,54 +214,3 @@ class ReadRights:
             return False
         (saved,) = await self._store.find_versions([version], caller, with_raw=False)
         return saved is not None and is_url_within(saved.document.final_url, domains)
-
-
-def is_url_within(url: str, domains: tuple[str, ...]) -> bool:
-    """Whether a page is of one of the domains; no domains allow all pages."""
-    return not domains or is_within(host_and_port(url)[0], domains)
-
-
-def is_place_within(place: str, domains: tuple[str, ...]) -> bool:
-    """Whether a page's path within `scrape://` is of one of the domains."""
-    if not domains:
-        return True
-    try:
-        return is_url_within(f"https://{place}", domains)
-    except ValueError:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class AccessPolicy:
-    """Which URLs a scrape may reach, by the caller's policy and the job's rule."""
-
-    policy: CallerPolicy
-    may_land: Callable[[str], bool] | None = None
-    """The job's rule for redirects."""
-
-    @property
-    def landing_check(self) -> Callable[[str], bool] | None:
-        """Tells which URLs a page may redirect to; None for any."""
-        may_land, policy = self.may_land, self.policy
-        if not policy.domains:
-            return may_land
-        return lambda url: (may_land is None or may_land(url)) and may_fetch_from(policy, url)
-
-    def connection_check(self, request: ScrapeRequest) -> Callable[[str], bool] | None:
-        """Tells which hosts a browser may connect to; None for all that egress allows.
-
-        A page may load resources from anywhere, unless a script of the caller could read them.
-        """
-        domains = self.policy.domains
-        if not domains or not request.runs_script:
-            return None
-        return lambda host: is_within(host, domains)
-
-    @contextmanager
-    def explaining_refusal(self) -> Iterator[None]:
-        """Raise `Forbidden` instead if the token's policy is why a redirect was refused."""
-        try:
-            yield
-        except RedirectRefused as refused:
-            require_domain(self.policy, refused.target)
-            raise

@@ -10,13 +10,14 @@ from typing import Self
 
 from cinder import __version__
 from cinder.errors import DnsFailed, EgressBlocked, FieldProblem, Forbidden, InvalidRequest
+from cinder.models.caller import may_fetch_from
 from cinder.models.document import Json
 from cinder.models.http import check_headers
 from cinder.models.job import Job, JobStatus, PageResult
 from cinder.models.saved import format_timestamp
 from cinder.models.url import host_and_port, parse_web_url
 from cinder.models.webhook import EventKind, NewEvent, WebhookTarget, read_target
-from cinder.services.auth import TokenService, may_fetch_from
+from cinder.services.auth import TokenService
 
 SPEC_KEY = "webhook"
 """The key of the target in a job's spec, which must never be shown."""

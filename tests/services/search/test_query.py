@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.services.search.providers import MAX_VARIANTS, expand_query
+from cinder.services.search.query import MAX_VARIANTS, expand_query
 
 TEXTS = ["Ash keeps embers alive", "Cover embers with ash", "A dry log", "Ash, embers, patience"]
 

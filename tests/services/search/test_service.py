@@ -14,7 +14,8 @@ from cinder.errors import InvalidRequest, Overloaded, SearchFailed
 from cinder.models.request import Mode
 from cinder.models.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
 from cinder.search.base import ProviderFailed, ProviderQuery
-from cinder.services.search.providers import MAX_QUERY_CHARS, LocalProvider, clean_text
+from cinder.services.search.providers import LocalProvider
+from cinder.services.search.query import MAX_QUERY_CHARS, clean_text
 from cinder.services.search.ranked_list import HELD_SECONDS
 from cinder.services.search.service import MAX_PAGES, ModeTimes, SearchAndScrape, SearchService
 from tests.services.search.doubles import AllRights, ListProvider, World, asking, hit, hits

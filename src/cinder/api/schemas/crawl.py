@@ -1,11 +1,10 @@
 """Crawls: the arguments of POST /v1/crawl and the tool `cinder_crawl`."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from cinder.api.arguments import Arguments, CrossCheck
+from cinder.api.arguments import Arguments, CrossCheck, IdempotencyKey, WebUrl
 from cinder.api.options import build_request, with_options
-from cinder.api.schemas.scrape import IdempotencyKey, WebUrl
 from cinder.errors import FieldProblem
 from cinder.services.jobs.specs import CrawlSpec, find_pattern_problems
 
@@ -13,6 +12,9 @@ from cinder.services.jobs.specs import CrawlSpec, find_pattern_problems
 @with_options(CrawlSpec)
 class CrawlArguments(Arguments):
     """A site to explore."""
+
+    # In other crawlers, 0 means no limit, or the start page only.
+    meaningful_zeros: ClassVar[frozenset[str]] = frozenset({"maxPages", "maxDepth"})
 
     url: WebUrl
     """Where to start; https:// is added where the scheme is missing."""

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, read_arguments
+from cinder.api.arguments import Arguments, WebUrl, read_arguments
 from cinder.api.errors import NEXT_STEP
 from cinder.api.options import build_request, with_options
-from cinder.api.schemas.scrape import WebUrl
 from cinder.background import run_in_thread
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json, VerdictKind

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cinder.api.arguments import Arguments, StrictBool
+from cinder.api.arguments import Arguments, StrictBool, WebUrl
 from cinder.api.errors import explain_verdict
 from cinder.api.options import build_request, with_options
 from cinder.api.schemas.page_parts import (
@@ -17,7 +17,6 @@ from cinder.api.schemas.page_parts import (
     describe_reading,
     require_markdown,
 )
-from cinder.api.schemas.scrape import WebUrl
 from cinder.background import run_in_thread
 from cinder.errors import FieldProblem
 from cinder.models.document import Document, Extraction, Json

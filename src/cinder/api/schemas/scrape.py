@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from cinder.api.arguments import Arguments, StrictBool, StrictInt
+from cinder.api.arguments import Arguments, IdempotencyKey, StrictBool, StrictInt, WebUrl
 from cinder.api.errors import explain_verdict
 from cinder.api.options import WireForm, build_request, with_options
-from cinder.api.requests import MAX_KEY_CHARS
 from cinder.api.schemas.actions import Actions, check_actions, describe_actions
 from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Pagination
 from cinder.api.schemas.page_parts import (
@@ -41,7 +40,6 @@ from cinder.models.request import (
     ScrapeRequest,
 )
 from cinder.models.saved import SavedKind, format_timestamp
-from cinder.models.url import parse_web_url
 from cinder.services.excerpt import Excerpt, TextWindow, fit_lists, fit_members, take_excerpt
 from cinder.services.reading import DocumentView, is_structure_kept
 from cinder.services.scraping.outcome import ScrapeOutcome
@@ -56,10 +54,6 @@ class Command(StrEnum):
     STATUS = "status"
     CANCEL = "cancel"
     ERRORS = "errors"
-
-
-IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
-WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
 
 
 class ParserArguments(Arguments):

@@ -24,7 +24,7 @@ from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_exce
 from cinder.services.reading import has_headings, read_markdown
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.search.fusion import cut_words
-from cinder.services.search.providers import MAX_QUERY_CHARS, clean_text, comparable
+from cinder.services.search.query import MAX_QUERY_CHARS, clean_text, comparable
 from cinder.services.search.service import MAX_PAGES, ScrapedResult, ScrapedSearch
 
 MAX_DOMAINS = 100

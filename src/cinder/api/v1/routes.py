@@ -71,11 +71,10 @@ from cinder.api.v1.events import (
 )
 from cinder.app import App
 from cinder.errors import CinderError
-from cinder.models.caller import TokenScope
+from cinder.models.caller import TokenScope, require_domain
 from cinder.models.document import Json
 from cinder.models.job import JobKind, PageStatus
 from cinder.models.webhook import EventState
-from cinder.services.auth import require_domain
 from cinder.services.export import ExportFormat, ExportRequest, read_request
 
 A = TypeVar("A", bound=Arguments)

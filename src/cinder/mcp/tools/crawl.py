@@ -13,10 +13,9 @@ from cinder.app import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput
-from cinder.models.caller import Caller, TokenScope
+from cinder.models.caller import Caller, TokenScope, require_domain
 from cinder.models.document import Json
 from cinder.models.job import JobKind
-from cinder.services.auth import require_domain
 from cinder.services.excerpt import json_chars
 from cinder.services.jobs.specs import CrawlSpec
 

@@ -1,12 +1,11 @@
 """Change tracking: compares a page with its last saved version."""
 
 from cinder.errors import Overloaded, ParseLimitExceeded
-from cinder.models.caller import CallerPolicy
+from cinder.models.caller import CallerPolicy, may_fetch_from
 from cinder.models.document import Document, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, Comparison, PageChange, SavedDocument
 from cinder.sandbox.sandbox import ExtractionSandbox
-from cinder.services.auth import may_fetch_from
 from cinder.store import Store
 
 _GONE_STATUSES = (404, 410)

@@ -1,16 +1,55 @@
 """The outcome of a scrape, authorized and returned as each caller requested it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
+from cinder.fetch.base import RedirectRefused
+from cinder.models.caller import CallerPolicy, may_fetch_from, require_domain
 from cinder.models.document import Document, Verdict, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
-from cinder.services.auth import AccessPolicy, require_domain
+from cinder.models.url import is_within
 from cinder.services.summary import PageSummary
 from cinder.store.ledger import PageCommit
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """Which URLs a scrape may reach, by the caller's policy and the job's rule."""
+
+    policy: CallerPolicy
+    may_land: Callable[[str], bool] | None = None
+    """The job's rule for redirects."""
+
+    @property
+    def landing_check(self) -> Callable[[str], bool] | None:
+        """Tells which URLs a page may redirect to; None for any."""
+        may_land, policy = self.may_land, self.policy
+        if not policy.domains:
+            return may_land
+        return lambda url: (may_land is None or may_land(url)) and may_fetch_from(policy, url)
+
+    def connection_check(self, request: ScrapeRequest) -> Callable[[str], bool] | None:
+        """Tells which hosts a browser may connect to; None for all that egress allows.
+
+        A page may load resources from anywhere, unless a script of the caller could read them.
+        """
+        domains = self.policy.domains
+        if not domains or not request.runs_script:
+            return None
+        return lambda host: is_within(host, domains)
+
+    @contextmanager
+    def explaining_refusal(self) -> Iterator[None]:
+        """Raise `Forbidden` instead if the token's policy is why a redirect was refused."""
+        try:
+            yield
+        except RedirectRefused as refused:
+            require_domain(self.policy, refused.target)
+            raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

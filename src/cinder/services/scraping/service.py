@@ -14,11 +14,12 @@ from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.base import FetchTask
 from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep, check_mode
 from cinder.metrics import Metrics
+from cinder.models.caller import require_domain
 from cinder.models.document import Document, FetchSource, Validators, VerdictKind
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.models.saved import PageChange, SavedDocument
 from cinder.sandbox.sandbox import Sandboxes
-from cinder.services.auth import AccessPolicy, TokenService, require_domain
+from cinder.services.auth import TokenService
 from cinder.services.scraping.admission import Admission, SingleFlight
 from cinder.services.scraping.cache_key import RequestKeyCache, RequestKeys
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
@@ -29,6 +30,7 @@ from cinder.services.scraping.document_builder import (
     with_warnings,
 )
 from cinder.services.scraping.outcome import (
+    AccessPolicy,
     BuildCommit,
     ScrapeOutcome,
     as_requested,

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from cinder.crawl.urls import canonicalize_url
 from cinder.models.search import SearchHit
 from cinder.models.url import host_and_port, parse_web_url
-from cinder.services.search.providers import clean_text
+from cinder.services.search.query import clean_text
 from cinder.text.terms import find_query_terms, find_terms
 
 _ID_BYTES = 8

@@ -27,7 +27,7 @@ from cinder.services.search.fusion import (
     fuse,
     parse_result_url,
 )
-from cinder.services.search.providers import comparable
+from cinder.services.search.query import comparable
 from cinder.services.search.ranked_list import RankedList
 from cinder.text.markdown_blocks import BlockKind, find_blocks
 from cinder.text.outline import find_outline

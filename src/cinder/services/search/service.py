@@ -22,12 +22,8 @@ from cinder.models.search import LOCAL, SearchAnswer, SearchMode, SearchRequest,
 from cinder.search.base import Provider, ProviderQuery
 from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
 from cinder.services.search.fusion import RankedHits
-from cinder.services.search.providers import (
-    ProviderAnswer,
-    ProviderCaller,
-    expand_query,
-    read_query,
-)
+from cinder.services.search.providers import ProviderAnswer, ProviderCaller
+from cinder.services.search.query import expand_query, read_query
 from cinder.services.search.ranked_list import (
     MAX_RESULTS_HELD,
     ProviderCursor,
