@@ -233,7 +233,17 @@ class Endpoint:
         retries = 0
         while True:
             budget.take_call()
-            outcome = await self._try(call, self._dialect, Requester(caller=budget.caller))
+            dialect = self._dialect
+            requester = Requester(caller=budget.caller)
+            body = json.dumps(self._wire.body(call, dialect)).encode()
+            async with self._places.hold(requester):
+                started = time.monotonic()
+                outcome: WireAnswer | _Failure | None = None
+                try:
+                    outcome = await self._post(body, dialect)
+                finally:
+                    kind = "ok" if isinstance(outcome, WireAnswer) else "failed"
+                    self._metrics.observe_model(kind, time.monotonic() - started)
             if isinstance(outcome, WireAnswer):
                 return outcome
             if outcome.dialect is not None:
@@ -253,20 +263,6 @@ class Endpoint:
                 raise error
             retries += 1
             await self._sleep(wait)
-
-    async def _try(
-        self, call: WireCall, dialect: EndpointDialect, requester: Requester
-    ) -> "WireAnswer | _Failure":
-        body = json.dumps(self._wire.body(call, dialect)).encode()
-        async with self._places.hold(requester):
-            started = time.monotonic()
-            outcome: WireAnswer | _Failure | None = None
-            try:
-                outcome = await self._post(body, dialect)
-            finally:
-                kind = "ok" if isinstance(outcome, WireAnswer) else "failed"
-                self._metrics.observe_model(kind, time.monotonic() - started)
-        return outcome
 
     async def _post(self, body: bytes, dialect: EndpointDialect) -> "WireAnswer | _Failure":
         options = self._options

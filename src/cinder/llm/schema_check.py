@@ -59,7 +59,18 @@ def check_cost(schema: Mapping[str, Json]) -> None:
     Raises:
         TooCostly: it is not; the message says where and why.
     """
-    nodes = _read_graph(schema)
+    nodes = {id(schema): _Node("it")}
+    waiting: deque[Mapping[str, Json]] = deque([schema])
+    while waiting:
+        current = waiting.popleft()
+        node = nodes[id(current)]
+        if current is not schema and "$id" in current:
+            raise TooCostly(f"{node.place} has an $id of its own; only the whole schema may")
+        for name, child, is_same in _subschemas(schema, current):
+            (node.same if is_same else node.parts).append(id(child))
+            if id(child) not in nodes:
+                nodes[id(child)] = _Node(name)
+                waiting.append(child)
     circular = _sum_costs(nodes)
     for key in circular:
         _check_cycle(nodes, circular, key)
@@ -78,23 +89,6 @@ def _check_cycle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> No
             return
         key = onward[0]
     raise TooCostly(f"{nodes[key].place} leads back to itself by too many references")
-
-
-def _read_graph(schema: Mapping[str, Json]) -> dict[int, _Node]:
-    """Return all reachable schemas, by their identities."""
-    nodes = {id(schema): _Node("it")}
-    waiting: deque[Mapping[str, Json]] = deque([schema])
-    while waiting:
-        current = waiting.popleft()
-        node = nodes[id(current)]
-        if current is not schema and "$id" in current:
-            raise TooCostly(f"{node.place} has an $id of its own; only the whole schema may")
-        for name, child, is_same in _subschemas(schema, current):
-            (node.same if is_same else node.parts).append(id(child))
-            if id(child) not in nodes:
-                nodes[id(child)] = _Node(name)
-                waiting.append(child)
-    return nodes
 
 
 def _subschemas(

@@ -120,7 +120,12 @@ def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
     if isinstance(branches, list):
         return {"anyOf": [_node(branch, place) for branch in branches]}
     if "const" in schema or isinstance(schema.get("enum"), list):
-        return _choice(schema, place)
+        listed = [schema["const"]] if "const" in schema else schema["enum"]
+        values = [value for value in _sequence(listed) if value is not None]
+        if any(type(value) not in _NAMES for value in values):
+            raise NotStrict(f"{place}: it is one of several objects or arrays")
+        kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
+        return {"type": with_null(kinds), "enum": [*values, None]}
     types = _types(schema)
     if len(types) > 1 and not set(types) <= set(_SCALARS):
         return {"anyOf": [_typed(schema, kind, place) for kind in types]}
@@ -150,15 +155,6 @@ def _typed(schema: Mapping[str, Json], kind: str, place: str) -> dict[str, Json]
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _choice(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
-    listed = [schema["const"]] if "const" in schema else schema["enum"]
-    values = [value for value in _sequence(listed) if value is not None]
-    if any(type(value) not in _NAMES for value in values):
-        raise NotStrict(f"{place}: it is one of several objects or arrays")
-    kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
-    return {"type": with_null(kinds), "enum": [*values, None]}
 
 
 def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:

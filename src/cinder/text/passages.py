@@ -269,7 +269,15 @@ class _ChunkBuilder:
 
     def take(self, block: MarkdownBlock) -> None:
         if block.kind is BlockKind.HEADING:
-            self._begin_section(block)
+            if self._open is not None and self._open.end - self._open.start >= _MIN_CHUNK_CHARS:
+                self.close()
+            while self._titles and self._titles[-1][0] >= block.level:
+                self._titles.pop()
+            title = plain_text(block.title[: 2 * _MAX_TITLE_CHARS])[:_MAX_TITLE_CHARS]
+            self._titles.append((block.level, title))
+            joined = " > ".join(title for _, title in self._titles if title)
+            is_long = len(joined) > _MAX_HEADING_CHARS
+            self._heading = f"…{joined[-_MAX_HEADING_CHARS:]}" if is_long else joined
         if self._open is not None and block.end - self._open.start > CHUNK_CHARS:
             self.close()
         if block.end - block.start <= CHUNK_CHARS:
@@ -287,17 +295,6 @@ class _ChunkBuilder:
         if self._open is not None:
             self.chunks.append(self._open)
         self._open = None
-
-    def _begin_section(self, block: MarkdownBlock) -> None:
-        if self._open is not None and self._open.end - self._open.start >= _MIN_CHUNK_CHARS:
-            self.close()
-        while self._titles and self._titles[-1][0] >= block.level:
-            self._titles.pop()
-        title = plain_text(block.title[: 2 * _MAX_TITLE_CHARS])[:_MAX_TITLE_CHARS]
-        self._titles.append((block.level, title))
-        joined = " > ".join(title for _, title in self._titles if title)
-        is_long = len(joined) > _MAX_HEADING_CHARS
-        self._heading = f"…{joined[-_MAX_HEADING_CHARS:]}" if is_long else joined
 
     def _split_table(self, block: MarkdownBlock) -> None:
         """Cut a long table at its rows; all chunks but the first have its head as context."""

@@ -169,7 +169,15 @@ class BlockBuilder:
             else:
                 self._add(PdfHeading(level, [words]), segment)
         elif segment.is_monospaced:
-            self._take_code(segment)
+            block, first = self._last.block, self._last.first
+            apart = self._is_apart(segment, _CODE_GAP)
+            if isinstance(block, Code) and first is not None and not apart:
+                if self._is_apart(segment, _MORE_THAN_LEADING * _CODE_LEADING):
+                    block.lines.append("")
+                block.lines.append(spaced_text(segment, first.left))
+                self._last.line = segment
+            else:
+                self._add(Code([spaced_text(segment, segment.left)]), segment)
         elif marker := self._marker(words, segment):
             lefts = [left for left in self._list_lefts if left < marker.left - 3]
             self._list_lefts = [*lefts, marker.left]
@@ -178,17 +186,6 @@ class BlockBuilder:
             self._add(ListItem(len(lefts), marker.number, [marker.words]), segment)
         elif not self._continue_block(line):
             self._add(Paragraph([words], segment.size), segment)
-
-    def _take_code(self, segment: Segment) -> None:
-        block, first = self._last.block, self._last.first
-        apart = self._is_apart(segment, _CODE_GAP)
-        if isinstance(block, Code) and first is not None and not apart:
-            if self._is_apart(segment, _MORE_THAN_LEADING * _CODE_LEADING):
-                block.lines.append("")
-            block.lines.append(spaced_text(segment, first.left))
-            self._last.line = segment
-        else:
-            self._add(Code([spaced_text(segment, segment.left)]), segment)
 
     def _marker(self, words: tuple[Word, ...], segment: Segment) -> ListMarker | None:
         marker = parse_list_marker(words)

@@ -154,7 +154,13 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
             or any(counts[offset] >= _MIN_PAGES for offset in _offsets(page, key, line))
             or _is_page_number(line)
         }
-        rows = _rows([item for item in page.items if isinstance(item, TextLine)])
+        lines = [item for item in page.items if isinstance(item, TextLine)]
+        rows: list[list[TextLine]] = []
+        for line in sorted(lines, key=lambda line: line.segment.baseline):
+            above = rows[-1][0].segment if rows else None
+            if above is None or line.segment.baseline - above.baseline > _SAME_ROW * above.size:
+                rows.append([])
+            rows[-1].append(line)
         dropped = _outside_body(rows, repeated) | _outside_body(rows[::-1], repeated)
         kept = [item for item in page.items if id(item) not in dropped]
         # The line below the header now begins the page.
@@ -162,16 +168,6 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
             kept[0] = replace(kept[0], is_first=True)
         kept_pages.append(replace(page, items=tuple(kept)))
     return kept_pages
-
-
-def _rows(lines: list[TextLine]) -> list[list[TextLine]]:
-    rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda line: line.segment.baseline):
-        above = rows[-1][0].segment if rows else None
-        if above is None or line.segment.baseline - above.baseline > _SAME_ROW * above.size:
-            rows.append([])
-        rows[-1].append(line)
-    return rows
 
 
 def _outside_body(rows: list[list[TextLine]], repeated: set[int]) -> set[int]:

@@ -201,7 +201,31 @@ def find_ruled_tables(page: PageLayout) -> tuple[list[Table], list[Word]]:
     if not level or len(level) + len(upright) > _MAX_RULES:
         return [], left
     tables: list[Table] = []
-    for frame in _frames(level, upright):
+    frames: list[_RuledFrame] = []
+    waiting = list(upright)
+    free = list(level)
+    while waiting:
+        frame = _RuledFrame([], [waiting.pop()])
+        for rule in frame.upright:
+            crossing = [other for other in free if _crosses(other, rule)]
+            free = [other for other in free if not _crosses(other, rule)]
+            frame.level += crossing
+            # The list grows during iteration: the rules that these reach belong here, too.
+            reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
+            waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
+            frame.upright += reached
+        if len(frame.level) > 1:
+            frames.append(frame)
+    level_frames: list[_RuledFrame] = []
+    for rule in sorted(free, key=lambda rule: rule.position):
+        for frame in level_frames:
+            first = frame.level[0]
+            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
+                frame.level.append(rule)
+                break
+        else:
+            level_frames.append(_RuledFrame([rule], []))
+    for frame in frames + [frame for frame in level_frames if len(frame.level) > 2]:
         xs = [x for rule in frame.level for x in (rule.start, rule.end)]
         ys = [rule.position for rule in frame.level]
         xs += [rule.position for rule in frame.upright]
@@ -234,35 +258,6 @@ def _join_pieces(rules: Iterable[DrawnLine]) -> list[DrawnLine]:
             end = max(end, rule.end)
         joined.append(DrawnLine(position, start, end))
     return joined
-
-
-def _frames(level: list[DrawnLine], upright: list[DrawnLine]) -> list[_RuledFrame]:
-    """Group rules that touch; horizontal ones that touch nothing are grouped by their extent."""
-    frames: list[_RuledFrame] = []
-    waiting = list(upright)
-    free = list(level)
-    while waiting:
-        frame = _RuledFrame([], [waiting.pop()])
-        for rule in frame.upright:
-            crossing = [other for other in free if _crosses(other, rule)]
-            free = [other for other in free if not _crosses(other, rule)]
-            frame.level += crossing
-            # The list grows during iteration: the rules that these reach belong here, too.
-            reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
-            waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
-            frame.upright += reached
-        if len(frame.level) > 1:
-            frames.append(frame)
-    level_frames: list[_RuledFrame] = []
-    for rule in sorted(free, key=lambda rule: rule.position):
-        for frame in level_frames:
-            first = frame.level[0]
-            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
-                frame.level.append(rule)
-                break
-        else:
-            level_frames.append(_RuledFrame([rule], []))
-    return frames + [frame for frame in level_frames if len(frame.level) > 2]
 
 
 def _crosses(level: DrawnLine, upright: DrawnLine) -> bool:
