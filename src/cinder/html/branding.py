@@ -156,8 +156,7 @@ def read_branding(
     profile.put("logo", logo)
     choose_colours(profile, styles, meta)
     _put_scheme(profile, meta)
-    _put_fonts(profile, styles)
-    _put_sizes(profile, styles)
+    _put_typography(profile, styles)
     _put_spacing(profile, styles)
     _put_components(profile, styles)
     if logo is not None and not logo.value.startswith("data:"):
@@ -312,7 +311,7 @@ def _put_scheme(profile: BrandProfile, meta: Mapping[str, str]) -> None:
         profile.put("colorScheme", SourcedValue(declared[0], "meta:color-scheme"))
 
 
-def _put_fonts(profile: BrandProfile, styles: BrandStyles) -> None:
+def _put_typography(profile: BrandProfile, styles: BrandStyles) -> None:
     fonts: dict[str, Json] = {}
     for use, roles in {
         "primary": ("body", "text", "html"),
@@ -336,9 +335,6 @@ def _put_fonts(profile: BrandProfile, styles: BrandStyles) -> None:
             profile.note_source(f"fonts.{len(fonts) - 1}", stack.source)
     if fonts:
         profile.put_value("fonts", list(fonts.values()))
-
-
-def _put_sizes(profile: BrandProfile, styles: BrandStyles) -> None:
     body, headings = ("text", "body", "html"), ("h1", "h2", "h3")
     for place, roles in {"h1": ("h1",), "h2": ("h2",), "h3": ("h3",), "body": body}.items():
         size = _first_style(styles, roles, "font-size", _is_length)

@@ -126,7 +126,12 @@ def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
             raise NotStrict(f"{place}: it is one of several objects or arrays")
         kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
         return {"type": with_null(kinds), "enum": [*values, None]}
-    types = _types(schema)
+    named = schema.get("type")
+    listed = [named] if isinstance(named, str) else _sequence(named)
+    types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
+    if not types:
+        implied = ("array",) if "items" in schema else _SCALARS
+        types = ("object",) if "properties" in schema else implied
     if len(types) > 1 and not set(types) <= set(_SCALARS):
         return {"anyOf": [_typed(schema, kind, place) for kind in types]}
     if types[0] in ("object", "array"):
@@ -155,18 +160,6 @@ def _typed(schema: Mapping[str, Json], kind: str, place: str) -> dict[str, Json]
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the types that a schema names or implies, without null; all scalars if none."""
-    named = schema.get("type")
-    listed = [named] if isinstance(named, str) else _sequence(named)
-    types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
-    if types:
-        return types
-    if "properties" in schema:
-        return ("object",)
-    return ("array",) if "items" in schema else _SCALARS
 
 
 def _local(reference: str, place: str) -> str:

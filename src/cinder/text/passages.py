@@ -73,7 +73,12 @@ def _cut_in_block(text: str, block: MarkdownBlock, start: int, limit: int) -> in
     if block.kind not in (BlockKind.CODE, BlockKind.TABLE):
         cut = _cut_inline(text, max(block.start, start), block.end, limit)
         return cut or (block.start if block.start > start else limit)
-    cut = _cut_at_line(text, block, start, limit)
+    begin = max(block.start, start)
+    newline = text.rfind("\n", begin, limit + 1)
+    # None where the line exceeds the limit.
+    cut = block.start if block.start > start else None
+    if newline >= begin:
+        cut = min(newline + 1, limit)
     if block.kind is BlockKind.CODE:
         return cut or limit
     if cut is None:
@@ -81,15 +86,6 @@ def _cut_in_block(text: str, block: MarkdownBlock, start: int, limit: int) -> in
         return _cut_inline(text, start, block.end if row_end < 0 else row_end, limit) or limit
     has_no_rows = text.count("\n", block.start, cut) <= 2
     return block.start if has_no_rows and block.start > start else cut
-
-
-def _cut_at_line(text: str, block: MarkdownBlock, start: int, limit: int) -> int | None:
-    """Return the last end of a line, or None where the line exceeds the limit."""
-    begin = max(block.start, start)
-    newline = text.rfind("\n", begin, limit + 1)
-    if newline >= begin:
-        return min(newline + 1, limit)
-    return block.start if block.start > start else None
 
 
 def _cut_inline(text: str, begin: int, end: int, limit: int) -> int | None:

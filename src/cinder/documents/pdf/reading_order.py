@@ -173,7 +173,14 @@ def read_lines(page: PageLayout) -> PageLines:
         read: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
         left = min((segment.left for segment in inside), default=0.0)
         right = max((segment.right for segment in inside), default=0.0)
-        for found in find_aligned_tables(_rows(inside)):
+        rows: list[SegmentRow] = []
+        for segment in sorted(inside, key=lambda s: (s.baseline, s.left)):
+            above = rows[-1][0] if rows else None
+            size = max(segment.size, above.size) if above else 0.0
+            if above is None or segment.baseline - above.baseline > _SAME_ROW * size:
+                rows.append([])
+            rows[-1].append(segment)
+        for found in find_aligned_tables([sorted(row, key=lambda s: s.left) for row in rows]):
             if isinstance(found, Table):
                 read.append(found)
             else:
@@ -183,14 +190,3 @@ def read_lines(page: PageLayout) -> PageLines:
             read[0] = replace(read[0], is_first=True)
         items += read
     return PageLines(page, tuple(items))
-
-
-def _rows(segments: Sequence[Segment]) -> list[SegmentRow]:
-    rows: list[SegmentRow] = []
-    for segment in sorted(segments, key=lambda s: (s.baseline, s.left)):
-        above = rows[-1][0] if rows else None
-        size = max(segment.size, above.size) if above else 0.0
-        if above is None or segment.baseline - above.baseline > _SAME_ROW * size:
-            rows.append([])
-        rows[-1].append(segment)
-    return [sorted(row, key=lambda s: s.left) for row in rows]

@@ -279,7 +279,14 @@ def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None
     bands: list[list[Word]] = [[] for _ in pairwise(ys)]
     for word in words:
         x, y = word.box.middle
-        bands[_first_row(frame, ys, _band_index(ys, y), x)].append(word)
+        row = _band_index(ys, y)
+        # A cell spans the rows that no rule is between.
+        while row > 0 and not any(
+            abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
+            for rule in frame.level
+        ):
+            row -= 1
+        bands[row].append(word)
     cells: list[list[Cell]] = []
     for (top, bottom), band in zip(pairwise(ys), bands, strict=True):
         middle = (top + bottom) / 2
@@ -291,7 +298,11 @@ def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None
                 for rule in frame.upright
             )
             firsts.append(column if is_divided else firsts[-1])
-        cells += _read_band(band, xs, firsts)
+        # Where only columns are ruled, a band has several rows.
+        lines = [_read_row(line, xs, firsts) for line in split_rows(band)]
+        starts = sum(bool(line[0]) and sum(map(bool, line)) > 1 for line in lines)
+        is_row_each = len(lines) > 2 and starts >= 0.7 * len(lines)
+        cells += lines if is_row_each else [_read_row(band, xs, firsts)]
     return make_table(cells)
 
 
@@ -306,25 +317,6 @@ def _cell_edges(positions: list[float], first: float, last: float) -> list[float
 
 def _band_index(edges: list[float], position: float) -> int:
     return min(max(bisect_right(edges, position) - 1, 0), len(edges) - 2)
-
-
-def _first_row(frame: _RuledFrame, ys: list[float], row: int, x: float) -> int:
-    """Return the first of the rows that a cell spans: no rule is between them."""
-    while row > 0 and not any(
-        abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
-        for rule in frame.level
-    ):
-        row -= 1
-    return row
-
-
-def _read_band(words: list[Word], xs: list[float], firsts: list[int]) -> list[list[Cell]]:
-    """Return the row between two horizontal rules, or the rows, where only columns are ruled."""
-    cut = [_read_row(line, xs, firsts) for line in split_rows(words)]
-    starts = sum(bool(row[0]) and sum(map(bool, row)) > 1 for row in cut)
-    if len(cut) > 2 and starts >= 0.7 * len(cut):
-        return cut
-    return [_read_row(words, xs, firsts)]
 
 
 def _read_row(words: Sequence[Word], xs: list[float], firsts: list[int]) -> list[Cell]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import (
+    ancestors,
     append_element,
     child_nodes,
     detach,
@@ -117,11 +118,8 @@ def normalise_tables(root: LexborNode) -> None:
     # The innermost come first: the content of a cell decides what its table is.
     for table in reversed(root.css("table")):
         rows = _own_rows(table)
-        above = table.parent
-        for _ in range(_MAX_TABLE_ANCESTORS):
-            if above is None or above.tag == "table":
-                break
-            above = above.parent
+        around = ancestors(table, _MAX_TABLE_ANCESTORS)
+        above = next((above for above in around if above.tag == "table"), None)
         if above is not None:
             outer.add(above.mem_id)
         if _is_layout(table, rows, holds_tables=table.mem_id in outer):
