@@ -225,8 +225,13 @@ def find_logo(
     for place in tree.css(_HEAD_OF_PAGE)[:10]:
         if found := _first_logo(place, base):
             return found
-    if found := _declared_logo(json_ld, base):
-        return found
+    for item in json_ld:
+        is_maker = str(item.get("@type")).lower() in _VOCABULARY["organization_types"]
+        holder = item if is_maker else item.get("publisher")
+        logo = holder.get("logo") if isinstance(holder, dict) else None
+        reference = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
+        if isinstance(reference, str) and (address := resolve_http_url(base, reference)):
+            return SourcedValue(address, "json-ld:logo")
     marked = tree.css_first("[itemprop=logo][src], [itemprop=logo] img")
     if marked is not None and (address := _image_url(marked, base)):
         return SourcedValue(address, "itemprop:logo")
@@ -284,19 +289,6 @@ def _image_url(node: LexborNode, base: can_ada.URL | None) -> str | None:
         reference = node.attributes.get(name)
         if reference and (address := resolve_http_url(base, reference)):
             return address
-    return None
-
-
-def _declared_logo(
-    json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
-) -> SourcedValue | None:
-    for item in json_ld:
-        is_maker = str(item.get("@type")).lower() in _VOCABULARY["organization_types"]
-        holder = item if is_maker else item.get("publisher")
-        logo = holder.get("logo") if isinstance(holder, dict) else None
-        reference = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
-        if isinstance(reference, str) and (address := resolve_http_url(base, reference)):
-            return SourcedValue(address, "json-ld:logo")
     return None
 
 

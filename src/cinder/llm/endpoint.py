@@ -250,16 +250,15 @@ class Endpoint:
                 # Not counted as a retry: the next request differs. A dialect changes at most twice.
                 self._dialect = self._dialect.joined(outcome.dialect)
                 continue
-            wait = self._wait_seconds(outcome, retries)
+            options, wait = self._options, outcome.retry_after_seconds
             if wait is None:
+                wait = min(options.first_wait_seconds * 2.0**retries, options.max_wait_seconds)
+            is_last = not outcome.is_retryable or retries >= options.max_retries
+            if is_last or wait > options.max_wait_seconds:
                 error = outcome.error
                 # Another response format is tried after this one: no problem yet.
                 log = _log.info if isinstance(error, FormatRefused) else _log.warning
-                log(
-                    "the language model failed",
-                    address=self._options.address,
-                    reason=error.message,
-                )
+                log("the language model failed", address=options.address, reason=error.message)
                 raise error
             retries += 1
             await self._sleep(wait)
@@ -299,15 +298,6 @@ class Endpoint:
                 hint = f"check llm.protocol and {SETTING}"
                 problem = f"answered what cannot be understood ({error}); {hint}"
         return _Failure(ModelFailed(f"{self.title} {problem}"))
-
-    def _wait_seconds(self, failure: "_Failure", retries: int) -> float | None:
-        options = self._options
-        if not failure.is_retryable or retries >= options.max_retries:
-            return None
-        if failure.retry_after_seconds is not None:
-            wait = failure.retry_after_seconds
-            return wait if wait <= options.max_wait_seconds else None
-        return min(options.first_wait_seconds * 2.0**retries, options.max_wait_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,11 +135,7 @@ def _resolve(root: Mapping[str, Json], reference: str) -> Json:
 
 
 def _sum_costs(nodes: Mapping[int, _Node]) -> set[int]:
-    """Fill in the costs; return the schemas that lead into a cycle.
-
-    Raises:
-        TooCostly: one costs too much.
-    """
+    """Fill in the costs, which must not be too high; return the schemas that lead into a cycle."""
     parents: dict[int, list[int]] = {key: [] for key in nodes}
     unresolved: dict[int, int] = {}
     for key, node in nodes.items():

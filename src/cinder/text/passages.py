@@ -142,11 +142,21 @@ def find_passages(
     units = list(_split_passages(text, blocks, outline))
     terms = [list(find_terms(text[unit.start : unit.end])) for unit in units]
     counts = [Counter(filter(set(wanted).__contains__, found)) for found in terms]
-    headings = _weigh_headings(outline, wanted, len(text))
+    # The wanted terms in a section's heading and in those above it, with weights. A heading above
+    # nearly all of the text weighs little.
+    weights: dict[str, dict[str, float]] = {}
+    headings: list[tuple[int, dict[str, float]]] = []
+    for heading in outline:
+        while headings and headings[-1][0] >= heading.level:
+            headings.pop()
+        weight = _HEADING_WEIGHT * (1 - heading.chars / (len(text) + 1))
+        own = dict.fromkeys(set(find_terms(heading.title)).intersection(wanted), weight)
+        weights[heading.id] = (headings[-1][1] | own) if headings else own
+        headings.append((heading.level, weights[heading.id]))
     model = Bm25(counts, [len(found) for found in terms])
     scored = []
     for unit, found, every in zip(units, counts, terms, strict=True):
-        above = headings.get(unit.section, {})
+        above = weights.get(unit.section, {})
         matched = sorted(set(found) | set(above))
         score = 0.0
         for term in matched:
@@ -200,25 +210,6 @@ def _cut_block(
         cut = min(find_cut(text, [block], start, max_chars), block.end)
         yield start, cut
         start = cut
-
-
-def _weigh_headings(
-    outline: Sequence[OutlineHeading], wanted: Sequence[str], total_chars: int
-) -> dict[str, dict[str, float]]:
-    """Map each section to the wanted terms in its heading and in those above it, with weights.
-
-    A heading above nearly all of the text weighs little.
-    """
-    weights: dict[str, dict[str, float]] = {}
-    above: list[tuple[int, dict[str, float]]] = []
-    for heading in outline:
-        while above and above[-1][0] >= heading.level:
-            above.pop()
-        weight = _HEADING_WEIGHT * (1 - heading.chars / (total_chars + 1))
-        own = dict.fromkeys(set(find_terms(heading.title)).intersection(wanted), weight)
-        weights[heading.id] = (above[-1][1] | own) if above else own
-        above.append((heading.level, weights[heading.id]))
-    return weights
 
 
 # The text after these characters, some thousand pages of a book, is not read.

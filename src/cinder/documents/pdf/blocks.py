@@ -238,10 +238,7 @@ class BlockBuilder:
         return fits and (_ends(above) or segment.text[:1].isupper())
 
     def _resume(self, line: TextLine) -> bool:
-        """Continue a sentence that the last column or page left unfinished.
-
-        Notes below the last paragraph are skipped: they are smaller than the body.
-        """
+        """Continue a sentence that the last column or page left unfinished."""
         segment = line.segment
         if not segment.text[:1].islower():
             return False
@@ -249,6 +246,7 @@ class BlockBuilder:
         for block in reversed(before[0].blocks if before else []):
             if not isinstance(block, Paragraph):
                 return False
+            # Notes below the last paragraph are smaller than the body.
             if block.size < _SMALL * self._body.size:
                 continue
             is_same_size = abs(block.size - segment.size) <= _SAME_SIZE * block.size

@@ -75,27 +75,15 @@ SegmentRow = list[Segment]
 Column = tuple[float, float]
 
 
-@dataclass(slots=True)
-class _RowRun:
-    """Consecutive rows whose cells fit the same columns."""
-
-    rows: list[SegmentRow]
-    columns: list[Column]
-
-
 def find_aligned_tables(rows: Sequence[SegmentRow]) -> list[SegmentRow | Table]:
     """Return the rows of a region, with tables in the place of rows that make one."""
     found: list[SegmentRow | Table] = []
     index = 0
     while index < len(rows):
-        run = _longest_run(rows, index)
-        table = _to_table(run) if run else None
-        if run is None or table is None:
-            found.append(rows[index])
-            index += 1
-            continue
-        found.append(table)
-        index += len(run.rows)
+        run, columns = _longest_run(rows, index)
+        table = _to_table(run, columns)
+        found.append(rows[index] if table is None else table)
+        index += 1 if table is None else len(run)
     return found
 
 
@@ -128,25 +116,25 @@ def rows_by_columns(rows: Sequence[SegmentRow], columns: Sequence[Column]) -> li
     return [[to_cell(cell) for cell in row] for row in cut]
 
 
-def _longest_run(rows: Sequence[SegmentRow], start: int) -> _RowRun | None:
+def _longest_run(rows: Sequence[SegmentRow], start: int) -> tuple[list[SegmentRow], list[Column]]:
+    """Return the consecutive rows whose cells fit the same columns, and those columns."""
     if len(rows[start]) < 2:
-        return None
-    run = _RowRun([rows[start]], find_columns(rows[start]))
+        return [], []
+    run, columns = [rows[start]], find_columns(rows[start])
     for row in rows[start + 1 : start + _MAX_ROWS]:
-        above = run.rows[-1][0]
+        above = run[-1][0]
         if not 0 < row[0].baseline - above.baseline <= _MAX_PITCH * max(above.size, row[0].size):
             break
-        columns = _widened(run.columns, row)
-        is_continued = len(row) == 1 and columns is not None and len(columns) == len(run.columns)
-        if columns is None or (len(row) == 1 and not is_continued):
+        widened = _widened(columns, row)
+        if widened is None or (
+            len(row) == 1 and (len(widened) != len(columns) or row[0].left < columns[1][0])
+        ):
             break
-        if len(row) == 1 and row[0].left < run.columns[1][0]:
-            break
-        run.rows.append(row)
-        run.columns = columns
-    while len(run.rows[-1]) == 1:
-        run.rows.pop()
-    return run
+        run.append(row)
+        columns = widened
+    while len(run[-1]) == 1:
+        run.pop()
+    return run, columns
 
 
 def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
@@ -162,20 +150,20 @@ def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
     return columns
 
 
-def _to_table(run: _RowRun) -> Table | None:
-    full = [row for row in run.rows if len(row) > 1]
+def _to_table(run: list[SegmentRow], columns: list[Column]) -> Table | None:
+    full = [row for row in run if len(row) > 1]
     filled = sum(map(len, full))
-    if len(full) < _MIN_ROWS or filled < _MIN_FILLED * len(full) * len(run.columns):
+    if len(full) < _MIN_ROWS or filled < _MIN_FILLED * len(full) * len(columns):
         return None
     words = median(len(segment.words) for row in full for segment in row)
     firsts = [row[0].text for row in full]
     # In a monospaced font it is a listing, whose spaces are kept.
     if all(segment.is_monospaced for row in full for segment in row):
         return None
-    is_list = len(run.columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
+    is_list = len(columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
     if is_list or words > _MAX_CELL_WORDS:
         return None
-    return make_table(rows_by_columns(run.rows, run.columns))
+    return make_table(rows_by_columns(run, columns))
 
 
 _SNAP = 2.5

@@ -83,12 +83,23 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
         names = value if isinstance(value, list) else [value]
         types.update(name.lower() for name in names if isinstance(name, str))
     schema = [float(not types.isdisjoint(kinds)) for kinds in _SCHEMA_KINDS]
+    try:
+        parsed = can_ada.parse(url)
+        host, path, query = parsed.hostname, parsed.pathname.lower(), parsed.search
+    except ValueError:
+        host, path, query = "", "/", ""
+    segments = [segment for segment in path.split("/") if segment]
+    whole = f"{host}{path}/"
     values = (
         float("article" in og_type),
         float("product" in og_type),
         float(og_type == "website"),
         *schema,
-        *_url_values(url),
+        float(len(segments)),
+        float(len(segments[-1])) if segments else 0.0,
+        float(path.count("-")),
+        float(bool(query)),
+        *(float(pattern.search(whole) is not None) for pattern in _URL_KINDS),
         *(float(any(name in generator for name in names)) for names in _GENERATOR_KINDS),
     )
     is_article = "article" in og_type or bool(schema[0])
@@ -99,23 +110,6 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
 
 def _hint_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_MAX_HINT_CHARS].lower()))
-
-
-def _url_values(url: str) -> tuple[float, ...]:
-    try:
-        parsed = can_ada.parse(url)
-        host, path, query = parsed.hostname, parsed.pathname.lower(), parsed.search
-    except ValueError:
-        host, path, query = "", "/", ""
-    segments = [segment for segment in path.split("/") if segment]
-    whole = f"{host}{path}/"
-    return (
-        float(len(segments)),
-        float(len(segments[-1])) if segments else 0.0,
-        float(path.count("-")),
-        float(bool(query)),
-        *(float(pattern.search(whole) is not None) for pattern in _URL_KINDS),
-    )
 
 
 # Only the beginning of a block is read: the rest of a long one adds little.

@@ -267,10 +267,8 @@ def _fill_from_above(
     reaching: _Spanning,
     budget: _CellBudget,
 ) -> int:
-    """Repeat the cells that span from above, from a column on; return the column after them.
-
-    A negative number of rows marks a column that a cell only spans across: it stays blank.
-    """
+    """Repeat the cells that span from above, from a column on; return the column after them."""
+    # A negative number of rows marks a column that a cell only spans across: it stays blank.
     while column in reaching and budget.cells > 0:
         cell, rows = reaching.pop(column)
         blank = _insert_cell(row, before)
