@@ -120,10 +120,14 @@ def rank_passages(markdown: str, query: PassageQuery, limit: int) -> tuple[Ranke
     aspects = find_aspects(query)
     queried = {term for aspect in aspects for term in aspect.terms}
     heading_terms = lru_cache(maxsize=1_000)(lambda heading: frozenset(find_terms(heading)))
-    chunks = [
-        _count_terms(markdown, chunk, queried, heading_terms(chunk.heading))
-        for chunk in split_chunks(markdown)
-    ]
+    chunks: list[_ChunkTerms] = []
+    for chunk in split_chunks(markdown):
+        terms = list(find_terms(markdown[chunk.start : chunk.end]))
+        counts = Counter(terms)
+        found: dict[str, float] = {term: counts[term] for term in counts.keys() & queried}
+        for term in heading_terms(chunk.heading) & queried:
+            found[term] = found.get(term, 0) + _HEADING_WEIGHT
+        chunks.append(_ChunkTerms(chunk, found, len(terms), frozenset(counts)))
     by_aspect = _score_aspects(markdown, chunks, aspects)
     total: defaultdict[int, float] = defaultdict(float)
     for scores in by_aspect:
@@ -151,17 +155,6 @@ def rank_passages(markdown: str, query: PassageQuery, limit: int) -> tuple[Ranke
         for position in order
         for chunk in (chunks[position].chunk,)
     )
-
-
-def _count_terms(
-    markdown: str, chunk: TextChunk, queried: set[str], heading_terms: frozenset[str]
-) -> _ChunkTerms:
-    terms = list(find_terms(markdown[chunk.start : chunk.end]))
-    counts = Counter(terms)
-    found: dict[str, float] = {term: counts[term] for term in counts.keys() & queried}
-    for term in heading_terms & queried:
-        found[term] = found.get(term, 0) + _HEADING_WEIGHT
-    return _ChunkTerms(chunk, found, len(terms), frozenset(counts))
 
 
 def _score_aspects(

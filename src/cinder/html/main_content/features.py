@@ -261,26 +261,9 @@ class PageFeatures:
         near: list[float] = []
         for reach in (4, 10):
             start, end = max(0, number - reach), min(len(self._blocks), number + reach + 1)
-            words = self._words_before[end] - self._words_before[start]
+            around = self._words_before[end] - self._words_before[start]
             links = self._links_before[end] - self._links_before[start]
-            near += (words / (end - start), links / words)
-        heading, level = self._last_headings[number]
-        before, whole = self._words_before[number], self._words_before[-1]
-        return (
-            *self._of_text(number),
-            *near,
-            number / len(self._blocks),
-            before / whole,
-            before,
-            whole - self._words_before[number + 1],
-            len(self._blocks) - number,
-            number,
-            number - self._first_h1 if self._first_h1 >= 0 else -999,
-            number - heading if heading >= 0 else 99,
-            level,
-        )
-
-    def _of_text(self, number: int) -> tuple[float, ...]:
+            near += (around / (end - start), links / around)
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
@@ -291,6 +274,8 @@ class PageFeatures:
         if not text.isascii():
             stops += text.count("\u3002")
             commas += text.count("\uff0c") + text.count("\u3001")
+        heading, level = self._last_headings[number]
+        before, whole = self._words_before[number], self._words_before[-1]
         return (
             words,
             len(text) / words,
@@ -303,4 +288,14 @@ class PageFeatures:
             in_title / (len(found) or 1),
             in_title / (len(self._hints.title_words) or 1),
             len(found & self._hints.description_words) / (len(found) or 1),
+            *near,
+            number / len(self._blocks),
+            before / whole,
+            before,
+            whole - self._words_before[number + 1],
+            len(self._blocks) - number,
+            number,
+            number - self._first_h1 if self._first_h1 >= 0 else -999,
+            number - heading if heading >= 0 else 99,
+            level,
         )

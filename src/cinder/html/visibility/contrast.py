@@ -85,12 +85,12 @@ def mark_colours(
         return False
     coloured = _rank_colours(rules, variables)
     styles = {node.attributes.get("style") or "" for node in root.css(_STYLED)[:_MAX_STYLED]}
-    rules = [StyleRule("i", style, holds_for_all=True) for style in styles if style]
+    inline = [StyleRule("i", style, holds_for_all=True) for style in styles if style]
     fonts = [node.attributes for node in root.css(_FONTS)[:_MAX_STYLED]]
     by_attribute = [
         ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
     ]
-    if not _could_blend([*coloured, *[*_rank_colours(rules, variables), *by_attribute]]):
+    if not _could_blend([*coloured, *_rank_colours(inline, variables), *by_attribute]):
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
