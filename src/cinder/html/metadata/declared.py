@@ -98,10 +98,9 @@ def read_declared(elements: Elements) -> DeclaredMetadata:
         for element in elements.nodes(elements.tagged("title"))
         if element.parent is not None and element.parent.tag != "svg"
     )
-    tags = find_meta_tags(elements)[:MAX_META_TAGS]
     found: dict[str, str] = {}
     repeats: dict[str, list[str]] = {}
-    for attributes in tags:
+    for attributes in find_meta_tags(elements)[:MAX_META_TAGS]:
         content = truncate_value(attributes.get("content"))
         full_name = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "").strip().lower()
         if not content or not full_name:
@@ -115,7 +114,7 @@ def read_declared(elements: Elements) -> DeclaredMetadata:
     joined = {name: REPEATS_JOINED_BY.join(each[:_MAX_REPEATS]) for name, each in repeats.items()}
     return DeclaredMetadata(
         title=truncate_value(next(titles, "")),
-        meta=(found | joined),
+        meta=found | joined,
         canonical=truncate_value(next(canonical, "")),
         headings=elements.nodes(elements.tagged("h1")),
         scripts=find_json_ld(elements),
