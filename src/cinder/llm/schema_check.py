@@ -96,26 +96,21 @@ def _subschemas(
 ) -> Iterator[tuple[str, Mapping[str, Json], bool]]:
     for names, is_same in ((_PARTS, False), (_SAME, True)):
         for name in names:
-            for place, child in _schemas_at(name, schema.get(name)):
-                yield place, child, is_same
+            found, listed = schema.get(name), list[tuple[str, Json]]()
+            if name not in _NAMED:
+                parts = found if isinstance(found, list) else [found]
+                listed = [(name, child) for child in parts]
+            elif isinstance(found, Mapping):
+                listed = [(f"{name}.{key}", child) for key, child in found.items()]
+            for place, child in listed:
+                if isinstance(child, Mapping):
+                    yield place, child, is_same
     if any(name in schema for name in _MOVING):
         raise TooCostly("$dynamicRef and $recursiveRef cannot be used")
     if isinstance(reference := schema.get("$ref"), str):
         target = _resolve(root, reference)
         if isinstance(target, Mapping):
             yield reference, target, True
-
-
-def _schemas_at(name: str, found: Json) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    listed: Iterable[tuple[str, Json]]
-    if name in _NAMED:
-        listed = found.items() if isinstance(found, Mapping) else ()
-        listed = ((f"{name}.{key}", child) for key, child in listed)
-    else:
-        listed = ((name, child) for child in (found if isinstance(found, list) else [found]))
-    for place, child in listed:
-        if isinstance(child, Mapping):
-            yield place, child
 
 
 def _resolve(root: Mapping[str, Json], reference: str) -> Json:

@@ -7,6 +7,7 @@ demands of a value is checked in the answer.
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -228,28 +229,17 @@ def build_schema_forms(schema: Mapping[str, Json]) -> SchemaForms:
     """
     SchemaCheck(schema)
     is_object = schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
-    if is_object and not any(key in schema for key in _INDIRECT):
-        relaxed = {**relax_schema(schema), "type": "object"}
-        return SchemaForms(
-            strict=_strict_or_none(schema),
-            shown=relaxed,
-            check=SchemaCheck(relaxed),
-            is_wrapped=False,
-        )
-    nullable = make_nullable(schema)
+    is_wrapped = not is_object or any(key in schema for key in _INDIRECT)
+    relaxed = make_nullable(schema) if is_wrapped else {**relax_schema(schema), "type": "object"}
+    strict = None
+    with suppress(NotStrict):
+        strict = make_strict(_wrap(schema) if is_wrapped else schema)
     return SchemaForms(
-        strict=_strict_or_none(_wrap(schema)),
-        shown=_wrap(nullable),
-        check=SchemaCheck(nullable),
-        is_wrapped=True,
+        strict=strict,
+        shown=_wrap(relaxed) if is_wrapped else relaxed,
+        check=SchemaCheck(relaxed),
+        is_wrapped=is_wrapped,
     )
-
-
-def _strict_or_none(schema: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    try:
-        return make_strict(schema)
-    except NotStrict:
-        return None
 
 
 def _wrap(schema: Mapping[str, Json]) -> dict[str, Json]:

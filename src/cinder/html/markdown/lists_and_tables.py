@@ -123,7 +123,18 @@ def normalise_tables(root: LexborNode) -> None:
         if above is not None:
             outer.add(above.mem_id)
         if _is_layout(table, rows, holds_tables=table.mem_id in outer):
-            _unwrap_layout(table, rows)
+            for row in rows:
+                for cell in _own_cells(row):
+                    rename_element(cell, "div")
+                unwrap(row)
+            for part in list(table.iter()):
+                if part.tag in _SECTIONS:
+                    unwrap(part)
+                elif part.tag == "caption":
+                    rename_element(part, "p")
+                elif part.tag == "colgroup":
+                    detach([part])
+            rename_element(table, "div")
         else:
             _normalise_data(table, rows, budget)
 
@@ -160,21 +171,6 @@ def _is_layout(table: LexborNode, rows: list[LexborNode], *, holds_tables: bool)
     if len(rows) == 1:
         return table.css_first(f"{_CELL_BLOCKS}, {_HEADINGS}") is not None
     return len(rows) <= _FEW_ROWS and table.css_first(f"pre, {_HEADINGS}") is not None
-
-
-def _unwrap_layout(table: LexborNode, rows: list[LexborNode]) -> None:
-    for row in rows:
-        for cell in _own_cells(row):
-            rename_element(cell, "div")
-        unwrap(row)
-    for part in list(table.iter()):
-        if part.tag in _SECTIONS:
-            unwrap(part)
-        elif part.tag == "caption":
-            rename_element(part, "p")
-        elif part.tag == "colgroup":
-            detach([part])
-    rename_element(table, "div")
 
 
 def _normalise_data(table: LexborNode, rows: list[LexborNode], budget: _CellBudget) -> None:
