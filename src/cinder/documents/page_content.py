@@ -242,7 +242,33 @@ class _Page:
         cuts = truncation_warnings(self.text, elements, metadata)
         selected = self._select(tree, elements, base, metadata)
         selected.warnings += cuts
-        return self._render(selected, metadata)
+        html = None
+        if Format.HTML in self.options.formats:
+            for root in selected.roots:
+                strip_attributes(root)
+            html = only_visible_characters(selected.html)
+        # This comes last, because it changes the tree.
+        markdown = tree_to_markdown(selected.roots) if self.options.wants_markdown else None
+        counted = selected.text if markdown is None else markdown
+        images = selected.images
+        if images is not None and not self.options.content.include_tags:
+            # The images of a whole page include those that it names for previews.
+            images = tuple(dict.fromkeys((*images, *metadata.images)))
+        title = metadata.title and only_visible_characters(metadata.title)
+        description = metadata.description and only_visible_characters(metadata.description)
+        if (title, description) != (metadata.title, metadata.description):
+            metadata = replace(metadata, title=title, description=description)
+        return Extraction(
+            text=self.text,
+            markdown=markdown,
+            html=html,
+            links=selected.links,
+            images=images,
+            metadata=metadata,
+            word_count=count_words(counted),
+            token_count=_count_tokens(counted),
+            warnings=selected.warnings,
+        )
 
     def _select(
         self,
@@ -303,35 +329,6 @@ class _Page:
         # Of the whole page, before later steps remove such characters.
         shown = "\n".join(root.text(separator="") for root in selected.roots)
         selected.warnings += character_warnings(shown if title in shown else f"{shown}\n{title}")
-
-    def _render(self, selected: _Content, metadata: PageMetadata) -> Extraction:
-        html = None
-        if Format.HTML in self.options.formats:
-            for root in selected.roots:
-                strip_attributes(root)
-            html = only_visible_characters(selected.html)
-        # This comes last, because it changes the tree.
-        markdown = tree_to_markdown(selected.roots) if self.options.wants_markdown else None
-        counted = selected.text if markdown is None else markdown
-        images = selected.images
-        if images is not None and not self.options.content.include_tags:
-            # The images of a whole page include those that it names for previews.
-            images = tuple(dict.fromkeys((*images, *metadata.images)))
-        title = metadata.title and only_visible_characters(metadata.title)
-        description = metadata.description and only_visible_characters(metadata.description)
-        if (title, description) != (metadata.title, metadata.description):
-            metadata = replace(metadata, title=title, description=description)
-        return Extraction(
-            text=self.text,
-            markdown=markdown,
-            html=html,
-            links=selected.links,
-            images=images,
-            metadata=metadata,
-            word_count=count_words(counted),
-            token_count=_count_tokens(counted),
-            warnings=selected.warnings,
-        )
 
 
 def _count_tokens(text: str) -> int:

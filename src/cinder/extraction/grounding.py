@@ -58,7 +58,7 @@ class SearchedText:
     def find_marked(self, quote: str) -> tuple[int, int] | None:
         """Return the position of a quote, ignoring white space and emphasis marks."""
         condensed, positions = self._condensed
-        needle = "".join(character for character in quote if not _is_ignored(character))
+        needle, _ = condense(quote)
         found = condensed.find(needle) if needle else -1
         for _ in range(_MAX_TRIES):
             if found < 0:
@@ -125,17 +125,18 @@ class SearchedText:
 
     @cached_property
     def _condensed(self) -> tuple[str, "array[int]"]:
-        kept: list[str] = []
-        positions = array("L")
-        for position, character in enumerate(self.text[:_MAX_CONDENSED_CHARS]):
-            if not _is_ignored(character):
-                kept.append(character)
-                positions.append(position)
-        return "".join(kept), positions
+        return condense(self.text[:_MAX_CONDENSED_CHARS])
 
 
-def _is_ignored(character: str) -> bool:
-    return character.isspace() or character in _MARKS
+def condense(text: str) -> tuple[str, "array[int]"]:
+    """Return a text without white space and emphasis marks, and each character's position."""
+    kept: list[str] = []
+    positions = array("L")
+    for position, character in enumerate(text):
+        if not character.isspace() and character not in _MARKS:
+            kept.append(character)
+            positions.append(position)
+    return "".join(kept), positions
 
 
 _DECLARED = frozenset((Method.JSON_LD, Method.META, Method.MICRODATA))

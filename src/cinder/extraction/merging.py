@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from cinder.extraction.field_specs import schema_path
 from cinder.models.document import Json
@@ -168,32 +168,24 @@ def _conflicts(held: _Held) -> Iterator[Conflict]:
 
 def build_data(values: Iterable[FieldValue], nothing: Json = None) -> Json:
     """Return the data that values make up; `nothing` if there are none."""
-    tree: Branch = {}
+    tree: dict[str | int, Node] = {}
     for value in values:
         if not value.path:
             return value.value
         inner = tree
         for part in value.path[:-1]:
             following = inner.setdefault(part, {})
-            if isinstance(following, _Leaf):
+            if isinstance(following, _Held):
                 raise TypeError(f"{value.path} leads through a value")
             inner = following
-        inner[value.path[-1]] = _Leaf(value.value)
+        inner[value.path[-1]] = _Held(value)
     return _plain(tree) if tree else nothing
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    value: Json
-
-
-Branch = dict[str | int, Union[_Leaf, "Branch"]]
-
-
-def _plain(branch: "Branch | _Leaf") -> Json:
-    """Return a branch as data: one whose keys are indices is an array."""
-    if isinstance(branch, _Leaf):
-        return branch.value
-    if all(isinstance(key, int) for key in branch):
-        return [_plain(inner) for _, inner in sorted(branch.items(), key=lambda item: int(item[0]))]
-    return {str(key): _plain(inner) for key, inner in branch.items()}
+def _plain(node: Node) -> Json:
+    """Return a node as data: one whose keys are indices is an array."""
+    if isinstance(node, _Held):
+        return node.value.value
+    if _is_array(node):
+        return [_plain(node[key]) for key in sorted(node, key=int)]
+    return {str(key): _plain(inner) for key, inner in node.items()}

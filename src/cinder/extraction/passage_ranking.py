@@ -1,6 +1,5 @@
 """Ranks the passages of a page by the fields and the prompt of an extraction."""
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from itertools import islice, zip_longest
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.synonyms import is_light, plain_words_of, synonyms_of, words_of
 from cinder.models.extraction import PassageQuery, QueriedField, RankedPassage, ValueSign
+from cinder.text.bm25 import Bm25
 from cinder.text.passages import TextChunk, split_chunks
 from cinder.text.terms import find_query_terms, find_terms
 
@@ -85,8 +85,6 @@ def _weigh(terms: Sequence[str], weight: float) -> dict[str, float]:
     }
 
 
-# The usual parameters k1 and b of BM25.
-_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 _HEADING_WEIGHT = 0.5
 # The share of its neighbours' scores that a passage gets: they may name what it is about.
 _NEIGHBOUR_SHARE = 0.2
@@ -122,10 +120,14 @@ def rank_passages(markdown: str, query: PassageQuery, limit: int) -> tuple[Ranke
     aspects = find_aspects(query)
     queried = {term for aspect in aspects for term in aspect.terms}
     heading_terms = lru_cache(maxsize=1_000)(lambda heading: frozenset(find_terms(heading)))
-    chunks = [
-        _count_terms(markdown, chunk, queried, heading_terms(chunk.heading))
-        for chunk in split_chunks(markdown)
-    ]
+    chunks: list[_ChunkTerms] = []
+    for chunk in split_chunks(markdown):
+        terms = list(find_terms(markdown[chunk.start : chunk.end]))
+        counts = Counter(terms)
+        found: dict[str, float] = {term: counts[term] for term in counts.keys() & queried}
+        for term in heading_terms(chunk.heading) & queried:
+            found[term] = found.get(term, 0) + _HEADING_WEIGHT
+        chunks.append(_ChunkTerms(chunk, found, len(terms), frozenset(counts)))
     by_aspect = _score_aspects(markdown, chunks, aspects)
     total: defaultdict[int, float] = defaultdict(float)
     for scores in by_aspect:
@@ -155,37 +157,19 @@ def rank_passages(markdown: str, query: PassageQuery, limit: int) -> tuple[Ranke
     )
 
 
-def _count_terms(
-    markdown: str, chunk: TextChunk, queried: set[str], heading_terms: frozenset[str]
-) -> _ChunkTerms:
-    terms = list(find_terms(markdown[chunk.start : chunk.end]))
-    counts = Counter(terms)
-    found: dict[str, float] = {term: counts[term] for term in counts.keys() & queried}
-    for term in heading_terms & queried:
-        found[term] = found.get(term, 0) + _HEADING_WEIGHT
-    return _ChunkTerms(chunk, found, len(terms), frozenset(counts))
-
-
 def _score_aspects(
     markdown: str, chunks: Sequence[_ChunkTerms], aspects: Sequence[QueryAspect]
 ) -> list[Scores]:
     """Return the scores of the chunks by each aspect; the best of an aspect is 1."""
-    frequency = Counter(term for each in chunks for term in each.found)
-    rarity = {
-        term: math.log(1 + (len(chunks) - count + 0.5) / (count + 0.5))
-        for term, count in frequency.items()
-    }
-    mean_length = sum(each.length for each in chunks) / (len(chunks) or 1) or 1.0
+    model = Bm25((each.found for each in chunks), [each.length for each in chunks])
     weights: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
     for number, aspect in enumerate(aspects):
         for term, weight in aspect.terms.items():
             weights[term].append((number, weight))
     scores: list[Scores] = [{} for _ in aspects]
     for position, each in enumerate(chunks):
-        relative = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * each.length / mean_length
         for term in sorted(each.found):
-            times = each.found[term]
-            gain = rarity[term] * times * (_SATURATION + 1) / (times + _SATURATION * relative)
+            gain = model.score(term, each.found[term], each.length)
             for number, weight in weights[term]:
                 scores[number][position] = scores[number].get(position, 0.0) + weight * gain
     adjusted = []

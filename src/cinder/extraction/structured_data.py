@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Union
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from cinder.extraction.candidates import Candidate, CandidateList, Entity, RecordGroup
 from cinder.extraction.synonyms import Words, words_of
-from cinder.html.tree import collapse
+from cinder.html.tree import ancestors, collapse
 from cinder.html.visible_text import visible_text
 from cinder.models.document import Json, PageMetadata
 from cinder.models.extraction import Method
@@ -259,7 +259,8 @@ def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
             )
             item = items.setdefault(element.mem_id, item)
         names = (element.attributes.get("itemprop") or "").split()[:_MAX_NAMES]
-        owner = _owner(element, items) if names else None
+        around = ancestors(element, _MAX_ANCESTORS) if names else ()
+        owner = next((items[above.mem_id] for above in around if above.mem_id in items), None)
         if owner is not None:
             value: Value | None = item
             if value is None:
@@ -271,17 +272,6 @@ def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
         elif item is not None:
             top.append(item)
     return top
-
-
-def _owner(element: LexborNode, items: dict[int, LinkedDataItem]) -> LinkedDataItem | None:
-    above = element.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            return None
-        if above.mem_id in items:
-            return items[above.mem_id]
-        above = above.parent
-    return None
 
 
 _IGNORED_META = frozenset(("og:type", "og:locale", "og:site_name", "og:url", "og:title"))

@@ -161,9 +161,26 @@ class ParsedValue:
 def parse_value(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
     """Return a text as the value of a scalar field, or None if it cannot be one."""
     if field.choices:
-        return _parse_choice(field, text)
+        plain = _plain(_of_schema_org(text))
+        by_text = {_plain(str(choice)): choice for choice in field.choices if choice is not None}
+        if plain in by_text:
+            value = by_text[plain]
+            return ParsedValue(value, text, "" if value == text else "member of the enumeration")
+        padded = f" {plain} "
+        within = [choice for name, choice in by_text.items() if name and f" {name} " in padded]
+        if len(within) != 1 or len(text) > _MAX_DATE_CHARS:
+            return None
+        return ParsedValue(within[0], text, "member of the enumeration")
     if field.kind is FieldKind.BOOLEAN:
-        return _parse_boolean(text)
+        plain = _plain(_of_schema_org(text))
+        folded = text.strip().casefold()
+        for answer, texts in ((True, _YES), (False, _NO)):
+            if plain in texts or folded in texts:
+                return ParsedValue(answer, text, "yes or no")
+        first = plain.partition(" ")[0]
+        if first in ("yes", "no") or plain.startswith(("in stock", "out of stock", "not ")):
+            return ParsedValue(first in ("yes", "in"), text, "yes or no")
+        return None
     if field.kind in (FieldKind.NUMBER, FieldKind.INTEGER):
         parsed = _parse_number(field, text)
         is_fraction = parsed is not None and not isinstance(parsed.value, int)
@@ -186,31 +203,6 @@ def _parse_number(field: FieldSpec, text: str) -> ParsedValue | None:
     return ParsedValue(value, number.quote, number.rule)
 
 
-def _parse_boolean(text: str) -> ParsedValue | None:
-    plain = _plain(_of_schema_org(text))
-    folded = text.strip().casefold()
-    for answer, texts in ((True, _YES), (False, _NO)):
-        if plain in texts or folded in texts:
-            return ParsedValue(answer, text, "yes or no")
-    first = plain.partition(" ")[0]
-    if first in ("yes", "no") or plain.startswith(("in stock", "out of stock", "not ")):
-        return ParsedValue(first in ("yes", "in"), text, "yes or no")
-    return None
-
-
-def _parse_choice(field: FieldSpec, text: str) -> ParsedValue | None:
-    plain = _plain(_of_schema_org(text))
-    by_text = {_plain(str(choice)): choice for choice in field.choices if choice is not None}
-    if plain in by_text:
-        value = by_text[plain]
-        return ParsedValue(value, text, "" if value == text else "member of the enumeration")
-    padded = f" {plain} "
-    within = [choice for name, choice in by_text.items() if name and f" {name} " in padded]
-    if len(within) != 1 or len(text) > _MAX_DATE_CHARS:
-        return None
-    return ParsedValue(within[0], text, "member of the enumeration")
-
-
 def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
     if field.holds_date:
         return _parse_date(field, text)
@@ -228,10 +220,6 @@ def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> Pars
     if not _PHONE_WORDS.isdisjoint(field.words) and len(text) <= MAX_STRING_CHARS:
         phone = find_phone(text)
         return ParsedValue(phone, phone) if phone else None
-    return _parse_plain(field, text)
-
-
-def _parse_plain(field: FieldSpec, text: str) -> ParsedValue | None:
     is_prose = not _PROSE_WORDS.isdisjoint(field.words)
     if not text or len(text) > (_MAX_PROSE_CHARS if is_prose else MAX_STRING_CHARS):
         return None

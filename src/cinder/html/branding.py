@@ -156,8 +156,7 @@ def read_branding(
     profile.put("logo", logo)
     choose_colours(profile, styles, meta)
     _put_scheme(profile, meta)
-    _put_fonts(profile, styles)
-    _put_sizes(profile, styles)
+    _put_typography(profile, styles)
     _put_spacing(profile, styles)
     _put_components(profile, styles)
     if logo is not None and not logo.value.startswith("data:"):
@@ -226,8 +225,13 @@ def find_logo(
     for place in tree.css(_HEAD_OF_PAGE)[:10]:
         if found := _first_logo(place, base):
             return found
-    if found := _declared_logo(json_ld, base):
-        return found
+    for item in json_ld:
+        is_maker = str(item.get("@type")).lower() in _VOCABULARY["organization_types"]
+        holder = item if is_maker else item.get("publisher")
+        logo = holder.get("logo") if isinstance(holder, dict) else None
+        reference = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
+        if isinstance(reference, str) and (address := resolve_http_url(base, reference)):
+            return SourcedValue(address, "json-ld:logo")
     marked = tree.css_first("[itemprop=logo][src], [itemprop=logo] img")
     if marked is not None and (address := _image_url(marked, base)):
         return SourcedValue(address, "itemprop:logo")
@@ -288,19 +292,6 @@ def _image_url(node: LexborNode, base: can_ada.URL | None) -> str | None:
     return None
 
 
-def _declared_logo(
-    json_ld: Iterable[Mapping[str, Json]], base: can_ada.URL | None
-) -> SourcedValue | None:
-    for item in json_ld:
-        is_maker = str(item.get("@type")).lower() in _VOCABULARY["organization_types"]
-        holder = item if is_maker else item.get("publisher")
-        logo = holder.get("logo") if isinstance(holder, dict) else None
-        reference = logo.get("url") or logo.get("contentUrl") if isinstance(logo, dict) else logo
-        if isinstance(reference, str) and (address := resolve_http_url(base, reference)):
-            return SourcedValue(address, "json-ld:logo")
-    return None
-
-
 def _put_scheme(profile: BrandProfile, meta: Mapping[str, str]) -> None:
     background = profile.get("colors.background")
     if background is not None:
@@ -312,7 +303,7 @@ def _put_scheme(profile: BrandProfile, meta: Mapping[str, str]) -> None:
         profile.put("colorScheme", SourcedValue(declared[0], "meta:color-scheme"))
 
 
-def _put_fonts(profile: BrandProfile, styles: BrandStyles) -> None:
+def _put_typography(profile: BrandProfile, styles: BrandStyles) -> None:
     fonts: dict[str, Json] = {}
     for use, roles in {
         "primary": ("body", "text", "html"),
@@ -336,9 +327,6 @@ def _put_fonts(profile: BrandProfile, styles: BrandStyles) -> None:
             profile.note_source(f"fonts.{len(fonts) - 1}", stack.source)
     if fonts:
         profile.put_value("fonts", list(fonts.values()))
-
-
-def _put_sizes(profile: BrandProfile, styles: BrandStyles) -> None:
     body, headings = ("text", "body", "html"), ("h1", "h2", "h3")
     for place, roles in {"h1": ("h1",), "h2": ("h2",), "h3": ("h3",), "body": body}.items():
         size = _first_style(styles, roles, "font-size", _is_length)

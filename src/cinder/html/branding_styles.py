@@ -177,7 +177,19 @@ def styles_from_css(tree: LexborHTMLParser, sheets: Iterable[str]) -> BrandStyle
     own = (node.text() or "" for node in tree.css("style")[:_MAX_STYLE_ELEMENTS])
     rules = _read_rules((*sheets, *own))
     targets = list(_find_targets(tree))
-    _apply(rules, targets)
+    tried = 0
+    for order, (selectors, declared) in enumerate(rules):
+        relevant = [d for d in declared if any(n in BRAND_STYLES for n, _ in _expand(d))]
+        if not relevant or tried > _MAX_SELECTORS_TRIED:
+            continue
+        tried += len(selectors)
+        parsed = filter(None, map(parse_selector, selectors[:_MAX_SELECTORS]))
+        for selector in parsed:
+            for target in targets:
+                if selector.matches(target.element):
+                    for declaration in relevant:
+                        rank = (declaration.is_important, selector.specificity, order)
+                        target.take(declaration, f"css:{selector.text}", rank)
     properties: dict[str, str] = {}
     for selectors, declared in rules:
         if not _GLOBAL_SELECTORS.isdisjoint(selectors) and len(properties) <= _MAX_PROPERTIES:
@@ -223,22 +235,6 @@ def _find_targets(tree: LexborHTMLParser) -> Iterator[_Target]:
             rank = (declaration.is_important, _INLINE, 0)
             target.take(declaration, f"style:{target.element.name}", rank)
         yield target
-
-
-def _apply(rules: Sequence[_Rule], targets: Sequence[_Target]) -> None:
-    tried = 0
-    for order, (selectors, declared) in enumerate(rules):
-        relevant = [d for d in declared if any(n in BRAND_STYLES for n, _ in _expand(d))]
-        if not relevant or tried > _MAX_SELECTORS_TRIED:
-            continue
-        tried += len(selectors)
-        parsed = filter(None, map(parse_selector, selectors[:_MAX_SELECTORS]))
-        for selector in parsed:
-            for target in targets:
-                if selector.matches(target.element):
-                    for declaration in relevant:
-                        rank = (declaration.is_important, selector.specificity, order)
-                        target.take(declaration, f"css:{selector.text}", rank)
 
 
 def _expand(declaration: Declaration) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,19 @@ def normalise_formulas(root: LexborNode) -> bool:
     if root.css_first(_DRAWN_BESIDE) is not None and root.css_first("span.math") is not None:
         detach([node for node in root.css(_DRAWN_BESIDE) if node.css_first("math") is None])
     for drawn in filter(_is_attached, root.css(_DRAWN)):
-        _replace_drawn(drawn)
+        names = (drawn.attributes.get("class") or "").lower()
+        is_display = "display" in names or drawn.attributes.get("display") == "true"
+        element = drawn.css_first("math")
+        if element is not None:
+            tex = _tex_of(element)
+            if element.attributes.get("display") == "block" and not is_display:
+                # Wikipedia marks inline formulas as blocks too; only its images differ.
+                is_display = drawn.css_first("img.mwe-math-fallback-image-inline") is None
+        else:
+            image = drawn.css_first("img[alt]")
+            tex = (image.attributes.get("alt") or "") if image is not None else ""
+        if tex:
+            _replace(drawn, tex, display=is_display)
     for element in filter(_is_attached, root.css("math")):
         is_block = element.attributes.get("display") == "block"
         _replace(element, _tex_of(element), display=is_block)
@@ -132,22 +144,6 @@ def may_hold_formulas(elements: Elements) -> bool:
     return any(
         "math/" in (elements.attributes(place).get("type") or "").lower() for place in scripts
     ) or any("tex" in (elements.attributes(place).get("class") or "") for place in images)
-
-
-def _replace_drawn(drawn: LexborNode) -> None:
-    names = (drawn.attributes.get("class") or "").lower()
-    is_display = "display" in names or drawn.attributes.get("display") == "true"
-    element = drawn.css_first("math")
-    if element is not None:
-        tex = _tex_of(element)
-        if element.attributes.get("display") == "block" and not is_display:
-            # Wikipedia marks inline formulas as blocks too; only its images differ.
-            is_display = drawn.css_first("img.mwe-math-fallback-image-inline") is None
-    else:
-        image = drawn.css_first("img[alt]")
-        tex = (image.attributes.get("alt") or "") if image is not None else ""
-    if tex:
-        _replace(drawn, tex, display=is_display)
 
 
 def _tex_of(element: LexborNode) -> str:

@@ -227,7 +227,23 @@ def restore_images(root: LexborNode) -> bool:
             image.attrs["src"] = address
     in_noscript = root.css("noscript img")
     for image in in_noscript:
-        _take_out_of_noscript(image)
+        # It goes before its `noscript`, unless an image is there.
+        around = ancestors(image, _MAX_ANCESTORS)
+        holder = next((above for above in around if above.tag == "noscript"), None)
+        if (
+            holder is None
+            or _is_pixel(image)
+            or len(holder.css("img")) > 1
+            or holder.text().strip()
+        ):
+            continue
+        present = before = previous_element(holder)
+        if before is not None and before.tag != "img":
+            present = before.css_first("img")
+        if present is None:
+            holder.insert_before(image, move=True)
+        elif not _has_source(present):
+            present.replace_with(image, move=True)
     return bool(waiting or in_noscript)
 
 
@@ -260,18 +276,3 @@ def write_captions(root: LexborNode) -> None:
 def _has_source(image: LexborNode) -> bool:
     attributes = image.attributes
     return any(attributes.get(name) for name in (*_SOURCES, *_SOURCE_SETS))
-
-
-def _take_out_of_noscript(image: LexborNode) -> None:
-    """Move an image for visitors without scripts before its `noscript`, unless one is there."""
-    around = ancestors(image, _MAX_ANCESTORS)
-    holder = next((above for above in around if above.tag == "noscript"), None)
-    if holder is None or _is_pixel(image) or len(holder.css("img")) > 1 or holder.text().strip():
-        return
-    waiting = before = previous_element(holder)
-    if before is not None and before.tag != "img":
-        waiting = before.css_first("img")
-    if waiting is None:
-        holder.insert_before(image, move=True)
-    elif not _has_source(waiting):
-        waiting.replace_with(image, move=True)

@@ -1,7 +1,7 @@
 """Anthropic's messages API."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from cinder.llm.base import FinishReason, TokenCounts
 from cinder.llm.wire_format import (
@@ -76,23 +76,21 @@ class AnthropicFormat:
         if received is not None and count_at(usage, "input_tokens") is not None:
             # Tokens from the provider's cache count as sent.
             tokens = TokenCounts(sum(count_at(usage, name) or 0 for name in _SENT), received)
+        blocks = [block for block in content if isinstance(block, Mapping)]
+        # If the tool was called, only its input is the answer.
+        texts = [
+            json.dumps(block.get("input"), ensure_ascii=False)
+            for block in blocks
+            if block.get("type") == "tool_use" and block.get("name") == ANSWER_NAME
+        ][:1] or [
+            text
+            for block in blocks
+            if block.get("type") == "text" and isinstance(text := block.get("text"), str)
+        ]
         return WireAnswer(
-            text="".join(_texts(content)),
+            text="".join(texts),
             tokens=tokens,
             finish_reason=FinishReason.LENGTH if reason in _CUT else FinishReason.STOP,
             model=model if isinstance(model, str) else None,
             refusal="it declined" if reason == "refusal" else None,
         )
-
-
-def _texts(content: Sequence[Json]) -> Iterator[str]:
-    """Yield the texts of the answer, or only the tool's input if it was called."""
-    blocks = [block for block in content if isinstance(block, Mapping)]
-    for block in blocks:
-        if block.get("type") == "tool_use" and block.get("name") == ANSWER_NAME:
-            yield json.dumps(block.get("input"), ensure_ascii=False)
-            return
-    for block in blocks:
-        text = block.get("text")
-        if block.get("type") == "text" and isinstance(text, str):
-            yield text

@@ -64,7 +64,25 @@ class HttpLanguageModel:
         draft = await self._draft(call, forms, budget)
         if not draft.problems:
             return self._finish(started, draft.answer, value=draft.value)
-        second = await self._repair(forms, draft, budget)
+        problems = "\n".join(f"- {problem}" for problem in draft.problems)
+        complaint = (
+            f"That answer does not match the schema:\n{problems}\n"
+            "Answer again with the whole JSON object, corrected, and nothing else. Where a value "
+            "is not known, write null."
+        )
+        repair = Repair(answer=draft.answer.text[:_MAX_ANSWER_CHARS], complaint=complaint)
+        try:
+            second = await self._ask(forms, replace(draft.call, repair=repair), budget)
+        except BaseException:
+            self._metrics.count_model_repair("failed")
+            raise
+        self._metrics.count_model_repair("failed" if second.problems else "ok")
+        if second.problems:
+            raise ModelAnswerInvalid(
+                f"{self._endpoint.title} gave an answer that does not match the schema, twice: "
+                f"{'; '.join(second.problems)[:500]}. Ask for less at once, or choose a more able "
+                "model"
+            )
         before, after = draft.answer.tokens, second.answer.tokens
         tokens = None if before is None or after is None else before + after
         finished = self._finish(started, second.answer, value=second.value)
@@ -87,28 +105,6 @@ class HttpLanguageModel:
                 if format_ is not best:
                     self._formats.remember(forms, format_)
                 return draft
-
-    async def _repair(self, forms: SchemaForms, draft: _Draft, budget: Budget) -> _Draft:
-        problems = "\n".join(f"- {problem}" for problem in draft.problems)
-        complaint = (
-            f"That answer does not match the schema:\n{problems}\n"
-            "Answer again with the whole JSON object, corrected, and nothing else. Where a value "
-            "is not known, write null."
-        )
-        repair = Repair(answer=draft.answer.text[:_MAX_ANSWER_CHARS], complaint=complaint)
-        try:
-            second = await self._ask(forms, replace(draft.call, repair=repair), budget)
-        except BaseException:
-            self._metrics.count_model_repair("failed")
-            raise
-        self._metrics.count_model_repair("failed" if second.problems else "ok")
-        if second.problems:
-            raise ModelAnswerInvalid(
-                f"{self._endpoint.title} gave an answer that does not match the schema, twice: "
-                f"{'; '.join(second.problems)[:500]}. Ask for less at once, or choose a more able "
-                "model"
-            )
-        return second
 
     async def _ask(self, forms: SchemaForms, call: WireCall, budget: Budget) -> _Draft:
         answer = await self._endpoint.ask(call, budget)

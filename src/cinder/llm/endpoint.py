@@ -233,40 +233,35 @@ class Endpoint:
         retries = 0
         while True:
             budget.take_call()
-            outcome = await self._try(call, self._dialect, Requester(caller=budget.caller))
+            dialect = self._dialect
+            requester = Requester(caller=budget.caller)
+            body = json.dumps(self._wire.body(call, dialect)).encode()
+            async with self._places.hold(requester):
+                started = time.monotonic()
+                outcome: WireAnswer | _Failure | None = None
+                try:
+                    outcome = await self._post(body, dialect)
+                finally:
+                    kind = "ok" if isinstance(outcome, WireAnswer) else "failed"
+                    self._metrics.observe_model(kind, time.monotonic() - started)
             if isinstance(outcome, WireAnswer):
                 return outcome
             if outcome.dialect is not None:
                 # Not counted as a retry: the next request differs. A dialect changes at most twice.
                 self._dialect = self._dialect.joined(outcome.dialect)
                 continue
-            wait = self._wait_seconds(outcome, retries)
+            options, wait = self._options, outcome.retry_after_seconds
             if wait is None:
+                wait = min(options.first_wait_seconds * 2.0**retries, options.max_wait_seconds)
+            is_last = not outcome.is_retryable or retries >= options.max_retries
+            if is_last or wait > options.max_wait_seconds:
                 error = outcome.error
                 # Another response format is tried after this one: no problem yet.
                 log = _log.info if isinstance(error, FormatRefused) else _log.warning
-                log(
-                    "the language model failed",
-                    address=self._options.address,
-                    reason=error.message,
-                )
+                log("the language model failed", address=options.address, reason=error.message)
                 raise error
             retries += 1
             await self._sleep(wait)
-
-    async def _try(
-        self, call: WireCall, dialect: EndpointDialect, requester: Requester
-    ) -> "WireAnswer | _Failure":
-        body = json.dumps(self._wire.body(call, dialect)).encode()
-        async with self._places.hold(requester):
-            started = time.monotonic()
-            outcome: WireAnswer | _Failure | None = None
-            try:
-                outcome = await self._post(body, dialect)
-            finally:
-                kind = "ok" if isinstance(outcome, WireAnswer) else "failed"
-                self._metrics.observe_model(kind, time.monotonic() - started)
-        return outcome
 
     async def _post(self, body: bytes, dialect: EndpointDialect) -> "WireAnswer | _Failure":
         options = self._options
@@ -303,15 +298,6 @@ class Endpoint:
                 hint = f"check llm.protocol and {SETTING}"
                 problem = f"answered what cannot be understood ({error}); {hint}"
         return _Failure(ModelFailed(f"{self.title} {problem}"))
-
-    def _wait_seconds(self, failure: "_Failure", retries: int) -> float | None:
-        options = self._options
-        if not failure.is_retryable or retries >= options.max_retries:
-            return None
-        if failure.retry_after_seconds is not None:
-            wait = failure.retry_after_seconds
-            return wait if wait <= options.max_wait_seconds else None
-        return min(options.first_wait_seconds * 2.0**retries, options.max_wait_seconds)
 
 
 @dataclass(frozen=True, slots=True)

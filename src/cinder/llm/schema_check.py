@@ -59,7 +59,18 @@ def check_cost(schema: Mapping[str, Json]) -> None:
     Raises:
         TooCostly: it is not; the message says where and why.
     """
-    nodes = _read_graph(schema)
+    nodes = {id(schema): _Node("it")}
+    waiting: deque[Mapping[str, Json]] = deque([schema])
+    while waiting:
+        current = waiting.popleft()
+        node = nodes[id(current)]
+        if current is not schema and "$id" in current:
+            raise TooCostly(f"{node.place} has an $id of its own; only the whole schema may")
+        for name, child, is_same in _subschemas(schema, current):
+            (node.same if is_same else node.parts).append(id(child))
+            if id(child) not in nodes:
+                nodes[id(child)] = _Node(name)
+                waiting.append(child)
     circular = _sum_costs(nodes)
     for key in circular:
         _check_cycle(nodes, circular, key)
@@ -80,48 +91,26 @@ def _check_cycle(nodes: Mapping[int, _Node], circular: Set[int], key: int) -> No
     raise TooCostly(f"{nodes[key].place} leads back to itself by too many references")
 
 
-def _read_graph(schema: Mapping[str, Json]) -> dict[int, _Node]:
-    """Return all reachable schemas, by their identities."""
-    nodes = {id(schema): _Node("it")}
-    waiting: deque[Mapping[str, Json]] = deque([schema])
-    while waiting:
-        current = waiting.popleft()
-        node = nodes[id(current)]
-        if current is not schema and "$id" in current:
-            raise TooCostly(f"{node.place} has an $id of its own; only the whole schema may")
-        for name, child, is_same in _subschemas(schema, current):
-            (node.same if is_same else node.parts).append(id(child))
-            if id(child) not in nodes:
-                nodes[id(child)] = _Node(name)
-                waiting.append(child)
-    return nodes
-
-
 def _subschemas(
     root: Mapping[str, Json], schema: Mapping[str, Json]
 ) -> Iterator[tuple[str, Mapping[str, Json], bool]]:
     for names, is_same in ((_PARTS, False), (_SAME, True)):
         for name in names:
-            for place, child in _schemas_at(name, schema.get(name)):
-                yield place, child, is_same
+            found, listed = schema.get(name), list[tuple[str, Json]]()
+            if name not in _NAMED:
+                parts = found if isinstance(found, list) else [found]
+                listed = [(name, child) for child in parts]
+            elif isinstance(found, Mapping):
+                listed = [(f"{name}.{key}", child) for key, child in found.items()]
+            for place, child in listed:
+                if isinstance(child, Mapping):
+                    yield place, child, is_same
     if any(name in schema for name in _MOVING):
         raise TooCostly("$dynamicRef and $recursiveRef cannot be used")
     if isinstance(reference := schema.get("$ref"), str):
         target = _resolve(root, reference)
         if isinstance(target, Mapping):
             yield reference, target, True
-
-
-def _schemas_at(name: str, found: Json) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    listed: Iterable[tuple[str, Json]]
-    if name in _NAMED:
-        listed = found.items() if isinstance(found, Mapping) else ()
-        listed = ((f"{name}.{key}", child) for key, child in listed)
-    else:
-        listed = ((name, child) for child in (found if isinstance(found, list) else [found]))
-    for place, child in listed:
-        if isinstance(child, Mapping):
-            yield place, child
 
 
 def _resolve(root: Mapping[str, Json], reference: str) -> Json:
@@ -141,11 +130,7 @@ def _resolve(root: Mapping[str, Json], reference: str) -> Json:
 
 
 def _sum_costs(nodes: Mapping[int, _Node]) -> set[int]:
-    """Fill in the costs; return the schemas that lead into a cycle.
-
-    Raises:
-        TooCostly: one costs too much.
-    """
+    """Fill in the costs, which must not be too high; return the schemas that lead into a cycle."""
     parents: dict[int, list[int]] = {key: [] for key in nodes}
     unresolved: dict[int, int] = {}
     for key, node in nodes.items():

@@ -7,6 +7,7 @@ demands of a value is checked in the answer.
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -120,8 +121,18 @@ def _shape(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
     if isinstance(branches, list):
         return {"anyOf": [_node(branch, place) for branch in branches]}
     if "const" in schema or isinstance(schema.get("enum"), list):
-        return _choice(schema, place)
-    types = _types(schema)
+        listed = [schema["const"]] if "const" in schema else schema["enum"]
+        values = [value for value in _sequence(listed) if value is not None]
+        if any(type(value) not in _NAMES for value in values):
+            raise NotStrict(f"{place}: it is one of several objects or arrays")
+        kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
+        return {"type": with_null(kinds), "enum": [*values, None]}
+    named = schema.get("type")
+    listed = [named] if isinstance(named, str) else _sequence(named)
+    types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
+    if not types:
+        implied = ("array",) if "items" in schema else _SCALARS
+        types = ("object",) if "properties" in schema else implied
     if len(types) > 1 and not set(types) <= set(_SCALARS):
         return {"anyOf": [_typed(schema, kind, place) for kind in types]}
     if types[0] in ("object", "array"):
@@ -150,27 +161,6 @@ def _typed(schema: Mapping[str, Json], kind: str, place: str) -> dict[str, Json]
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _choice(schema: Mapping[str, Json], place: str) -> dict[str, Json]:
-    listed = [schema["const"]] if "const" in schema else schema["enum"]
-    values = [value for value in _sequence(listed) if value is not None]
-    if any(type(value) not in _NAMES for value in values):
-        raise NotStrict(f"{place}: it is one of several objects or arrays")
-    kinds: list[Json] = list(dict.fromkeys(_NAMES[type(value)] for value in values))
-    return {"type": with_null(kinds), "enum": [*values, None]}
-
-
-def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the types that a schema names or implies, without null; all scalars if none."""
-    named = schema.get("type")
-    listed = [named] if isinstance(named, str) else _sequence(named)
-    types = tuple(kind for kind in listed if isinstance(kind, str) and kind != "null")
-    if types:
-        return types
-    if "properties" in schema:
-        return ("object",)
-    return ("array",) if "items" in schema else _SCALARS
 
 
 def _local(reference: str, place: str) -> str:
@@ -239,28 +229,17 @@ def build_schema_forms(schema: Mapping[str, Json]) -> SchemaForms:
     """
     SchemaCheck(schema)
     is_object = schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
-    if is_object and not any(key in schema for key in _INDIRECT):
-        relaxed = {**relax_schema(schema), "type": "object"}
-        return SchemaForms(
-            strict=_strict_or_none(schema),
-            shown=relaxed,
-            check=SchemaCheck(relaxed),
-            is_wrapped=False,
-        )
-    nullable = make_nullable(schema)
+    is_wrapped = not is_object or any(key in schema for key in _INDIRECT)
+    relaxed = make_nullable(schema) if is_wrapped else {**relax_schema(schema), "type": "object"}
+    strict = None
+    with suppress(NotStrict):
+        strict = make_strict(_wrap(schema) if is_wrapped else schema)
     return SchemaForms(
-        strict=_strict_or_none(_wrap(schema)),
-        shown=_wrap(nullable),
-        check=SchemaCheck(nullable),
-        is_wrapped=True,
+        strict=strict,
+        shown=_wrap(relaxed) if is_wrapped else relaxed,
+        check=SchemaCheck(relaxed),
+        is_wrapped=is_wrapped,
     )
-
-
-def _strict_or_none(schema: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    try:
-        return make_strict(schema)
-    except NotStrict:
-        return None
 
 
 def _wrap(schema: Mapping[str, Json]) -> dict[str, Json]:

@@ -150,6 +150,7 @@ _DELIMITED = {
     "text/comma-separated-values": "csv",
     "text/tab-separated-values": "tsv",
 }
+_TAG_START = re.compile(r"<[a-z!]")
 # How XML documents begin that are not pages.
 _XML_STARTS = ("<rss", "<feed", "<rdf:rdf", "<urlset", "<sitemapindex")
 _JSON_LINES = frozenset(("application/x-ndjson", "application/jsonl", "application/json-seq"))
@@ -208,10 +209,6 @@ def _sniff_kind(start: str) -> ContentKind:
         return HTML if "<html" in start else XML
     if start.startswith(_XML_STARTS):
         return XML
-    if (
-        start.startswith("<")
-        and start[1:2].isascii()
-        and (start[1:2].isalpha() or start[1:2] == "!")
-    ):
+    if _TAG_START.match(start):
         return HTML
     return JSON if start.startswith(("{", "[")) else PROSE

@@ -8,7 +8,7 @@ bounded depth, and a stretch without an anchor counts as replaced.
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cinder.models.saved import BlockChange, BlockChangeKind, Comparison, TextDiff
@@ -129,7 +129,15 @@ def compare_texts(before: str, after: str) -> Comparison:
     old, new = before.splitlines(), after.splitlines()
     is_cut = max(len(old), len(new)) > MAX_LINES
     old, new = old[:MAX_LINES], new[:MAX_LINES]
-    unified, is_cut_unified = _bounded_lines(_unified(old, new))
+    unified: list[str] = []
+    room = MAX_UNIFIED_CHARS
+    for line in _unified(old, new):
+        short = _shortened(line)
+        room -= len(short) + 1
+        is_cut |= short is not line or room < 0
+        if room < 0:
+            break
+        unified.append(short)
     old_blocks, new_blocks = split_blocks("\n".join(old)), split_blocks("\n".join(new))
     spans = differing_spans(
         [_plain(block.text) for block in old_blocks], [_plain(block.text) for block in new_blocks]
@@ -142,11 +150,11 @@ def compare_texts(before: str, after: str) -> Comparison:
             new_blocks[span.after_start : span.after_end],
         )
     ]
-    is_cut |= is_cut_unified or len(changes) > MAX_BLOCK_CHANGES
     shown = tuple(changes[:MAX_BLOCK_CHANGES])
-    is_cut |= any((change.before or "").endswith(_CUT) for change in shown)
-    is_cut |= any((change.after or "").endswith(_CUT) for change in shown)
-    return Comparison(is_same=False, diff=TextDiff(unified=unified, blocks=shown, is_cut=is_cut))
+    texts = (text or "" for change in shown for text in (change.before, change.after))
+    is_cut |= len(changes) > MAX_BLOCK_CHANGES or any(text.endswith(_CUT) for text in texts)
+    diff = TextDiff(unified="\n".join(unified), blocks=shown, is_cut=is_cut)
+    return Comparison(is_same=False, diff=diff)
 
 
 def _plain(text: str) -> str:
@@ -187,20 +195,6 @@ def _range(start: int, end: int) -> str:
     """Return a range of lines as diffs write it: counted from one, an empty one from zero."""
     length = end - start
     return f"{start + 1 if length else start},{length}"
-
-
-def _bounded_lines(lines: Iterable[str]) -> tuple[str, bool]:
-    kept: list[str] = []
-    room = MAX_UNIFIED_CHARS
-    is_cut = False
-    for line in lines:
-        shown = _shortened(line)
-        is_cut |= shown is not line
-        room -= len(shown) + 1
-        if room < 0:
-            return "\n".join(kept), True
-        kept.append(shown)
-    return "\n".join(kept), is_cut
 
 
 def _shortened(text: str) -> str:

@@ -64,13 +64,13 @@ def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[Outlin
             headings.append((start, block))
         before = block
     first = headings[0][0] if headings else len(markdown)
-    ids = _Ids()
+    taken: dict[str, int] = {}
     found = []
     if markdown[:first].strip():
-        found.append(OutlineHeading(ids.take(TOP), 0, "", 0, first, 0))
+        found.append(OutlineHeading(_take_id(TOP, taken), 0, "", 0, first, 0))
     for start, block in headings:
         title = plain_text(block.title[:_READ_TITLE_CHARS])[:_MAX_TITLE_CHARS]
-        name = ids.take(_slug(title))
+        name = _take_id(_slug(title), taken)
         found.append(OutlineHeading(name, block.level, title, start, len(markdown), block.end))
     open_indexes: list[int] = []
     for index, heading in enumerate(found):
@@ -111,20 +111,14 @@ def _begins(heading: OutlineHeading, name: str) -> bool:
     return heading.id.startswith(name) or heading.title.casefold().startswith(name)
 
 
-class _Ids:
-    """Gives each heading an id that is unique in its text."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._counts: dict[str, int] = {}
-
-    def take(self, wanted: str) -> str:
-        unique = wanted
-        while unique in self._taken:
-            self._counts[wanted] = self._counts.get(wanted, 1) + 1
-            unique = f"{wanted}-{self._counts[wanted]}"
-        self._taken.add(unique)
-        return unique
+def _take_id(wanted: str, taken: dict[str, int]) -> str:
+    """Return an id that is unique in its text; `taken` has the number of the last of each."""
+    unique = wanted
+    while unique in taken:
+        taken[wanted] += 1
+        unique = f"{wanted}-{taken[wanted]}"
+    taken[unique] = 1
+    return unique
 
 
 def _slug(title: str) -> str:

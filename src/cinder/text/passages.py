@@ -73,7 +73,12 @@ def _cut_in_block(text: str, block: MarkdownBlock, start: int, limit: int) -> in
     if block.kind not in (BlockKind.CODE, BlockKind.TABLE):
         cut = _cut_inline(text, max(block.start, start), block.end, limit)
         return cut or (block.start if block.start > start else limit)
-    cut = _cut_at_line(text, block, start, limit)
+    begin = max(block.start, start)
+    newline = text.rfind("\n", begin, limit + 1)
+    # None where the line exceeds the limit.
+    cut = block.start if block.start > start else None
+    if newline >= begin:
+        cut = min(newline + 1, limit)
     if block.kind is BlockKind.CODE:
         return cut or limit
     if cut is None:
@@ -81,15 +86,6 @@ def _cut_in_block(text: str, block: MarkdownBlock, start: int, limit: int) -> in
         return _cut_inline(text, start, block.end if row_end < 0 else row_end, limit) or limit
     has_no_rows = text.count("\n", block.start, cut) <= 2
     return block.start if has_no_rows and block.start > start else cut
-
-
-def _cut_at_line(text: str, block: MarkdownBlock, start: int, limit: int) -> int | None:
-    """Return the last end of a line, or None where the line exceeds the limit."""
-    begin = max(block.start, start)
-    newline = text.rfind("\n", begin, limit + 1)
-    if newline >= begin:
-        return min(newline + 1, limit)
-    return block.start if block.start > start else None
 
 
 def _cut_inline(text: str, begin: int, end: int, limit: int) -> int | None:
@@ -146,11 +142,21 @@ def find_passages(
     units = list(_split_passages(text, blocks, outline))
     terms = [list(find_terms(text[unit.start : unit.end])) for unit in units]
     counts = [Counter(filter(set(wanted).__contains__, found)) for found in terms]
-    headings = _weigh_headings(outline, wanted, len(text))
+    # The wanted terms in a section's heading and in those above it, with weights. A heading above
+    # nearly all of the text weighs little.
+    weights: dict[str, dict[str, float]] = {}
+    headings: list[tuple[int, dict[str, float]]] = []
+    for heading in outline:
+        while headings and headings[-1][0] >= heading.level:
+            headings.pop()
+        weight = _HEADING_WEIGHT * (1 - heading.chars / (len(text) + 1))
+        own = dict.fromkeys(set(find_terms(heading.title)).intersection(wanted), weight)
+        weights[heading.id] = (headings[-1][1] | own) if headings else own
+        headings.append((heading.level, weights[heading.id]))
     model = Bm25(counts, [len(found) for found in terms])
     scored = []
     for unit, found, every in zip(units, counts, terms, strict=True):
-        above = headings.get(unit.section, {})
+        above = weights.get(unit.section, {})
         matched = sorted(set(found) | set(above))
         score = 0.0
         for term in matched:
@@ -206,25 +212,6 @@ def _cut_block(
         start = cut
 
 
-def _weigh_headings(
-    outline: Sequence[OutlineHeading], wanted: Sequence[str], total_chars: int
-) -> dict[str, dict[str, float]]:
-    """Map each section to the wanted terms in its heading and in those above it, with weights.
-
-    A heading above nearly all of the text weighs little.
-    """
-    weights: dict[str, dict[str, float]] = {}
-    above: list[tuple[int, dict[str, float]]] = []
-    for heading in outline:
-        while above and above[-1][0] >= heading.level:
-            above.pop()
-        weight = _HEADING_WEIGHT * (1 - heading.chars / (total_chars + 1))
-        own = dict.fromkeys(set(find_terms(heading.title)).intersection(wanted), weight)
-        weights[heading.id] = (above[-1][1] | own) if above else own
-        above.append((heading.level, weights[heading.id]))
-    return weights
-
-
 # The text after these characters, some thousand pages of a book, is not read.
 READ_CHARS = 5_000_000
 CHUNK_CHARS = 1_200
@@ -269,7 +256,15 @@ class _ChunkBuilder:
 
     def take(self, block: MarkdownBlock) -> None:
         if block.kind is BlockKind.HEADING:
-            self._begin_section(block)
+            if self._open is not None and self._open.end - self._open.start >= _MIN_CHUNK_CHARS:
+                self.close()
+            while self._titles and self._titles[-1][0] >= block.level:
+                self._titles.pop()
+            title = plain_text(block.title[: 2 * _MAX_TITLE_CHARS])[:_MAX_TITLE_CHARS]
+            self._titles.append((block.level, title))
+            joined = " > ".join(title for _, title in self._titles if title)
+            is_long = len(joined) > _MAX_HEADING_CHARS
+            self._heading = f"…{joined[-_MAX_HEADING_CHARS:]}" if is_long else joined
         if self._open is not None and block.end - self._open.start > CHUNK_CHARS:
             self.close()
         if block.end - block.start <= CHUNK_CHARS:
@@ -287,17 +282,6 @@ class _ChunkBuilder:
         if self._open is not None:
             self.chunks.append(self._open)
         self._open = None
-
-    def _begin_section(self, block: MarkdownBlock) -> None:
-        if self._open is not None and self._open.end - self._open.start >= _MIN_CHUNK_CHARS:
-            self.close()
-        while self._titles and self._titles[-1][0] >= block.level:
-            self._titles.pop()
-        title = plain_text(block.title[: 2 * _MAX_TITLE_CHARS])[:_MAX_TITLE_CHARS]
-        self._titles.append((block.level, title))
-        joined = " > ".join(title for _, title in self._titles if title)
-        is_long = len(joined) > _MAX_HEADING_CHARS
-        self._heading = f"…{joined[-_MAX_HEADING_CHARS:]}" if is_long else joined
 
     def _split_table(self, block: MarkdownBlock) -> None:
         """Cut a long table at its rows; all chunks but the first have its head as context."""

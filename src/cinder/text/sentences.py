@@ -48,7 +48,18 @@ class _Brackets:
         self._found: list[Span] = []
 
     def spans(self) -> list[Span]:
-        closing = self._closing_backticks()
+        # Each run of backticks, with the next one of its length.
+        closing: dict[int, int] = {}
+        following: dict[str, int] = {}
+        for index in range(len(self._tokens) - 1, -1, -1):
+            mark = self._tokens[index][0]
+            if mark[0] == "`":
+                if mark in following:
+                    closing[index] = following[mark]
+                following[mark] = index
+            elif mark == "\\`":
+                # Within code a backslash is literal; outside, it keeps code from beginning.
+                following["`"] = index
         index = 0
         while index < len(self._tokens):
             mark, start = self._tokens[index]
@@ -62,21 +73,6 @@ class _Brackets:
                 self._pair(mark, start)
             index += 1
         return self._found
-
-    def _closing_backticks(self) -> dict[int, int]:
-        """Map each run of backticks to the next one of its length."""
-        following: dict[str, int] = {}
-        closing: dict[int, int] = {}
-        for index in range(len(self._tokens) - 1, -1, -1):
-            mark = self._tokens[index][0]
-            if mark[0] == "`":
-                if mark in following:
-                    closing[index] = following[mark]
-                following[mark] = index
-            elif mark == "\\`":
-                # Within code a backslash is literal; outside, it keeps code from beginning.
-                following["`"] = index
-        return closing
 
     def _pair(self, mark: str, start: int) -> None:
         if mark in ("[", "![", "("):

@@ -63,7 +63,36 @@ def summarize(markdown: str, blocks: Sequence[MarkdownBlock]) -> Summary:
         # The first heading names the topic of the page.
         title = next((block.title for block in blocks if block.kind is BlockKind.HEADING), "")
         topic = set(find_terms(plain_text(title[:_MAX_SENTENCE_CHARS])))
-        sentences = _choose(sentences, topic, wanted)
+        counts = [Counter(find_terms(sentence.text)) for sentence in sentences]
+        having = Counter(term for count in counts for term in count)
+        # Each sentence's terms, weighed by their rarity.
+        vectors = [
+            _normalise(
+                {term: n * math.log(1 + len(counts) / having[term]) for term, n in count.items()}
+            )
+            for count in counts
+        ]
+        total: defaultdict[str, float] = defaultdict(float)
+        for vector in vectors:
+            for term, weight in vector.items():
+                total[term] += weight
+        centre = _normalise(total)
+        scores = [
+            _CENTRALITY * _similarity(vector, centre)
+            + _POSITION / (1 + sentence.paragraph)
+            + _TOPIC * len(topic & vector.keys()) / (len(topic) or 1)
+            for sentence, vector in zip(sentences, vectors, strict=True)
+        ]
+        best = sorted(range(len(sentences)), key=lambda i: (-scores[i], i))[:_CANDIDATES]
+        chosen: list[int] = []
+        repeated = dict.fromkeys(best, 0.0)
+        while repeated and len(chosen) < wanted:
+            pick = max(repeated, key=lambda i: (scores[i] - _REPETITION * repeated[i], -i))
+            chosen.append(pick)
+            del repeated[pick]
+            for i in repeated:
+                repeated[i] = max(repeated[i], _similarity(vectors[i], vectors[pick]))
+        sentences = [sentences[i] for i in sorted(chosen)]
     text = ""
     for sentence in sentences:
         gap = "" if not text or text.endswith(tuple(_UNSPACED)) else " "
@@ -94,39 +123,6 @@ def _read_sentences(
             if len(found) == _GOOD_SENTENCES:
                 break
     return found
-
-
-def _choose(sentences: Sequence[_Sentence], topic: set[str], wanted: int) -> list[_Sentence]:
-    counts = [Counter(find_terms(sentence.text)) for sentence in sentences]
-    having = Counter(term for count in counts for term in count)
-    # Each sentence's terms, weighed by their rarity.
-    vectors = [
-        _normalise(
-            {term: n * math.log(1 + len(counts) / having[term]) for term, n in count.items()}
-        )
-        for count in counts
-    ]
-    total: defaultdict[str, float] = defaultdict(float)
-    for vector in vectors:
-        for term, weight in vector.items():
-            total[term] += weight
-    centre = _normalise(total)
-    scores = [
-        _CENTRALITY * _similarity(vector, centre)
-        + _POSITION / (1 + sentence.paragraph)
-        + _TOPIC * len(topic & vector.keys()) / (len(topic) or 1)
-        for sentence, vector in zip(sentences, vectors, strict=True)
-    ]
-    best = sorted(range(len(sentences)), key=lambda i: (-scores[i], i))[:_CANDIDATES]
-    chosen: list[int] = []
-    repeated = dict.fromkeys(best, 0.0)
-    while repeated and len(chosen) < wanted:
-        pick = max(repeated, key=lambda i: (scores[i] - _REPETITION * repeated[i], -i))
-        chosen.append(pick)
-        del repeated[pick]
-        for i in repeated:
-            repeated[i] = max(repeated[i], _similarity(vectors[i], vectors[pick]))
-    return [sentences[i] for i in sorted(chosen)]
 
 
 def _normalise(vector: Vector) -> Vector:

@@ -169,7 +169,15 @@ class BlockBuilder:
             else:
                 self._add(PdfHeading(level, [words]), segment)
         elif segment.is_monospaced:
-            self._take_code(segment)
+            block, first = self._last.block, self._last.first
+            apart = self._is_apart(segment, _CODE_GAP)
+            if isinstance(block, Code) and first is not None and not apart:
+                if self._is_apart(segment, _MORE_THAN_LEADING * _CODE_LEADING):
+                    block.lines.append("")
+                block.lines.append(spaced_text(segment, first.left))
+                self._last.line = segment
+            else:
+                self._add(Code([spaced_text(segment, segment.left)]), segment)
         elif marker := self._marker(words, segment):
             lefts = [left for left in self._list_lefts if left < marker.left - 3]
             self._list_lefts = [*lefts, marker.left]
@@ -178,17 +186,6 @@ class BlockBuilder:
             self._add(ListItem(len(lefts), marker.number, [marker.words]), segment)
         elif not self._continue_block(line):
             self._add(Paragraph([words], segment.size), segment)
-
-    def _take_code(self, segment: Segment) -> None:
-        block, first = self._last.block, self._last.first
-        apart = self._is_apart(segment, _CODE_GAP)
-        if isinstance(block, Code) and first is not None and not apart:
-            if self._is_apart(segment, _MORE_THAN_LEADING * _CODE_LEADING):
-                block.lines.append("")
-            block.lines.append(spaced_text(segment, first.left))
-            self._last.line = segment
-        else:
-            self._add(Code([spaced_text(segment, segment.left)]), segment)
 
     def _marker(self, words: tuple[Word, ...], segment: Segment) -> ListMarker | None:
         marker = parse_list_marker(words)
@@ -241,10 +238,7 @@ class BlockBuilder:
         return fits and (_ends(above) or segment.text[:1].isupper())
 
     def _resume(self, line: TextLine) -> bool:
-        """Continue a sentence that the last column or page left unfinished.
-
-        Notes below the last paragraph are skipped: they are smaller than the body.
-        """
+        """Continue a sentence that the last column or page left unfinished."""
         segment = line.segment
         if not segment.text[:1].islower():
             return False
@@ -252,6 +246,7 @@ class BlockBuilder:
         for block in reversed(before[0].blocks if before else []):
             if not isinstance(block, Paragraph):
                 return False
+            # Notes below the last paragraph are smaller than the body.
             if block.size < _SMALL * self._body.size:
                 continue
             is_same_size = abs(block.size - segment.size) <= _SAME_SIZE * block.size

@@ -154,7 +154,13 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
             or any(counts[offset] >= _MIN_PAGES for offset in _offsets(page, key, line))
             or _is_page_number(line)
         }
-        rows = _rows([item for item in page.items if isinstance(item, TextLine)])
+        lines = [item for item in page.items if isinstance(item, TextLine)]
+        rows: list[list[TextLine]] = []
+        for line in sorted(lines, key=lambda line: line.segment.baseline):
+            above = rows[-1][0].segment if rows else None
+            if above is None or line.segment.baseline - above.baseline > _SAME_ROW * above.size:
+                rows.append([])
+            rows[-1].append(line)
         dropped = _outside_body(rows, repeated) | _outside_body(rows[::-1], repeated)
         kept = [item for item in page.items if id(item) not in dropped]
         # The line below the header now begins the page.
@@ -164,22 +170,9 @@ def drop_running_text(pages: Sequence[PageLines]) -> list[PageLines]:
     return kept_pages
 
 
-def _rows(lines: list[TextLine]) -> list[list[TextLine]]:
-    rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda line: line.segment.baseline):
-        above = rows[-1][0].segment if rows else None
-        if above is None or line.segment.baseline - above.baseline > _SAME_ROW * above.size:
-            rows.append([])
-        rows[-1].append(line)
-    return rows
-
-
 def _outside_body(rows: list[list[TextLine]], repeated: set[int]) -> set[int]:
-    """Return which of the repeated lines are between the page's edge and its body.
-
-    Rows come from the edge inwards. The first row without a repeated line belongs to the body, and
-    so do the rows that continue into it.
-    """
+    """Return which of the repeated lines are outside the body; rows go from the edge inwards."""
+    # The first row without a repeated line is in the body, and so are rows that continue into it.
     outer = list(takewhile(lambda row: any(id(line) in repeated for line in row), rows))
     while outer and len(outer) < len(rows) and not any(map(_is_page_number, outer[-1])):
         here, inner = outer[-1][0].segment, rows[len(outer)][0].segment
@@ -212,10 +205,7 @@ def _edge_lines(page: PageLines, large: float) -> Iterator[tuple[_Key, TextLine]
 
 
 def _offsets(page: PageLines, key: _Key, line: TextLine) -> Iterator[_Key]:
-    """Yield the differences of the numbers at a line's ends to the page's number.
-
-    In a running header the difference is the same on every page.
-    """
+    """Yield how the numbers at a line's ends differ from the page's: in running headers equally."""
     for found in (_FIRST_NUMBER.match(line.segment.text), _LAST_NUMBER.search(line.segment.text)):
         if found is not None and "1" in key[1]:
             yield key[0], "", int(found[1]) - page.page.number, 0

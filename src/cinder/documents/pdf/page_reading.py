@@ -141,42 +141,39 @@ def read_page(document: Handle, index: int) -> PageLayout | None:
     if not page:
         return None
     try:
-        return _read_loaded(document, page, index + 1)
+        number = index + 1
+        text_page = raw.FPDFText_LoadPage(page)
+        try:
+            count = raw.FPDFText_CountChars(text_page) if text_page else 0
+            runs = _Runs(text_page, min(count, MAX_CHARS_PER_PAGE)).read()
+        finally:
+            if text_page:
+                raw.FPDFText_ClosePage(text_page)
+        turns: Counter[int] = Counter()
+        for run in runs:
+            turns[run[0].turn] += len(run)
+        # The direction of most of the text; a page without text has only its own rotation.
+        turn = turns.most_common(1)[0][0] if turns else int(raw.FPDFPage_GetRotation(page))
+        turned = PageRotation.of_page(page, turn)
+        drawing = read_drawing(page, turned)
+        links = read_links(document, page, turned)
+        edges = Box(-1, -1, turned.width + 1, turned.height + 1)
+        found = [_to_word(run, turned, links) for run in runs if run[0].turn == turn]
+        words = [w for w in found if w.size >= _MIN_SIZE and edges.holds(w.box.middle)]
+        return PageLayout(
+            number=number,
+            width=turned.width,
+            height=turned.height,
+            words=(*words, *_drawn_bullets(words, drawing.dots)),
+            level_rules=drawing.level,
+            upright_rules=drawing.upright,
+            sideways=_sideways([run for run in runs if run[0].turn != turn]),
+            image_count=drawing.image_count,
+            dropped_chars=sum(len(w.text) for w in found) - sum(len(w.text) for w in words),
+            is_cut=count > MAX_CHARS_PER_PAGE,
+        )
     finally:
         raw.FPDF_ClosePage(page)
-
-
-def _read_loaded(document: Handle, page: Handle, number: int) -> PageLayout:
-    text_page = raw.FPDFText_LoadPage(page)
-    try:
-        count = raw.FPDFText_CountChars(text_page) if text_page else 0
-        runs = _Runs(text_page, min(count, MAX_CHARS_PER_PAGE)).read()
-    finally:
-        if text_page:
-            raw.FPDFText_ClosePage(text_page)
-    turns: Counter[int] = Counter()
-    for run in runs:
-        turns[run[0].turn] += len(run)
-    # The direction of most of the text; a page without text has only its own rotation.
-    turn = turns.most_common(1)[0][0] if turns else int(raw.FPDFPage_GetRotation(page))
-    turned = PageRotation.of_page(page, turn)
-    drawing = read_drawing(page, turned)
-    links = read_links(document, page, turned)
-    edges = Box(-1, -1, turned.width + 1, turned.height + 1)
-    found = [_to_word(run, turned, links) for run in runs if run[0].turn == turn]
-    words = [w for w in found if w.size >= _MIN_SIZE and edges.holds(w.box.middle)]
-    return PageLayout(
-        number=number,
-        width=turned.width,
-        height=turned.height,
-        words=(*words, *_drawn_bullets(words, drawing.dots)),
-        level_rules=drawing.level,
-        upright_rules=drawing.upright,
-        sideways=_sideways([run for run in runs if run[0].turn != turn]),
-        image_count=drawing.image_count,
-        dropped_chars=sum(len(w.text) for w in found) - sum(len(w.text) for w in words),
-        is_cut=count > MAX_CHARS_PER_PAGE,
-    )
 
 
 class _Runs:

@@ -268,12 +268,18 @@ class _Rendering:
         evidence = "" if counted.strip() else self._why_empty()
         all_words = (word for page in self._read.pages for word in page.words)
         links = (self._address(word.link) for word in all_words if word.link)
+        metadata = self._read.metadata
+        titles = (b for page in pages for b in page.blocks if isinstance(b, PdfHeading))
+        first = next((heading for heading in titles if heading.level == 1), None)
+        if metadata.title is None and first is not None:
+            title = " ".join(word.text for line in first.lines for word in line)
+            metadata = replace(metadata, title=title)
         return Extraction(
             markdown=_with_marks(pages, markdown) if self._options.wants_markdown else None,
             html=_with_marks(pages, html) if Format.HTML in formats else None,
             links=tuple(dict.fromkeys(filter(None, links))) if Format.LINKS in formats else None,
             images=() if Format.IMAGES in formats else None,
-            metadata=self._metadata(pages),
+            metadata=metadata,
             word_count=count_words(counted),
             token_count=-(-len(counted) // _CHARS_PER_TOKEN),
             empty_evidence=evidence,
@@ -283,16 +289,6 @@ class _Rendering:
 
     def _address(self, link: str) -> str | None:
         return resolve_http_url(self._base, link)
-
-    def _metadata(self, pages: list[PageBlocks]) -> PageMetadata:
-        metadata = self._read.metadata
-        if metadata.title is not None:
-            return metadata
-        headings = (b for page in pages for b in page.blocks if isinstance(b, PdfHeading))
-        first = next((heading for heading in headings if heading.level == 1), None)
-        if first is None:
-            return metadata
-        return replace(metadata, title=" ".join(w.text for line in first.lines for w in line))
 
     def _why_empty(self) -> str:
         pages, images = self._read.pages, sum(page.image_count > 0 for page in self._read.pages)

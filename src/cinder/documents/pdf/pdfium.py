@@ -213,7 +213,9 @@ def read_drawing(page: Handle, turned: PageRotation) -> Drawing:
         images += kind == raw.FPDF_PAGEOBJ_IMAGE
         if kind != raw.FPDF_PAGEOBJ_PATH or len(level) + len(upright) > _MAX_RULES:
             continue
-        bounds = _bounds(handle)
+        sides = [ctypes.c_float() for _ in range(4)]
+        has_bounds = raw.FPDFPageObj_GetBounds(handle, *sides)
+        bounds = [side.value for side in sides] if has_bounds else None
         if bounds is not None and len(dots) < _MAX_DOTS:
             box = turned.box(*bounds)
             width, height = box.right - box.left, box.bottom - box.top
@@ -260,14 +262,7 @@ def _objects(page: Handle) -> Iterator[tuple[Handle, _Matrix]]:
             waiting += [(part, matrix, depth + 1) for part in parts]
 
 
-def _bounds(handle: Handle) -> tuple[float, float, float, float] | None:
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    if not raw.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
-        return None
-    return left.value, bottom.value, right.value, top.value
-
-
-def _draws_lines(handle: Handle, bounds: tuple[float, float, float, float] | None) -> bool:
+def _draws_lines(handle: Handle, bounds: list[float] | None) -> bool:
     """Whether a path is stroked, or so thin that filling it draws a line."""
     fill, stroke = ctypes.c_int(), ctypes.c_int()
     if raw.FPDFPath_GetDrawMode(handle, fill, stroke) and stroke.value:

@@ -32,12 +32,6 @@ _MIN_WORDS = 3
 _MIN_ALIGNED = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class _Gutter:
-    middle: float
-    crossing: int
-
-
 def split_columns(placed: Sequence[Placed], depth: int = 0) -> list[list[Placed]]:
     """Return the parts of a page in reading order, each from top to bottom."""
     ordered = sorted(placed, key=lambda item: (item.top, item.left))
@@ -68,10 +62,9 @@ def _find_bands(ordered: Sequence[Placed]) -> list[_Band] | None:
     """Return a page as bands, at least one of which has columns; None where none has."""
     if sum(isinstance(item, Segment) for item in ordered) < 2 * _MIN_SEGMENTS:
         return None
-    for gutter in _free_strips(ordered):
-        if gutter.crossing > _MAX_CROSSING * len(ordered):
+    for middle, crossing in _free_strips(ordered):
+        if crossing > _MAX_CROSSING * len(ordered):
             continue
-        middle = gutter.middle
         is_across = [item.left < middle < item.right for item in ordered]
         groups = groupby(range(len(ordered)), is_across.__getitem__)
         bands = [_divide([ordered[index] for index in group], middle) for _, group in groups]
@@ -107,8 +100,8 @@ def _divide(items: list[Placed], middle: float) -> _Band:
     )
 
 
-def _free_strips(placed: Sequence[Placed]) -> list[_Gutter]:
-    """Return the vertical strips that few lines cross, those with the fewest first."""
+def _free_strips(placed: Sequence[Placed]) -> list[tuple[float, int]]:
+    """Return the middles of strips that few lines cross, and how many do, the fewest first."""
     start, end = min(item.left for item in placed), max(item.right for item in placed)
     bins = min(int((end - start) / _BIN) + 1, _MAX_BINS)
     steps = [0] * (bins + 2)
@@ -117,14 +110,14 @@ def _free_strips(placed: Sequence[Placed]) -> list[_Gutter]:
         steps[min(int((item.right - start) / _BIN), bins) + 1] -= 1
     covered = list(accumulate(steps))
     first, last = int(bins * _MARGIN), int(bins * (1 - _MARGIN))
-    strips: list[_Gutter] = []
+    strips: list[tuple[float, int]] = []
     for level in sorted(set(covered[first:last]))[:3]:
         is_free = [count <= level for count in covered]
         groups = groupby(range(first, last + 1), is_free.__getitem__)
         runs = [list(group) for key, group in groups if key]
         wide = [(run[0], run[-1] + 1) for run in runs if len(run) >= _MIN_GUTTER_BINS]
         wide.sort(key=lambda run: run[0] - run[1])
-        strips += [_Gutter(start + (begin + end) / 2 * _BIN, level) for begin, end in wide]
+        strips += [(start + (begin + end) / 2 * _BIN, level) for begin, end in wide]
     return strips
 
 
@@ -173,7 +166,14 @@ def read_lines(page: PageLayout) -> PageLines:
         read: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
         left = min((segment.left for segment in inside), default=0.0)
         right = max((segment.right for segment in inside), default=0.0)
-        for found in find_aligned_tables(_rows(inside)):
+        rows: list[SegmentRow] = []
+        for segment in sorted(inside, key=lambda s: (s.baseline, s.left)):
+            above = rows[-1][0] if rows else None
+            size = max(segment.size, above.size) if above else 0.0
+            if above is None or segment.baseline - above.baseline > _SAME_ROW * size:
+                rows.append([])
+            rows[-1].append(segment)
+        for found in find_aligned_tables([sorted(row, key=lambda s: s.left) for row in rows]):
             if isinstance(found, Table):
                 read.append(found)
             else:
@@ -183,14 +183,3 @@ def read_lines(page: PageLayout) -> PageLines:
             read[0] = replace(read[0], is_first=True)
         items += read
     return PageLines(page, tuple(items))
-
-
-def _rows(segments: Sequence[Segment]) -> list[SegmentRow]:
-    rows: list[SegmentRow] = []
-    for segment in sorted(segments, key=lambda s: (s.baseline, s.left)):
-        above = rows[-1][0] if rows else None
-        size = max(segment.size, above.size) if above else 0.0
-        if above is None or segment.baseline - above.baseline > _SAME_ROW * size:
-            rows.append([])
-        rows[-1].append(segment)
-    return [sorted(row, key=lambda s: s.left) for row in rows]

@@ -75,27 +75,15 @@ SegmentRow = list[Segment]
 Column = tuple[float, float]
 
 
-@dataclass(slots=True)
-class _RowRun:
-    """Consecutive rows whose cells fit the same columns."""
-
-    rows: list[SegmentRow]
-    columns: list[Column]
-
-
 def find_aligned_tables(rows: Sequence[SegmentRow]) -> list[SegmentRow | Table]:
     """Return the rows of a region, with tables in the place of rows that make one."""
     found: list[SegmentRow | Table] = []
     index = 0
     while index < len(rows):
-        run = _longest_run(rows, index)
-        table = _to_table(run) if run else None
-        if run is None or table is None:
-            found.append(rows[index])
-            index += 1
-            continue
-        found.append(table)
-        index += len(run.rows)
+        run, columns = _longest_run(rows, index)
+        table = _to_table(run, columns)
+        found.append(rows[index] if table is None else table)
+        index += 1 if table is None else len(run)
     return found
 
 
@@ -128,25 +116,25 @@ def rows_by_columns(rows: Sequence[SegmentRow], columns: Sequence[Column]) -> li
     return [[to_cell(cell) for cell in row] for row in cut]
 
 
-def _longest_run(rows: Sequence[SegmentRow], start: int) -> _RowRun | None:
+def _longest_run(rows: Sequence[SegmentRow], start: int) -> tuple[list[SegmentRow], list[Column]]:
+    """Return the consecutive rows whose cells fit the same columns, and those columns."""
     if len(rows[start]) < 2:
-        return None
-    run = _RowRun([rows[start]], find_columns(rows[start]))
+        return [], []
+    run, columns = [rows[start]], find_columns(rows[start])
     for row in rows[start + 1 : start + _MAX_ROWS]:
-        above = run.rows[-1][0]
+        above = run[-1][0]
         if not 0 < row[0].baseline - above.baseline <= _MAX_PITCH * max(above.size, row[0].size):
             break
-        columns = _widened(run.columns, row)
-        is_continued = len(row) == 1 and columns is not None and len(columns) == len(run.columns)
-        if columns is None or (len(row) == 1 and not is_continued):
+        widened = _widened(columns, row)
+        if widened is None or (
+            len(row) == 1 and (len(widened) != len(columns) or row[0].left < columns[1][0])
+        ):
             break
-        if len(row) == 1 and row[0].left < run.columns[1][0]:
-            break
-        run.rows.append(row)
-        run.columns = columns
-    while len(run.rows[-1]) == 1:
-        run.rows.pop()
-    return run
+        run.append(row)
+        columns = widened
+    while len(run[-1]) == 1:
+        run.pop()
+    return run, columns
 
 
 def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
@@ -162,20 +150,20 @@ def _widened(columns: list[Column], row: SegmentRow) -> list[Column] | None:
     return columns
 
 
-def _to_table(run: _RowRun) -> Table | None:
-    full = [row for row in run.rows if len(row) > 1]
+def _to_table(run: list[SegmentRow], columns: list[Column]) -> Table | None:
+    full = [row for row in run if len(row) > 1]
     filled = sum(map(len, full))
-    if len(full) < _MIN_ROWS or filled < _MIN_FILLED * len(full) * len(run.columns):
+    if len(full) < _MIN_ROWS or filled < _MIN_FILLED * len(full) * len(columns):
         return None
     words = median(len(segment.words) for row in full for segment in row)
     firsts = [row[0].text for row in full]
     # In a monospaced font it is a listing, whose spaces are kept.
     if all(segment.is_monospaced for row in full for segment in row):
         return None
-    is_list = len(run.columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
+    is_list = len(columns) == 2 and all(_CELL_MARKER.fullmatch(first) for first in firsts)
     if is_list or words > _MAX_CELL_WORDS:
         return None
-    return make_table(rows_by_columns(run.rows, run.columns))
+    return make_table(rows_by_columns(run, columns))
 
 
 _SNAP = 2.5
@@ -201,7 +189,31 @@ def find_ruled_tables(page: PageLayout) -> tuple[list[Table], list[Word]]:
     if not level or len(level) + len(upright) > _MAX_RULES:
         return [], left
     tables: list[Table] = []
-    for frame in _frames(level, upright):
+    frames: list[_RuledFrame] = []
+    waiting = list(upright)
+    free = list(level)
+    while waiting:
+        frame = _RuledFrame([], [waiting.pop()])
+        for rule in frame.upright:
+            crossing = [other for other in free if _crosses(other, rule)]
+            free = [other for other in free if not _crosses(other, rule)]
+            frame.level += crossing
+            # The list grows during iteration: the rules that these reach belong here, too.
+            reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
+            waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
+            frame.upright += reached
+        if len(frame.level) > 1:
+            frames.append(frame)
+    level_frames: list[_RuledFrame] = []
+    for rule in sorted(free, key=lambda rule: rule.position):
+        for frame in level_frames:
+            first = frame.level[0]
+            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
+                frame.level.append(rule)
+                break
+        else:
+            level_frames.append(_RuledFrame([rule], []))
+    for frame in frames + [frame for frame in level_frames if len(frame.level) > 2]:
         xs = [x for rule in frame.level for x in (rule.start, rule.end)]
         ys = [rule.position for rule in frame.level]
         xs += [rule.position for rule in frame.upright]
@@ -236,35 +248,6 @@ def _join_pieces(rules: Iterable[DrawnLine]) -> list[DrawnLine]:
     return joined
 
 
-def _frames(level: list[DrawnLine], upright: list[DrawnLine]) -> list[_RuledFrame]:
-    """Group rules that touch; horizontal ones that touch nothing are grouped by their extent."""
-    frames: list[_RuledFrame] = []
-    waiting = list(upright)
-    free = list(level)
-    while waiting:
-        frame = _RuledFrame([], [waiting.pop()])
-        for rule in frame.upright:
-            crossing = [other for other in free if _crosses(other, rule)]
-            free = [other for other in free if not _crosses(other, rule)]
-            frame.level += crossing
-            # The list grows during iteration: the rules that these reach belong here, too.
-            reached = [other for other in waiting if any(_crosses(c, other) for c in crossing)]
-            waiting = [other for other in waiting if not any(_crosses(c, other) for c in crossing)]
-            frame.upright += reached
-        if len(frame.level) > 1:
-            frames.append(frame)
-    level_frames: list[_RuledFrame] = []
-    for rule in sorted(free, key=lambda rule: rule.position):
-        for frame in level_frames:
-            first = frame.level[0]
-            if abs(first.start - rule.start) <= _REACH and abs(first.end - rule.end) <= _REACH:
-                frame.level.append(rule)
-                break
-        else:
-            level_frames.append(_RuledFrame([rule], []))
-    return frames + [frame for frame in level_frames if len(frame.level) > 2]
-
-
 def _crosses(level: DrawnLine, upright: DrawnLine) -> bool:
     return (
         level.start - _REACH <= upright.position <= level.end + _REACH
@@ -284,7 +267,14 @@ def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None
     bands: list[list[Word]] = [[] for _ in pairwise(ys)]
     for word in words:
         x, y = word.box.middle
-        bands[_first_row(frame, ys, _band_index(ys, y), x)].append(word)
+        row = _band_index(ys, y)
+        # A cell spans the rows that no rule is between.
+        while row > 0 and not any(
+            abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
+            for rule in frame.level
+        ):
+            row -= 1
+        bands[row].append(word)
     cells: list[list[Cell]] = []
     for (top, bottom), band in zip(pairwise(ys), bands, strict=True):
         middle = (top + bottom) / 2
@@ -296,7 +286,11 @@ def _read_frame(frame: _RuledFrame, box: Box, words: list[Word]) -> Table | None
                 for rule in frame.upright
             )
             firsts.append(column if is_divided else firsts[-1])
-        cells += _read_band(band, xs, firsts)
+        # Where only columns are ruled, a band has several rows.
+        lines = [_read_row(line, xs, firsts) for line in split_rows(band)]
+        starts = sum(bool(line[0]) and sum(map(bool, line)) > 1 for line in lines)
+        is_row_each = len(lines) > 2 and starts >= 0.7 * len(lines)
+        cells += lines if is_row_each else [_read_row(band, xs, firsts)]
     return make_table(cells)
 
 
@@ -311,25 +305,6 @@ def _cell_edges(positions: list[float], first: float, last: float) -> list[float
 
 def _band_index(edges: list[float], position: float) -> int:
     return min(max(bisect_right(edges, position) - 1, 0), len(edges) - 2)
-
-
-def _first_row(frame: _RuledFrame, ys: list[float], row: int, x: float) -> int:
-    """Return the first of the rows that a cell spans: no rule is between them."""
-    while row > 0 and not any(
-        abs(rule.position - ys[row]) <= _SNAP + 1 and rule.start - 1 <= x <= rule.end + 1
-        for rule in frame.level
-    ):
-        row -= 1
-    return row
-
-
-def _read_band(words: list[Word], xs: list[float], firsts: list[int]) -> list[list[Cell]]:
-    """Return the row between two horizontal rules, or the rows, where only columns are ruled."""
-    cut = [_read_row(line, xs, firsts) for line in split_rows(words)]
-    starts = sum(bool(row[0]) and sum(map(bool, row)) > 1 for row in cut)
-    if len(cut) > 2 and starts >= 0.7 * len(cut):
-        return cut
-    return [_read_row(words, xs, firsts)]
 
 
 def _read_row(words: Sequence[Word], xs: list[float], firsts: list[int]) -> list[Cell]:

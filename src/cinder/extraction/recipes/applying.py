@@ -1,6 +1,6 @@
 """Applies recipes to a page, and checks their values against those of rule-based extraction."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cinder.extraction.candidates import Candidate
@@ -263,7 +263,7 @@ def _joined(
     own = [_with_evidence_of(each, by_path.get(each.path)) for each in applied.values]
     rest = [each for each in found.values if not is_replaced(each.path)]
     added = [each for rule in recipe.lists for each in _further(rule, applied, found)]
-    values = sorted((*own, *rest, *added), key=_order_in(root))
+    values = sorted((*own, *rest, *added), key=lambda each: _position(root, each.path))
     conflicts = [each for each in found.conflicts if not is_replaced(each.path)]
     conflicts += [
         Conflict(path=each.path, kept=each.value, other=other)
@@ -327,19 +327,15 @@ def _missing(
             yield path
 
 
-def _order_in(root: FieldSpec) -> Callable[[FieldValue], tuple[int, ...]]:
-    """Return a sort key for values, in the order of the schema's fields."""
-
-    def position(value: FieldValue) -> tuple[int, ...]:
-        spec, positions = root, []
-        for part in value.path:
-            if isinstance(part, int):
-                positions.append(part)
-                spec = spec.item if spec.children else spec
-            else:
-                names = [child.name for child in spec.children]
-                positions.append(names.index(part) if part in names else len(names))
-                spec = spec.children[positions[-1]] if part in names else spec
-        return tuple(positions)
-
-    return position
+def _position(spec: FieldSpec, path: FieldPath) -> tuple[int, ...]:
+    """Return a sort key for the values of a field, in the order of the schema's fields."""
+    positions: list[int] = []
+    for part in path:
+        if isinstance(part, int):
+            positions.append(part)
+            spec = spec.item if spec.children else spec
+        else:
+            names = [child.name for child in spec.children]
+            positions.append(names.index(part) if part in names else len(names))
+            spec = spec.children[positions[-1]] if part in names else spec
+    return tuple(positions)

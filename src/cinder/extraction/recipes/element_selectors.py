@@ -201,7 +201,6 @@ _LAYOUT = frozenset(
 )
 
 
-# The same classes occur many times on a page and on the pages of a site.
 def is_meaningful_name(name: str) -> bool:
     """Whether a class or an id describes the content, and is likely to last."""
     if len(name) > _MAX_NAME_CHARS or not _PLAIN.match(name):

@@ -1,16 +1,15 @@
 """Finds the elements that a grounded value came from, and reads values out of elements."""
 
 import re
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from itertools import islice
-from operator import itemgetter
 
 from cinder.extraction.candidates import without_colon
 from cinder.extraction.flat_page import FlatPage, PageElement
+from cinder.extraction.grounding import condense
 from cinder.extraction.labelled_values import is_label, split_label
 from cinder.html.tree import collapse
 from cinder.models.extraction import Evidence, FieldValue, QuotedText
@@ -97,7 +96,6 @@ _MAX_SAME_TEXT = 2
 _ORIGIN_PARTS = 3
 _CONTEXT_CHARS = 120
 _MAX_ATTRIBUTES = 100_000
-_MARKS = frozenset("\\*_`~<>")
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,500}\)?")
 _VALUE_ATTRIBUTES = frozenset(
     ("href", "src", "content", "datetime", "value", "title", "alt", "aria-label", "itemid")
@@ -118,7 +116,7 @@ class NodeFinder:
     def __init__(self, page: FlatPage, markdown: str | None) -> None:
         self._page = page
         self._markdown = markdown or ""
-        self._condensed, self._offsets = _condense(page.text)
+        self._condensed, self._offsets = condense(page.text)
         self._attributes: dict[str, list[NodeRef]] = {}
         values = (
             (element, name, value)
@@ -156,7 +154,7 @@ class NodeFinder:
             yield from self._attributes.get(needle, ())
 
     def _spans_of(self, text: str) -> Iterator[tuple[int, int]]:
-        needle, _ = _condense(text)
+        needle, _ = condense(text)
         found = self._condensed.find(needle) if needle else -1
         for _ in range(_MAX_OCCURRENCES):
             if found < 0:
@@ -226,13 +224,3 @@ def _letters(text: str) -> str:
 def _shared_prefix(one: str, other: str) -> int:
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
-def _condense(text: str) -> tuple[str, "array[int]"]:
-    """Return a text without white space and marks, and the position of each character."""
-    kept = [
-        (position, character)
-        for position, character in enumerate(text)
-        if not character.isspace() and character not in _MARKS
-    ]
-    return "".join(map(itemgetter(1), kept)), array("L", map(itemgetter(0), kept))

@@ -197,7 +197,20 @@ class ListLearner:
                     break
                 fields.append(rule)
             if fields and len(fields) == len(names):
-                return self._learn_selector(path, elements, tuple(fields), known)
+                expected: dict[FieldPath, Json] = {
+                    (index, *name): value.value
+                    for index, record in enumerate(known)
+                    for name, value in record.items()
+                }
+                candidates = self._rules(path, elements, tuple(fields))
+                for candidate in islice(candidates, _MAX_SELECTORS):
+                    read = self._reader.read(candidate)
+                    found = {each.path[len(path) :]: each.value for each in read}
+                    if found.keys() == expected.keys() and all(
+                        is_same_value(found[key], value) for key, value in expected.items()
+                    ):
+                        return candidate
+                return None
         return None
 
     def _branches(self, elements: list[PageElement]) -> list[PageElement]:
@@ -239,26 +252,6 @@ class ListLearner:
                 elif not is_same_value(parsed.value, expected.value):
                     break
             else:
-                return rule
-        return None
-
-    def _learn_selector(
-        self,
-        path: Names,
-        elements: list[PageElement],
-        fields: tuple[FieldRule, ...],
-        known: list[Record],
-    ) -> ListRule | None:
-        expected: dict[FieldPath, Json] = {
-            (index, *name): value.value
-            for index, record in enumerate(known)
-            for name, value in record.items()
-        }
-        for rule in islice(self._rules(path, elements, fields), _MAX_SELECTORS):
-            found = {each.path[len(path) :]: each.value for each in self._reader.read(rule)}
-            if found.keys() == expected.keys() and all(
-                is_same_value(found[key], value) for key, value in expected.items()
-            ):
                 return rule
         return None
 

@@ -18,6 +18,7 @@ _MAX_ANCESTORS = 64
 Specificity = tuple[int, int, int]
 
 _SIMPLE = re.compile(r"[a-zA-Z0-9]{0,20}([.#][\w-]{1,100})")
+_NO_COMBINATORS = str.maketrans("", "", ">~+ ")
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _ANY_COMBINATOR = re.compile(r"\s*[>+~]\s*|\s+")
 _NAME = re.compile(r"[.#\[][\w-]{1,100}")
@@ -95,18 +96,14 @@ def specificity(selector: str) -> Specificity:
 
 def subject_names(selector: str) -> frozenset[str]:
     """Return the classes, ids and attributes of a selector's last part, or else its tag."""
-    bare = _BRACKETED.sub(_without_inside, selector)
+    bare = _BRACKETED.sub(
+        lambda found: "" if found[0][0] == "(" else found[0].translate(_NO_COMBINATORS), selector
+    )
     subject = _ANY_COMBINATOR.split(bare.strip())[-1]
     if names := _NAME.findall(subject):
         return frozenset(names)
     tag = _TAG.match(subject)
     return frozenset((tag[0].lower() if tag else "*",))
-
-
-def _without_inside(found: re.Match[str]) -> str:
-    if found[0][0] == "(":
-        return ""
-    return found[0].replace(">", "").replace("~", "").replace("+", "").replace(" ", "")
 
 
 class SelectorNames:

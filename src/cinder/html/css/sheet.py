@@ -112,23 +112,19 @@ class _SheetReader:
                 if bracket and "@" not in selectors:
                     yield StyleRule(selectors, style, self._for_all)
             elif bracket:
-                yield from self._nested(head, style, open_blocks)
+                around = open_blocks[-1] if open_blocks else _OUTSIDE
+                for opening in head.split("{"):
+                    # Declarations of the outer block come before the selectors of the inner one.
+                    before, _, name = opening.rpartition(";")
+                    if before:
+                        yield from self._rule(around, before)
+                    is_too_deep = len(open_blocks) >= _MAX_DEPTH
+                    around = _IGNORED if is_too_deep else _open_block(name.strip(), around)
+                    open_blocks.append(around)
+                yield from self._rule(open_blocks.pop(), style)
             else:
                 # The end of a block, with the declarations after its inner rules.
                 yield from self._rule(open_blocks.pop() if open_blocks else _OUTSIDE, style)
-
-    def _nested(self, head: str, style: str, open_blocks: list[_OpenBlock]) -> Iterator[StyleRule]:
-        around = open_blocks[-1] if open_blocks else _OUTSIDE
-        *outer, innermost = head.split("{")
-        for opening in (*outer, innermost):
-            # Declarations of the outer block come before the selectors of the inner one.
-            before, _, name = opening.rpartition(";")
-            if before:
-                yield from self._rule(around, before)
-            is_too_deep = len(open_blocks) >= _MAX_DEPTH
-            around = _IGNORED if is_too_deep else _open_block(name.strip(), around)
-            open_blocks.append(around)
-        yield from self._rule(open_blocks.pop(), style)
 
     def _rule(self, block: _OpenBlock, style: str) -> Iterator[StyleRule]:
         if block.frames:

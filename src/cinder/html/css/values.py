@@ -234,30 +234,27 @@ class _Sum:
         if part in ("+", "-"):
             return self._factor() if part == "+" else -self._factor()
         if part.endswith("("):
-            return self._call(part)
+            self._depth += 1
+            if self._depth > _MAX_SUM_DEPTH:
+                raise _NoMeasureError
+            values = [self._sum()]
+            while self._peek() == ",":
+                self._take()
+                values.append(self._sum())
+            if self._take() != ")":
+                raise _NoMeasureError
+            self._depth -= 1
+            if part in ("(", "calc(") and len(values) == 1:
+                return values[0]
+            if part == "clamp(" and len(values) == 3:
+                return max(values[0], min(values[1], values[2]))
+            if part not in ("min(", "max("):
+                raise _NoMeasureError
+            return min(values) if part == "min(" else max(values)
         found = _PLAIN_LENGTH.fullmatch(part)
         if found is None:
             raise _NoMeasureError
         return _amount(found[1], found[2], self._share_of, self._window)
-
-    def _call(self, name: str) -> float:
-        self._depth += 1
-        if self._depth > _MAX_SUM_DEPTH:
-            raise _NoMeasureError
-        values = [self._sum()]
-        while self._peek() == ",":
-            self._take()
-            values.append(self._sum())
-        if self._take() != ")":
-            raise _NoMeasureError
-        self._depth -= 1
-        if name in ("(", "calc(") and len(values) == 1:
-            return values[0]
-        if name == "clamp(" and len(values) == 3:
-            return max(values[0], min(values[1], values[2]))
-        if name not in ("min(", "max("):
-            raise _NoMeasureError
-        return min(values) if name == "min(" else max(values)
 
 
 WHITE = Colour(255, 255, 255)

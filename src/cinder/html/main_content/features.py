@@ -83,12 +83,23 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
         names = value if isinstance(value, list) else [value]
         types.update(name.lower() for name in names if isinstance(name, str))
     schema = [float(not types.isdisjoint(kinds)) for kinds in _SCHEMA_KINDS]
+    try:
+        parsed = can_ada.parse(url)
+        host, path, query = parsed.hostname, parsed.pathname.lower(), parsed.search
+    except ValueError:
+        host, path, query = "", "/", ""
+    segments = [segment for segment in path.split("/") if segment]
+    whole = f"{host}{path}/"
     values = (
         float("article" in og_type),
         float("product" in og_type),
         float(og_type == "website"),
         *schema,
-        *_url_values(url),
+        float(len(segments)),
+        float(len(segments[-1])) if segments else 0.0,
+        float(path.count("-")),
+        float(bool(query)),
+        *(float(pattern.search(whole) is not None) for pattern in _URL_KINDS),
         *(float(any(name in generator for name in names)) for names in _GENERATOR_KINDS),
     )
     is_article = "article" in og_type or bool(schema[0])
@@ -99,23 +110,6 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
 
 def _hint_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text[:_MAX_HINT_CHARS].lower()))
-
-
-def _url_values(url: str) -> tuple[float, ...]:
-    try:
-        parsed = can_ada.parse(url)
-        host, path, query = parsed.hostname, parsed.pathname.lower(), parsed.search
-    except ValueError:
-        host, path, query = "", "/", ""
-    segments = [segment for segment in path.split("/") if segment]
-    whole = f"{host}{path}/"
-    return (
-        float(len(segments)),
-        float(len(segments[-1])) if segments else 0.0,
-        float(path.count("-")),
-        float(bool(query)),
-        *(float(pattern.search(whole) is not None) for pattern in _URL_KINDS),
-    )
 
 
 # Only the beginning of a block is read: the rest of a long one adds little.
@@ -267,26 +261,9 @@ class PageFeatures:
         near: list[float] = []
         for reach in (4, 10):
             start, end = max(0, number - reach), min(len(self._blocks), number + reach + 1)
-            words = self._words_before[end] - self._words_before[start]
+            around = self._words_before[end] - self._words_before[start]
             links = self._links_before[end] - self._links_before[start]
-            near += (words / (end - start), links / words)
-        heading, level = self._last_headings[number]
-        before, whole = self._words_before[number], self._words_before[-1]
-        return (
-            *self._of_text(number),
-            *near,
-            number / len(self._blocks),
-            before / whole,
-            before,
-            whole - self._words_before[number + 1],
-            len(self._blocks) - number,
-            number,
-            number - self._first_h1 if self._first_h1 >= 0 else -999,
-            number - heading if heading >= 0 else 99,
-            level,
-        )
-
-    def _of_text(self, number: int) -> tuple[float, ...]:
+            near += (around / (end - start), links / around)
         block, text = self._blocks[number], self._texts[number]
         words = block.words
         head = text[:_HEAD_CHARS]
@@ -297,6 +274,8 @@ class PageFeatures:
         if not text.isascii():
             stops += text.count("\u3002")
             commas += text.count("\uff0c") + text.count("\u3001")
+        heading, level = self._last_headings[number]
+        before, whole = self._words_before[number], self._words_before[-1]
         return (
             words,
             len(text) / words,
@@ -309,4 +288,14 @@ class PageFeatures:
             in_title / (len(found) or 1),
             in_title / (len(self._hints.title_words) or 1),
             len(found & self._hints.description_words) / (len(found) or 1),
+            *near,
+            number / len(self._blocks),
+            before / whole,
+            before,
+            whole - self._words_before[number + 1],
+            len(self._blocks) - number,
+            number,
+            number - self._first_h1 if self._first_h1 >= 0 else -999,
+            number - heading if heading >= 0 else 99,
+            level,
         )

@@ -183,12 +183,9 @@ def prune(tree: BlockTree, chosen: AbstractSet[int]) -> LexborNode:
 def _find_dropped(
     tree: BlockTree, chosen: AbstractSet[int], kept: Sequence[int]
 ) -> Iterator[LexborNode]:
-    """Yield the elements without kept words, dropped pictures, and dropped runs of text.
-
-    A picture stays if at least half of the words around it do. The words of a figure, its caption,
-    do not count: if the caption was not chosen, only the caption is dropped.
-    """
+    """Yield the elements without kept words, dropped pictures, and dropped runs of text."""
     elements = tree.elements
+    # A picture stays if at least half of the words around it do; its caption does not count.
     staying_figures = {
         index
         for index, element in enumerate(elements)

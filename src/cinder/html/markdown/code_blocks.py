@@ -5,7 +5,7 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
-from cinder.html.tree import detach, escape_text, insert_element_before, raw_text
+from cinder.html.tree import ancestors, detach, escape_text, insert_element_before, raw_text
 
 # Line numbers and copy buttons, by the class names of common highlighters.
 _NOT_CODE = (
@@ -15,6 +15,7 @@ _NOT_CODE = (
     ".clipboard-copy, zeroclipboard-container, style, script"
 )
 # Tables that highlighters use for layout, with one line a row or all lines in one cell.
+_CODE_CELLS = "code, pre, td.blob-code, td.code, .hljs-ln-code"
 _CODE_TABLES = (
     "table.highlighttable, table.rouge-table, table.hljs-ln, table.js-file-line-container,"
     ".syntaxhighlighter table, .highlight table.lntable, figure.highlight > table,"
@@ -51,7 +52,14 @@ def normalise_code_blocks(root: LexborNode) -> None:
     if root.css_first("pre, code") is not None:
         detach([node for node in root.css(_BUTTONS)[:_MAX_BUTTONS] if _offers_a_copy(node)])
     for table in root.css(_CODE_TABLES):
-        _table_to_pre(table)
+        detach(table.css(_NOT_CODE))
+        if table.parent is None or not table.css_first(_CODE_CELLS):
+            continue
+        lines = [_exact_text(row).strip("\n") for row in table.css("tr")]
+        around = ancestors(table, _MAX_ANCESTORS)
+        target = next((above for above in around if above.tag == "pre"), table)
+        language = _language_of(table.css_first("pre, code") or table) or _language_of(table)
+        _replace(target, "\n".join(lines), language)
     inner: set[int] = set()
     for block in root.css("pre"):
         if block.mem_id in inner:
@@ -71,26 +79,6 @@ def _offers_a_copy(node: LexborNode) -> bool:
         return False
     text = " ".join(part.text_content or "" for part in parts if part.is_text_node)
     return " ".join(text.casefold().split()).rstrip("!") in _COPY_WORDS
-
-
-def _table_to_pre(table: LexborNode) -> None:
-    detach(table.css(_NOT_CODE))
-    if table.parent is None or not table.css_first(
-        "code, pre, td.blob-code, td.code, .hljs-ln-code"
-    ):
-        return
-    lines = [_exact_text(row).strip("\n") for row in table.css("tr")]
-    target = table
-    above: LexborNode | None = table.parent
-    for _ in range(_MAX_ANCESTORS):
-        if above is None:
-            break
-        if above.tag == "pre":
-            target = above
-            break
-        above = above.parent
-    language = _language_of(table.css_first("pre, code") or table) or _language_of(table)
-    _replace(target, "\n".join(lines), language)
 
 
 def _replace(block: LexborNode, text: str, language: str) -> None:

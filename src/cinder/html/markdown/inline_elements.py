@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import (
+    ancestors,
     child_nodes,
     detach,
     insert_element_before,
@@ -55,12 +56,8 @@ def normalise_links(root: LexborNode) -> None:
 
 
 def _enclosing(node: LexborNode, *tags: str) -> LexborNode | None:
-    above = node.parent
-    for _ in range(_MAX_LINK_ANCESTORS):
-        if above is None or above.tag in tags:
-            return above
-        above = above.parent
-    return None
+    around = ancestors(node, _MAX_LINK_ANCESTORS)
+    return next((above for above in around if above.tag in tags), None)
 
 
 def _move_inside(link: LexborNode) -> None:
@@ -233,7 +230,11 @@ def write_superscripts(root: LexborNode) -> None:
             continue
         text = raw_text(node).strip()
         written = _raised(text) if node.tag == "sup" else _lowered(text)
-        if written is not None and _follows_text(node):
+        before = node.prev
+        preceding = None
+        if before is not None:
+            preceding = before.text_content if before.is_text_node else raw_text(before)
+        if written is not None and preceding and not preceding[-1].isspace():
             node.insert_before(written)
             detach([node])
         else:
@@ -256,11 +257,3 @@ def _lowered(text: str) -> str | None:
     if not text or len(text) > _MAX_RAISED_CHARS or not text[0].isalnum():
         return None
     return f"_{text}" if text.isalnum() else f"_({text})"
-
-
-def _follows_text(node: LexborNode) -> bool:
-    before = node.prev
-    if before is None:
-        return False
-    text = before.text_content if before.is_text_node else raw_text(before)
-    return bool(text and not text[-1].isspace())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import (
+    ancestors,
     append_element,
     child_nodes,
     detach,
@@ -117,15 +118,23 @@ def normalise_tables(root: LexborNode) -> None:
     # The innermost come first: the content of a cell decides what its table is.
     for table in reversed(root.css("table")):
         rows = _own_rows(table)
-        above = table.parent
-        for _ in range(_MAX_TABLE_ANCESTORS):
-            if above is None or above.tag == "table":
-                break
-            above = above.parent
+        around = ancestors(table, _MAX_TABLE_ANCESTORS)
+        above = next((above for above in around if above.tag == "table"), None)
         if above is not None:
             outer.add(above.mem_id)
         if _is_layout(table, rows, holds_tables=table.mem_id in outer):
-            _unwrap_layout(table, rows)
+            for row in rows:
+                for cell in _own_cells(row):
+                    rename_element(cell, "div")
+                unwrap(row)
+            for part in list(table.iter()):
+                if part.tag in _SECTIONS:
+                    unwrap(part)
+                elif part.tag == "caption":
+                    rename_element(part, "p")
+                elif part.tag == "colgroup":
+                    detach([part])
+            rename_element(table, "div")
         else:
             _normalise_data(table, rows, budget)
 
@@ -162,21 +171,6 @@ def _is_layout(table: LexborNode, rows: list[LexborNode], *, holds_tables: bool)
     if len(rows) == 1:
         return table.css_first(f"{_CELL_BLOCKS}, {_HEADINGS}") is not None
     return len(rows) <= _FEW_ROWS and table.css_first(f"pre, {_HEADINGS}") is not None
-
-
-def _unwrap_layout(table: LexborNode, rows: list[LexborNode]) -> None:
-    for row in rows:
-        for cell in _own_cells(row):
-            rename_element(cell, "div")
-        unwrap(row)
-    for part in list(table.iter()):
-        if part.tag in _SECTIONS:
-            unwrap(part)
-        elif part.tag == "caption":
-            rename_element(part, "p")
-        elif part.tag == "colgroup":
-            detach([part])
-    rename_element(table, "div")
 
 
 def _normalise_data(table: LexborNode, rows: list[LexborNode], budget: _CellBudget) -> None:
@@ -269,10 +263,8 @@ def _fill_from_above(
     reaching: _Spanning,
     budget: _CellBudget,
 ) -> int:
-    """Repeat the cells that span from above, from a column on; return the column after them.
-
-    A negative number of rows marks a column that a cell only spans across: it stays blank.
-    """
+    """Repeat the cells that span from above, from a column on; return the column after them."""
+    # A negative number of rows marks a column that a cell only spans across: it stays blank.
     while column in reaching and budget.cells > 0:
         cell, rows = reaching.pop(column)
         blank = _insert_cell(row, before)

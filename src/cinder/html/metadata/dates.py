@@ -15,6 +15,7 @@ from cinder.html.metadata.byline_elements import (
     texts_within,
 )
 from cinder.html.metadata.declared import SchemaOrgGraph
+from cinder.html.tree import ancestors
 
 # ruff: noqa: RUF001 - letters of other alphabets are meant
 
@@ -280,9 +281,8 @@ def _date_of(element: LexborNode, read: Callable[[str], str | None]) -> str | No
 def _date_near_author(marks: MarkedElements) -> str | None:
     """Return the date in the line that names the author, anywhere on the page."""
     for mark in marks.of(ElementRole.AUTHOR)[:_MAX_BYLINES]:
-        above = mark.element.parent
-        for holder in (above, above.parent if above is not None else None):
-            line = " ".join(texts_within(holder)) if holder is not None else ""
+        for holder in ancestors(mark.element, 2):
+            line = " ".join(texts_within(holder))
             if len(line) <= _MAX_TEXT_CHARS and (found := find_date(line)):
                 return found
     return None

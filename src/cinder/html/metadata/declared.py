@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
@@ -98,24 +98,9 @@ def read_declared(elements: Elements) -> DeclaredMetadata:
         for element in elements.nodes(elements.tagged("title"))
         if element.parent is not None and element.parent.tag != "svg"
     )
-    return DeclaredMetadata(
-        title=truncate_value(next(titles, "")),
-        meta=_meta_tags(find_meta_tags(elements)[:MAX_META_TAGS]),
-        canonical=truncate_value(next(canonical, "")),
-        headings=elements.nodes(elements.tagged("h1")),
-        scripts=find_json_ld(elements),
-    )
-
-
-def truncate_value(text: str | None) -> str:
-    """Return a value in one line and of bounded length."""
-    return collapse((text or "")[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
-
-
-def _meta_tags(tags: Iterable[Attributes]) -> dict[str, str]:
     found: dict[str, str] = {}
     repeats: dict[str, list[str]] = {}
-    for attributes in tags:
+    for attributes in find_meta_tags(elements)[:MAX_META_TAGS]:
         content = truncate_value(attributes.get("content"))
         full_name = next(filter(None, map(attributes.get, _NAME_ATTRIBUTES)), "").strip().lower()
         if not content or not full_name:
@@ -127,7 +112,18 @@ def _meta_tags(tags: Iterable[Attributes]) -> dict[str, str]:
             if name in _REPEATED:
                 repeats.setdefault(name, []).append(content)
     joined = {name: REPEATS_JOINED_BY.join(each[:_MAX_REPEATS]) for name, each in repeats.items()}
-    return found | joined
+    return DeclaredMetadata(
+        title=truncate_value(next(titles, "")),
+        meta=found | joined,
+        canonical=truncate_value(next(canonical, "")),
+        headings=elements.nodes(elements.tagged("h1")),
+        scripts=find_json_ld(elements),
+    )
+
+
+def truncate_value(text: str | None) -> str:
+    """Return a value in one line and of bounded length."""
+    return collapse((text or "")[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
 
 
 _MAX_JSON_DEPTH = 32

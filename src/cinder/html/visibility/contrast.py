@@ -84,7 +84,13 @@ def mark_colours(
     if len(rules) > _MAX_COLOUR_RULES:
         return False
     coloured = _rank_colours(rules, variables)
-    if not _could_blend([*coloured, *_inline_colours(root, variables)]):
+    styles = {node.attributes.get("style") or "" for node in root.css(_STYLED)[:_MAX_STYLED]}
+    inline = [StyleRule("i", style, holds_for_all=True) for style in styles if style]
+    fonts = [node.attributes for node in root.css(_FONTS)[:_MAX_STYLED]]
+    by_attribute = [
+        ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
+    ]
+    if not _could_blend([*coloured, *_rank_colours(inline, variables), *by_attribute]):
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
@@ -129,17 +135,6 @@ def _rank_colours(rules: Iterable[StyleRule], variables: Mapping[str, str]) -> l
                 ground = _UNKNOWN if count and background else background
                 found.append((specificity(target), len(found), target, colour, ground))
     return found
-
-
-def _inline_colours(root: LexborNode, variables: Mapping[str, str]) -> list[_Ranked]:
-    """Return the colours in attributes of elements, as if they were rules."""
-    styles = {node.attributes.get("style") or "" for node in root.css(_STYLED)[:_MAX_STYLED]}
-    rules = [StyleRule("i", style, holds_for_all=True) for style in styles if style]
-    fonts = [node.attributes for node in root.css(_FONTS)[:_MAX_STYLED]]
-    by_attribute = [
-        ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
-    ]
-    return [*_rank_colours(rules, variables), *by_attribute]
 
 
 def _could_blend(coloured: Iterable[_Ranked]) -> bool:

@@ -273,7 +273,12 @@ def _is_shown_anyway(node: LexborNode, rules: HidingRules) -> bool:
         attributes.get("class") or ""
     ):
         return not _is_mostly_links(node, 0.5)
-    return _is_opened_by_a_switch(node)
+    # Prose that a switch right before it opens.
+    before = previous_element(node)
+    if before is None or before.tag in _ORDINARY_TAGS:
+        return False
+    switch = before if "aria-expanded" in before.attributes else before.css_first("[aria-expanded]")
+    return switch is not None and _is_prose(node)
 
 
 def _has_own_parts(node: LexborNode) -> bool:
@@ -284,15 +289,6 @@ def _has_own_parts(node: LexborNode) -> bool:
         and (inner.tag not in _INLINE_TAGS or not _NAMED.isdisjoint(inner.attributes))
         for inner in islice(inside, _MAX_CHECKED)
     )
-
-
-def _is_opened_by_a_switch(node: LexborNode) -> bool:
-    """Whether the element before this one opens something, and this one is prose."""
-    before = previous_element(node)
-    if before is None or before.tag in _ORDINARY_TAGS:
-        return False
-    switch = before if "aria-expanded" in before.attributes else before.css_first("[aria-expanded]")
-    return switch is not None and _is_prose(node)
 
 
 def _may_frame_a_page(node: LexborNode, rules: HidingRules) -> bool:
