@@ -221,7 +221,18 @@ class CurlRequests:
         curl = idle.pop() if idle else self._make_handle(kind)
         is_done = False
         try:
-            received = _prepare(curl, request)
+            received = _Received()
+            curl.setopt(CurlOpt.URL, request.url)
+            curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
+            # curl removes a header that is written as a colon without a value.
+            lines = [f"{name}: {value}" if value else f"{name};" for name, value in request.headers]
+            curl.setopt(CurlOpt.HTTPHEADER, [line.encode() for line in lines])
+            curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
+            curl.setopt(CurlOpt.HEADERDATA, received.head)
+            if request.encodings is not None:
+                # curl does not report compressed data that ends early: the last bytes show it.
+                curl.setopt(CurlOpt.DEBUGFUNCTION, received.on_debug)
+                curl.setopt(CurlOpt.VERBOSE, 1)
             try:
                 await multi.add_handle(curl)
             except CurlError as error:
@@ -260,23 +271,6 @@ class CurlRequests:
         for option, value in setup.options.items():
             curl.setopt(option, value)
         return curl
-
-
-def _prepare(curl: Curl, request: CurlRequest) -> _Received:
-    """Set the options of this request; return where the head of its response will be."""
-    received = _Received()
-    curl.setopt(CurlOpt.URL, request.url)
-    curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
-    # curl removes a header that is written as a colon without a value.
-    lines = [f"{name}: {value}" if value else f"{name};" for name, value in request.headers]
-    curl.setopt(CurlOpt.HTTPHEADER, [line.encode() for line in lines])
-    curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
-    curl.setopt(CurlOpt.HEADERDATA, received.head)
-    if request.encodings is not None:
-        # curl does not report compressed data that ends early: the last bytes show it.
-        curl.setopt(CurlOpt.DEBUGFUNCTION, received.on_debug)
-        curl.setopt(CurlOpt.VERBOSE, 1)
-    return received
 
 
 def _read_response(curl: Curl, received: _Received) -> CurlResponse:
