@@ -63,8 +63,22 @@ class Identity:
             "acceptLanguage": self.accept_language,
             "platform": _PLATFORM_NAMES.get(_platform(self.user_agent), "Linux x86_64"),
         }
-        if hints := _client_hints(self.user_agent, is_mobile=self.is_mobile):
-            agent["userAgentMetadata"] = hints
+        if match := _CHROME.search(self.user_agent):  # other browsers send no client hints
+            brands = [
+                {"brand": "Not)A;Brand", "version": "8"},
+                {"brand": "Chromium", "version": match[1]},
+                {"brand": "Google Chrome", "version": match[1]},
+            ]
+            agent["userAgentMetadata"] = {
+                "brands": brands,
+                "fullVersionList": [b | {"version": f"{b['version']}.0.0.0"} for b in brands],
+                "platform": _platform(self.user_agent),
+                "platformVersion": "",
+                "architecture": "" if self.is_mobile else "x86",
+                "bitness": "" if self.is_mobile else "64",
+                "model": "K" if self.is_mobile else "",
+                "mobile": self.is_mobile,
+            }
         commands: list[tuple[str, dict[str, Any]]] = [
             ("Emulation.setUserAgentOverride", agent),
             ("Emulation.setLocaleOverride", {"locale": write_locale(self.locale)}),
@@ -118,29 +132,6 @@ def write_locale(locale: str) -> str:
     language, script, region = match.groups()
     parts = (language.lower(), script and script.title(), region and region.upper())
     return "_".join(part for part in parts if part)
-
-
-def _client_hints(agent: str, *, is_mobile: bool) -> dict[str, Any] | None:
-    """Return the client hints of a Chrome with this user agent; None for other browsers."""
-    match = _CHROME.search(agent)
-    if not match:
-        return None
-    major = match[1]
-    brands = [
-        {"brand": "Not)A;Brand", "version": "8"},
-        {"brand": "Chromium", "version": major},
-        {"brand": "Google Chrome", "version": major},
-    ]
-    return {
-        "brands": brands,
-        "fullVersionList": [b | {"version": f"{b['version']}.0.0.0"} for b in brands],
-        "platform": _platform(agent),
-        "platformVersion": "",
-        "architecture": "" if is_mobile else "x86",
-        "bitness": "" if is_mobile else "64",
-        "model": "K" if is_mobile else "",
-        "mobile": is_mobile,
-    }
 
 
 def _platform(agent: str) -> str:

@@ -359,9 +359,7 @@ class BrowserWorker:
                 context = opened.context
                 if context is None:
                     await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-                elif await self._is_worth_keeping(opened, context) and await self._clear(
-                    opened.tab, context
-                ):
+                elif await self._clear(opened, context):
                     self._kept = context
                 else:
                     await self._dispose(context)
@@ -374,15 +372,14 @@ class BrowserWorker:
                 opened.proxy_credentials.revoke()
         self.idle_since = monotonic()
 
-    async def _is_worth_keeping(self, opened: "WorkerTab", context: BrowserContext) -> bool:
+    async def _clear(self, opened: "WorkerTab", context: BrowserContext) -> bool:
+        """Close a tab and clear its context; return whether the context can be used again."""
+        tab, limit = opened.tab, self._limits.max_memory_bytes
         is_fresh = context.visits < self._limits.max_pages_in_context
         if not opened.is_tidy or context.purpose.caller is None or not is_fresh:
             return False
-        limit = self._limits.max_memory_bytes
-        return limit is None or await self._process.private_bytes() < limit // 2
-
-    async def _clear(self, tab: Tab, context: BrowserContext) -> bool:
-        """Close a tab and clear its context; return whether no data is left in it."""
+        if limit is not None and await self._process.private_bytes() >= limit // 2:
+            return False
         try:
             async with asyncio.timeout(_CLEARING_SECONDS):
                 await self.browser.send("Target.closeTarget", targetId=tab.frame_id)

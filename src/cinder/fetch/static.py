@@ -20,7 +20,6 @@ from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl import (
     BoundedBody,
     CurlFailed,
-    CurlRequest,
     CurlRequests,
     CurlResponse,
     CurlSetup,
@@ -277,13 +276,7 @@ class StaticFetcher:
         if self._requests is None:
             raise RuntimeError("the fetcher is not open")
         return await self._requests.get(
-            CurlRequest(
-                url=url,
-                headers=headers,
-                timeout_seconds=remaining,
-                write=body.write,
-                encodings=encodings,
-            )
+            url, headers, timeout_seconds=remaining, write=body.write, encodings=encodings
         )
 
     def _translate(self, error: CurlFailed, url: str, body: BoundedBody) -> CinderError:

@@ -182,10 +182,14 @@ class AuthMiddleware:
         Raises:
             CinderError: the request is refused.
         """
-        if not self._tokens.are_required and not (
-            self._is_known_host(request) and _is_same_origin(request)
-        ):
-            raise Forbidden
+        if not self._tokens.are_required:
+            # The Host header must name this server: this stops DNS rebinding.
+            host = request.headers.get("host", "").lower()
+            named = _HOST.fullmatch(host)
+            if named is None or not self._host_names & {named[1], host}:
+                raise Forbidden
+            if not _is_same_origin(request):
+                raise Forbidden
         limits, address = request.app.state.rate_limits, address_of(request)
         if not is_loopback(address) and not is_open_path(request.scope["path"]):
             await limits.require_left(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
@@ -194,12 +198,6 @@ class AuthMiddleware:
             await limits.take(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
             raise Unauthorized
         return caller
-
-    def _is_known_host(self, request: Request) -> bool:
-        """Whether the Host header names this server; without a token, this stops DNS rebinding."""
-        host = request.headers.get("host", "").lower()
-        named = _HOST.fullmatch(host)
-        return named is not None and (named[1] in self._host_names or host in self._host_names)
 
     async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_answered = False
