@@ -146,25 +146,23 @@ class ActionRunner:
                 result = await self._perform(action)
             except (_NotDone, ScriptFailed, CommandFailed) as error:
                 self.failed = action.type
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        page = str(await self._tab.evaluate(script_call("describe_page")))
+                except ScriptFailed:
+                    page = "a page that was just being replaced"
+                except TimeoutError:
+                    page = "a page too busy to be looked at"
                 target = f" '{_shorten(action.selector)}'" if action.selector else ""
                 raise ActionFailed(
                     f"actions[{index}] ({action.type}{target}) could not be done: {error}. The "
-                    f"page then was {await self._describe_page()}."
+                    f"page then was {page}."
                 ) from error
             elapsed_ms = round((monotonic() - started) * 1000)
             results.append(replace(result, elapsed_ms=elapsed_ms))
         if actions and actions[-1].type in _STIRRING:
             await wait_until_stable(self._tab, self._policy)
         return tuple(results)
-
-    async def _describe_page(self) -> str:
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                return str(await self._tab.evaluate(script_call("describe_page")))
-        except ScriptFailed:
-            return "a page that was just being replaced"
-        except TimeoutError:
-            return "a page too busy to be looked at"
 
     async def _perform(self, action: Action) -> ActionResult:
         match action.type:
@@ -341,26 +339,24 @@ class ActionRunner:
         """Wait for a navigation that the action started; return a sentence about it."""
         await asyncio.sleep(_REACTION_SECONDS)
         if opened := self._tab.opened_windows[before.windows :]:
-            return await self._open_in_tab(opened[0])
+            # The window itself is closed: this tab navigates to its URL.
+            url = _shorten(opened[0])
+            try:
+                async with asyncio.timeout(self._policy.navigate_timeout_seconds):
+                    await self._tab.navigate(opened[0])
+            except (DownloadStarted, ValueError):
+                return f" It opened {url}, which is not a page."
+            except TimeoutError:
+                raise _NotDone("it opened a window that does not begin to load") from None
+            except CinderError as error:
+                raise _NotDone(f"it opened a window that does not load: {error.message}") from error
+            await self._settle()
+            return f" It opened a new window, {url}: went there instead."
         if self._tab.is_leaving or self._tab.page_id != before.page_id:
             await self._settle()
         if self._tab.files_met > before.files:
             return " It led to a file, which was not downloaded."
         return "" if self._tab.page_id == before.page_id else " That led to another page."
-
-    async def _open_in_tab(self, url: str) -> str:
-        """Navigate to the URL of a new window, which itself is closed."""
-        try:
-            async with asyncio.timeout(self._policy.navigate_timeout_seconds):
-                await self._tab.navigate(url)
-        except (DownloadStarted, ValueError):
-            return f" It opened {_shorten(url)}, which is not a page."
-        except TimeoutError:
-            raise _NotDone("it opened a window that does not begin to load") from None
-        except CinderError as error:
-            raise _NotDone(f"it opened a window that does not load: {error.message}") from error
-        await self._settle()
-        return f" It opened a new window, {_shorten(url)}: went there instead."
 
     async def _settle(self) -> None:
         """Wait for the tab's new page."""

@@ -208,10 +208,20 @@ class Blocklist:
         excepted = {rule.host for rule in rules if rule.is_exception and rule.is_on_whole_host}
         self.hosts = frozenset(rule.host for rule in on_hosts[in_page:]) - excepted
         self.left_out = len(others[limits.max_rules_in_page :])
-        exceptions = (rule for rule in rules if rule.is_exception)
-        self.exceptions = tuple(
-            islice(_of_effect(exceptions, self.rules), limits.max_rules_in_page)
+        # Only exceptions that allow something that one of the rules blocks.
+        hosts = {rule.host for rule in self.rules}
+        parents = {parent for host in hosts for parent in _host_and_parents(host)}
+        exceptions = (
+            rule
+            for rule in rules
+            if rule.is_exception
+            and (
+                "" in hosts
+                or rule.host in parents
+                or not hosts.isdisjoint(_host_and_parents(rule.host))
+            )
         )
+        self.exceptions = tuple(islice(exceptions, limits.max_rules_in_page))
         self._texts = tuple(text for rule in self.rules for text in rule.blocked_texts())
         self._on_host: dict[str, list[FilterRule]] = {}
         self._third_party_below: dict[str, list[FilterRule]] = {}
@@ -238,17 +248,13 @@ class Blocklist:
         own = set(_host_and_parents(page_host))
         return any(part in self.hosts and part not in own for part in _host_and_parents(host))
 
-    def allowed_patterns(self) -> Iterator[str]:
-        """Return the URLPatterns of the exceptions."""
-        return (rule.url_pattern() for rule in self.exceptions)
-
 
 class PageBlocking:
     """Builds the parameters of `Network.setBlockedURLs` for a page."""
 
     def __init__(self, blocklist: Blocklist) -> None:
         self._blocklist = blocklist
-        self._allowed = _patterns(blocklist.allowed_patterns(), block=False)
+        self._allowed = _patterns((it.url_pattern() for it in blocklist.exceptions), block=False)
         self._pictures = _patterns(resource_patterns(), block=True)
 
     @classmethod
@@ -299,21 +305,6 @@ def _is_covered(rule: FilterRule, whole: dict[str, FilterRule]) -> bool:
         cover is not None and cover != rule and (rule.is_third_party or not cover.is_third_party)
         for cover in covers
     )
-
-
-def _of_effect(
-    exceptions: Iterable[FilterRule], rules: Sequence[FilterRule]
-) -> Iterator[FilterRule]:
-    """Return the exceptions that allow something that one of the rules blocks."""
-    has_rules_for_any_host = any(not rule.host for rule in rules)
-    hosts = {rule.host for rule in rules}
-    parents = {parent for host in hosts for parent in _host_and_parents(host)}
-    for exception in exceptions:
-        is_near = exception.host in parents or not hosts.isdisjoint(
-            _host_and_parents(exception.host)
-        )
-        if has_rules_for_any_host or is_near:
-            yield exception
 
 
 def _host_and_parents(host: str) -> Iterator[str]:

@@ -152,25 +152,16 @@ class CallerHeaders:
         self.user_agent = by_name.get("user-agent", ("", ""))[1] or None
         self.accept_language = by_name.get("accept-language", ("", ""))[1] or None
         self._cookie = by_name.get("cookie", ("", ""))[1]
-        self._others = [pair for name, pair in by_name.items() if name not in (*_AGENT, "cookie")]
+        others = [pair for name, pair in by_name.items() if name not in (*_AGENT, "cookie")]
+        self.open = {name: value for name, value in others if not is_secret_header(name)}
+        """The headers to send with every request of the page."""
+        self._secret = {name: value for name, value in others if is_secret_header(name)}
+        self.has_secrets = bool(self._secret)
+        """Whether requests must be intercepted; the browser sends cookies to their site only."""
 
     def is_for(self, url: str) -> bool:
         """Whether this is the requested page."""
         return url.partition("#")[0] == self._url.partition("#")[0]
-
-    @property
-    def open(self) -> dict[str, str]:
-        """The headers to send with every request of the page."""
-        return {name: value for name, value in self._others if not is_secret_header(name)}
-
-    @property
-    def _secret(self) -> list[tuple[str, str]]:
-        return [(name, value) for name, value in self._others if is_secret_header(name)]
-
-    @property
-    def has_secrets(self) -> bool:
-        """Whether requests must be intercepted; the browser sends cookies to their site only."""
-        return bool(self._secret)
 
     async def set_cookies(self, session: CdpSession) -> None:
         """Set the cookies in a tab, for their site only."""
@@ -201,8 +192,7 @@ class CallerHeaders:
                 return {}
         except ValueError:
             return {}
-        secret = {name.lower() for name, _ in self._secret}
+        secret = {name.lower() for name in self._secret}
         sent = request["headers"].items()
-        headers = {name: value for name, value in sent if name.lower() not in secret}
-        headers |= dict(self._secret)
+        headers = {name: value for name, value in sent if name.lower() not in secret} | self._secret
         return {"headers": [{"name": name, "value": value} for name, value in headers.items()]}

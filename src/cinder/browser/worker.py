@@ -237,14 +237,14 @@ class BrowserWorker:
 
     def _on_detached(self, event: CdpMessage) -> None:
         if tab := self._tabs.pop(event["sessionId"], None):
-            tab.note_closed()
+            tab.closed.set()
             tab.fail(ScrapeFailed("The page's tab was closed"))
         self._process.connection.forget(event["sessionId"], "The tab was closed")
 
     def _fail_tabs(self, _: object) -> None:
         """Fail all tabs, for whose events other tasks wait."""
         for tab in self._tabs.values():
-            tab.note_closed()
+            tab.closed.set()
             tab.fail(self.failure or BrowserCrashed())
         self._tabs.clear()
 
@@ -383,7 +383,7 @@ class BrowserWorker:
         try:
             async with asyncio.timeout(_CLEARING_SECONDS):
                 await self.browser.send("Target.closeTarget", targetId=tab.frame_id)
-                await tab.wait_closed()
+                await tab.closed.wait()
                 await context.clear(self.browser, tab.origins)
         except (CommandFailed, TimeoutError):
             return False

@@ -73,7 +73,13 @@ class AddressPolicy:
         networks: list[Network] = []
         for rule in allow:
             if "/" in rule:
-                networks.append(_parse_network(rule))
+                try:
+                    network = ip_network(rule)
+                except ValueError as exc:
+                    raise ValueError(f"egress.allow: {rule!r} is not a network: {exc}") from None
+                if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
+                    raise ValueError(f"egress.allow: {rule!r} must be written as an IPv4 network")
+                networks.append(network)
                 continue
             try:
                 pairs.add(Target.from_pair(rule))
@@ -132,16 +138,6 @@ def is_public(address: Address) -> bool:
     if address.scope_id is not None or address not in _UNICAST_V6:
         return False
     return not any(address in block for block in _SPECIAL_V6)
-
-
-def _parse_network(rule: str) -> Network:
-    try:
-        network = ip_network(rule)
-    except ValueError as exc:
-        raise ValueError(f"egress.allow: {rule!r} is not a network: {exc}") from None
-    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
-        raise ValueError(f"egress.allow: {rule!r} must be written as an IPv4 network")
-    return network
 
 
 _log: FilteringBoundLogger = structlog.get_logger()

@@ -320,14 +320,19 @@ def login_routes(tokens: Authenticator) -> list[Route]:
         try:
             if not is_loopback(address_of(request)):
                 await limits.require_left(RateLimitBucket.FAILED_LOGIN, who)
-            form = await _read_form(request)
+            body = b""
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _MAX_FORM_BYTES:
+                    raise ValueError("the form is too large")
+            form = parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
             target = _safe_target(form.get("next", [""])[0])
             if not tokens.matches(form.get("token", [""])[0].strip()):
                 await limits.take(RateLimitBucket.FAILED_LOGIN, who)
                 return _login_page(target, "That is not the token.", status=401)
         except RateLimited as error:
             return _login_page("", error.message, status=429)
-        except _InvalidForm:
+        except ValueError:  # the body is too large, or not a form
             return _login_page("", "That is not what this page sends.", status=400)
         response = RedirectResponse(target, status_code=303)
         response.set_cookie(
@@ -341,22 +346,6 @@ def login_routes(tokens: Authenticator) -> list[Route]:
         return response
 
     return [Route("/login", show, methods=["GET"]), Route("/login", log_in, methods=["POST"])]
-
-
-class _InvalidForm(Exception):
-    """The body is too large, or not a form."""
-
-
-async def _read_form(request: Request) -> dict[str, list[str]]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_FORM_BYTES:
-            raise _InvalidForm
-    try:
-        return parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
-    except ValueError:
-        raise _InvalidForm from None
 
 
 def _login_page(target: str, problem: str = "", status: int = 200) -> Response:

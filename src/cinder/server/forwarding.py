@@ -167,10 +167,15 @@ class WorkerRoutingMiddleware:
             await PlainTextResponse(answer or b"", status)(scope, receive, send)
         elif scope["path"] != _MCP_PATH:
             await self._app(scope, receive, send)
-        elif (owner := self._owner_of_session(scope)) in (None, self._group.number):
-            await self._serve_own(scope, receive, send)
         else:
-            await forward(self._group.socket_path(owner), scope, receive, send)
+            found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
+            named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
+            owner = int(named[1]) if named else self._group.size
+            # This worker answers for ids that name no worker.
+            if owner == self._group.number or owner >= self._group.size:
+                await self._serve_own(scope, receive, send)
+            else:
+                await forward(self._group.socket_path(owner), scope, receive, send)
 
     async def _serve_own(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve MCP; clients see session ids with the number of this worker in front."""
@@ -189,10 +194,3 @@ class WorkerRoutingMiddleware:
             await send(message)
 
         await self._app({**scope, "headers": headers}, receive, sent)
-
-    def _owner_of_session(self, scope: Scope) -> int | None:
-        """Return the worker that holds the session of a request; None if the id names none."""
-        found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
-        named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
-        number = int(named[1]) if named else self._group.size
-        return number if number < self._group.size else None
