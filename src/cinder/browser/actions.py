@@ -104,15 +104,6 @@ class _NotDone(Exception):
     """An action could not be done; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class _TabState:
-    """The state of a tab before an action."""
-
-    page_id: str
-    windows: int
-    files: int
-
-
 class ActionRunner:
     """Runs a request's actions on a tab."""
 
@@ -331,14 +322,15 @@ class ActionRunner:
             raise _NotDone(found["problem"])
         return found
 
-    def _tab_state(self) -> _TabState:
-        tab = self._tab
-        return _TabState(tab.page_id, len(tab.opened_windows), tab.files_met)
+    def _tab_state(self) -> tuple[str, int, int]:
+        """Return the current page, and the number of opened windows and of files met."""
+        return self._tab.page_id, len(self._tab.opened_windows), self._tab.files_met
 
-    async def _follow(self, before: _TabState) -> str:
+    async def _follow(self, before: tuple[str, int, int]) -> str:
         """Wait for a navigation that the action started; return a sentence about it."""
+        page_id, windows, files = before
         await asyncio.sleep(_REACTION_SECONDS)
-        if opened := self._tab.opened_windows[before.windows :]:
+        if opened := self._tab.opened_windows[windows:]:
             # The window itself is closed: this tab navigates to its URL.
             url = _shorten(opened[0])
             try:
@@ -352,11 +344,11 @@ class ActionRunner:
                 raise _NotDone(f"it opened a window that does not load: {error.message}") from error
             await self._settle()
             return f" It opened a new window, {url}: went there instead."
-        if self._tab.is_leaving or self._tab.page_id != before.page_id:
+        if self._tab.is_leaving or self._tab.page_id != page_id:
             await self._settle()
-        if self._tab.files_met > before.files:
+        if self._tab.files_met > files:
             return " It led to a file, which was not downloaded."
-        return "" if self._tab.page_id == before.page_id else " That led to another page."
+        return "" if self._tab.page_id == page_id else " That led to another page."
 
     async def _settle(self) -> None:
         """Wait for the tab's new page."""

@@ -347,26 +347,27 @@ class Interception:
             patterns.append({"urlPattern": f"{self._headers.origin}/*"})
         if self._may_land is not None:
             patterns.append({"resourceType": _DOCUMENT_RESOURCE})
-        if patterns:
-            session.on("Fetch.requestPaused", lambda event: self._decide(session, frame_id, event))
-            await session.send("Fetch.enable", patterns=patterns)
 
-    def _decide(self, session: CdpSession, frame_id: str, event: CdpMessage) -> None:
-        request, url = {"requestId": event["requestId"]}, event["request"]["url"]
-        is_page = event["resourceType"] == _DOCUMENT_RESOURCE and event["frameId"] == frame_id
-        # The requested page itself was checked before.
-        is_refused = (
-            is_page
-            and self._may_land is not None
-            and not self._headers.is_for(url)
-            and not self._may_land(url)
-        )
-        if is_refused:
-            self.refused_landing = self.refused_landing or url
-        is_picture = self._blocks_pictures and event["resourceType"] in _IMAGE_RESOURCE
-        with suppress(ConnectionClosed):  # the tab is being closed
-            if is_refused or is_picture:
-                session.post("Fetch.failRequest", **request, errorReason="BlockedByClient")
-            else:
-                change = self._headers.change(event["request"])
-                session.post("Fetch.continueRequest", **request, **change)
+        def decide(event: CdpMessage) -> None:
+            request, url = {"requestId": event["requestId"]}, event["request"]["url"]
+            is_page = event["resourceType"] == _DOCUMENT_RESOURCE and event["frameId"] == frame_id
+            # The requested page itself was checked before.
+            is_refused = (
+                is_page
+                and self._may_land is not None
+                and not self._headers.is_for(url)
+                and not self._may_land(url)
+            )
+            if is_refused:
+                self.refused_landing = self.refused_landing or url
+            is_picture = self._blocks_pictures and event["resourceType"] in _IMAGE_RESOURCE
+            with suppress(ConnectionClosed):  # the tab is being closed
+                if is_refused or is_picture:
+                    session.post("Fetch.failRequest", **request, errorReason="BlockedByClient")
+                else:
+                    change = self._headers.change(event["request"])
+                    session.post("Fetch.continueRequest", **request, **change)
+
+        if patterns:
+            session.on("Fetch.requestPaused", decide)
+            await session.send("Fetch.enable", patterns=patterns)

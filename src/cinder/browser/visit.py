@@ -285,8 +285,18 @@ class Visit:
             scheme = url.partition(":")[0][:40]
             raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
         if answer is None or answer.mime in _HTML_TYPES:
-            html, unseen = await self._seen_html()
-            page = replace(self._page(answer, html, strategy, mime="text/html"), unseen=unseen)
+            # Random each time, so that a page can neither use it nor remove it.
+            mark = f"data-{secrets.token_hex(16)}"
+            room = MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS) + self._settings.max_body_bytes
+            taken = await self._evaluate(script_call("seen_html", mark, room))
+            if taken.get("isMostlyUnseen"):
+                self._warnings.append(
+                    "Most of the page's text is out of a visitor's sight in the browser; it was "
+                    "kept."
+                )
+            html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
+            body = self._encode(None if taken.get("html") is None else html)
+            page = replace(self._page(answer, body, strategy, mime="text/html"), unseen=unseen)
         else:
             body, mime = await self._body(answer)
             page = self._page(answer, body, strategy, mime=mime)
@@ -311,20 +321,6 @@ class Visit:
             source=FetchSource.BROWSER,
             strategy=strategy,
         )
-
-    async def _seen_html(self) -> tuple[bytes, tuple[HiddenPart, ...]]:
-        """Return the page's HTML and its hidden parts."""
-        # Random each time, so that a page can neither use it nor remove it.
-        mark = f"data-{secrets.token_hex(16)}"
-        limit = self._settings.max_body_bytes
-        room = limit + MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS)
-        taken = await self._evaluate(script_call("seen_html", mark, room))
-        if taken.get("isMostlyUnseen"):
-            self._warnings.append(
-                "Most of the page's text is out of a visitor's sight in the browser; it was kept."
-            )
-        html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
-        return self._encode(None if taken.get("html") is None else html), unseen
 
     def _encode(self, html: str | None) -> bytes:
         limit = self._settings.max_body_bytes

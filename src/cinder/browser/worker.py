@@ -263,7 +263,26 @@ class BrowserWorker:
         else:
             if context is not None:
                 await self._dispose(context)
-            context = await self._make_context(purpose)
+            created = await self.browser.send(
+                "Target.createBrowserContext",
+                disposeOnDetach=True,
+                proxyServer=proxy_url_for_browser(self._proxy.url),
+                proxyBypassList="<-loopback>",
+            )
+            context_id = created["browserContextId"]
+            proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
+            try:
+                await self.browser.send(
+                    "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
+                )
+                anchor, _ = await self._create_target(context_id)
+                await authenticate_to_proxy(anchor, proxy_credentials)
+            except BaseException:
+                proxy_credentials.revoke()
+                raise
+            context = BrowserContext(
+                id=context_id, purpose=purpose, proxy_credentials=proxy_credentials, anchor=anchor
+            )
         context.visits += 1
         try:
             session, target_id = await self._create_target(context.id)
@@ -286,28 +305,6 @@ class BrowserWorker:
         except BaseException:
             proxy_credentials.revoke()
             raise
-
-    async def _make_context(self, purpose: ContextPurpose) -> BrowserContext:
-        created = await self.browser.send(
-            "Target.createBrowserContext",
-            disposeOnDetach=True,
-            proxyServer=proxy_url_for_browser(self._proxy.url),
-            proxyBypassList="<-loopback>",
-        )
-        context_id = created["browserContextId"]
-        proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
-        try:
-            await self.browser.send(
-                "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
-            )
-            anchor, _ = await self._create_target(context_id)
-            await authenticate_to_proxy(anchor, proxy_credentials)
-        except BaseException:
-            proxy_credentials.revoke()
-            raise
-        return BrowserContext(
-            id=context_id, purpose=purpose, proxy_credentials=proxy_credentials, anchor=anchor
-        )
 
     async def _create_target(self, context_id: str | None) -> tuple[CdpSession, str]:
         context = {} if context_id is None else {"browserContextId": context_id}

@@ -188,7 +188,12 @@ class AuthMiddleware:
             named = _HOST.fullmatch(host)
             if named is None or not self._host_names & {named[1], host}:
                 raise Forbidden
-            if not _is_same_origin(request):
+            # Pages of other sites are refused; MCP checks origins itself.
+            origin = request.headers.get("origin")
+            is_same = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+            if origin is not None:
+                is_same = origin.lower() in (f"http://{host}", f"https://{host}")
+            if request.scope["path"] != MCP_PATH and not is_same:
                 raise Forbidden
         limits, address = request.app.state.rate_limits, address_of(request)
         if not is_loopback(address) and not is_open_path(request.scope["path"]):
@@ -242,16 +247,6 @@ async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus 
 def address_of(request: Request) -> str:
     """Return the client address of a request."""
     return request.client.host if request.client else ""
-
-
-def _is_same_origin(request: Request) -> bool:
-    """Whether a request is not sent by a page of another site; MCP checks origins itself."""
-    if request.scope["path"] == MCP_PATH:
-        return True
-    origin, host = request.headers.get("origin"), request.headers.get("host", "")
-    if origin is not None:
-        return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
-    return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:

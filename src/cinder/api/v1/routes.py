@@ -280,8 +280,10 @@ def build_routes(app: App) -> list[Route]:
         _post_json(app, "/v1/search-and-scrape", search_and_scrape),
         _post_json(app, "/v1/extract", extract),
         _make_route(app, "/v1/crawl", "crawl_start", start_crawl, method="POST"),
-        *(route for kind in _PLURAL for route in _job_routes(app, kind)),
-        *(route for kind in _PLURAL for route in _job_output_routes(app, kind)),
+        *_job_routes(app, JobKind.CRAWL),
+        *_job_routes(app, JobKind.BATCH),
+        *_job_output_routes(app, JobKind.CRAWL),
+        *_job_output_routes(app, JobKind.BATCH),
     ]
 
 

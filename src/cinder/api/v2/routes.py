@@ -41,7 +41,7 @@ from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, a
 from cinder.app import App
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.lru_cache import LruCache
-from cinder.models.caller import Caller, TokenScope
+from cinder.models.caller import TokenScope
 from cinder.models.document import Extraction, Json
 from cinder.models.job import JobKind
 from cinder.models.request import Format, ScrapeRequest
@@ -217,7 +217,18 @@ async def _answer(
         problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
         raise InvalidRequest(problems=(problem,))
     if arguments.command is not Command.START:
-        data = await _answer_about_batch(app, arguments, caller)
+        scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
+        responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))
+        job_id, limits = arguments.job_id or "", app.settings.server
+        part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
+        match arguments.command:
+            case Command.CANCEL:
+                data = await responses.cancel(job_id, JobKind.BATCH)
+            case Command.ERRORS:
+                data = await responses.errors(job_id, JobKind.BATCH, part)
+            case _:
+                with_content = arguments.include_content
+                data = await responses.batch_status(job_id, part, include_content=with_content)
     elif urls := arguments.urls:
         owner = require_scope(caller, TokenScope.CRAWL)
         batch = arguments.to_batch_request(caller=owner, default_formats=DEFAULT_FORMATS)
@@ -227,20 +238,3 @@ async def _answer(
         page = pages.read(arguments, require_scope(caller, TokenScope.SCRAPE), body)
         return await pages.answer(page, body)
     return to_json({"success": True, "command": arguments.command, "data": data})
-
-
-async def _answer_about_batch(
-    app: App, arguments: ScrapeArguments, caller: Caller
-) -> dict[str, Json]:
-    scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
-    responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))
-    job_id, limits = arguments.job_id or "", app.settings.server
-    part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
-    match arguments.command:
-        case Command.CANCEL:
-            return await responses.cancel(job_id, JobKind.BATCH)
-        case Command.ERRORS:
-            return await responses.errors(job_id, JobKind.BATCH, part)
-        case _:
-            with_content = arguments.include_content
-            return await responses.batch_status(job_id, part, include_content=with_content)
