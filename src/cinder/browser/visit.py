@@ -363,15 +363,11 @@ class Visit:
 
     async def _sample_styles(self) -> dict[str, Json] | None:
         """Return samples of the computed styles, if requested."""
-        if not self._task.wants_styles:
-            return None
-        script = script_call(
-            "brand_styles", BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES
-        )
-        try:
-            samples = await self._tab.evaluate(script)
-        except ScriptFailed:
-            return None
+        samples = None
+        if self._task.wants_styles:
+            arguments = (BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES)
+            with suppress(ScriptFailed):
+                samples = await self._tab.evaluate(script_call("brand_styles", *arguments))
         return samples if isinstance(samples, dict) else None
 
     async def _capture(self) -> Media | None:

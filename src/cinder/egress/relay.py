@@ -25,12 +25,9 @@ class IdleLimit:
         return self
 
     async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
     ) -> None:
-        await self._timeout.__aexit__(exc_type, exc, traceback)
+        await self._timeout.__aexit__(kind, exc, at)
 
     def touch(self) -> None:
         """Restart the timeout."""
