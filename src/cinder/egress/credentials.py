@@ -36,14 +36,12 @@ class BasicCredentials(NamedTuple):
 def read_authorization(value: bytes) -> tuple[bytes, bytes] | None:
     """Return the user name and password in a Proxy-Authorization header; None without them."""
     scheme, _, encoded = value.partition(b" ")
-    if scheme.lower() != b"basic":
-        return None
     try:
         decoded = b64decode(encoded.strip(), validate=True)
     except ValueError:
         return None
     user, _, password = decoded.partition(b":")
-    return user, password
+    return (user, password) if scheme.lower() == b"basic" else None
 
 
 class Route(StrEnum):

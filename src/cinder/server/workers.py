@@ -100,10 +100,8 @@ class WorkerProcesses:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
             # The first worker starts alone: an error that affects all of them is shown once.
-            if all(
-                self._start_and_wait(part, wakeup)
-                for part in (self._workers[:1], self._workers[1:])
-            ):
+            first, others = self._workers[:1], self._workers[1:]
+            if self._start_and_wait(first, wakeup) and self._start_and_wait(others, wakeup):
                 on_ready()
                 self._keep_running(wakeup)
         finally:
