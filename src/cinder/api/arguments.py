@@ -304,14 +304,15 @@ def _check_lengths(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[F
         for index, action in enumerate(actions if isinstance(actions, list) else ())
         if isinstance(action, Mapping)
     }
-    for path, text in {**_listed(raw, _SELECTORS), **selectors}.items():
-        if isinstance(text, str) and len(text) > limits.selector_chars:
-            message = f"A selector has at most {limits.selector_chars} characters"
-            yield _beyond_limit(path, message, "selector-chars")
-    for path, text in _listed(raw, _PATTERNS).items():
-        if isinstance(text, str) and len(text) > limits.pattern_chars:
-            message = f"A pattern has at most {limits.pattern_chars} characters"
-            yield _beyond_limit(path, message, "pattern-chars")
+    selectors = _listed(raw, _SELECTORS) | selectors
+    for kind, most, entries in (
+        ("selector", limits.selector_chars, selectors),
+        ("pattern", limits.pattern_chars, _listed(raw, _PATTERNS)),
+    ):
+        for path, text in entries.items():
+            if isinstance(text, str) and len(text) > most:
+                message = f"A {kind} has at most {most} characters"
+                yield _beyond_limit(path, message, f"{kind}-chars")
     headers = raw.get("headers")
     for name, value in headers.items() if isinstance(headers, Mapping) else ():
         if isinstance(value, str) and len(value) > limits.header_bytes:

@@ -145,13 +145,6 @@ def all_responses(content: Schema) -> Schema:
     return {"200": {"description": "The answer", "content": content}, **_failures()}
 
 
-def middleware_responses() -> Schema:
-    """Return the error responses of the middleware."""
-    return {
-        status: shown for status, shown in _failures().items() if status in _MIDDLEWARE_STATUSES
-    }
-
-
 def _failures() -> Schema:
     """Return the error responses by HTTP status, with their codes."""
     codes: dict[int, list[str]] = {}
@@ -277,7 +270,10 @@ def _describe_probe(name: str, description: str, responses: OpenApi) -> OpenApi:
         "summary": name.title(),
         "description": description,
         "operationId": f"{name}_{name}_get",
-        "responses": middleware_responses() | responses,
+        "responses": {
+            status: shown for status, shown in _failures().items() if status in _MIDDLEWARE_STATUSES
+        }
+        | responses,
     }
 
 

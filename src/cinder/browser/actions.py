@@ -47,21 +47,13 @@ _WALK_DOWN = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Screenshot:
-    """A screenshot of a page, and whether the page is larger than it."""
-
-    media: Media
-    is_cut: bool = False
-
-
-async def capture_viewport(tab: Tab) -> Screenshot:
+async def capture_viewport(tab: Tab) -> Media:
     """Capture the visible part of the page."""
-    return Screenshot(_media(await tab.session.send("Page.captureScreenshot", format="png")))
+    return _media(await tab.session.send("Page.captureScreenshot", format="png"))
 
 
-async def capture_full_page(tab: Tab, max_height: int) -> Screenshot:
-    """Capture the page from top to bottom, up to `max_height` pixels."""
+async def capture_full_page(tab: Tab, max_height: int) -> tuple[Media, bool]:
+    """Capture the page up to `max_height` pixels; return also whether the page is larger."""
     density = 1.0
     with suppress(ScriptFailed):  # the page navigated away meanwhile
         density = float(await tab.evaluate(_WALK_DOWN % max_height))
@@ -76,7 +68,7 @@ async def capture_full_page(tab: Tab, max_height: int) -> Screenshot:
         captureBeyondViewport=True,
         clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
     )
-    return Screenshot(_media(shot), is_cut=size["height"] > height or size["width"] > width)
+    return _media(shot), size["height"] > height or size["width"] > width
 
 
 def _media(shot: CdpMessage) -> Media:
@@ -112,15 +104,6 @@ class _NotDone(Exception):
     """An action could not be done; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class _TabState:
-    """The state of a tab before an action."""
-
-    page_id: str
-    windows: int
-    files: int
-
-
 class ActionRunner:
     """Runs a request's actions on a tab."""
 
@@ -140,16 +123,6 @@ class ActionRunner:
         """The kind of action that could not be done."""
         self._screenshots = 0
         self._html_chars_left = limits.max_html_chars
-        self._steps: dict[ActionType, Callable[[Action], Awaitable[ActionResult]]] = {
-            ActionType.WAIT: self._wait,
-            ActionType.CLICK: self._click,
-            ActionType.WRITE: self._write,
-            ActionType.PRESS: self._press,
-            ActionType.SCROLL: self._scroll,
-            ActionType.SCREENSHOT: self._screenshot,
-            ActionType.SCRAPE: self._scrape,
-            ActionType.EXECUTE_JAVASCRIPT: self._execute,
-        }
 
     async def run(self, actions: tuple[Action, ...]) -> tuple[ActionResult, ...]:
         """Run actions one after another and return their results.
@@ -161,13 +134,20 @@ class ActionRunner:
         for index, action in enumerate(actions):
             started = monotonic()
             try:
-                result = await self._steps[action.type](action)
+                result = await self._perform(action)
             except (_NotDone, ScriptFailed, CommandFailed) as error:
                 self.failed = action.type
+                try:
+                    async with asyncio.timeout(_LOOK_SECONDS):
+                        page = str(await self._tab.evaluate(script_call("describe_page")))
+                except ScriptFailed:
+                    page = "a page that was just being replaced"
+                except TimeoutError:
+                    page = "a page too busy to be looked at"
                 target = f" '{_shorten(action.selector)}'" if action.selector else ""
                 raise ActionFailed(
                     f"actions[{index}] ({action.type}{target}) could not be done: {error}. The "
-                    f"page then was {await self._describe_page()}."
+                    f"page then was {page}."
                 ) from error
             elapsed_ms = round((monotonic() - started) * 1000)
             results.append(replace(result, elapsed_ms=elapsed_ms))
@@ -175,19 +155,38 @@ class ActionRunner:
             await wait_until_stable(self._tab, self._policy)
         return tuple(results)
 
-    async def _describe_page(self) -> str:
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                return str(await self._tab.evaluate(script_call("describe_page")))
-        except ScriptFailed:
-            return "a page that was just being replaced"
-        except TimeoutError:
-            return "a page too busy to be looked at"
-
-    async def _wait(self, action: Action) -> ActionResult:
-        milliseconds = action.milliseconds or 0
-        await pause(self._tab, milliseconds / 1000)
-        return ActionResult(type=action.type, message=f"Waited {milliseconds} ms.")
+    async def _perform(self, action: Action) -> ActionResult:
+        match action.type:
+            case ActionType.CLICK:
+                return await self._click(action)
+            case ActionType.WRITE:
+                return await self._write(action)
+            case ActionType.PRESS:
+                return await self._press(action)
+            case ActionType.SCRAPE:
+                return await self._scrape(action)
+            case ActionType.EXECUTE_JAVASCRIPT:
+                return await self._execute(action)
+            case ActionType.SCROLL:
+                moved = await self._call("scroll", action.direction or "down", action.amount)
+                message = (
+                    f"Scrolled {action.direction} by {moved['moved']} pixels, to {moved['top']} of "
+                    f"{moved['height']}."
+                )
+                return ActionResult(type=action.type, message=message)
+            case ActionType.SCREENSHOT:
+                self._screenshots += 1
+                if self._screenshots > (most := self._limits.max_screenshots):
+                    raise _NotDone(f"a request takes at most {most} screenshots")
+                shot = await capture_viewport(self._tab)
+                message = f"Took a screenshot of {len(shot.data)} bytes."
+                return ActionResult(
+                    type=action.type, message=message, name=action.name, screenshot=shot
+                )
+            case ActionType.WAIT:
+                milliseconds = action.milliseconds or 0
+                await pause(self._tab, milliseconds / 1000)
+                return ActionResult(type=action.type, message=f"Waited {milliseconds} ms.")
 
     async def _click(self, action: Action) -> ActionResult:
         element = await self._find(action.selector or "")
@@ -236,26 +235,6 @@ class ActionRunner:
             **({"text": key.text} if key.text and kind == "keyDown" else {}),
         )
 
-    async def _scroll(self, action: Action) -> ActionResult:
-        moved = await self._call("scroll", action.direction or "down", action.amount)
-        return ActionResult(
-            type=action.type,
-            message=f"Scrolled {action.direction} by {moved['moved']} pixels, to {moved['top']} of "
-            f"{moved['height']}.",
-        )
-
-    async def _screenshot(self, action: Action) -> ActionResult:
-        self._screenshots += 1
-        if self._screenshots > self._limits.max_screenshots:
-            raise _NotDone(f"a request takes at most {self._limits.max_screenshots} screenshots")
-        shot = await capture_viewport(self._tab)
-        return ActionResult(
-            type=action.type,
-            message=f"Took a screenshot of {len(shot.media.data)} bytes.",
-            name=action.name,
-            screenshot=shot.media,
-        )
-
     async def _scrape(self, action: Action) -> ActionResult:
         if action.selector:
             await self._find(action.selector, needs_to_be_seen=False)
@@ -275,7 +254,14 @@ class ActionRunner:
 
     async def _execute(self, action: Action) -> ActionResult:
         before = self._tab_state()
-        script = await self._as_expression(action.script or "")
+        # The script may be an expression, one that awaits, or the body of a function.
+        script = action.script or ""
+        if await self._compiles(script):
+            script = f"(0, eval)({json.dumps(script)})"
+        elif await self._compiles(awaiting := f"(async () => ({script}\n))()"):
+            script = awaiting
+        else:
+            script = f"(async () => {{{script}\n}})()"
         seconds = self._policy.script_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -300,13 +286,6 @@ class ActionRunner:
         arrival = await self._follow(before)
         value = _read_value(outcome)
         return ActionResult(type=action.type, message=f"Ran the script.{arrival}", value=value)
-
-    async def _as_expression(self, script: str) -> str:
-        """Return a script as an expression: it may be one, await, or be a function's body."""
-        if await self._compiles(script):
-            return f"(0, eval)({json.dumps(script)})"
-        awaiting = f"(async () => ({script}\n))()"
-        return awaiting if await self._compiles(awaiting) else f"(async () => {{{script}\n}})()"
 
     async def _compiles(self, script: str) -> bool:
         session = self._tab.session
@@ -343,34 +322,33 @@ class ActionRunner:
             raise _NotDone(found["problem"])
         return found
 
-    def _tab_state(self) -> _TabState:
-        tab = self._tab
-        return _TabState(tab.page_id, len(tab.opened_windows), tab.files_met)
+    def _tab_state(self) -> tuple[str, int, int]:
+        """Return the current page, and the number of opened windows and of files met."""
+        return self._tab.page_id, len(self._tab.opened_windows), self._tab.files_met
 
-    async def _follow(self, before: _TabState) -> str:
+    async def _follow(self, before: tuple[str, int, int]) -> str:
         """Wait for a navigation that the action started; return a sentence about it."""
+        page_id, windows, files = before
         await asyncio.sleep(_REACTION_SECONDS)
-        if opened := self._tab.opened_windows[before.windows :]:
-            return await self._open_in_tab(opened[0])
-        if self._tab.is_leaving or self._tab.page_id != before.page_id:
+        if opened := self._tab.opened_windows[windows:]:
+            # The window itself is closed: this tab navigates to its URL.
+            url = _shorten(opened[0])
+            try:
+                async with asyncio.timeout(self._policy.navigate_timeout_seconds):
+                    await self._tab.navigate(opened[0])
+            except (DownloadStarted, ValueError):
+                return f" It opened {url}, which is not a page."
+            except TimeoutError:
+                raise _NotDone("it opened a window that does not begin to load") from None
+            except CinderError as error:
+                raise _NotDone(f"it opened a window that does not load: {error.message}") from error
             await self._settle()
-        if self._tab.files_met > before.files:
+            return f" It opened a new window, {url}: went there instead."
+        if self._tab.is_leaving or self._tab.page_id != page_id:
+            await self._settle()
+        if self._tab.files_met > files:
             return " It led to a file, which was not downloaded."
-        return "" if self._tab.page_id == before.page_id else " That led to another page."
-
-    async def _open_in_tab(self, url: str) -> str:
-        """Navigate to the URL of a new window, which itself is closed."""
-        try:
-            async with asyncio.timeout(self._policy.navigate_timeout_seconds):
-                await self._tab.navigate(url)
-        except (DownloadStarted, ValueError):
-            return f" It opened {_shorten(url)}, which is not a page."
-        except TimeoutError:
-            raise _NotDone("it opened a window that does not begin to load") from None
-        except CinderError as error:
-            raise _NotDone(f"it opened a window that does not load: {error.message}") from error
-        await self._settle()
-        return f" It opened a new window, {_shorten(url)}: went there instead."
+        return "" if self._tab.page_id == page_id else " That led to another page."
 
     async def _settle(self) -> None:
         """Wait for the tab's new page."""

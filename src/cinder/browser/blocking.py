@@ -208,10 +208,20 @@ class Blocklist:
         excepted = {rule.host for rule in rules if rule.is_exception and rule.is_on_whole_host}
         self.hosts = frozenset(rule.host for rule in on_hosts[in_page:]) - excepted
         self.left_out = len(others[limits.max_rules_in_page :])
-        exceptions = (rule for rule in rules if rule.is_exception)
-        self.exceptions = tuple(
-            islice(_of_effect(exceptions, self.rules), limits.max_rules_in_page)
+        # Only exceptions that allow something that one of the rules blocks.
+        hosts = {rule.host for rule in self.rules}
+        parents = {parent for host in hosts for parent in _host_and_parents(host)}
+        exceptions = (
+            rule
+            for rule in rules
+            if rule.is_exception
+            and (
+                "" in hosts
+                or rule.host in parents
+                or not hosts.isdisjoint(_host_and_parents(rule.host))
+            )
         )
+        self.exceptions = tuple(islice(exceptions, limits.max_rules_in_page))
         self._texts = tuple(text for rule in self.rules for text in rule.blocked_texts())
         self._on_host: dict[str, list[FilterRule]] = {}
         self._third_party_below: dict[str, list[FilterRule]] = {}
@@ -238,17 +248,13 @@ class Blocklist:
         own = set(_host_and_parents(page_host))
         return any(part in self.hosts and part not in own for part in _host_and_parents(host))
 
-    def allowed_patterns(self) -> Iterator[str]:
-        """Return the URLPatterns of the exceptions."""
-        return (rule.url_pattern() for rule in self.exceptions)
-
 
 class PageBlocking:
     """Builds the parameters of `Network.setBlockedURLs` for a page."""
 
     def __init__(self, blocklist: Blocklist) -> None:
         self._blocklist = blocklist
-        self._allowed = _patterns(blocklist.allowed_patterns(), block=False)
+        self._allowed = _patterns((it.url_pattern() for it in blocklist.exceptions), block=False)
         self._pictures = _patterns(resource_patterns(), block=True)
 
     @classmethod
@@ -301,21 +307,6 @@ def _is_covered(rule: FilterRule, whole: dict[str, FilterRule]) -> bool:
     )
 
 
-def _of_effect(
-    exceptions: Iterable[FilterRule], rules: Sequence[FilterRule]
-) -> Iterator[FilterRule]:
-    """Return the exceptions that allow something that one of the rules blocks."""
-    has_rules_for_any_host = any(not rule.host for rule in rules)
-    hosts = {rule.host for rule in rules}
-    parents = {parent for host in hosts for parent in _host_and_parents(host)}
-    for exception in exceptions:
-        is_near = exception.host in parents or not hosts.isdisjoint(
-            _host_and_parents(exception.host)
-        )
-        if has_rules_for_any_host or is_near:
-            yield exception
-
-
 def _host_and_parents(host: str) -> Iterator[str]:
     """Return a host and its parent domains: `a.b.c`, `b.c`."""
     labels = _without_port(host).split(".")
@@ -356,26 +347,27 @@ class Interception:
             patterns.append({"urlPattern": f"{self._headers.origin}/*"})
         if self._may_land is not None:
             patterns.append({"resourceType": _DOCUMENT_RESOURCE})
-        if patterns:
-            session.on("Fetch.requestPaused", lambda event: self._decide(session, frame_id, event))
-            await session.send("Fetch.enable", patterns=patterns)
 
-    def _decide(self, session: CdpSession, frame_id: str, event: CdpMessage) -> None:
-        request, url = {"requestId": event["requestId"]}, event["request"]["url"]
-        is_page = event["resourceType"] == _DOCUMENT_RESOURCE and event["frameId"] == frame_id
-        # The requested page itself was checked before.
-        is_refused = (
-            is_page
-            and self._may_land is not None
-            and not self._headers.is_for(url)
-            and not self._may_land(url)
-        )
-        if is_refused:
-            self.refused_landing = self.refused_landing or url
-        is_picture = self._blocks_pictures and event["resourceType"] in _IMAGE_RESOURCE
-        with suppress(ConnectionClosed):  # the tab is being closed
-            if is_refused or is_picture:
-                session.post("Fetch.failRequest", **request, errorReason="BlockedByClient")
-            else:
-                change = self._headers.change(event["request"])
-                session.post("Fetch.continueRequest", **request, **change)
+        def decide(event: CdpMessage) -> None:
+            request, url = {"requestId": event["requestId"]}, event["request"]["url"]
+            is_page = event["resourceType"] == _DOCUMENT_RESOURCE and event["frameId"] == frame_id
+            # The requested page itself was checked before.
+            is_refused = (
+                is_page
+                and self._may_land is not None
+                and not self._headers.is_for(url)
+                and not self._may_land(url)
+            )
+            if is_refused:
+                self.refused_landing = self.refused_landing or url
+            is_picture = self._blocks_pictures and event["resourceType"] in _IMAGE_RESOURCE
+            with suppress(ConnectionClosed):  # the tab is being closed
+                if is_refused or is_picture:
+                    session.post("Fetch.failRequest", **request, errorReason="BlockedByClient")
+                else:
+                    change = self._headers.change(event["request"])
+                    session.post("Fetch.continueRequest", **request, **change)
+
+        if patterns:
+            session.on("Fetch.requestPaused", decide)
+            await session.send("Fetch.enable", patterns=patterns)

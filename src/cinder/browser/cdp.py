@@ -159,9 +159,22 @@ class CdpConnection(asyncio.Protocol):
         messages = (bytes(self._partial) + whole).split(_SEPARATOR)
         self._partial = bytearray()
         self._keep(rest)
-        for message in messages:
+        for text in messages:
             try:
-                self._handle(json.loads(message))
+                message: CdpMessage = json.loads(text)
+                if "id" not in message:
+                    session_id = message.get("sessionId")
+                    session = self.browser if session_id is None else self._sessions.get(session_id)
+                    if session is not None:
+                        session.dispatch(message["method"], message.get("params", {}))
+                    continue
+                response = self._pending.get(message["id"])
+                if response is None or response.done():
+                    continue
+                if "error" in message:
+                    response.set_exception(CommandFailed(str(message["error"].get("message"))))
+                else:
+                    response.set_result(message.get("result", {}))
             except Exception:  # noqa: BLE001 - an unexpected message ends only this browser
                 _log.exception("browser not understood")
                 self.close()
@@ -170,21 +183,6 @@ class CdpConnection(asyncio.Protocol):
         self._partial += data
         if len(self._partial) > self._max_message_bytes:
             self.close()
-
-    def _handle(self, message: CdpMessage) -> None:
-        if "id" not in message:
-            session_id = message.get("sessionId")
-            session = self.browser if session_id is None else self._sessions.get(session_id)
-            if session is not None:
-                session.dispatch(message["method"], message.get("params", {}))
-            return
-        response = self._pending.get(message["id"])
-        if response is None or response.done():
-            return
-        if "error" in message:
-            response.set_exception(CommandFailed(str(message["error"].get("message"))))
-        else:
-            response.set_result(message.get("result", {}))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's
         """Close the connection: the browser has ended."""

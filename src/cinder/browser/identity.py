@@ -63,8 +63,22 @@ class Identity:
             "acceptLanguage": self.accept_language,
             "platform": _PLATFORM_NAMES.get(_platform(self.user_agent), "Linux x86_64"),
         }
-        if hints := _client_hints(self.user_agent, is_mobile=self.is_mobile):
-            agent["userAgentMetadata"] = hints
+        if match := _CHROME.search(self.user_agent):  # other browsers send no client hints
+            brands = [
+                {"brand": "Not)A;Brand", "version": "8"},
+                {"brand": "Chromium", "version": match[1]},
+                {"brand": "Google Chrome", "version": match[1]},
+            ]
+            agent["userAgentMetadata"] = {
+                "brands": brands,
+                "fullVersionList": [b | {"version": f"{b['version']}.0.0.0"} for b in brands],
+                "platform": _platform(self.user_agent),
+                "platformVersion": "",
+                "architecture": "" if self.is_mobile else "x86",
+                "bitness": "" if self.is_mobile else "64",
+                "model": "K" if self.is_mobile else "",
+                "mobile": self.is_mobile,
+            }
         commands: list[tuple[str, dict[str, Any]]] = [
             ("Emulation.setUserAgentOverride", agent),
             ("Emulation.setLocaleOverride", {"locale": write_locale(self.locale)}),
@@ -120,29 +134,6 @@ def write_locale(locale: str) -> str:
     return "_".join(part for part in parts if part)
 
 
-def _client_hints(agent: str, *, is_mobile: bool) -> dict[str, Any] | None:
-    """Return the client hints of a Chrome with this user agent; None for other browsers."""
-    match = _CHROME.search(agent)
-    if not match:
-        return None
-    major = match[1]
-    brands = [
-        {"brand": "Not)A;Brand", "version": "8"},
-        {"brand": "Chromium", "version": major},
-        {"brand": "Google Chrome", "version": major},
-    ]
-    return {
-        "brands": brands,
-        "fullVersionList": [b | {"version": f"{b['version']}.0.0.0"} for b in brands],
-        "platform": _platform(agent),
-        "platformVersion": "",
-        "architecture": "" if is_mobile else "x86",
-        "bitness": "" if is_mobile else "64",
-        "model": "K" if is_mobile else "",
-        "mobile": is_mobile,
-    }
-
-
 def _platform(agent: str) -> str:
     names = {"Android": "Android", "Windows": "Windows", "Macintosh": "macOS", "CrOS": "Chrome OS"}
     return next((name for mark, name in names.items() if mark in agent), "Linux")
@@ -161,25 +152,16 @@ class CallerHeaders:
         self.user_agent = by_name.get("user-agent", ("", ""))[1] or None
         self.accept_language = by_name.get("accept-language", ("", ""))[1] or None
         self._cookie = by_name.get("cookie", ("", ""))[1]
-        self._others = [pair for name, pair in by_name.items() if name not in (*_AGENT, "cookie")]
+        others = [pair for name, pair in by_name.items() if name not in (*_AGENT, "cookie")]
+        self.open = {name: value for name, value in others if not is_secret_header(name)}
+        """The headers to send with every request of the page."""
+        self._secret = {name: value for name, value in others if is_secret_header(name)}
+        self.has_secrets = bool(self._secret)
+        """Whether requests must be intercepted; the browser sends cookies to their site only."""
 
     def is_for(self, url: str) -> bool:
         """Whether this is the requested page."""
         return url.partition("#")[0] == self._url.partition("#")[0]
-
-    @property
-    def open(self) -> dict[str, str]:
-        """The headers to send with every request of the page."""
-        return {name: value for name, value in self._others if not is_secret_header(name)}
-
-    @property
-    def _secret(self) -> list[tuple[str, str]]:
-        return [(name, value) for name, value in self._others if is_secret_header(name)]
-
-    @property
-    def has_secrets(self) -> bool:
-        """Whether requests must be intercepted; the browser sends cookies to their site only."""
-        return bool(self._secret)
 
     async def set_cookies(self, session: CdpSession) -> None:
         """Set the cookies in a tab, for their site only."""
@@ -210,8 +192,7 @@ class CallerHeaders:
                 return {}
         except ValueError:
             return {}
-        secret = {name.lower() for name, _ in self._secret}
+        secret = {name.lower() for name in self._secret}
         sent = request["headers"].items()
-        headers = {name: value for name, value in sent if name.lower() not in secret}
-        headers |= dict(self._secret)
+        headers = {name: value for name, value in sent if name.lower() not in secret} | self._secret
         return {"headers": [{"name": name, "value": value} for name, value in headers.items()]}

@@ -112,11 +112,10 @@ class MasterProfileLauncher:
             # This window stays open: the browser forgets the session with its last one.
             await worker.browser.send("Target.createTarget", url="about:blank")
             await restore_cookies(worker.browser, self._profile)
-        except (CommandFailed, ConnectionClosed) as error:
+        except BaseException as error:
             await worker.kill()
-            raise BrowserUnavailable("The browser started and ended") from error
-        except BaseException:
-            await worker.kill()
+            if isinstance(error, (CommandFailed, ConnectionClosed)):
+                raise BrowserUnavailable("The browser started and ended") from error
             raise
         return worker
 

@@ -38,14 +38,14 @@ class ProfileRoot:
     def make_disposable(self) -> Path:
         """Make a new profile for a worker of this process."""
         profile = self.path / f"slave_{os.getpid()}_{next(self._numbers)}"
-        self._remove(profile)  # left by an earlier process with the same id
+        shutil.rmtree(profile, ignore_errors=True)  # left by an earlier process with the same id
         profile.mkdir(parents=True, mode=0o700)
         return profile
 
     def remove(self, profile: Path) -> None:
         """Delete a worker's profile; the master profile is kept."""
         if is_disposable_name(profile.name):
-            self._remove(profile)
+            shutil.rmtree(profile, ignore_errors=True)
 
     def sweep(self) -> list[str]:
         """Delete the workers' profiles of processes that have ended; return their names."""
@@ -58,12 +58,9 @@ class ProfileRoot:
                 # A later start means that another process has the id now.
                 if psutil.Process(int(match[1])).create_time() <= profile.stat().st_mtime:
                     continue
-            self._remove(profile)
+            shutil.rmtree(profile, ignore_errors=True)
             swept.append(profile.name)
         return swept
-
-    def _remove(self, profile: Path) -> None:
-        shutil.rmtree(profile, ignore_errors=True)
 
 
 LOCK_NAME = "browser.lock"

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,37 +23,30 @@ from cinder.models.url import MAX_URL_LENGTH, origin_of, parse_web_url
 
 T = TypeVar("T")
 
-_FAILURES: tuple[tuple[str, type[CinderError], str], ...] = (
-    ("ERR_CERT_", ScrapeFailed, "The server's certificate could not be verified"),
-    ("ERR_SSL_", ScrapeFailed, "No secure connection could be made: the TLS handshake failed"),
-    ("ERR_BAD_SSL_", ScrapeFailed, "No secure connection could be made: the TLS handshake failed"),
-    ("ERR_TOO_MANY_REDIRECTS", ScrapeFailed, "The page redirects without end"),
-    ("ERR_UNSAFE_REDIRECT", EgressBlocked, "The page redirects out of the web"),
-    ("ERR_UNKNOWN_URL_SCHEME", EgressBlocked, "The page redirects out of the web"),
-    ("ERR_UNSAFE_PORT", EgressBlocked, "Browsers connect to no such port"),
-    ("ERR_INVALID_", ScrapeFailed, "The server's answer is not valid HTTP"),
-    ("ERR_RESPONSE_HEADERS_", ScrapeFailed, "The server's answer is not valid HTTP"),
-    ("ERR_CONTENT_DECODING_FAILED", ScrapeFailed, "The server's answer could not be decompressed"),
-    ("ERR_BLOCKED_BY_", ScrapeFailed, "The browser refused the page"),
-    ("ERR_TIMED_OUT", ScrapeTimeout, "The server did not answer in time"),
-    ("ERR_CONNECTION_TIMED_OUT", ScrapeTimeout, "The server did not answer in time"),
-    ("ERR_CONNECTION_", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_EMPTY_RESPONSE", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_INCOMPLETE_", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_CONTENT_LENGTH_", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_HTTP2_", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_NETWORK_", ConnectionFailed, "The connection broke before the answer was whole"),
-    ("ERR_SOCKET_", ConnectionFailed, "The connection could not be made"),
-    ("ERR_PROXY_", ConnectionFailed, "The connection could not be made"),
-    ("ERR_TUNNEL_", ConnectionFailed, "The connection could not be made"),
+_BROKEN_OFF = "The connection broke before the answer was whole"
+_BAD_TLS = "No secure connection could be made: the TLS handshake failed"
+# The errors by the beginnings of their codes; the first that fits counts.
+_FAILURES: tuple[tuple[tuple[str, ...], type[CinderError], str], ...] = (
+    (("CERT_",), ScrapeFailed, "The server's certificate could not be verified"),
+    (("SSL_", "BAD_SSL_"), ScrapeFailed, _BAD_TLS),
+    (("TOO_MANY_REDIRECTS",), ScrapeFailed, "The page redirects without end"),
+    (("UNSAFE_REDIRECT", "UNKNOWN_URL_SCHEME"), EgressBlocked, "The page redirects out of the web"),
+    (("UNSAFE_PORT",), EgressBlocked, "Browsers connect to no such port"),
+    (("INVALID_", "RESPONSE_HEADERS_"), ScrapeFailed, "The server's answer is not valid HTTP"),
+    (("CONTENT_DECODING_FAILED",), ScrapeFailed, "The server's answer could not be decompressed"),
+    (("BLOCKED_BY_",), ScrapeFailed, "The browser refused the page"),
+    (("TIMED_OUT", "CONNECTION_TIMED_OUT"), ScrapeTimeout, "The server did not answer in time"),
+    (("CONNECTION_", "EMPTY_RESPONSE", "INCOMPLETE_"), ConnectionFailed, _BROKEN_OFF),
+    (("CONTENT_LENGTH_", "HTTP2_", "NETWORK_"), ConnectionFailed, _BROKEN_OFF),
+    (("SOCKET_", "PROXY_", "TUNNEL_"), ConnectionFailed, "The connection could not be made"),
 )
 
 
 def error_of_net_code(error_text: str, url: str) -> CinderError:
     """Return the error for a `net::ERR_…` code."""
     name = error_text.removeprefix("net::")
-    for prefix, failure, sentence in _FAILURES:
-        if name.startswith(prefix):
+    for prefixes, failure, sentence in _FAILURES:
+        if name.startswith(tuple(f"ERR_{prefix}" for prefix in prefixes)):
             return failure(f"{sentence} ({name})", url=url)
     return ScrapeFailed(f"The page could not be loaded ({name})", url=url)
 
@@ -150,22 +143,25 @@ class Tab:
         """The limit on a page's own document, decompressed; scripts may add to it."""
         self._document = ""
         self._document_bytes = 0
-        self._loader = ""
+        self.page_id = ""
+        """The id of the current page: of its load."""
         self._reached: dict[str, set[str]] = {}
         self._answers: dict[str, PageResponse] = {}
         self._load_errors: dict[str, str] = {}
         self._redirects: dict[str, tuple[int, str]] = {}
-        self._is_leaving = False
+        self.is_leaving = False
+        """Whether the tab is navigating to another page."""
         self._dialogs = 0
         self._changed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._is_closed = asyncio.Event()
+        self.closed = asyncio.Event()
+        """Set when the tab is gone."""
         self._world: tuple[str, int] | None = None
         crash = "The page crashed the browser's process that showed it"
         listeners: dict[str, Callable[[CdpMessage], None]] = {
             "Page.lifecycleEvent": self._on_lifecycle,
-            "Page.frameStartedNavigating": self._on_navigation,
-            "Page.frameRequestedNavigation": self._on_navigation,
-            "Page.frameStoppedLoading": self._on_navigation_end,
+            "Page.frameStartedNavigating": partial(self._on_navigation, is_leaving=True),
+            "Page.frameRequestedNavigation": partial(self._on_navigation, is_leaving=True),
+            "Page.frameStoppedLoading": partial(self._on_navigation, is_leaving=False),
             "Page.javascriptDialogOpening": self._close_dialog,
             "Page.windowOpen": self._on_window,
             "Page.downloadWillBegin": self._on_download,
@@ -185,26 +181,21 @@ class Tab:
         if event["frameId"] != self.frame_id:
             return
         if event["name"] == "init":
-            self._loader = event["loaderId"]
-            self._is_leaving = False
+            self.page_id = event["loaderId"]
+            self.is_leaving = False
             self._reached = _last_loads(self._reached)
         self._reached.setdefault(event["loaderId"], set()).add(event["name"])
         self._notify()
 
-    def _on_navigation(self, event: CdpMessage) -> None:
+    def _on_navigation(self, event: CdpMessage, *, is_leaving: bool) -> None:
         is_within_page = event.get("navigationType") in _WITHIN_PAGE
         if event["frameId"] == self.frame_id and not is_within_page:
-            self._is_leaving = True
-            self._notify()
-
-    def _on_navigation_end(self, event: CdpMessage) -> None:
-        if event["frameId"] == self.frame_id:
-            self._is_leaving = False
+            self.is_leaving = is_leaving
             self._notify()
 
     def _on_download(self, _: CdpMessage) -> None:
         self.files_met += 1
-        self._is_leaving = False
+        self.is_leaving = False
         self._notify()
 
     def _on_request(self, event: CdpMessage) -> None:
@@ -310,35 +301,17 @@ class Tab:
 
     def has_reached(self, event: str) -> bool:
         """Whether the current page has had a lifecycle event, such as `load`."""
-        return event in self._reached.get(self._loader, ())
-
-    @property
-    def page_id(self) -> str:
-        """The id of the current page."""
-        return self._loader
-
-    @property
-    def is_leaving(self) -> bool:
-        """Whether the tab is navigating to another page."""
-        return self._is_leaving
+        return event in self._reached.get(self.page_id, ())
 
     @property
     def answer(self) -> PageResponse | None:
         """The server's response for the current page."""
-        return self._answers.get(self._loader)
+        return self._answers.get(self.page_id)
 
     @property
     def load_error(self) -> str | None:
         """The `net::ERR_…` code of the browser's own error page, if the tab shows it."""
-        return self._load_errors.get(self._loader)
-
-    def note_closed(self) -> None:
-        """Record that the tab is gone."""
-        self._is_closed.set()
-
-    async def wait_closed(self) -> None:
-        """Wait until the tab is gone."""
-        await self._is_closed.wait()
+        return self._load_errors.get(self.page_id)
 
     # Doing
 
@@ -374,7 +347,7 @@ class Tab:
         Raises:
             ScriptFailed: it threw, or the page was replaced meanwhile.
         """
-        loader = self._loader
+        loader = self.page_id
         try:
             if self._world is None or self._world[0] != loader:
                 world = await self.session.send(

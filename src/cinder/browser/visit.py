@@ -226,8 +226,10 @@ class Visit:
             raise self._refusal() or error from error
         self._check_refusal()
         answer = self._tab.answer
-        if answer is not None and _is_media(answer):
-            raise await self._file(answer.url)
+        if answer is not None and answer.status_code < 400:
+            headers = {"content-type": answer.mime} | answer.headers
+            if media_type(replace(self._page(answer, b"", ""), headers=headers)) is not None:
+                raise await self._file(answer.url)
         announced = answer.headers.get("content-length", "") if answer else ""
         if announced.isdecimal() and int(announced[:20]) > self._settings.max_body_bytes:
             raise _too_large(self._settings.max_body_bytes)
@@ -273,10 +275,28 @@ class Visit:
             if answer is None or answer.status_code < 400:
                 raise error_of_net_code(self._tab.load_error, self._tab.asked_url)
             return self._page(answer, b"", strategy)
-        url = await self._current_url()
+        url = str(await self._evaluate(_CURRENT_URL))
+        if len(url) > MAX_URL_LENGTH and url.startswith(("http://", "https://")):
+            # A script can make its page's URL megabytes long without navigating.
+            url = self._tab.answer.url if self._tab.answer else self._task.url
+        try:
+            url = parse_web_url(url)
+        except ValueError:
+            scheme = url.partition(":")[0][:40]
+            raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
         if answer is None or answer.mime in _HTML_TYPES:
-            html, unseen = await self._seen_html()
-            page = replace(self._page(answer, html, strategy, mime="text/html"), unseen=unseen)
+            # Random each time, so that a page can neither use it nor remove it.
+            mark = f"data-{secrets.token_hex(16)}"
+            room = MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS) + self._settings.max_body_bytes
+            taken = await self._evaluate(script_call("seen_html", mark, room))
+            if taken.get("isMostlyUnseen"):
+                self._warnings.append(
+                    "Most of the page's text is out of a visitor's sight in the browser; it was "
+                    "kept."
+                )
+            html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
+            body = self._encode(None if taken.get("html") is None else html)
+            page = replace(self._page(answer, body, strategy, mime="text/html"), unseen=unseen)
         else:
             body, mime = await self._body(answer)
             page = self._page(answer, body, strategy, mime=mime)
@@ -301,36 +321,6 @@ class Visit:
             source=FetchSource.BROWSER,
             strategy=strategy,
         )
-
-    async def _current_url(self) -> str:
-        """Return the page's current URL.
-
-        Raises:
-            EgressBlocked: it is not a web URL.
-        """
-        url = str(await self._evaluate(_CURRENT_URL))
-        if len(url) > MAX_URL_LENGTH and url.startswith(("http://", "https://")):
-            # A script can make its page's URL megabytes long without navigating.
-            url = self._tab.answer.url if self._tab.answer else self._task.url
-        try:
-            return parse_web_url(url)
-        except ValueError:
-            scheme = url.partition(":")[0][:40]
-            raise EgressBlocked(f"The page led out of the web, to a {scheme}: address") from None
-
-    async def _seen_html(self) -> tuple[bytes, tuple[HiddenPart, ...]]:
-        """Return the page's HTML and its hidden parts."""
-        # Random each time, so that a page can neither use it nor remove it.
-        mark = f"data-{secrets.token_hex(16)}"
-        limit = self._settings.max_body_bytes
-        room = limit + MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS)
-        taken = await self._evaluate(script_call("seen_html", mark, room))
-        if taken.get("isMostlyUnseen"):
-            self._warnings.append(
-                "Most of the page's text is out of a visitor's sight in the browser; it was kept."
-            )
-        html, unseen = remove_unseen_marks(str(taken.get("html") or ""), mark)
-        return self._encode(None if taken.get("html") is None else html), unseen
 
     def _encode(self, html: str | None) -> bytes:
         limit = self._settings.max_body_bytes
@@ -373,46 +363,29 @@ class Visit:
 
     async def _sample_styles(self) -> dict[str, Json] | None:
         """Return samples of the computed styles, if requested."""
-        if not self._task.wants_styles:
-            return None
-        script = script_call(
-            "brand_styles", BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES
-        )
-        try:
-            samples = await self._tab.evaluate(script)
-        except ScriptFailed:
-            return None
+        samples = None
+        if self._task.wants_styles:
+            arguments = (BRAND_ROLES, BUTTON, BUTTONS, MAX_BUTTONS, BRAND_STYLES)
+            with suppress(ScriptFailed):
+                samples = await self._tab.evaluate(script_call("brand_styles", *arguments))
         return samples if isinstance(samples, dict) else None
 
     async def _capture(self) -> Media | None:
         if self._task.screenshot is None:
             return None
         if self._task.screenshot is Format.SCREENSHOT:
-            return (await capture_viewport(self._tab)).media
+            return await capture_viewport(self._tab)
         limit = self._settings.max_screenshot_height
-        shot = await capture_full_page(self._tab, limit)
-        if shot.is_cut:
+        media, is_cut = await capture_full_page(self._tab, limit)
+        if is_cut:
             self._warnings.append(
                 f"The page is larger than the screenshot, which ends at {limit} pixels (setting "
                 "browser.screenshot-max-height)."
             )
-        return shot.media
+        return media
 
 
 def _too_large(limit: int) -> ContentTooLarge:
     return ContentTooLarge(
         f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
     )
-
-
-def _is_media(answer: PageResponse) -> bool:
-    page = FetchedPage(
-        url=answer.url,
-        final_url=answer.url,
-        status_code=answer.status_code,
-        headers={"content-type": answer.mime} | answer.headers,
-        body=b"",
-        source=FetchSource.BROWSER,
-        strategy="",
-    )
-    return answer.status_code < 400 and media_type(page) is not None

@@ -94,25 +94,19 @@ async def wait_until_stable(tab: Tab, policy: WaitPolicy) -> None:
             await tab.wait_until(lambda: tab.has_reached("networkIdle"))
     deadline = asyncio.get_running_loop().time() + policy.max_wait_seconds
     for _ in range(_MAX_PAGES):
-        page_id = tab.page_id
+        page_id, watch = tab.page_id, TextWatch(policy)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
-                await _watch_text(tab, policy)
+                while not _has_left(tab, page_id):
+                    try:
+                        length = int(await tab.evaluate(_TEXT_LENGTH) or 0)
+                    except ScriptFailed:  # another page is replacing this one
+                        length = -1
+                    if watch.is_stable(length):
+                        break
+                    await asyncio.sleep(policy.check_interval_seconds)
         if not _has_left(tab, page_id) or not await wait_for_load(tab, policy):
             return
-
-
-async def _watch_text(tab: Tab, policy: WaitPolicy) -> None:
-    """Wait until the text stops changing, or the tab navigates away."""
-    watch, page_id = TextWatch(policy), tab.page_id
-    while not _has_left(tab, page_id):
-        try:
-            length = int(await tab.evaluate(_TEXT_LENGTH) or 0)
-        except ScriptFailed:  # another page is replacing this one
-            length = -1
-        if watch.is_stable(length):
-            return
-        await asyncio.sleep(policy.check_interval_seconds)
 
 
 def _has_left(tab: Tab, page_id: str) -> bool:

@@ -237,14 +237,14 @@ class BrowserWorker:
 
     def _on_detached(self, event: CdpMessage) -> None:
         if tab := self._tabs.pop(event["sessionId"], None):
-            tab.note_closed()
+            tab.closed.set()
             tab.fail(ScrapeFailed("The page's tab was closed"))
         self._process.connection.forget(event["sessionId"], "The tab was closed")
 
     def _fail_tabs(self, _: object) -> None:
         """Fail all tabs, for whose events other tasks wait."""
         for tab in self._tabs.values():
-            tab.note_closed()
+            tab.closed.set()
             tab.fail(self.failure or BrowserCrashed())
         self._tabs.clear()
 
@@ -263,7 +263,26 @@ class BrowserWorker:
         else:
             if context is not None:
                 await self._dispose(context)
-            context = await self._make_context(purpose)
+            created = await self.browser.send(
+                "Target.createBrowserContext",
+                disposeOnDetach=True,
+                proxyServer=proxy_url_for_browser(self._proxy.url),
+                proxyBypassList="<-loopback>",
+            )
+            context_id = created["browserContextId"]
+            proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
+            try:
+                await self.browser.send(
+                    "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
+                )
+                anchor, _ = await self._create_target(context_id)
+                await authenticate_to_proxy(anchor, proxy_credentials)
+            except BaseException:
+                proxy_credentials.revoke()
+                raise
+            context = BrowserContext(
+                id=context_id, purpose=purpose, proxy_credentials=proxy_credentials, anchor=anchor
+            )
         context.visits += 1
         try:
             session, target_id = await self._create_target(context.id)
@@ -286,28 +305,6 @@ class BrowserWorker:
         except BaseException:
             proxy_credentials.revoke()
             raise
-
-    async def _make_context(self, purpose: ContextPurpose) -> BrowserContext:
-        created = await self.browser.send(
-            "Target.createBrowserContext",
-            disposeOnDetach=True,
-            proxyServer=proxy_url_for_browser(self._proxy.url),
-            proxyBypassList="<-loopback>",
-        )
-        context_id = created["browserContextId"]
-        proxy_credentials = self._proxy.issue_credentials(route=purpose.route)
-        try:
-            await self.browser.send(
-                "Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id
-            )
-            anchor, _ = await self._create_target(context_id)
-            await authenticate_to_proxy(anchor, proxy_credentials)
-        except BaseException:
-            proxy_credentials.revoke()
-            raise
-        return BrowserContext(
-            id=context_id, purpose=purpose, proxy_credentials=proxy_credentials, anchor=anchor
-        )
 
     async def _create_target(self, context_id: str | None) -> tuple[CdpSession, str]:
         context = {} if context_id is None else {"browserContextId": context_id}
@@ -359,9 +356,7 @@ class BrowserWorker:
                 context = opened.context
                 if context is None:
                     await self.browser.send("Target.closeTarget", targetId=opened.tab.frame_id)
-                elif await self._is_worth_keeping(opened, context) and await self._clear(
-                    opened.tab, context
-                ):
+                elif await self._clear(opened, context):
                     self._kept = context
                 else:
                     await self._dispose(context)
@@ -374,19 +369,18 @@ class BrowserWorker:
                 opened.proxy_credentials.revoke()
         self.idle_since = monotonic()
 
-    async def _is_worth_keeping(self, opened: "WorkerTab", context: BrowserContext) -> bool:
+    async def _clear(self, opened: "WorkerTab", context: BrowserContext) -> bool:
+        """Close a tab and clear its context; return whether the context can be used again."""
+        tab, limit = opened.tab, self._limits.max_memory_bytes
         is_fresh = context.visits < self._limits.max_pages_in_context
         if not opened.is_tidy or context.purpose.caller is None or not is_fresh:
             return False
-        limit = self._limits.max_memory_bytes
-        return limit is None or await self._process.private_bytes() < limit // 2
-
-    async def _clear(self, tab: Tab, context: BrowserContext) -> bool:
-        """Close a tab and clear its context; return whether no data is left in it."""
+        if limit is not None and await self._process.private_bytes() >= limit // 2:
+            return False
         try:
             async with asyncio.timeout(_CLEARING_SECONDS):
                 await self.browser.send("Target.closeTarget", targetId=tab.frame_id)
-                await tab.wait_closed()
+                await tab.closed.wait()
                 await context.clear(self.browser, tab.origins)
         except (CommandFailed, TimeoutError):
             return False

@@ -36,14 +36,12 @@ class BasicCredentials(NamedTuple):
 def read_authorization(value: bytes) -> tuple[bytes, bytes] | None:
     """Return the user name and password in a Proxy-Authorization header; None without them."""
     scheme, _, encoded = value.partition(b" ")
-    if scheme.lower() != b"basic":
-        return None
     try:
         decoded = b64decode(encoded.strip(), validate=True)
     except ValueError:
         return None
     user, _, password = decoded.partition(b":")
-    return user, password
+    return (user, password) if scheme.lower() == b"basic" else None
 
 
 class Route(StrEnum):
@@ -67,7 +65,7 @@ class ProxyCredentials:
         max_connections: int | None,
         max_refusals: int,
         also_allowed: frozenset[Target],
-        on_revoke: Callable[["ProxyCredentials"], None],
+        on_revoke: Callable[["ProxyCredentials"], object],
     ) -> None:
         self.is_unwanted: Callable[[str], bool] = lambda _: False
         """Whether the client itself blocks a host, such as an ad server."""
@@ -164,7 +162,7 @@ class CredentialsRegistry:
             max_connections=max_connections,
             max_refusals=self._max_refusals,
             also_allowed=also_allowed,
-            on_revoke=self._forget,
+            on_revoke=lambda it: self._by_user.pop(it.credentials.user.encode(), None),
         )
         self._by_user[issued.credentials.user.encode()] = issued
         return issued
@@ -176,6 +174,3 @@ class CredentialsRegistry:
         user, password = parsed
         found = self._by_user.get(user)
         return found if found and found.credentials.has_password(password) else None
-
-    def _forget(self, revoked: ProxyCredentials) -> None:
-        self._by_user.pop(revoked.credentials.user.encode(), None)

@@ -107,9 +107,25 @@ class Upstream:
     target: Target = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", _parse_server(self.server))
+        # The messages do not quote the text: it may contain a password.
+        try:
+            parsed = can_ada.parse(self.server)
+        except (ValueError, TypeError):  # the parser does not accept lone surrogates
+            raise ValueError("browser.proxy-server: write it as http://host:port") from None
+        if parsed.protocol != "http:":
+            scheme = parsed.protocol.rstrip(":")
+            raise ValueError(
+                f"browser.proxy-server: only http:// proxies are supported, not {scheme}://"
+            )
+        if parsed.has_credentials():
+            message = "browser.proxy-server: give its user name and password by their own settings"
+            raise ValueError(message)
+        if parsed.pathname != "/" or parsed.search or parsed.hash:
+            raise ValueError("browser.proxy-server: write it as http://host:port, without a path")
         if ":" in self.username:
             raise ValueError("browser.proxy-username: it must not have a colon in it")
+        target = Target(parsed.hostname.strip("[]"), int(parsed.port or 80))
+        object.__setattr__(self, "target", target)
 
     @property
     def credentials(self) -> BasicCredentials | None:
@@ -185,52 +201,30 @@ class UpstreamDialer:
             lambda address: open_stream(address, server.port),
             timeout_seconds=self._timeout_seconds,
         )
-        try:
-            await self._open_tunnel(stream, pinned, target)
-        except BaseException:
-            stream.abort()
-            raise
-        return stream
-
-    async def _open_tunnel(self, stream: ByteStream, pinned: Target, target: Target) -> None:
         http = HttpStream(stream, h11.Connection(h11.CLIENT, self._max_head_bytes))
         authority = str(pinned).encode()
         headers = [(b"Host", authority)]
         if credentials := self._upstream.credentials:
             headers.append((b"Proxy-Authorization", credentials.to_header()))
-        await http.send(h11.Request(method=b"CONNECT", target=authority, headers=headers))
         try:
+            await http.send(h11.Request(method=b"CONNECT", target=authority, headers=headers))
             response = await http.receive()
+            if not isinstance(response, h11.Response):
+                raise _failure(f"{_NAME} gave no final answer for {target}")
+            if response.status_code == 407:
+                raise _failure(f"{_NAME} did not accept its credentials")
+            if not 200 <= response.status_code < 300:
+                message = f"{target} was not connected to by {_NAME}: status {response.status_code}"
+                raise _Declined(RefusalCode.CONNECT_FAILED, message)
+            stream.unread(http.beyond)
         except h11.RemoteProtocolError as exc:
+            stream.abort()
             raise _failure(f"{_NAME} does not answer with HTTP/1.1") from exc
-        if not isinstance(response, h11.Response):
-            raise _failure(f"{_NAME} gave no final answer for {target}")
-        if response.status_code == 407:
-            raise _failure(f"{_NAME} did not accept its credentials")
-        if not 200 <= response.status_code < 300:
-            message = f"{target} was not connected to by {_NAME}: status {response.status_code}"
-            raise _Declined(RefusalCode.CONNECT_FAILED, message)
-        stream.unread(http.beyond)
+        except BaseException:
+            stream.abort()
+            raise
+        return stream
 
 
 def _failure(message: str) -> RequestRefused:
     return RequestRefused(RefusalCode.CONNECT_FAILED, message[0].upper() + message[1:])
-
-
-def _parse_server(server: str) -> Target:
-    # The messages do not quote the text: it may contain a password.
-    try:
-        parsed = can_ada.parse(server)
-    except (ValueError, TypeError):  # the parser does not accept lone surrogates
-        raise ValueError("browser.proxy-server: write it as http://host:port") from None
-    if parsed.protocol != "http:":
-        scheme = parsed.protocol.rstrip(":")
-        raise ValueError(
-            f"browser.proxy-server: only http:// proxies are supported, not {scheme}://"
-        )
-    if parsed.has_credentials():
-        message = "browser.proxy-server: give its user name and password by their own settings"
-        raise ValueError(message)
-    if parsed.pathname != "/" or parsed.search or parsed.hash:
-        raise ValueError("browser.proxy-server: write it as http://host:port, without a path")
-    return Target(parsed.hostname.strip("[]"), int(parsed.port or 80))

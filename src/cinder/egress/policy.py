@@ -73,7 +73,13 @@ class AddressPolicy:
         networks: list[Network] = []
         for rule in allow:
             if "/" in rule:
-                networks.append(_parse_network(rule))
+                try:
+                    network = ip_network(rule)
+                except ValueError as exc:
+                    raise ValueError(f"egress.allow: {rule!r} is not a network: {exc}") from None
+                if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
+                    raise ValueError(f"egress.allow: {rule!r} must be written as an IPv4 network")
+                networks.append(network)
                 continue
             try:
                 pairs.add(Target.from_pair(rule))
@@ -82,7 +88,19 @@ class AddressPolicy:
                     f"egress.allow: {rule!r} is neither a host:port pair (an IPv6 address in "
                     "brackets) nor a network such as 10.0.0.0/8"
                 ) from None
-        return cls(frozenset(pairs), tuple(networks), tuple(map(_parse_ports, ports)))
+        ranges = []
+        for rule in ports:
+            first, _, last = rule.partition("-")
+            try:
+                allowed = range(parse_port(first), parse_port(last or first) + 1)
+            except ValueError:
+                allowed = range(0)
+            if not allowed or rule.endswith("-"):
+                raise ValueError(
+                    f"egress.ports: {rule!r} is neither a port nor a range such as 8000-8999"
+                )
+            ranges.append(allowed)
+        return cls(frozenset(pairs), tuple(networks), tuple(ranges))
 
     def names(self, target: Target) -> bool:
         """Whether a pair rule allows this target; its addresses need no check then."""
@@ -120,27 +138,6 @@ def is_public(address: Address) -> bool:
     if address.scope_id is not None or address not in _UNICAST_V6:
         return False
     return not any(address in block for block in _SPECIAL_V6)
-
-
-def _parse_network(rule: str) -> Network:
-    try:
-        network = ip_network(rule)
-    except ValueError as exc:
-        raise ValueError(f"egress.allow: {rule!r} is not a network: {exc}") from None
-    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped:
-        raise ValueError(f"egress.allow: {rule!r} must be written as an IPv4 network")
-    return network
-
-
-def _parse_ports(rule: str) -> range:
-    first, _, last = rule.partition("-")
-    try:
-        ports = range(parse_port(first), parse_port(last or first) + 1)
-    except ValueError:
-        ports = range(0)
-    if not ports or rule.endswith("-"):
-        raise ValueError(f"egress.ports: {rule!r} is neither a port nor a range such as 8000-8999")
-    return ports
 
 
 _log: FilteringBoundLogger = structlog.get_logger()

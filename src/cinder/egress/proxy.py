@@ -84,9 +84,15 @@ class ForwardProxy:
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if self._server:
+                self._tasks.start(self._serve(ByteStream(reader, writer)))
+            else:
+                writer.transport.abort()
+
         await self._tasks.__aenter__()
         self._server = await asyncio.start_server(
-            self._accept, "127.0.0.1", 0, limit=READ_BYTES, backlog=self._limits.max_connections
+            accept, "127.0.0.1", 0, limit=READ_BYTES, backlog=self._limits.max_connections
         )
         return self
 
@@ -136,12 +142,6 @@ class ForwardProxy:
         return self._credentials.issue(
             route=route, max_connections=max_connections, also_allowed=also_allowed
         )
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._server:
-            writer.transport.abort()
-            return
-        self._tasks.start(self._serve(ByteStream(reader, writer)))
 
     async def _serve(self, stream: ByteStream) -> None:
         http = h11.Connection(h11.SERVER, self._limits.max_request_head_bytes)
@@ -215,14 +215,23 @@ class ForwardProxy:
                     await client.receive()
                 origin = await self._connect(proxied.target, proxied.holder)
                 try:
-                    if isinstance(destination, PlainUrl):
-                        await self._forward(proxied, destination, origin, idle)
-                        return
-                    await client.send(
-                        h11.Response(status_code=200, reason=b"Connection established", headers=[])
-                    )
+                    http = h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
+                    server = HttpStream(origin, http)
+                    if isinstance(destination, Target):
+                        reason = b"Connection established"
+                        await client.send(h11.Response(status_code=200, reason=reason, headers=[]))
+                    else:
+                        limit = self._limits.max_informational
+                        exchange = Exchange(
+                            client=client, origin=server, idle=idle, max_informational=limit
+                        )
+                        request = request_for_origin(proxied.request, destination)
+                        if not await exchange.run(request):
+                            return
                     if client.beyond:
                         await origin.write(client.beyond)
+                    if server.beyond:
+                        await client.stream.write(server.beyond)
                     await tunnel(client.stream, origin, idle)
                 finally:
                     origin.abort()
@@ -239,26 +248,6 @@ class ForwardProxy:
         except (EgressBlocked, DnsFailed) as exc:
             raise RequestRefused(RefusalCode(exc.code), exc.message) from exc
         return await self._dialers[holder.route].dial(target, addresses)
-
-    async def _forward(
-        self, proxied: "_ProxiedRequest", url: PlainUrl, stream: ByteStream, idle: IdleLimit
-    ) -> None:
-        client = proxied.client
-        origin = HttpStream(
-            stream, h11.Connection(h11.CLIENT, self._limits.max_response_head_bytes)
-        )
-        exchange = Exchange(
-            client=client,
-            origin=origin,
-            idle=idle,
-            max_informational=self._limits.max_informational,
-        )
-        if await exchange.run(request_for_origin(proxied.request, url)):
-            if client.beyond:
-                await stream.write(client.beyond)
-            if origin.beyond:
-                await client.stream.write(origin.beyond)
-            await tunnel(client.stream, stream, idle)
 
 
 @dataclass(frozen=True, slots=True)

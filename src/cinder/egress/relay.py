@@ -25,12 +25,9 @@ class IdleLimit:
         return self
 
     async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None
     ) -> None:
-        await self._timeout.__aexit__(exc_type, exc, traceback)
+        await self._timeout.__aexit__(kind, exc, at)
 
     def touch(self) -> None:
         """Restart the timeout."""
@@ -210,7 +207,18 @@ class Exchange:
             body = tasks.create_task(self._relay_body())
             # Raised after the group, which would wrap it.
             try:
-                is_switched = await self._relay_response()
+                head = await self._receive_final_head()
+                is_switched = isinstance(head, h11.InformationalResponse)
+                if isinstance(head, h11.InformationalResponse):
+                    await self.client.send(informational_for_client(head))
+                else:
+                    await self.client.send(response_for_client(head))
+                    while not isinstance(
+                        event := await self._receive_from_origin(), h11.EndOfMessage
+                    ):
+                        await self.client.send(event)
+                    # A bare end: some clients treat trailers as headers, and they are not checked.
+                    await self.client.send(h11.EndOfMessage())
             except (OSError, RequestRefused) as exc:
                 failure = exc
             body.cancel()
@@ -237,18 +245,6 @@ class Exchange:
         # The origin may respond early and close; its response is relayed then.
         with suppress(OSError):
             await self.origin.send(event)
-
-    async def _relay_response(self) -> bool:
-        head = await self._receive_final_head()
-        if isinstance(head, h11.InformationalResponse):
-            await self.client.send(informational_for_client(head))
-            return True
-        await self.client.send(response_for_client(head))
-        while not isinstance(event := await self._receive_from_origin(), h11.EndOfMessage):
-            await self.client.send(event)
-        # A bare end: some clients treat trailers as headers, and trailers are not checked.
-        await self.client.send(h11.EndOfMessage())
-        return False
 
     async def _receive_final_head(self) -> h11.Response | h11.InformationalResponse:
         for _ in range(self.max_informational + 1):

@@ -79,7 +79,9 @@ class SystemResolver:
                 while self._of_site[site] >= self._max_per_site:
                     await self._changed.wait()
                 self._of_site[site] += 1
-                return await self._run(host, site)
+                return await self._look_up_in_thread(
+                    _Lookup(host, site, asyncio.get_running_loop().create_future())
+                )
         except TimeoutError:
             raise DnsFailed(
                 f"The host name {host!r} did not resolve within {self._timeout_seconds:g} seconds"
@@ -89,9 +91,19 @@ class SystemResolver:
         except (OSError, UnicodeError, RuntimeError) as exc:
             raise DnsFailed(f"The host name {host!r} could not be resolved") from exc
 
-    async def _run(self, host: str, site: str) -> list[Address]:
+    async def _look_up_in_thread(self, lookup: _Lookup) -> list[Address]:
         loop = asyncio.get_running_loop()
-        lookup = _Lookup(host, site, loop.create_future())
+
+        def work() -> None:
+            addresses: list[Address] = []
+            failure: Exception | None = None
+            try:
+                addresses = self._look_up(lookup.host)
+            except Exception as exc:  # noqa: BLE001 - the future raises it in the waiting task
+                failure = exc
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._finish, lookup, addresses, failure)
+
         try:
             await self._slots.acquire()
         except asyncio.CancelledError:
@@ -99,9 +111,7 @@ class SystemResolver:
             self._end(lookup)
             raise
         try:
-            threading.Thread(
-                target=self._work, args=(lookup, loop), name="cinder-dns", daemon=True
-            ).start()
+            threading.Thread(target=work, name="cinder-dns", daemon=True).start()
         except RuntimeError:
             self._end(lookup)
             raise
@@ -113,16 +123,6 @@ class SystemResolver:
                 self._given_up += 1
                 self._slots.release()
             raise
-
-    def _work(self, lookup: _Lookup, loop: asyncio.AbstractEventLoop) -> None:
-        addresses: list[Address] = []
-        failure: Exception | None = None
-        try:
-            addresses = self._look_up(lookup.host)
-        except Exception as exc:  # noqa: BLE001 - the future raises it in the waiting task
-            failure = exc
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(self._finish, lookup, addresses, failure)
 
     def _finish(self, lookup: _Lookup, addresses: list[Address], failure: Exception | None) -> None:
         if not lookup.has_slot:

@@ -165,20 +165,6 @@ class _HandleKind(NamedTuple):
     encodings: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurlRequest:
-    """A request without a body."""
-
-    url: str
-    """Sent unchanged: it must be canonical."""
-    headers: Sequence[tuple[str, str]]
-    timeout_seconds: float
-    write: Callable[[bytes], int]
-    """Called with each piece of the body; returns how many bytes it accepts."""
-    encodings: str | None
-    """The encodings that curl decompresses; None to leave the body compressed."""
-
-
 class CurlRequests:
     """Sends requests, any number at once; cookies are neither kept nor sent.
 
@@ -207,8 +193,19 @@ class CurlRequests:
             while handles:
                 handles.pop().close()
 
-    async def get(self, request: CurlRequest) -> CurlResponse:
-        """Request a page.
+    async def get(
+        self,
+        url: str,
+        headers: Sequence[tuple[str, str]],
+        *,
+        timeout_seconds: float,
+        write: Callable[[bytes], int],
+        encodings: str | None,
+    ) -> CurlResponse:
+        """Request a page, whose canonical URL is sent unchanged.
+
+        `write` is called with each piece of the body, and returns how many bytes it accepts. curl
+        decompresses the body if it has one of the `encodings`.
 
         Raises:
             CurlFailed: the response is missing or incomplete.
@@ -216,12 +213,23 @@ class CurlRequests:
         multi = self._multi
         if multi is None:
             raise RuntimeError("the requests are not open")
-        kind = _HandleKind(request.url.startswith("https:"), request.encodings)
+        kind = _HandleKind(url.startswith("https:"), encodings)
         idle = self._idle[kind]
         curl = idle.pop() if idle else self._make_handle(kind)
         is_done = False
         try:
-            received = _prepare(curl, request)
+            received = _Received()
+            curl.setopt(CurlOpt.URL, url)
+            curl.setopt(CurlOpt.TIMEOUT_MS, int(timeout_seconds * 1000))
+            # curl removes a header that is written as a colon without a value.
+            lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
+            curl.setopt(CurlOpt.HTTPHEADER, [line.encode() for line in lines])
+            curl.setopt(CurlOpt.WRITEFUNCTION, write)
+            curl.setopt(CurlOpt.HEADERDATA, received.head)
+            if encodings is not None:
+                # curl does not report compressed data that ends early: the last bytes show it.
+                curl.setopt(CurlOpt.DEBUGFUNCTION, received.on_debug)
+                curl.setopt(CurlOpt.VERBOSE, 1)
             try:
                 await multi.add_handle(curl)
             except CurlError as error:
@@ -260,23 +268,6 @@ class CurlRequests:
         for option, value in setup.options.items():
             curl.setopt(option, value)
         return curl
-
-
-def _prepare(curl: Curl, request: CurlRequest) -> _Received:
-    """Set the options of this request; return where the head of its response will be."""
-    received = _Received()
-    curl.setopt(CurlOpt.URL, request.url)
-    curl.setopt(CurlOpt.TIMEOUT_MS, int(request.timeout_seconds * 1000))
-    # curl removes a header that is written as a colon without a value.
-    lines = [f"{name}: {value}" if value else f"{name};" for name, value in request.headers]
-    curl.setopt(CurlOpt.HTTPHEADER, [line.encode() for line in lines])
-    curl.setopt(CurlOpt.WRITEFUNCTION, request.write)
-    curl.setopt(CurlOpt.HEADERDATA, received.head)
-    if request.encodings is not None:
-        # curl does not report compressed data that ends early: the last bytes show it.
-        curl.setopt(CurlOpt.DEBUGFUNCTION, received.on_debug)
-        curl.setopt(CurlOpt.VERBOSE, 1)
-    return received
 
 
 def _read_response(curl: Curl, received: _Received) -> CurlResponse:

@@ -20,7 +20,6 @@ from cinder.fetch.base import FetchTask, RedirectRefused
 from cinder.fetch.curl import (
     BoundedBody,
     CurlFailed,
-    CurlRequest,
     CurlRequests,
     CurlResponse,
     CurlSetup,
@@ -186,39 +185,36 @@ class StaticFetcher:
                 "not come in time",
                 url=task.url,
             ) from None
+        hop_headers, url = HopHeaders(task.url, task.headers), task.url
         try:
-            return await self._follow_redirects(task, deadline)
+            for _ in range(self._limits.max_redirects + 1):
+                headers = hop_headers.for_url(url)
+                if url == task.validated_url:
+                    etag, modified = task.validators.etag, task.validators.last_modified
+                    conditions = (("If-None-Match", etag), ("If-Modified-Since", modified))
+                    headers += [(name, it) for name, it in conditions if it and is_sendable(it)]
+                # The last of several headers of one name is sent.
+                named = {name.lower(): (name, value) for name, value in headers}
+                response, body, is_cut = await self._request(url, tuple(named.values()), deadline)
+                target = redirect_target(url, response.status, response.headers.get("location"))
+                if target is None:
+                    received = response.headers.items()
+                    return FetchedPage(
+                        url=task.url,
+                        final_url=url,
+                        status_code=response.status,
+                        headers={name.lower(): text or "" for name, text in received},
+                        body=body,
+                        source=FetchSource.NATIVE,
+                        strategy=self.name,
+                        is_cut=is_cut,
+                    )
+                if task.may_land is not None and not task.may_land(target):
+                    raise RedirectRefused(task.url, target)
+                hop_headers.keep_cookies(url, filter(None, response.headers.get_list("set-cookie")))
+                url = target
         finally:
             self._slots.give_back(slot)
-
-    async def _follow_redirects(self, task: FetchTask, deadline: float) -> FetchedPage:
-        hop_headers = HopHeaders(task.url, task.headers)
-        url = task.url
-        for _ in range(self._limits.max_redirects + 1):
-            headers = hop_headers.for_url(url)
-            if url == task.validated_url:
-                etag, modified = task.validators.etag, task.validators.last_modified
-                conditions = (("If-None-Match", etag), ("If-Modified-Since", modified))
-                headers += [(name, text) for name, text in conditions if text and is_sendable(text)]
-            # The last of several headers of one name is sent.
-            named = {name.lower(): (name, value) for name, value in headers}
-            response, body, is_cut = await self._request(url, tuple(named.values()), deadline)
-            target = redirect_target(url, response.status, response.headers.get("location"))
-            if target is None:
-                return FetchedPage(
-                    url=task.url,
-                    final_url=url,
-                    status_code=response.status,
-                    headers={name.lower(): text or "" for name, text in response.headers.items()},
-                    body=body,
-                    source=FetchSource.NATIVE,
-                    strategy=self.name,
-                    is_cut=is_cut,
-                )
-            if task.may_land is not None and not task.may_land(target):
-                raise RedirectRefused(task.url, target)
-            hop_headers.keep_cookies(url, filter(None, response.headers.get_list("set-cookie")))
-            url = target
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
     async def _request(
@@ -277,13 +273,7 @@ class StaticFetcher:
         if self._requests is None:
             raise RuntimeError("the fetcher is not open")
         return await self._requests.get(
-            CurlRequest(
-                url=url,
-                headers=headers,
-                timeout_seconds=remaining,
-                write=body.write,
-                encodings=encodings,
-            )
+            url, headers, timeout_seconds=remaining, write=body.write, encodings=encodings
         )
 
     def _translate(self, error: CurlFailed, url: str, body: BoundedBody) -> CinderError:

@@ -1,7 +1,7 @@
 """The protocol of a search provider, its query, and filters written as query operators."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -118,22 +118,16 @@ def query_with_operators(query: ProviderQuery, limits: QueryLimits) -> str:
     if not limits.allow(text):
         longest = f"{limits.max_chars} characters and {limits.max_words} words"
         raise ValueError(f"it takes at most {longest}; shorten it")
-    for operator in _operators(query.filters):
+    filters, operators = query.filters, []
+    included = [f"site:{domain}" for domain in filters.include_domains]
+    are_few = len(included) <= _MAX_INCLUDED
+    if included and are_few and all(map(_DOMAIN.fullmatch, filters.include_domains)):
+        operators.append(included[0] if len(included) == 1 else f"({' OR '.join(included)})")
+    excluded = filters.exclude_domains[:_MAX_EXCLUDED]
+    operators += [f"-site:{domain}" for domain in excluded if _DOMAIN.fullmatch(domain)]
+    phrases = filters.required_text[:_MAX_PHRASES]
+    operators += [f'"{phrase}"' for phrase in phrases if '"' not in phrase]
+    for operator in operators:
         if limits.allow(longer := f"{text} {operator}"):
             text = longer
     return text
-
-
-def _operators(filters: SearchFilters) -> Iterator[str]:
-    included = [f"site:{domain}" for domain in filters.include_domains]
-    if len(included) <= _MAX_INCLUDED and all(map(_DOMAIN.fullmatch, filters.include_domains)):
-        if len(included) == 1:
-            yield included[0]
-        elif included:
-            yield f"({' OR '.join(included)})"
-    for domain in filters.exclude_domains[:_MAX_EXCLUDED]:
-        if _DOMAIN.fullmatch(domain):
-            yield f"-site:{domain}"
-    for phrase in filters.required_text[:_MAX_PHRASES]:
-        if '"' not in phrase:
-            yield f'"{phrase}"'

@@ -120,20 +120,13 @@ class BraveProvider:
         if code not in _ADVICE and answer.status in _REFUSALS:
             meaning = f"it refuses the key; check {_KEY}. It says: {meaning}"
         if meaning:
-            wait = _seconds_to_wait(answer) if answer.status == _TOO_MANY else None
+            # The headers have a number for each limit: `X-RateLimit-Remaining: 0, 1500` with
+            # `X-RateLimit-Reset: 1, 1419704` allows no request in this second and 1500 this month.
+            remaining = _numbers(answer.headers.get("x-ratelimit-remaining", ""))
+            resets = _numbers(answer.headers.get("x-ratelimit-reset", ""))
+            waits = [reset for left, reset in zip(remaining, resets, strict=False) if not left]
+            wait = float(max(waits)) if waits and answer.status == _TOO_MANY else None
             self._server.fail(f"answered {answer.status}: {meaning}", retry_after_seconds=wait)
-
-
-def _seconds_to_wait(answer: HttpResponse) -> float | None:
-    """Return when the last of the exhausted limits is reset.
-
-    The headers have a number for each limit: `X-RateLimit-Remaining: 0, 1500` with
-    `X-RateLimit-Reset: 1, 1419704` allows no request in this second and 1500 in this month.
-    """
-    remaining = _numbers(answer.headers.get("x-ratelimit-remaining", ""))
-    resets = _numbers(answer.headers.get("x-ratelimit-reset", ""))
-    waits = [reset for left, reset in zip(remaining, resets, strict=False) if not left]
-    return float(max(waits)) if waits else None
 
 
 def _numbers(header: str) -> list[int]:

@@ -76,7 +76,12 @@ def read_page(body: bytes) -> ResultPage:
             items.append(FoundItem(url=url, title=link.text(), summary=summary))
     if not items and tree.css_first(".no-results, #links") is None:
         return ResultPage(kind=PageKind.UNKNOWN)
-    fields = _next_fields(tree)
+    form = tree.css_first("form input[name=vqd]")
+    while form is not None and form.tag != "form":
+        form = form.parent
+    inputs = form.css("input")[:_MAX_FIELDS] if form is not None else []
+    pairs = [(it.attributes.get("name") or "", it.attributes.get("value") or "") for it in inputs]
+    fields = tuple(p for p in pairs if p[0] in _NEXT_FIELDS and len(p[1]) <= _MAX_VALUE_CHARS)
     return ResultPage(kind=PageKind.RESULTS, items=tuple(items), next_fields=fields)
 
 
@@ -92,19 +97,6 @@ def _target_of(href: str) -> str | None:
     if not parts.path.startswith("/l/"):
         return None
     return next(iter(parse_qs(parts.query, max_num_fields=_MAX_FIELDS).get("uddg", [])), None)
-
-
-def _next_fields(tree: LexborHTMLParser) -> tuple[tuple[str, str], ...]:
-    form = tree.css_first("form input[name=vqd]")
-    while form is not None and form.tag != "form":
-        form = form.parent
-    inputs = form.css("input")[:_MAX_FIELDS] if form is not None else []
-    pairs = [(it.attributes.get("name") or "", it.attributes.get("value") or "") for it in inputs]
-    return tuple(
-        (name, value)
-        for name, value in pairs
-        if name in _NEXT_FIELDS and len(value) <= _MAX_VALUE_CHARS
-    )
 
 
 DUCKDUCKGO_URL = "https://html.duckduckgo.com/html/"

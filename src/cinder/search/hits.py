@@ -117,19 +117,16 @@ def read_timestamp(text: str) -> datetime | None:
     if not text or len(text) > _MAX_DATE_CHARS:
         return None
     try:
-        timestamp = _parse_timestamp(text)
+        if _SECONDS.fullmatch(text):
+            timestamp = datetime.fromtimestamp(float(text), UTC)
+        elif _MILLISECONDS.fullmatch(text):
+            timestamp = datetime.fromtimestamp(int(text) / 1000, UTC)
+        else:
+            try:
+                timestamp = datetime.fromisoformat(text)
+            except ValueError:
+                timestamp = parsedate_to_datetime(text)
         timestamp = timestamp.replace(tzinfo=timestamp.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return timestamp if timestamp.year in _YEARS else None
-
-
-def _parse_timestamp(text: str) -> datetime:
-    if _SECONDS.fullmatch(text):
-        return datetime.fromtimestamp(float(text), UTC)
-    if _MILLISECONDS.fullmatch(text):
-        return datetime.fromtimestamp(int(text) / 1000, UTC)
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return parsedate_to_datetime(text)

@@ -100,7 +100,15 @@ class OpenSearchProvider:
 
     async def search(self, query: ProviderQuery) -> Sequence[SearchHit]:
         """Return a page of hits."""
-        described = await self._describe()
+        loop = asyncio.get_running_loop()
+        async with self._reading:
+            age = loop.time() - self._described_at
+            if self._described is None or age > _DESCRIPTION_LASTS_SECONDS:
+                answer = await self._server.get(self._description_url, _ACCEPT_DESCRIPTION)
+                self._server.check(answer)
+                self._described = await asyncio.to_thread(self._read_description, answer.body)
+                self._described_at = loop.time()
+            described = self._described
         if query.page and not described.has_pages:
             return ()
         with self._server.wording_query():
@@ -110,18 +118,6 @@ class OpenSearchProvider:
         )
         self._server.check(answer)
         return await asyncio.to_thread(self._read, answer, url)
-
-    async def _describe(self) -> SearchUrl:
-        """Return the search URL; the description is fetched every hour."""
-        loop = asyncio.get_running_loop()
-        async with self._reading:
-            age = loop.time() - self._described_at
-            if self._described is None or age > _DESCRIPTION_LASTS_SECONDS:
-                answer = await self._server.get(self._description_url, _ACCEPT_DESCRIPTION)
-                self._server.check(answer)
-                self._described = await asyncio.to_thread(self._read_description, answer.body)
-                self._described_at = loop.time()
-            return self._described
 
     def _read_description(self, body: bytes) -> SearchUrl:
         encoding = "utf-16" if body.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"

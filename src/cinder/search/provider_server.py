@@ -151,10 +151,25 @@ class ProviderServer:
         Raises:
             ProviderFailed: it is not.
         """
-        if answer.status != HTTPStatus.OK:
-            meaning = self.advice.get(answer.status) or self._meaning(answer)
+        status = answer.status
+        if status != HTTPStatus.OK:
+            meaning = f"it refuses the request; check {self.setting}"
+            if status in self.advice:
+                meaning = self.advice[status]
+            elif 300 <= status < 400:
+                # Without the parameters, which may contain the API key.
+                target = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
+                _log.warning("a search provider redirects", name=self.title, place=target)
+                meaning = (
+                    "it redirects elsewhere; if that is its address, which the log tells, put it "
+                    f"into {self.setting}"
+                )
+            elif status == HTTPStatus.TOO_MANY_REQUESTS:
+                meaning = "it is asked too often; search less often, or name other providers too"
+            elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                meaning = "it has troubles of its own; try again later"
             after = read_retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
-            self.fail(f"answered {answer.status}: {meaning}", retry_after_seconds=after)
+            self.fail(f"answered {status}: {meaning}", retry_after_seconds=after)
         if answer.is_cut:
             self.fail("sent an answer that is too long or broke off; try again later")
 
@@ -209,19 +224,3 @@ class ProviderServer:
 
     def _log_failure(self, address: str, problem: str) -> None:
         _log.warning("a search provider failed", name=self.title, address=address, problem=problem)
-
-    def _meaning(self, answer: HttpResponse) -> str:
-        status = answer.status
-        if 300 <= status < 400:
-            # Without the parameters, which may contain the API key.
-            target = answer.headers.get("location", "").partition("?")[0][:_MAX_SHOWN_CHARS]
-            _log.warning("a search provider redirects", name=self.title, place=target)
-            return (
-                f"it redirects elsewhere; if that is its address, which the log tells, put it into "
-                f"{self.setting}"
-            )
-        if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return "it is asked too often; search less often, or name other providers too"
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return "it has troubles of its own; try again later"
-        return f"it refuses the request; check {self.setting}"

@@ -146,8 +146,10 @@ def _operations_routes(app: App) -> list[Route]:
             return error_response(error)
         return Response(await app.render_metrics(), media_type="text/plain; version=0.0.4")
 
+    docs_page = (Path(__file__).parent / "docs.html").read_text()
+
     async def docs(_request: Request) -> Response:
-        return HTMLResponse(_docs_page(), headers=_DOCS_HEADERS)
+        return HTMLResponse(docs_page, headers=_DOCS_HEADERS)
 
     async def openapi(_request: Request) -> Response:
         return json_response(describe_api())
@@ -161,11 +163,6 @@ def _operations_routes(app: App) -> list[Route]:
         "/openapi.json": openapi,
     }
     return [Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints.items()]
-
-
-@cache
-def _docs_page() -> str:
-    return (Path(__file__).parent / "docs.html").read_text()
 
 
 @cache

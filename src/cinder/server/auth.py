@@ -182,10 +182,19 @@ class AuthMiddleware:
         Raises:
             CinderError: the request is refused.
         """
-        if not self._tokens.are_required and not (
-            self._is_known_host(request) and _is_same_origin(request)
-        ):
-            raise Forbidden
+        if not self._tokens.are_required:
+            # The Host header must name this server: this stops DNS rebinding.
+            host = request.headers.get("host", "").lower()
+            named = _HOST.fullmatch(host)
+            if named is None or not self._host_names & {named[1], host}:
+                raise Forbidden
+            # Pages of other sites are refused; MCP checks origins itself.
+            origin = request.headers.get("origin")
+            is_same = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+            if origin is not None:
+                is_same = origin.lower() in (f"http://{host}", f"https://{host}")
+            if request.scope["path"] != MCP_PATH and not is_same:
+                raise Forbidden
         limits, address = request.app.state.rate_limits, address_of(request)
         if not is_loopback(address) and not is_open_path(request.scope["path"]):
             await limits.require_left(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
@@ -194,12 +203,6 @@ class AuthMiddleware:
             await limits.take(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
             raise Unauthorized
         return caller
-
-    def _is_known_host(self, request: Request) -> bool:
-        """Whether the Host header names this server; without a token, this stops DNS rebinding."""
-        host = request.headers.get("host", "").lower()
-        named = _HOST.fullmatch(host)
-        return named is not None and (named[1] in self._host_names or host in self._host_names)
 
     async def _serve_bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_answered = False
@@ -244,16 +247,6 @@ async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus 
 def address_of(request: Request) -> str:
     """Return the client address of a request."""
     return request.client.host if request.client else ""
-
-
-def _is_same_origin(request: Request) -> bool:
-    """Whether a request is not sent by a page of another site; MCP checks origins itself."""
-    if request.scope["path"] == MCP_PATH:
-        return True
-    origin, host = request.headers.get("origin"), request.headers.get("host", "")
-    if origin is not None:
-        return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
-    return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]], send: Send) -> Send:
@@ -322,14 +315,19 @@ def login_routes(tokens: Authenticator) -> list[Route]:
         try:
             if not is_loopback(address_of(request)):
                 await limits.require_left(RateLimitBucket.FAILED_LOGIN, who)
-            form = await _read_form(request)
+            body = b""
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _MAX_FORM_BYTES:
+                    raise ValueError("the form is too large")
+            form = parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
             target = _safe_target(form.get("next", [""])[0])
             if not tokens.matches(form.get("token", [""])[0].strip()):
                 await limits.take(RateLimitBucket.FAILED_LOGIN, who)
                 return _login_page(target, "That is not the token.", status=401)
         except RateLimited as error:
             return _login_page("", error.message, status=429)
-        except _InvalidForm:
+        except ValueError:  # the body is too large, or not a form
             return _login_page("", "That is not what this page sends.", status=400)
         response = RedirectResponse(target, status_code=303)
         response.set_cookie(
@@ -343,22 +341,6 @@ def login_routes(tokens: Authenticator) -> list[Route]:
         return response
 
     return [Route("/login", show, methods=["GET"]), Route("/login", log_in, methods=["POST"])]
-
-
-class _InvalidForm(Exception):
-    """The body is too large, or not a form."""
-
-
-async def _read_form(request: Request) -> dict[str, list[str]]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_FORM_BYTES:
-            raise _InvalidForm
-    try:
-        return parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
-    except ValueError:
-        raise _InvalidForm from None
 
 
 def _login_page(target: str, problem: str = "", status: int = 200) -> Response:

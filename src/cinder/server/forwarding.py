@@ -80,7 +80,16 @@ class _ForwardedRequest:
 
     async def run(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream the request and the response until one side ends."""
-        await self._write(_request_of(scope))
+        sender = json.dumps([scope.get("client"), scope.get("server"), scope["scheme"]])
+        names = {name for name, _ in scope["headers"]}
+        dropped = _HOP_BY_HOP_HEADERS | {CLIENT_HEADER}
+        headers = [(name, value) for name, value in scope["headers"] if name not in dropped]
+        if b"transfer-encoding" in names and b"content-length" not in names:
+            headers.append((b"transfer-encoding", b"chunked"))
+        headers += [(b"connection", b"close"), (CLIENT_HEADER, sender.encode())]
+        query = b"?" + scope["query_string"] if scope.get("query_string") else b""
+        target = scope.get("raw_path", scope["path"].encode()) + query
+        await self._write(h11.Request(method=scope["method"], target=target, headers=headers))
         # Both tasks are awaited below.
         sending = asyncio.ensure_future(self._send_body(receive))  # noqa: TID251
         answering = asyncio.ensure_future(self._answer(send))  # noqa: TID251
@@ -126,28 +135,6 @@ class _ForwardedRequest:
         await self._writer.drain()
 
 
-def _request_of(scope: Scope) -> h11.Request:
-    sender = json.dumps([scope.get("client"), scope.get("server"), scope["scheme"]])
-    has_length = any(name == b"content-length" for name, _ in scope["headers"])
-    is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-    framing = [(b"transfer-encoding", b"chunked")] if is_chunked and not has_length else []
-    query = b"?" + scope["query_string"] if scope.get("query_string") else b""
-    return h11.Request(
-        method=scope["method"],
-        target=scope.get("raw_path", scope["path"].encode()) + query,
-        headers=[
-            *(
-                (n, v)
-                for n, v in scope["headers"]
-                if n not in _HOP_BY_HOP_HEADERS | {CLIENT_HEADER}
-            ),
-            *framing,
-            (b"connection", b"close"),
-            (CLIENT_HEADER, sender.encode()),
-        ],
-    )
-
-
 async def _answer_no_session(scope: Scope, receive: Receive, send: Send) -> None:
     answer = Response(_NO_SESSION, 404, media_type="application/json")
     await answer(scope, receive, send)
@@ -171,22 +158,24 @@ class WorkerRoutingMiddleware:
             await self._app(scope, receive, send)
         # Only the Unix socket has no port, and only the same user can open it.
         elif (server := scope.get("server")) is not None and server[1] is None:
-            await self._serve_worker(scope, receive, send)
+            if any(name == CLIENT_HEADER for name, _ in scope["headers"]):
+                await self._serve_own(restore_client(scope), receive, send)
+                return
+            question = await Request(scope, receive).body()
+            answer = await self._group.answer(scope["path"].lstrip("/"), question)
+            status = HTTPStatus.NOT_FOUND if answer is None else HTTPStatus.OK
+            await PlainTextResponse(answer or b"", status)(scope, receive, send)
         elif scope["path"] != _MCP_PATH:
             await self._app(scope, receive, send)
-        elif (owner := self._owner_of_session(scope)) in (None, self._group.number):
-            await self._serve_own(scope, receive, send)
         else:
-            await forward(self._group.socket_path(owner), scope, receive, send)
-
-    async def _serve_worker(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if any(name == CLIENT_HEADER for name, _ in scope["headers"]):
-            await self._serve_own(restore_client(scope), receive, send)
-            return
-        question = await Request(scope, receive).body()
-        answer = await self._group.answer(scope["path"].lstrip("/"), question)
-        status = HTTPStatus.NOT_FOUND if answer is None else HTTPStatus.OK
-        await PlainTextResponse(answer or b"", status)(scope, receive, send)
+            found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
+            named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
+            owner = int(named[1]) if named else self._group.size
+            # This worker answers for ids that name no worker.
+            if owner == self._group.number or owner >= self._group.size:
+                await self._serve_own(scope, receive, send)
+            else:
+                await forward(self._group.socket_path(owner), scope, receive, send)
 
     async def _serve_own(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve MCP; clients see session ids with the number of this worker in front."""
@@ -205,10 +194,3 @@ class WorkerRoutingMiddleware:
             await send(message)
 
         await self._app({**scope, "headers": headers}, receive, sent)
-
-    def _owner_of_session(self, scope: Scope) -> int | None:
-        """Return the worker that holds the session of a request; None if the id names none."""
-        found = [value for name, value in scope["headers"] if name == _SESSION_HEADER]
-        named = _SESSION.fullmatch(found[0].strip()) if len(found) == 1 else None
-        number = int(named[1]) if named else self._group.size
-        return number if number < self._group.size else None

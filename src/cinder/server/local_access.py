@@ -76,9 +76,9 @@ def hold_port_lock(data_dir: Path, port: int) -> Iterator[None]:
 
 def is_port_locked(data_dir: Path, port: int) -> bool:
     """Whether a server of this data directory listens on a port."""
-    if not _port_lock_path(data_dir, port).exists():
-        return False
     lock = _port_lock(data_dir, port)
+    if not Path(lock.lock_file).exists():
+        return False
     try:
         lock.acquire(timeout=_PROBE_SECONDS, poll_interval=_PROBE_SECONDS / 10)
     except Timeout:
@@ -88,8 +88,4 @@ def is_port_locked(data_dir: Path, port: int) -> bool:
 
 
 def _port_lock(data_dir: Path, port: int) -> FileLock:
-    return FileLock(_port_lock_path(data_dir, port), is_singleton=False, thread_local=False)
-
-
-def _port_lock_path(data_dir: Path, port: int) -> Path:
-    return data_dir / f"server-{port}.lock"
+    return FileLock(data_dir / f"server-{port}.lock", is_singleton=False, thread_local=False)

@@ -129,18 +129,6 @@ def connection_of(scope: Scope) -> ClientConnection | None:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolLimits:
-    """The limits of a connection before and after a request."""
-
-    head_timeout_seconds: float
-    max_head_bytes: int
-    max_pipelined_requests: int
-    keep_alive_seconds: float
-    discard_seconds: float
-    max_discarded_bytes: int
-
-
 class _TooManyRequests(Exception):
     """Stops the parser."""
 
@@ -148,7 +136,7 @@ class _TooManyRequests(Exception):
 class LimitedHttpProtocol(HttpToolsProtocol):
     """The HTTP protocol of the server, with limits on silent, slow and endless clients."""
 
-    limits: ClassVar[ProtocolLimits]
+    limits: ClassVar[ServerSettings]
     connections_by_address: ClassVar[Connections]
     shedder: ClassVar[LoadShedder]
 
@@ -187,8 +175,19 @@ class LimitedHttpProtocol(HttpToolsProtocol):
                 return
         while data and not (self._is_refused or self.transport.is_closing()):
             room = self.limits.max_head_bytes - self._pending_bytes
+            if room <= 0 and (self._is_under_way or self._is_in_body):
+                # The response to the current request may have started.
+                self.transport.abort()
+                return
             if room <= 0:
-                self._refuse_head()
+                status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+                message = (
+                    f"The request's head has more than {self.limits.max_head_bytes} bytes "
+                    "(setting server.max-head-bytes). Send fewer or shorter headers."
+                )
+                error: dict[str, Json] = {"message": message, "code": status.name}
+                content: dict[str, Json] = {"success": False, "error": error}
+                self._answer_and_close(json_response(content, status, {"Connection": "close"}))
                 return
             piece, data = data[:room], data[room:]
             self._pending_bytes += len(piece)
@@ -271,20 +270,6 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._discardable_bytes = self.limits.max_discarded_bytes
         self._start_clock(self.limits.discard_seconds)
 
-    def _refuse_head(self) -> None:
-        if self._is_under_way or self._is_in_body:
-            # The response to the current request may have started.
-            self.transport.abort()
-            return
-        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-        message = (
-            f"The request's head has more than {self.limits.max_head_bytes} bytes "
-            "(setting server.max-head-bytes). Send fewer or shorter headers."
-        )
-        error: dict[str, Json] = {"message": message, "code": status.name}
-        closing = {"Connection": "close"}
-        self._answer_and_close(json_response({"success": False, "error": error}, status, closing))
-
     def _answer_and_close(self, response: Response) -> None:
         """Send a response without the app, and close the connection."""
         status = HTTPStatus(response.status_code)
@@ -333,17 +318,5 @@ def limited_protocol(
             trusted_proxies=server.trusted_proxies,
         )
     )
-    limits = ProtocolLimits(
-        head_timeout_seconds=server.head_timeout_seconds,
-        max_head_bytes=server.max_head_bytes,
-        max_pipelined_requests=server.max_pipelined_requests,
-        keep_alive_seconds=server.keep_alive_seconds,
-        discard_seconds=server.discard_seconds,
-        max_discarded_bytes=server.max_discarded_bytes,
-    )
-    attributes = {
-        "limits": limits,
-        "connections_by_address": connections,
-        "shedder": shedder,
-    }
+    attributes = {"limits": server, "connections_by_address": connections, "shedder": shedder}
     return type("BoundedHeads", (LimitedHttpProtocol,), attributes)

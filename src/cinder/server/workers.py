@@ -100,10 +100,8 @@ class WorkerProcesses:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
             # The first worker starts alone: an error that affects all of them is shown once.
-            if all(
-                self._start_and_wait(part, wakeup)
-                for part in (self._workers[:1], self._workers[1:])
-            ):
+            first, others = self._workers[:1], self._workers[1:]
+            if self._start_and_wait(first, wakeup) and self._start_and_wait(others, wakeup):
                 on_ready()
                 self._keep_running(wakeup)
         finally:
@@ -187,7 +185,17 @@ class WorkerProcesses:
             os.close(tell_ready)
 
         try:
-            _detach_from_parent(parent)
+            # Reset the signal handlers of the parent, and stop when the parent ends.
+            signal.set_wakeup_fd(-1)
+            for sig in (signal.SIGCHLD, *_STOP_SIGNALS):
+                signal.signal(sig, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+            # Ctrl-C reaches the whole process group of the terminal; only the parent stops workers.
+            os.setpgid(0, 0)
+            if sys.platform == "linux":
+                ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+                if os.getppid() != parent:
+                    os._exit(1)
             for other in self._workers:
                 if other.ready_pipe is not None:
                     os.close(other.ready_pipe)
@@ -252,21 +260,6 @@ class WorkerProcesses:
                 is_clean = os.waitstatus_to_exitcode(status) == -signal.SIGTERM
                 self._exit_code = self._exit_code or (0 if is_clean else _exit_code(status))
         giving_up.cancel()
-
-
-def _detach_from_parent(parent: int) -> None:
-    """Reset the signal handlers of the parent, and stop when the parent ends."""
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number in _STOP_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
-    # Ctrl-C reaches the whole process group of the terminal; only the parent stops workers.
-    os.setpgid(0, 0)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def _exit_code(status: int) -> int:

@@ -1,7 +1,6 @@
 """Routes of v1: scrape, search, search-and-scrape, extract, crawls and batches."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from functools import partial
 from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, Field
@@ -79,11 +78,9 @@ from cinder.services.export import ExportFormat, ExportRequest, read_request
 
 A = TypeVar("A", bound=Arguments)
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
-Handler: TypeAlias = Callable[[App, Request], Awaitable[Response]]
 # Takes the parsed body and the id of the caller.
-JsonHandler: TypeAlias = Callable[[App, object, str], Coroutine[None, None, dict[str, Json]]]
+JsonHandler: TypeAlias = Callable[[object, str], Coroutine[None, None, dict[str, Json]]]
 
-_METHODS = {"cancel": "DELETE", "retry_webhooks": "POST"}
 _PLURAL = {JobKind.CRAWL: "crawls", JobKind.BATCH: "batches"}
 
 
@@ -240,24 +237,64 @@ LOOKUPS = _lookups_of(JobKind.CRAWL) | _lookups_of(JobKind.BATCH)
 
 def build_routes(app: App) -> list[Route]:
     """Return the routes of the first REST version."""
+    max_chars = app.settings.server.result_max_chars
+
+    async def scrape(raw: object, caller: str) -> dict[str, Json]:
+        arguments = read_body(PageArguments, raw, *PAGE_CHECKS)
+        outcome = await app.scrape.scrape(arguments.to_request(caller=caller))
+        return await answer_page(outcome, arguments, PageBudget(max_chars))
+
+    async def search(raw: object, caller: str) -> dict[str, Json]:
+        arguments = read_body(SearchArguments, raw)
+        answer = await app.search.search(arguments.to_request(caller=caller))
+        return describe_search(answer, arguments.offset, max_chars)
+
+    async def search_and_scrape(raw: object, caller: str) -> dict[str, Json]:
+        arguments = read_body(SearchAndScrapeArguments, raw)
+        request = arguments.to_request(caller=caller)
+        found = await app.search_and_scrape.run(request, arguments.scrape_mode)
+        return await describe_scraped(found, max_chars)
+
+    async def extract(raw: object, caller: str) -> dict[str, Json]:
+        arguments = read_body(ExtractArguments, raw, *EXTRACT_CHECKS)
+        answer = await app.extract.extract(arguments.to_request(caller=caller))
+        # A part of the data would be of no use, so it may be as long as the longest page.
+        return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
+
+    async def start_crawl(request: Request) -> Response:
+        caller = caller_with_scope(request, TokenScope.CRAWL)
+        secret = app.settings.webhooks.secret.get_secret_value()
+        body = await read_json(request, app.settings.limits)
+        raw, webhook = split_webhook(body, default_secret=secret)
+        arguments = read_body(CrawlArguments, raw, *crawl_checks(app.settings.jobs.max_pages))
+        require_domain(caller_of(request).policy, arguments.url)
+        key = read_idempotency_key(request, arguments.idempotency_key)
+        job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
+        answer = await JobResponses(app.jobs, app.archive, caller).crawl_started(job)
+        return json_response(with_webhook_secret(answer, job, webhook))
+
     return [
-        _post_json(app, "/v1/scrape", _scrape),
-        _post_json(app, "/v1/search", _search),
-        _post_json(app, "/v1/search-and-scrape", _search_and_scrape),
-        _post_json(app, "/v1/extract", _extract),
-        Route("/v1/crawl", _make_endpoint(app, "crawl_start", _start_crawl), methods=["POST"]),
+        _post_json(app, "/v1/scrape", scrape),
+        _post_json(app, "/v1/search", search),
+        _post_json(app, "/v1/search-and-scrape", search_and_scrape),
+        _post_json(app, "/v1/extract", extract),
+        _make_route(app, "/v1/crawl", "crawl_start", start_crawl, method="POST"),
         *_job_routes(app, JobKind.CRAWL),
         *_job_routes(app, JobKind.BATCH),
+        *_job_output_routes(app, JobKind.CRAWL),
+        *_job_output_routes(app, JobKind.BATCH),
     ]
 
 
-def _make_endpoint(app: App, command: str, handler: Handler) -> Endpoint:
-    """Return an endpoint that answers with a handler's errors and counts its requests."""
+def _make_route(
+    app: App, path: str, command: str, endpoint: Endpoint, *, method: str = "GET"
+) -> Route:
+    """Return a route that answers with an endpoint's errors and counts its requests."""
 
     async def answer(request: Request) -> Response:
         outcome = "INTERNAL_ERROR"
         try:
-            response = await handler(app, request)
+            response = await endpoint(request)
             outcome = "ok"
             return response
         except CinderError as error:
@@ -266,166 +303,122 @@ def _make_endpoint(app: App, command: str, handler: Handler) -> Endpoint:
         finally:
             app.metrics.requests.labels("rest_v1", command, outcome).inc()
 
-    return answer
+    return Route(path, answer, methods=[method])
 
 
 def _post_json(app: App, path: str, handler: JsonHandler) -> Route:
     """Return a route that needs the scope `scrape` and stops when the caller disconnects."""
 
-    async def answer(app: App, request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         caller = caller_with_scope(request, TokenScope.SCRAPE)
         raw = await read_json(request, app.settings.limits)
-        return json_response(await cancel_on_disconnect(request, handler(app, raw, caller)))
+        return json_response(await cancel_on_disconnect(request, handler(raw, caller)))
 
     command = path.removeprefix("/v1/").replace("-", "_")
-    return Route(path, _make_endpoint(app, command, answer), methods=["POST"])
+    return _make_route(app, path, command, answer, method="POST")
 
 
 def _job_routes(app: App, kind: JobKind) -> list[Route]:
-    def route(path: str, name: str, handler: Callable[..., Awaitable[Response]]) -> Route:
-        method = _METHODS.get(name, "GET")
-        endpoint = _make_endpoint(app, f"{kind}_{name}", partial(handler, kind))
-        return Route(path, endpoint, methods=[method])
+    """Return the routes of the jobs of one kind and their pages."""
+
+    def responses_to(request: Request, scope: TokenScope = TokenScope.READ) -> JobResponses:
+        return JobResponses(app.jobs, app.archive, caller_with_scope(request, scope))
+
+    async def list_jobs(request: Request) -> Response:
+        arguments = _read_query(ListArguments, request)
+        caller = caller_with_scope(request, TokenScope.READ)
+        jobs = await app.jobs.list_jobs(caller, kind, limit=arguments.limit)
+        return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
+
+    async def status(request: Request) -> Response:
+        query = _read_query(StatusArguments, request)
+        responses = responses_to(request)
+        read = responses.crawl_status if kind is JobKind.CRAWL else responses.batch_status
+        with_content = query.include_content
+        return json_response(
+            await read(_id(request), query.part(app), include_content=with_content)
+        )
+
+    async def cancel(request: Request) -> Response:
+        responses = responses_to(request, TokenScope.CRAWL)
+        return json_response(await responses.cancel(_id(request), kind))
+
+    async def errors(request: Request) -> Response:
+        part = _read_query(PaginationArguments, request).part(app)
+        return json_response(await responses_to(request).errors(_id(request), kind, part))
+
+    async def ledger(request: Request) -> Response:
+        query = _read_query(LedgerArguments, request)
+        responses = responses_to(request)
+        return json_response(
+            await responses.ledger(_id(request), kind, query.fate, query.part(app))
+        )
 
     one = f"/v1/{kind}/{{id}}"
     return [
-        route(f"/v1/{_PLURAL[kind]}", "list", _list),
-        route(one, "status", _status),
-        route(one, "cancel", _cancel),
-        route(f"{one}/errors", "errors", _errors),
-        route(f"{one}/ledger", "ledger", _ledger),
-        route(f"{one}/events", "events", _events),
-        route(f"{one}/export", "export", _export),
-        route(f"{one}/webhooks", "webhooks", _webhooks),
-        route(f"{one}/webhooks/retry", "retry_webhooks", _retry_webhooks),
+        _make_route(app, f"/v1/{_PLURAL[kind]}", f"{kind}_list", list_jobs),
+        _make_route(app, one, f"{kind}_status", status),
+        _make_route(app, one, f"{kind}_cancel", cancel, method="DELETE"),
+        _make_route(app, f"{one}/errors", f"{kind}_errors", errors),
+        _make_route(app, f"{one}/ledger", f"{kind}_ledger", ledger),
     ]
 
 
-async def _scrape(app: App, raw: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(PageArguments, raw, *PAGE_CHECKS)
-    outcome = await app.scrape.scrape(arguments.to_request(caller=caller))
-    return await answer_page(outcome, arguments, PageBudget(app.settings.server.result_max_chars))
+def _job_output_routes(app: App, kind: JobKind) -> list[Route]:
+    """Return the routes of the events, exports and webhooks of one kind of jobs."""
 
+    async def events(request: Request) -> Response:
+        job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+        # Clients reconnect when a stream ends; 204 stops them.
+        if request.headers.get("last-event-id") == LAST_EVENT_ID and job.status.is_over:
+            return Response(status_code=204)
+        if request.method == "HEAD":  # it would wait for the end of the stream
+            return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
+        watched: WatchedJobs = request.app.state.watched_jobs
+        streams: OpenStreams = request.app.state.streams
+        return streams.answer(
+            job.owner, stream_events(watched.watch(job), request.app.state.stopping)
+        )
 
-async def _search(app: App, raw: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchArguments, raw)
-    answer = await app.search.search(arguments.to_request(caller=caller))
-    return describe_search(answer, arguments.offset, app.settings.server.result_max_chars)
+    async def export(request: Request) -> Response:
+        spec = _read_query(ExportArguments, request).to_request()
+        job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+        name, media_type = f"{job.id}{spec.format.suffix}", spec.format.media_type
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        if request.method == "HEAD":
+            return Response(media_type=media_type, headers=headers)
+        chunks = aiter(app.exporter.export(job, spec))
+        # An error at the start can still be answered; later, the stream can only break off.
+        first = await anext(chunks, b"")
 
+        async def stream() -> AsyncIterator[bytes]:
+            yield first
+            async for chunk in chunks:
+                yield chunk
 
-async def _search_and_scrape(app: App, raw: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(SearchAndScrapeArguments, raw)
-    request = arguments.to_request(caller=caller)
-    found = await app.search_and_scrape.run(request, arguments.scrape_mode)
-    return await describe_scraped(found, app.settings.server.result_max_chars)
+        return StreamingResponse(stream(), media_type=media_type, headers=headers)
 
+    async def webhooks(request: Request) -> Response:
+        query = _read_query(WebhookEventsArguments, request)
+        caller = caller_with_scope(request, TokenScope.READ)
+        job = await app.jobs.find(_id(request), kind, caller)
+        found = await app.webhooks.list_events(
+            caller, job.id, query.state, offset=query.offset, limit=query.limit
+        )
+        return json_response({"events": [describe_webhook_event(event) for event in found]})
 
-async def _extract(app: App, raw: object, caller: str) -> dict[str, Json]:
-    arguments = read_body(ExtractArguments, raw, *EXTRACT_CHECKS)
-    answer = await app.extract.extract(arguments.to_request(caller=caller))
-    # A part of the data would be of no use, so it may be as long as the longest page.
-    return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
+    async def retry_webhooks(request: Request) -> Response:
+        caller = caller_with_scope(request, TokenScope.CRAWL)
+        job = await app.jobs.find(_id(request), kind, caller)
+        return json_response({"retried": await app.webhooks.retry_dead(caller, job.id)})
 
-
-async def _start_crawl(app: App, request: Request) -> Response:
-    caller = caller_with_scope(request, TokenScope.CRAWL)
-    secret = app.settings.webhooks.secret.get_secret_value()
-    raw, webhook = split_webhook(
-        await read_json(request, app.settings.limits), default_secret=secret
-    )
-    arguments = read_body(CrawlArguments, raw, *crawl_checks(app.settings.jobs.max_pages))
-    require_domain(caller_of(request).policy, arguments.url)
-    key = read_idempotency_key(request, arguments.idempotency_key)
-    job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
-    answer = await JobResponses(app.jobs, app.archive, caller).crawl_started(job)
-    return json_response(with_webhook_secret(answer, job, webhook))
-
-
-async def _list(kind: JobKind, app: App, request: Request) -> Response:
-    arguments = _read_query(ListArguments, request)
-    caller = caller_with_scope(request, TokenScope.READ)
-    jobs = await app.jobs.list_jobs(caller, kind, limit=arguments.limit)
-    return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
-
-
-async def _status(kind: JobKind, app: App, request: Request) -> Response:
-    arguments = _read_query(StatusArguments, request)
-    responses = _job_responses(app, request)
-    read = responses.crawl_status if kind is JobKind.CRAWL else responses.batch_status
-    with_content = arguments.include_content
-    return json_response(
-        await read(_id(request), arguments.part(app), include_content=with_content)
-    )
-
-
-async def _cancel(kind: JobKind, app: App, request: Request) -> Response:
-    responses = _job_responses(app, request, TokenScope.CRAWL)
-    return json_response(await responses.cancel(_id(request), kind))
-
-
-async def _errors(kind: JobKind, app: App, request: Request) -> Response:
-    part = _read_query(PaginationArguments, request).part(app)
-    return json_response(await _job_responses(app, request).errors(_id(request), kind, part))
-
-
-async def _ledger(kind: JobKind, app: App, request: Request) -> Response:
-    arguments = _read_query(LedgerArguments, request)
-    responses = _job_responses(app, request)
-    return json_response(
-        await responses.ledger(_id(request), kind, arguments.fate, arguments.part(app))
-    )
-
-
-async def _events(kind: JobKind, app: App, request: Request) -> Response:
-    job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
-    # Clients reconnect when a stream ends; 204 stops them.
-    if request.headers.get("last-event-id") == LAST_EVENT_ID and job.status.is_over:
-        return Response(status_code=204)
-    if request.method == "HEAD":  # it would wait for the end of the stream
-        return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
-    watched: WatchedJobs = request.app.state.watched_jobs
-    events = stream_events(watched.watch(job), request.app.state.stopping)
-    streams: OpenStreams = request.app.state.streams
-    return streams.answer(job.owner, events)
-
-
-async def _export(kind: JobKind, app: App, request: Request) -> Response:
-    export = _read_query(ExportArguments, request).to_request()
-    job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
-    name, media_type = f"{job.id}{export.format.suffix}", export.format.media_type
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    if request.method == "HEAD":
-        return Response(media_type=media_type, headers=headers)
-    chunks = aiter(app.exporter.export(job, export))
-    # An error at the start can still be answered; later, the stream can only break off.
-    first = await anext(chunks, b"")
-
-    async def stream() -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in chunks:
-            yield chunk
-
-    return StreamingResponse(stream(), media_type=media_type, headers=headers)
-
-
-async def _webhooks(kind: JobKind, app: App, request: Request) -> Response:
-    arguments = _read_query(WebhookEventsArguments, request)
-    caller = caller_with_scope(request, TokenScope.READ)
-    job = await app.jobs.find(_id(request), kind, caller)
-    events = await app.webhooks.list_events(
-        caller, job.id, arguments.state, offset=arguments.offset, limit=arguments.limit
-    )
-    return json_response({"events": [describe_webhook_event(event) for event in events]})
-
-
-async def _retry_webhooks(kind: JobKind, app: App, request: Request) -> Response:
-    caller = caller_with_scope(request, TokenScope.CRAWL)
-    job = await app.jobs.find(_id(request), kind, caller)
-    return json_response({"retried": await app.webhooks.retry_dead(caller, job.id)})
-
-
-def _job_responses(app: App, request: Request, scope: TokenScope = TokenScope.READ) -> JobResponses:
-    return JobResponses(app.jobs, app.archive, caller_with_scope(request, scope))
+    one, retry = f"/v1/{kind}/{{id}}", f"{kind}_retry_webhooks"
+    return [
+        _make_route(app, f"{one}/events", f"{kind}_events", events),
+        _make_route(app, f"{one}/export", f"{kind}_export", export),
+        _make_route(app, f"{one}/webhooks", f"{kind}_webhooks", webhooks),
+        _make_route(app, f"{one}/webhooks/retry", retry, retry_webhooks, method="POST"),
+    ]
 
 
 def _id(request: Request) -> str:

@@ -41,11 +41,10 @@ from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, a
 from cinder.app import App
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.lru_cache import LruCache
-from cinder.models.caller import Caller, TokenScope
+from cinder.models.caller import TokenScope
 from cinder.models.document import Extraction, Json
 from cinder.models.job import JobKind
 from cinder.models.request import Format, ScrapeRequest
-from cinder.models.webhook import WebhookTarget
 from cinder.services.excerpt import TextWindow
 from cinder.services.scraping.outcome import ScrapeOutcome
 
@@ -189,7 +188,7 @@ def build_routes(app: App) -> list[Route]:
                 # Shown in the response, even if the request is invalid.
                 named = raw.get("command") if isinstance(raw, Mapping) else None
                 command = named if named in list(Command) else command
-                work = _answer(app, pages, _parse_request(app, request, raw), body, caller)
+                work = _answer(app, pages, request, raw, body)
             answer = await cancel_on_disconnect(request, work)
             outcome = "ok"
             return Response(answer, media_type="application/json")
@@ -207,61 +206,35 @@ def build_routes(app: App) -> list[Route]:
     return [Route("/api/v2/scrape", scrape, methods=["POST"])]
 
 
-@dataclass(frozen=True, slots=True)
-class _ParsedRequest:
-    """The arguments of a request, and the options of a batch that are not those of its pages."""
-
-    arguments: ScrapeArguments
-    key: str | None
-    webhook: WebhookTarget | None
-
-
-def _parse_request(app: App, request: Request, raw: object) -> _ParsedRequest:
-    """Return the arguments, the idempotency key and the webhook of a request.
-
-    Raises:
-        InvalidRequest: one of them is invalid.
-    """
+async def _answer(
+    app: App, pages: PageResponses, request: Request, raw: object, body: bytes
+) -> bytes:
     secret = app.settings.webhooks.secret.get_secret_value()
     raw, webhook = split_webhook(raw, default_secret=secret)
     arguments = read_body(ScrapeArguments, raw, *SCRAPE_CHECKS)
-    key = read_idempotency_key(request, arguments.idempotency_key)
+    key, caller = read_idempotency_key(request, arguments.idempotency_key), caller_of(request)
     if webhook is not None and not arguments.urls:
         problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
         raise InvalidRequest(problems=(problem,))
-    return _ParsedRequest(arguments, key, webhook)
-
-
-async def _answer(
-    app: App, pages: PageResponses, parsed: _ParsedRequest, body: bytes, caller: Caller
-) -> bytes:
-    arguments, urls = parsed.arguments, parsed.arguments.urls
     if arguments.command is not Command.START:
-        data = await _answer_about_batch(app, arguments, caller)
-    elif urls:
+        scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
+        responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))
+        job_id, limits = arguments.job_id or "", app.settings.server
+        part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
+        match arguments.command:
+            case Command.CANCEL:
+                data = await responses.cancel(job_id, JobKind.BATCH)
+            case Command.ERRORS:
+                data = await responses.errors(job_id, JobKind.BATCH, part)
+            case _:
+                with_content = arguments.include_content
+                data = await responses.batch_status(job_id, part, include_content=with_content)
+    elif urls := arguments.urls:
         owner = require_scope(caller, TokenScope.CRAWL)
-        request = arguments.to_batch_request(caller=owner, default_formats=DEFAULT_FORMATS)
-        started = await app.jobs.start_batch(urls, request, parsed.key, parsed.webhook)
-        described = describe_batch_start(started, urls)
-        data = with_webhook_secret(described, started.job, parsed.webhook)
+        batch = arguments.to_batch_request(caller=owner, default_formats=DEFAULT_FORMATS)
+        started = await app.jobs.start_batch(urls, batch, key, webhook)
+        data = with_webhook_secret(describe_batch_start(started, urls), started.job, webhook)
     else:
         page = pages.read(arguments, require_scope(caller, TokenScope.SCRAPE), body)
         return await pages.answer(page, body)
     return to_json({"success": True, "command": arguments.command, "data": data})
-
-
-async def _answer_about_batch(
-    app: App, arguments: ScrapeArguments, caller: Caller
-) -> dict[str, Json]:
-    scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
-    responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))
-    job_id, limits = arguments.job_id or "", app.settings.server
-    part = arguments.part(limits.result_max_chars, limits.result_max_chars_ceiling)
-    match arguments.command:
-        case Command.CANCEL:
-            return await responses.cancel(job_id, JobKind.BATCH)
-        case Command.ERRORS:
-            return await responses.errors(job_id, JobKind.BATCH, part)
-        case _:
-            with_content = arguments.include_content
-            return await responses.batch_status(job_id, part, include_content=with_content)
