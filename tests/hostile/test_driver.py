@@ -33,6 +33,7 @@ def sample() -> list[tuple[Case, Surface]]:
     ]
 
 
+@pytest.mark.timeout(600)  # hundreds of inputs, on a machine that may be busy
 async def test_hostile_inputs_are_answered_as_they_must_be(
     hostile_site: HostileSite, tmp_path: Path
 ) -> None:
