@@ -10,8 +10,8 @@ from bench.load import CONNECTIONS
 from bench.served import DOCUMENT_BYTES, HEADINGS, run_contest
 from bench.serving import Website
 from bench.website import path_of, run_website
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.models.request import ScrapeRequest
 
 REQUESTS = 2_000

@@ -11,8 +11,8 @@ from html_to_markdown import convert
 from bench.cpu import cpu_seconds
 from bench.serving import Website
 from bench.website import run_website
-from cinder.app import App, open_app
-from cinder.config import read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import read_settings
 from cinder.models.request import CachePolicy, ScrapeRequest
 
 PAGES = 300

@@ -20,7 +20,8 @@ from bench.growing_website import run_growing_website
 from bench.postgres import run_measured_postgres
 from cinder.models.job import JobKind, NewJob, NewPage, PageStatus
 from cinder.models.request import OWNER
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.api.running import RunningServer, run_server
 
 SIZES = (1_000, 10_000, 50_000, 200_000)

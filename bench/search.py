@@ -20,7 +20,11 @@ from cinder.models.document import (
     Verdict,
     VerdictKind,
 )
-from cinder.store import Embedder, EntryKey, IndexQuery, Store, open_store
+from cinder.store import open_store
+from cinder.store.document_rows import EntryKey
+from cinder.store.documents import Store
+from cinder.store.index.page_index import IndexQuery
+from cinder.store.index.ranking import Embedder
 from tests.store.postgres import PostgresServer, run_postgres
 
 BAR_SQLITE, BAR_POSTGRESQL, BAR_EMBEDDINGS = 0.355, 0.325, 0.39

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from starlette.applications import Starlette
 
-from cinder.app import App, open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.server.asgi import create_app
 from tests.api.working import TOKEN, serve_jobs, started
 from tests.resolver import TableResolver

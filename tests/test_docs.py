@@ -11,9 +11,10 @@ import pytest
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from cinder.app import open_app
+from cinder.app.composition import open_app
 from cinder.cli.options import flags_of
-from cinder.config import Settings, SettingsSection, read_settings
+from cinder.config.section import SettingsSection
+from cinder.config.settings import Settings, read_settings
 from cinder.models.extraction import ExtractRequest
 from cinder.models.options import Option, options_of
 from cinder.models.request import ScrapeRequest

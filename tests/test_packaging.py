@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cinder import __version__
-from cinder.config import Settings
+from cinder.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 SERVER: dict[str, Any] = json.loads((ROOT / "server.json").read_text())

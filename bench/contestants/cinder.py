@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from bench.contestant import answer_lines, take_stdout
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.logs import configure_logs
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 

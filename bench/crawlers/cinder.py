@@ -16,14 +16,15 @@ from pathlib import Path
 from bench.crawled_website import PAGES
 from bench.crawlers.order import CONCURRENCY, Order, take_order
 from bench.postgres import run_measured_postgres
-from cinder.app import App, open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.crawl.scope import ScopeRules
 from cinder.logs import configure_logs
 from cinder.models.job import Job, JobKind
 from cinder.models.request import OWNER
 from cinder.server.process_control import freeze_startup_objects
-from cinder.services.export import read_request, write_file
+from cinder.services.export.base import read_request
+from cinder.services.export.exporter import write_file
 from cinder.services.jobs.specs import CrawlSpec
 
 WORKERS = 3

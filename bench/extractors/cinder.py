@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.corpus import Page
 from bench.prediction import Prediction, task_of, task_parser, write_predictions
-from cinder.config import read_settings
+from cinder.config.settings import read_settings
 from cinder.errors import ParseLimitExceeded
 from cinder.logs import configure_logs
 from cinder.models.document import FetchedPage, FetchSource

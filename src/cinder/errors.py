@@ -33,12 +33,16 @@ A class's docstring is its default message. The table in ``cinder.api.errors`` m
 HTTP status and an exit code.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from inspect import cleandoc
 from typing import ClassVar
+
+# The setting's name at the beginning of a message: `egress.allow: …`.
+_NAMED = re.compile(r"([a-z]+)\.([a-z]+(?:-[a-z]+)*)(?=: )")
 
 
 class ErrorCode(StrEnum):
@@ -323,3 +327,15 @@ class StorageFull(CacheFailed):
     """The storage is full: nothing more can be saved. Saved pages can still be read."""
 
     code = ErrorCode.STORAGE_FULL
+
+
+class SettingsError(ValueError):
+    """The settings cannot be used; the message is one line, with the setting's variable."""
+
+    def __init__(self, message: str) -> None:
+        """Take a message; if it begins with a setting's name, its variable is added."""
+        line = " ".join(message.encode(errors="backslashreplace").decode().split())
+        if named := _NAMED.match(line):
+            variable = f"CINDER_{named[1]}__{named[2]}".upper().replace("-", "_")
+            line = f"{named[0]} ({variable}){line[named.end() :]}"
+        super().__init__(line)

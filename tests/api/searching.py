@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.models.search import SearchHit
 from cinder.search.base import Provider
 from cinder.services.search.service import MODE_TIMES, SearchAndScrape

@@ -9,8 +9,9 @@ import pytest
 from cinder.api.arguments import check_limits, parse_json_strings, read_arguments
 from cinder.api.schemas.page import PageArguments
 from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments
-from cinder.app import App
-from cinder.config import LimitsSettings, Settings
+from cinder.app.composition import App
+from cinder.config.serving import LimitsSettings
+from cinder.config.settings import Settings
 from cinder.errors import InvalidRequest
 from cinder.mcp.tools.scrape import SCRAPE
 from tests.api.working import serve_jobs

@@ -10,8 +10,8 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 
-from cinder.app import open_app
-from cinder.config import Settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy, TokenScope
 from cinder.server.asgi import create_app
 from tests.api.working import TOKEN, started

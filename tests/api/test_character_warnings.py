@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from mcp.client import Client
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.server import build_server
 from tests.cli.commands import Commands, free_port
 from tests.mcp.reading import text_of

@@ -13,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
 from cinder.api.v1.routes import LOOKUPS
-from cinder.app import open_app
-from cinder.config import Settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.server.asgi import create_app
 from tests.api.test_callers import BASE, make_token, sending
 from tests.api.working import is_over, started, until

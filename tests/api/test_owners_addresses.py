@@ -12,8 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from structlog.testing import capture_logs
 
-from cinder.app import open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.models.caller import TokenScope
 from cinder.server.asgi import create_app
 from tests.api.test_callers import BASE, make_token, sending

@@ -12,8 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from cinder.app import open_app
-from cinder.config import Settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.mcp.resources import SAVED_TEMPLATE
 from cinder.models.caller import CallerPolicy
 from cinder.server.asgi import create_app

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from cinder.app import App, open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.mcp.server import build_server
 from cinder.server.asgi import create_app
 from tests.api.seed_schema import hold_against_seed

@@ -8,8 +8,9 @@ from typing import Any
 import httpx2
 from starlette.applications import Starlette
 
-from cinder.app import open_app
-from cinder.config import JobsSettings, Settings
+from cinder.app.composition import open_app
+from cinder.config.serving import JobsSettings
+from cinder.config.settings import Settings
 from cinder.server.asgi import create_app
 from tests.resolver import TableResolver
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import SettingsError, read_settings
-from cinder.errors import EgressBlocked
+from cinder.app.composition import App, open_app
+from cinder.config.settings import read_settings
+from cinder.errors import EgressBlocked, SettingsError
 from cinder.models.request import ScrapeRequest
 from cinder.search.base import ProviderFailed
 from tests.search.opening import asking

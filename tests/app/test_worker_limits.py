@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cinder.app.settings import DIVIDED_SETTINGS, worker_share
-from cinder.config import Settings, read_settings
+from cinder.config.settings import Settings, read_settings
 
 # What sounds like a limit of the server and is none: of one request or one host, or shared already.
 _NOT_DIVIDED = {

@@ -11,7 +11,7 @@ import pytest_asyncio
 from cinder.app.browser import open_browsers
 from cinder.app.composition import make_proxy
 from cinder.browser.engine import BrowserFetcher, BrowserParts
-from cinder.config import Settings, read_settings
+from cinder.config.settings import Settings, read_settings
 from cinder.fetch.base import FetchTask
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage

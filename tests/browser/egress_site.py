@@ -16,8 +16,9 @@ import structlog
 from cinder.app.browser import open_browsers
 from cinder.app.composition import make_proxy
 from cinder.browser.engine import BrowserFetcher, BrowserParts
-from cinder.config import read_settings
-from cinder.egress import ForwardProxy, Resolver
+from cinder.config.settings import read_settings
+from cinder.egress.base import Resolver
+from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.base import FetchTask
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage

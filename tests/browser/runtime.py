@@ -7,15 +7,14 @@ from pathlib import Path
 
 import psutil
 
-from cinder.app import App
 from cinder.app.browser import make_equipment, open_browsers
-from cinder.app.composition import make_proxy
+from cinder.app.composition import App, make_proxy
 from cinder.browser.engine import BrowserFetcher, BrowserParts
 from cinder.browser.launcher import LaunchSettings
 from cinder.browser.pool import BrowserWorkerPool
 from cinder.browser.worker import BrowserLaunch, BrowserWorker, BrowserWorkerLimits
-from cinder.config import Settings
-from cinder.egress import ForwardProxy
+from cinder.config.settings import Settings
+from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.base import FetchTask
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage

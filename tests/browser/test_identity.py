@@ -10,8 +10,7 @@ import pytest
 from cinder.app.browser import open_browsers
 from cinder.app.composition import make_proxy
 from cinder.browser.identity import CallerHeaders, IdentitySettings, choose_identity, write_locale
-from cinder.config import SettingsError
-from cinder.errors import ScrapeFailed
+from cinder.errors import ScrapeFailed, SettingsError
 from cinder.fetch.base import FileFound
 from cinder.metrics import Metrics
 from cinder.models.document import FetchedPage

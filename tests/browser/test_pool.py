@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from cinder.app import open_app
+from cinder.app.composition import open_app
 from cinder.browser.pool import PoolState
 from cinder.errors import BrowserUnavailable, CinderError, Overloaded
 from cinder.models.request import Profile

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from cinder.app import open_app
+from cinder.app.composition import open_app
 from tests.browser.conftest import browser_settings
 from tests.browser.processes import descendants, open_files, until
 from tests.site import Site

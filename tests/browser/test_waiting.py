@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cinder.app import open_app
+from cinder.app.composition import open_app
 from cinder.browser.engine import BrowserParts
 from cinder.browser.waiting import TextWatch, WaitPolicy
-from cinder.config import Settings, read_settings
+from cinder.config.settings import Settings, read_settings
 from cinder.models.document import FetchSource
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.browser.conftest import LOOPBACK, RESOLVER, Visitor, in_browser

@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from cinder.app import App, open_app
+from cinder.app.composition import App, open_app
 from cinder.browser.cdp import ConnectionClosed
 from cinder.browser.engine import BrowserFetcher
 from cinder.browser.launcher import LaunchSettings

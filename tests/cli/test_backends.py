@@ -6,7 +6,7 @@ import pytest
 
 from cinder.cli.backends import ServerClient, find_server
 from cinder.cli.doctor import _check_server
-from cinder.config import Settings, read_settings
+from cinder.config.settings import Settings, read_settings
 from cinder.errors import BatchNotFound, CinderError, ErrorCode, InvalidRequest
 from cinder.server.local_access import is_port_locked
 from tests.api.running import run_server

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import ProfileLocked
 from cinder.models.request import Profile
 from tests.browser.conftest import browser_settings

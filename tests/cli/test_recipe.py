@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cinder.models.recipe import FieldRule, ListRule, Locator, Recipe, RecipePlace
-from cinder.store import NewRecipe, RecipeLimits, open_store
+from cinder.store import open_store
+from cinder.store.recipe_book import NewRecipe, RecipeLimits
 from tests.cli.commands import Commands, free_port
 
 RECIPE = Recipe(

@@ -9,8 +9,10 @@ from typing import Any, get_origin
 import pytest
 from pydantic.fields import FieldInfo
 
-from cinder.app import open_app
-from cinder.config import Settings, SettingsError, SettingsSection, read_settings
+from cinder.app.composition import open_app
+from cinder.config.section import SettingsSection
+from cinder.config.settings import Settings, read_settings
+from cinder.errors import SettingsError
 from cinder.server.asgi import create_app
 
 # A value of each list, where a comma is part of it as well.

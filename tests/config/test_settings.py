@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cinder.config import KebabTomlSource, Settings, SettingsError, read_settings
+from cinder.config.settings import KebabTomlSource, Settings, read_settings
+from cinder.errors import SettingsError
 
 TOML = """
 [search]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import uvicorn
 
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.server.asgi import create_app
 from tests.api.running import run_server
 from tests.conformance.fixture_server import build_with_fixtures

@@ -3,7 +3,7 @@
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.server import TOOLS, RequestHandlers, Tasks, assemble_server
 from tests.conformance.fixture_resources import (
     FixtureCompletion,

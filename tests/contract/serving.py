@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx2
 import uvicorn
 
-from cinder.app import open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.server.asgi import create_app
 from cinder.server.request_limits import limited_protocol
 from tests.api.working import TOKEN

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cinder.models.job import JobStatus, LedgerPage, PageStatus
 from cinder.models.saved import SavedListing, parse_saved_uri
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.crawled_site import SITE, CrawledSite
 from tests.crawled_site import Fate as Right
 from tests.crawls.watching import CALLER, Part, Watch

@@ -10,7 +10,8 @@ from cinder.crawl.scope import ScopeRules
 from cinder.models.job import Job, JobKind, JobStatus, LedgerPage, PageStatus
 from cinder.services.jobs.control import JobControl, JobLimits
 from cinder.services.jobs.specs import CrawlSpec
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.crawled_site import SITE, CrawledSite
 
 CALLER = "somebody"

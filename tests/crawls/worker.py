@@ -8,8 +8,8 @@ import json
 import sys
 from typing import Any
 
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.logs import configure_logs
 
 

@@ -8,17 +8,11 @@ from dataclasses import dataclass, field
 
 from curl_cffi import AsyncSession, CurlOpt, Response
 
-from cinder.egress import (
-    AddressPolicy,
-    ForwardProxy,
-    Guard,
-    ProxyCredentials,
-    ProxyLimits,
-    RefusalCode,
-    Route,
-    Upstream,
-)
-from cinder.egress.base import Target
+from cinder.egress.base import RefusalCode, Target
+from cinder.egress.credentials import ProxyCredentials, Route
+from cinder.egress.dialers import Upstream
+from cinder.egress.policy import AddressPolicy, Guard
+from cinder.egress.proxy import ForwardProxy, ProxyLimits
 from tests.egress.memory import MemoryResolver
 
 Reader = asyncio.StreamReader

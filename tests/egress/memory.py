@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 
-from cinder.egress import Address
+from cinder.egress.base import Address
 from cinder.errors import DnsFailed
 
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cinder.egress import ProxyRefusal, RefusalCode
-from cinder.egress.base import ByteStream, PlainUrl, Target
+from cinder.egress.base import ByteStream, PlainUrl, ProxyRefusal, RefusalCode, Target
 from cinder.errors import (
     ConnectionFailed,
     DnsFailed,

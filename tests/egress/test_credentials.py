@@ -5,16 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.egress import (
+from cinder.egress.base import ProxyRefusal, RefusalCode, Target
+from cinder.egress.credentials import (
     BasicCredentials,
+    CredentialsRegistry,
     ProxyCredentials,
-    ProxyLimits,
-    ProxyRefusal,
-    RefusalCode,
     Route,
+    read_authorization,
 )
-from cinder.egress.base import Target
-from cinder.egress.credentials import CredentialsRegistry, read_authorization
+from cinder.egress.proxy import ProxyLimits
 from tests.egress.loopback import (
     WAIT_SECONDS,
     Origin,

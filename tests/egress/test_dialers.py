@@ -7,9 +7,10 @@ from ipaddress import IPv4Address
 import pytest
 from structlog.testing import capture_logs
 
-from cinder.egress import ProxyLimits, ProxyRefusal, Route, Upstream
-from cinder.egress.base import RefusalCode, RequestRefused, Target
-from cinder.egress.dialers import DirectDialer
+from cinder.egress.base import ProxyRefusal, RefusalCode, RequestRefused, Target
+from cinder.egress.credentials import Route
+from cinder.egress.dialers import DirectDialer, Upstream
+from cinder.egress.proxy import ProxyLimits
 from tests.egress.loopback import (
     CONNECTED,
     DECLINED,

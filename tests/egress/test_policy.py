@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from cinder.egress import Guard
 from cinder.egress.base import Target
-from cinder.egress.policy import AddressPolicy, is_public, unmapped
+from cinder.egress.policy import AddressPolicy, Guard, is_public, unmapped
 from cinder.errors import DnsFailed, EgressBlocked
 from tests.egress.memory import MemoryResolver
 

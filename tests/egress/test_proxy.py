@@ -4,7 +4,10 @@ import socket
 import pytest
 from curl_cffi.requests import RequestsError
 
-from cinder.egress import AddressPolicy, ForwardProxy, Guard, ProxyLimits, RefusalCode, Route
+from cinder.egress.base import RefusalCode
+from cinder.egress.credentials import Route
+from cinder.egress.policy import AddressPolicy, Guard
+from cinder.egress.proxy import ForwardProxy, ProxyLimits
 from tests.egress.loopback import (
     WAIT_SECONDS,
     OpenProxy,

@@ -6,7 +6,8 @@ import pytest
 from curl_cffi import CurlOpt
 from curl_cffi.requests import RequestsError
 
-from cinder.egress import ProxyLimits, RefusalCode
+from cinder.egress.base import RefusalCode
+from cinder.egress.proxy import ProxyLimits
 from tests.egress.loopback import (
     WAIT_SECONDS,
     Origin,

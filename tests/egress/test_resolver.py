@@ -3,7 +3,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from cinder.egress import Resolver, SystemResolver
+from cinder.egress.base import Resolver
+from cinder.egress.resolver import SystemResolver
 from cinder.errors import DnsFailed
 from tests.egress.memory import MemoryResolver
 

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 import cinder
-from cinder.app import open_app
-from cinder.config import Settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.errors import RateLimited
 from cinder.jobs.schedules import Schedules
 from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy
@@ -27,7 +27,8 @@ from cinder.services.rate_limits import (
     RateLimitBucket,
     RateLimits,
 )
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.api.working import asking
 from tests.faults.asking import scrape, until
 from tests.resolver import TableResolver

@@ -9,10 +9,10 @@ from ipaddress import ip_address
 import httpx2
 import pytest
 
-from cinder.app import open_app
-from cinder.config import Settings
-from cinder.egress import SystemResolver
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.egress.base import Address
+from cinder.egress.resolver import SystemResolver
 from cinder.errors import DnsFailed
 from cinder.server.asgi import create_app
 from tests.api.working import asking

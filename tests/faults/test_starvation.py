@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.models.caller import EVERYDAY_SCOPES
 from cinder.models.job import JobKind, JobStatus
 from cinder.models.request import (

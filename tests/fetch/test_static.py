@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.errors import ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
 from cinder.fetch.static import MAX_MEMBERS, Unpacked, is_end_of_member, unpack_members
 from cinder.models.request import CachePolicy, ScrapeRequest

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.config import Settings, read_settings
+from cinder.config.settings import Settings, read_settings
 from tests.api.working import serve_jobs
 from tests.resolver import TableResolver
 from tests.site import Canary, Site

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cinder.jobs import JobEngine, engine_for
-from cinder.store import Store, open_store
+from cinder.jobs import engine_for
+from cinder.jobs.base import JobEngine
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.store.postgres import PostgresServer, create_migrated_template, run_postgres
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from cinder.jobs import JobEngine
+from cinder.jobs.base import JobEngine
 from tests.jobs.slices import SliceRecorder, answers, in_background
 
 

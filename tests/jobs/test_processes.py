@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from cinder.models.job import JobKind, JobStatus, Schedule
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.jobs.conftest import open_jobs
 from tests.jobs.slices import DEADLINE_SECONDS, eventually
 from tests.store.ledger.samples import a_job

@@ -10,7 +10,8 @@ from cinder.errors import InvalidRequest
 from cinder.jobs.schedules import Schedules, next_time
 from cinder.models.document import Json
 from cinder.models.job import JobKind
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.store.samples import Clock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from cinder.errors import DatabaseAway, ScrapeFailed, StorageFull
-from cinder.jobs import JobEngine, RunSlice
+from cinder.jobs.base import JobEngine, RunSlice
 from cinder.jobs.schedules import Sweeper
 from cinder.jobs.worker import JobRetryPolicy, JobWorker, share_of_slots
 from cinder.models.job import Job, JobStatus
 from cinder.models.request import OWNER
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.jobs.slices import SliceRecorder, answers, eventually, in_background
 from tests.store.ledger.samples import a_job, limits
 

@@ -8,7 +8,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.server import TOOLS, build_server
 
 Era = Literal["auto", "legacy"]

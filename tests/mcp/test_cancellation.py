@@ -17,8 +17,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from tests.api.running import RunningServer, run_server
 from tests.mcp.conftest import Connect, Era
 from tests.mcp.reading import error_of, text_of

@@ -11,8 +11,8 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.mcp.results import UNTRUSTED_META_KEY
 from cinder.mcp.server import TOOLS, build_server
 from cinder.models.search import SearchHit

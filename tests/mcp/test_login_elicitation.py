@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from cinder.api.requests import set_caller
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.browser.profiles import COOKIES_FILE_NAME
 from cinder.errors import ProfileLocked
 from cinder.mcp.login_elicitation import LOGIN_KEY

@@ -7,7 +7,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.request_context import CALL_SECONDS, SCRAPE_TIMEOUT_MS, bound_timeout
 from cinder.mcp.server import build_server
 from cinder.models.request import ScrapeRequest

@@ -15,8 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.fair_queue import slots_without_reserve
 from cinder.mcp.resources import MAX_SUBSCRIPTIONS, PAGE_SIZE, Resources
 from cinder.mcp.server import build_server

@@ -7,7 +7,7 @@ import pytest
 
 from cinder.api.schemas.actions import ActionArguments
 from cinder.api.schemas.scrape import ScrapeArguments
-from cinder.config import ServerSettings
+from cinder.config.serving import ServerSettings
 from cinder.mcp.results import (
     BOUNDARY_CHARS,
     UNTRUSTED_META_KEY,

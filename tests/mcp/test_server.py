@@ -15,8 +15,8 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.mcp.server import TASKS_EXTENSION, build_server
 from tests.mcp.conftest import Call, Connect, Era
 from tests.mcp.reading import error_of, text_of

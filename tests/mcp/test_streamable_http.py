@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cinder.api.requests import set_caller
-from cinder.app import App, open_app
-from cinder.config import ServerSettings, Settings
+from cinder.app.composition import App, open_app
+from cinder.config.serving import ServerSettings
+from cinder.config.settings import Settings
 from cinder.mcp.server import build_server
 from cinder.mcp.streamable_http import open_http, transport_security
 from cinder.models.caller import OWNER_CALLER

@@ -18,8 +18,9 @@ from mcp.shared.exceptions import MCPError
 from structlog.testing import capture_logs
 
 from cinder import errors
-from cinder.app import App, open_app
-from cinder.config import ServerSettings, Settings, SettingsError
+from cinder.app.composition import App, open_app
+from cinder.config.serving import ServerSettings
+from cinder.config.settings import Settings
 from cinder.errors import (
     ActionFailed,
     Attempt,
@@ -29,6 +30,7 @@ from cinder.errors import (
     FieldProblem,
     InvalidRequest,
     ScrapeFailed,
+    SettingsError,
 )
 from cinder.mcp.schema import Parameter, Schema
 from cinder.mcp.server import TOOLS, build_server

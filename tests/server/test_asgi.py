@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from cinder.app import open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.server.asgi import create_app
 from cinder.server.local_access import UnsafeSettings, find_token
 from tests.api.working import started

@@ -8,8 +8,9 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from cinder.app import open_app
-from cinder.config import Settings, SettingsError, read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings, read_settings
+from cinder.errors import SettingsError
 from cinder.server.asgi import create_app
 from tests.api.working import started
 from tests.resolver import TableResolver

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from cinder.api.requests import read_json
-from cinder.config import LimitsSettings
+from cinder.config.serving import LimitsSettings
 from cinder.errors import ContentTooLarge, InvalidRequest
 from cinder.server.request_limits import BodyLimits, BodyRefused, JsonValueCounter, LimitedBody
 from tests.api.running import RunningServer, run_server

@@ -11,7 +11,8 @@ from cinder.errors import Forbidden, InvalidRequest, RateLimited
 from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy, TokenScope
 from cinder.models.request import OWNER, Profile, RenderOptions, ScrapeRequest
 from cinder.services.auth import TokenService
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.store.samples import Clock
 
 

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import LlmSettings, Settings
+from cinder.app.composition import App, open_app
+from cinder.config.outbound import LlmSettings
+from cinder.config.settings import Settings
 from cinder.llm.base import Budget, BudgetExceeded, BudgetLimits, ModelFailed
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.scraping.outcome import ScrapeOutcome

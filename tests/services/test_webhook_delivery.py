@@ -14,7 +14,8 @@ from cinder.models.job import JobKind, NewJob, NewPage, PageResult, PageStatus
 from cinder.models.webhook import EventListing, EventState, WebhookTarget, write_target
 from cinder.services.webhook_delivery import DeliveryLimits, WebhookDelivery
 from cinder.services.webhooks import SPEC_KEY, JobEvents
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.egress.loopback import Origin, Reader, Writer, open_origin, open_proxy, read_request
 from tests.services.claiming import claim_and_be_killed
 from tests.services.receiver import SECRET, Receiver, receiving

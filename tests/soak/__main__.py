@@ -7,8 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.logs import configure_logs
 from tests.site import serve_site
 from tests.soak.connections import soak_connections

@@ -9,7 +9,7 @@ from itertools import cycle
 
 import psutil
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import CinderError
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
 from cinder.models.url import parse_web_url

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cinder.app import App, open_app
-from cinder.config import read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import read_settings
 from cinder.crawl.scope import ScopeRules
 from cinder.errors import CinderError, Overloaded
 from cinder.models.job import Job, JobKind, JobStatus

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cinder.store import Store, StoreLimits, open_store
+from cinder.store import open_store
+from cinder.store.database import StoreLimits
+from cinder.store.documents import Store
 from tests.store.postgres import PostgresServer, create_migrated_template, run_postgres
 from tests.store.samples import Clock
 

@@ -15,7 +15,7 @@ from cinder.models.document import (
     VerdictKind,
 )
 from cinder.models.request import ActionType
-from cinder.store import EntryKey
+from cinder.store.document_rows import EntryKey
 
 NOW = datetime(2025, 11, 15, 18, 30, 0, 123456, tzinfo=UTC)
 URL = "https://example.com/article"

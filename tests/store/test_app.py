@@ -5,8 +5,8 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from cinder.app import open_app
-from cinder.config import Settings
+from cinder.app.composition import open_app
+from cinder.config.settings import Settings
 from cinder.models.document import VerdictKind
 from cinder.models.request import OWNER, CachePolicy, Mode, RenderOptions, ScrapeRequest
 from tests.resolver import TableResolver

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cinder.store import Store
 from cinder.store.counts import ScratchCounts
+from cinder.store.documents import Store
 from tests.store.samples import Clock
 
 _ADD_MANY = """

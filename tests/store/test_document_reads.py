@@ -7,7 +7,8 @@ import pytest
 
 from cinder.models.document import Media
 from cinder.models.saved import SavedBody, SavedKind, SavedListing, Version
-from cinder.store import EntrySummary, Store
+from cinder.store.document_reads import EntrySummary
+from cinder.store.documents import Store
 from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from cinder.models.document import Document, Extraction, Json, Media, PageMetadata
 from cinder.models.request import OWNER
 from cinder.models.saved import SavedKind
-from cinder.store import Store
 from cinder.store.database import POSTGRESQL, SQLITE
 from cinder.store.document_rows import decode_entry, encode_entry
+from cinder.store.documents import Store
 from tests.store.conftest import open_at
 from tests.store.golden import DOCX, GOLDEN, a_file, a_long_url
 from tests.store.samples import Clock, a_document, a_full_document, a_full_metadata, a_key

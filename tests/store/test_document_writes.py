@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from cinder.models.document import Media, Verdict, VerdictKind
 from cinder.models.saved import SavedBody, SavedDocument, SavedKind, parse_saved_uri
-from cinder.store import Store, open_store
-from cinder.store.documents import CHUNK
+from cinder.store import open_store
+from cinder.store.documents import CHUNK, Store
 from tests.store.conftest import open_at
 from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
 

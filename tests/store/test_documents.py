@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from cinder.store import Store, StoreLimits, open_store
-from cinder.store.documents import MAX_PENDING, AccessCounts
+from cinder.store import open_store
+from cinder.store.database import StoreLimits
+from cinder.store.documents import MAX_PENDING, AccessCounts, Store
 from tests.store.conftest import open_at
 from tests.store.samples import NOW, URL, Clock, a_document, a_full_document, a_key
 

@@ -7,8 +7,9 @@ import pytest
 
 from cinder.errors import CacheFailed
 from cinder.models.recipe import FieldRule, KeptRecipe, Locator, Recipe, RecipePlace
-from cinder.store import NewRecipe, RecipeLimits, Store
 from cinder.store.database import compress, from_milliseconds, to_milliseconds
+from cinder.store.documents import Store
+from cinder.store.recipe_book import NewRecipe, RecipeLimits
 from tests.store.samples import Clock
 from tests.store.test_migration import execute
 

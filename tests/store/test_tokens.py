@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from cinder.models.caller import CallerPolicy, Token, TokenScope
-from cinder.store import Store, TokenTaken
+from cinder.store.documents import Store
+from cinder.store.tokens import TokenTaken
 from tests.store.samples import Clock
 
 DAY = date(2026, 3, 1)

@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -10,15 +11,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from cinder.config import LimitsSettings
+from cinder.config.serving import LimitsSettings
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.url import parse_web_url
 
 # A check across fields. It runs on the raw arguments, even if some of them are invalid.
 CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
 
-
 MAX_KEYS = 100
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 100
+MAX_OFFSET = 10_000_000
 # Of idempotency keys.
 MAX_KEY_CHARS = 255
 MAX_PROBLEMS = 20
@@ -39,6 +42,18 @@ class Arguments(BaseModel):
 
     meaningful_zeros: ClassVar[frozenset[str]] = frozenset()
     """Names of arguments whose 0 is refused rather than dropped as a placeholder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pagination:
+    """Which entries of a list a response shows, and how long they may be."""
+
+    offset: int = 0
+    limit: int = DEFAULT_LIMIT
+    max_chars: int = 100_000
+    """Of the entries as JSON. At least one entry is shown; others follow in the next part."""
+    is_bound: bool = False
+    """Whether a single entry is cut to `max_chars`; else only its content is."""
 
 
 IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinder.errors import CinderError, DatabaseAway, ErrorCode, InvalidRequest
+from cinder.errors import CinderError, DatabaseAway, ErrorCode, InvalidRequest, SettingsError
 from cinder.models.document import NOTHING_INCLUDED, Document, Json, VerdictKind
 from cinder.models.redaction import redact
 
@@ -160,11 +160,7 @@ def describe_error(error: CinderError) -> dict[str, Json]:
 
 def report_failure(error: Exception) -> int | None:
     """Print a failure; return the exit code, or None if the error is unexpected."""
-    # Neither module is imported unless it is needed: imports take time.
-    config = sys.modules.get("cinder.config")
     if isinstance(error, CinderError):
-        from cinder.models.redaction import redact
-
         code = "" if isinstance(error, InvalidRequest) else f" [{error.code}]"
         print(f"cinder: {redact(error.message)}{code}", file=sys.stderr)
         if next_step := advise(error):
@@ -174,7 +170,7 @@ def report_failure(error: Exception) -> int | None:
         line = f"cinder: {error.strerror or error}: {error.filename or ''}"
         print(line.rstrip(": "), file=sys.stderr)
         return EXIT_FAILURE
-    if config is not None and isinstance(error, config.SettingsError):
+    if isinstance(error, SettingsError):
         print(f"cinder: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return None

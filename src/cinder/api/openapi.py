@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from cinder.api.errors import HTTP_STATUS
 from cinder.errors import ErrorCode
-from cinder.services.export import ExportFormat
+from cinder.services.export.base import ExportFormat
 
 # A JSON Schema is free-form JSON, hence Any throughout.
 Schema = dict[str, Any]

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from cinder.api.arguments import MAX_KEY_CHARS, check_limits
 from cinder.api.errors import RETRY_AFTER, describe_error, http_status
 from cinder.background import run_in_thread
-from cinder.config import LimitsSettings
+from cinder.config.serving import LimitsSettings
 from cinder.errors import CinderError, FieldProblem, Forbidden, InvalidRequest, RateLimited
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json

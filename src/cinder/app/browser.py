@@ -38,8 +38,11 @@ from cinder.browser.tab import read_script
 from cinder.browser.visit import VisitSettings
 from cinder.browser.waiting import WaitPolicy
 from cinder.browser.worker import BrowserWorkerLimits
-from cinder.config import BrowserSettings, ScrapeSettings, Settings, environment
-from cinder.egress import ForwardProxy, Route, Upstream
+from cinder.config.outbound import BrowserSettings, ScrapeSettings
+from cinder.config.settings import Settings, environment
+from cinder.egress.credentials import Route
+from cinder.egress.dialers import Upstream
+from cinder.egress.proxy import ForwardProxy
 from cinder.metrics import Metrics
 from cinder.models.request import Profile, ProxyTier
 

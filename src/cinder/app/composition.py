@@ -36,8 +36,12 @@ from cinder.app.search import (
 from cinder.app.settings import settings_errors
 from cinder.background import BackgroundTasks
 from cinder.browser.engine import BrowserFetcher
-from cinder.config import EgressSettings, ScrapeSettings, Settings
-from cinder.egress import AddressPolicy, ForwardProxy, Guard, ProxyLimits, Resolver, SystemResolver
+from cinder.config.outbound import EgressSettings, ScrapeSettings
+from cinder.config.settings import Settings
+from cinder.egress.base import Resolver
+from cinder.egress.policy import AddressPolicy, Guard
+from cinder.egress.proxy import ForwardProxy, ProxyLimits
+from cinder.egress.resolver import SystemResolver
 from cinder.fetch.base import Fetcher
 from cinder.fetch.escalation import EngineEscalation, EngineStep, FetchRetryPolicy, SiteMemory
 from cinder.fetch.static import StaticFetcher, StaticLimits
@@ -46,9 +50,9 @@ from cinder.models.request import ProxyTier
 from cinder.models.url import host_and_port
 from cinder.sandbox.pool import ChildOptions, SlowLane
 from cinder.sandbox.sandbox import ExtractionSandbox, Sandboxes
-from cinder.services.archive import Archive, expire_forever
-from cinder.services.auth import ReadRights, TokenService
-from cinder.services.export import Exporter
+from cinder.services.archive import Archive, ReadRights, expire_forever
+from cinder.services.auth import TokenService
+from cinder.services.export.exporter import Exporter
 from cinder.services.extraction.service import DocumentExtraction, ExtractService
 from cinder.services.extraction.site_recipes import LearnedRecipes
 from cinder.services.health import Health
@@ -61,8 +65,11 @@ from cinder.services.search.service import SearchAndScrape, SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhook_delivery import WebhookDelivery
 from cinder.services.webhooks import JobEvents, WebhookCheck
-from cinder.store import PageIndex, Store, StoreLimits, open_store
+from cinder.store import open_store
+from cinder.store.database import StoreLimits
+from cinder.store.documents import Store
 from cinder.store.index.embeddings import find_embedder
+from cinder.store.index.page_index import PageIndex
 from cinder.worker_group import WorkerGroup
 
 if TYPE_CHECKING:
@@ -211,7 +218,7 @@ async def open_app(
                 settings,
                 store,
                 job_scrape,
-                JobNetwork(fetcher, proxy, WebhookCheck(callers, proxy.judge).require),
+                JobNetwork(fetcher, proxy, WebhookCheck(callers.policy_of, proxy.judge).require),
                 process=JobProcess(works_on_jobs, group),
                 clock=clock,
             )
@@ -224,7 +231,7 @@ async def open_app(
             expire_forever(store, settings.store.expiry_interval_seconds, JobEvents.of, clock)
         )
         parts.callback(tasks.cancel_all)
-        rights = ReadRights(store, callers)
+        rights = ReadRights(store, callers.policy_of)
         archive = Archive(store, rights)
         basis = SearchParts(scrape=scrape, archive=archive, metrics=metrics)
         search = make_search(

@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from cinder.app.settings import settings_errors
-from cinder.config import ExtractSettings, LlmSettings, Settings
-from cinder.egress import ForwardProxy
+from cinder.config.outbound import ExtractSettings, LlmSettings
+from cinder.config.settings import Settings
+from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
 from cinder.llm.anthropic import AnthropicFormat
 from cinder.llm.base import Budget, BudgetLimits, LanguageModel, ModelHttpClient, ModelRequest
@@ -24,12 +25,11 @@ from cinder.services.extraction.model_stage import ModelExtractor, ModelStage
 from cinder.services.extraction.pipeline import ExtractionModel, Extractor, FindingsCache
 from cinder.services.extraction.service import ExtractLimits, ExtractService
 from cinder.services.extraction.site_recipes import RecipeLearner, RecipeStage
-from cinder.services.extraction.stages import ExtractionStage, RulesStage
+from cinder.services.extraction.stages import ExtractionStage, PageScraper, RulesStage
 from cinder.services.health import Check, check_with_address
-from cinder.services.scraping.extraction_pages import PageScraper
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.summary import Summarizer, SummaryWriter
-from cinder.store import RecipeBook, RecipeLimits
+from cinder.store.recipe_book import RecipeBook, RecipeLimits
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _FORMATS: dict[str, type[OpenAiFormat] | type[AnthropicFormat]] = {

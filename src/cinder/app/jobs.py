@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 from cinder.app.settings import settings_errors
 from cinder.background import BackgroundTasks
-from cinder.config import JobsSettings, Settings
-from cinder.egress import ForwardProxy
+from cinder.config.serving import JobsSettings
+from cinder.config.settings import Settings
+from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.base import Fetcher
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
-from cinder.jobs import JobEngine, engine_for
+from cinder.jobs import engine_for
+from cinder.jobs.base import JobEngine
 from cinder.jobs.embedded import EmbeddedEngine
 from cinder.jobs.schedules import SWEEP_SECONDS, Sweeper
 from cinder.jobs.worker import JobWorker
@@ -25,7 +27,7 @@ from cinder.services.jobs.throttle import HostThrottle
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhook_delivery import DeliveryLimits, WebhookDelivery
 from cinder.services.webhooks import JobEvents
-from cinder.store import Store
+from cinder.store.documents import Store
 from cinder.worker_group import WorkerGroup
 
 Wake: TypeAlias = Callable[[str], Awaitable[None]]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cinder.app.settings import settings_errors
-from cinder.config import OauthSettings, Settings
-from cinder.egress import ForwardProxy
+from cinder.config.serving import OauthSettings
+from cinder.config.settings import Settings
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import requires_extra
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
 from cinder.models.url import parse_web_url

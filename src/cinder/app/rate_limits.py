@@ -3,7 +3,8 @@
 import time
 from pathlib import Path
 
-from cinder.config import ServerSettings, SettingsError
+from cinder.config.serving import ServerSettings
+from cinder.errors import SettingsError
 from cinder.services.rate_limits import (
     DatabaseCounterStorage,
     MemoryCounterStorage,
@@ -11,8 +12,7 @@ from cinder.services.rate_limits import (
     RateLimits,
     longest_window,
 )
-from cinder.store import SharedCounts
-from cinder.store.counts import ScratchCounts
+from cinder.store.counts import ScratchCounts, SharedCounts
 
 
 def make_rate_limits(

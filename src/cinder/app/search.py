@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from html import escape
 
 from cinder.app.settings import settings_errors
-from cinder.config import SearchEndpoint, SearchSettings, Settings
+from cinder.config.outbound import SearchEndpoint, SearchSettings
+from cinder.config.settings import Settings
 from cinder.documents.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
-from cinder.egress import ForwardProxy
+from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
 from cinder.metrics import Metrics
 from cinder.models.search import LOCAL

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cinder.config import Settings, SettingsError
+from cinder.config.settings import Settings
+from cinder.errors import SettingsError
 
 
 @contextmanager

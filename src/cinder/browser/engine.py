@@ -11,7 +11,7 @@ from cinder.browser.pool import BrowserWorkerPool
 from cinder.browser.tab import ScriptFailed
 from cinder.browser.visit import TabConfiguration, Visit, VisitSettings
 from cinder.browser.worker import ContextPurpose, WorkerTab
-from cinder.egress import Route
+from cinder.egress.credentials import Route
 from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
 from cinder.fetch.base import FetchTask
 from cinder.models.document import FetchedPage

@@ -18,7 +18,8 @@ from cinder.browser.chromium import BrowserFinder, CommandLine
 from cinder.browser.profiles import ProfileRoot, restore_cookies, save_cookies
 from cinder.browser.tab import DownloadStarted
 from cinder.browser.worker import BrowserLaunch, BrowserWorker, BrowserWorkerLimits
-from cinder.egress import ForwardProxy, ProxyCredentials
+from cinder.egress.credentials import ProxyCredentials
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import BrowserUnavailable, CinderError
 
 _log: FilteringBoundLogger = structlog.get_logger()

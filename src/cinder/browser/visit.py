@@ -23,7 +23,7 @@ from cinder.browser.tab import (
     script_call,
 )
 from cinder.browser.waiting import WaitPolicy, pause, wait_for_load, wait_until_stable
-from cinder.egress import ProxyCredentials
+from cinder.egress.credentials import ProxyCredentials
 from cinder.errors import (
     ActionFailed,
     CinderError,

@@ -15,7 +15,8 @@ from cinder.browser.cdp import CdpMessage, CdpSession, CommandFailed, Connection
 from cinder.browser.chromium import proxy_url_for_browser
 from cinder.browser.process import BrowserProcess, start_process
 from cinder.browser.tab import Tab
-from cinder.egress import ForwardProxy, ProxyCredentials, Route
+from cinder.egress.credentials import ProxyCredentials, Route
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import BrowserCrashed, BrowserUnavailable, CinderError, ScrapeFailed
 
 

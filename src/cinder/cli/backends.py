@@ -22,8 +22,8 @@ from cinder.models.request import OWNER
 
 if TYPE_CHECKING:
     from cinder.api.schemas.jobs import JobResponses
-    from cinder.app import App
-    from cinder.config import Settings
+    from cinder.app.composition import App
+    from cinder.config.settings import Settings
     from cinder.models.document import Json
 
 PROBE_SECONDS = 3
@@ -39,8 +39,8 @@ Answer = dict[str, Any]
 
 def run_with_app(work: "Callable[[App], Awaitable[T]]") -> T:
     """Open cinder in this process, and return the result of `work` with it."""
-    from cinder.app import open_app
-    from cinder.config import read_settings
+    from cinder.app.composition import open_app
+    from cinder.config.settings import read_settings
 
     async def run() -> T:
         async with open_app(read_settings()) as app:
@@ -57,7 +57,7 @@ def post_or_run(
     seconds: float = RESPONSE_SECONDS,
 ) -> Answer:
     """Return the running server's answer to a POST; without one, do the work in this process."""
-    from cinder.app import open_app
+    from cinder.app.composition import open_app
 
     settings = _read_quiet_settings()
     server, _ = find_server(settings)
@@ -73,7 +73,7 @@ def post_or_run(
 
 def _read_quiet_settings() -> "Settings":
     """Read the settings; where they log everything, log only warnings."""
-    from cinder.config import read_settings
+    from cinder.config.settings import read_settings
     from cinder.logs import configure_logs
 
     settings = read_settings()
@@ -233,7 +233,7 @@ class LocalJobClient:
 
     async def status(self, job_id: str, *, offset: int, limit: int) -> Answer:
         """Return the progress of a job, and some of its pages."""
-        from cinder.api.schemas.jobs import Pagination
+        from cinder.api.arguments import Pagination
 
         if self._kind is JobKind.CRAWL:
             return await self._answers.crawl_status(job_id, Pagination(offset, limit))
@@ -241,14 +241,14 @@ class LocalJobClient:
 
     async def errors(self, job_id: str, *, limit: int) -> list[Answer]:
         """Return the first pages that failed."""
-        from cinder.api.schemas.jobs import Pagination
+        from cinder.api.arguments import Pagination
 
         answer: Answer = await self._answers.errors(job_id, self._kind, Pagination(0, limit))
         return list(answer["errors"])
 
     async def count_page_statuses(self, job_id: str) -> dict[str, int]:
         """Return the number of URLs by page status."""
-        from cinder.api.schemas.jobs import Pagination
+        from cinder.api.arguments import Pagination
 
         answer: Answer = await self._answers.ledger(job_id, self._kind, None, Pagination(0, 1))
         return dict(answer["counts"])
@@ -322,7 +322,7 @@ async def open_job_client(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[
     With `works`, this process works on jobs while the local client is open.
     """
     from cinder.api.schemas.jobs import JobResponses
-    from cinder.app import open_app
+    from cinder.app.composition import open_app
     from cinder.server.process_control import freeze_startup_objects
 
     settings = _read_quiet_settings()

@@ -10,7 +10,7 @@ import typer
 from cinder.errors import CinderError
 
 if TYPE_CHECKING:
-    from cinder.config import Settings
+    from cinder.config.settings import Settings
 
 _REMEDIES = {
     "database": "Check store.url (CINDER_STORE__URL) and that the database runs.",
@@ -33,7 +33,7 @@ class DoctorLine:
 
 def doctor() -> None:
     """Check settings, database, egress, extraction, browser, jobs, search, model and server."""
-    from cinder.config import read_settings
+    from cinder.config.settings import read_settings
 
     settings = read_settings()
     lines = _check_settings(settings)
@@ -49,7 +49,7 @@ def _check_settings(settings: "Settings") -> list[DoctorLine]:
     """Check the data directory and, if it is usable, the settings."""
     from shutil import disk_usage
 
-    from cinder.config import unknown_variables
+    from cinder.config.settings import unknown_variables
     from cinder.server.local_access import UnsafeSettings, find_token
 
     path = settings.data_dir
@@ -73,8 +73,8 @@ def _check_settings(settings: "Settings") -> list[DoctorLine]:
 
 
 async def _check_parts(settings: "Settings") -> list[DoctorLine]:
-    from cinder.app import open_app
-    from cinder.config import SettingsError
+    from cinder.app.composition import open_app
+    from cinder.errors import SettingsError
     from cinder.logs import configure_logs
 
     configure_logs("error")

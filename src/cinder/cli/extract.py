@@ -15,7 +15,7 @@ from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER
 
 if TYPE_CHECKING:
-    from cinder.app import App
+    from cinder.app.composition import App
     from cinder.models.document import Json
 
 _SERVER_TIMEOUT_SECONDS = 320.0

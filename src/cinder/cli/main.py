@@ -10,18 +10,14 @@ import typer
 
 from cinder import __version__
 from cinder.api.errors import report_failure
-from cinder.cli.cache import cache
+from cinder.cli.admin import cache, open_browser, recipe, token
 from cinder.cli.doctor import doctor
-from cinder.cli.export import export
 from cinder.cli.extract import extract
-from cinder.cli.jobs import batch, crawl
+from cinder.cli.jobs import batch, crawl, export
 from cinder.cli.mcp import mcp_commands
-from cinder.cli.open_browser import open_browser
-from cinder.cli.recipe import recipe
 from cinder.cli.scrape import scrape
 from cinder.cli.search import search
 from cinder.cli.serve import serve, worker
-from cinder.cli.token import token
 from cinder.errors import CinderError
 
 cli = typer.Typer(

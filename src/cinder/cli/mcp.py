@@ -397,7 +397,7 @@ def mcp(
     # Imports create many objects and free few: without garbage collection, start-up takes a fifth
     # less time.
     gc.disable()
-    from cinder.config import read_settings
+    from cinder.config.settings import read_settings
     from cinder.logs import configure_logs
     from cinder.mcp.server import serve_stdio
 
@@ -479,7 +479,7 @@ def _target(url: str | None, token: str | None, env: list[str]) -> ConnectionTar
         url = parts._replace(path="/mcp").geturl()
     if not token and is_loopback_url(url):
         # The owner's token is known for servers on this machine only.
-        from cinder.config import read_settings
+        from cinder.config.settings import read_settings
         from cinder.server.local_access import find_token
 
         token = find_token(read_settings())

@@ -97,8 +97,8 @@ async def _scrape(raw: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]"
     from cinder.api.arguments import read_arguments
     from cinder.api.schemas.page_parts import with_page_metadata
     from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments, answer_outcome
-    from cinder.app import open_app
-    from cinder.config import read_settings
+    from cinder.app.composition import open_app
+    from cinder.config.settings import read_settings
     from cinder.logs import configure_logs
     from cinder.models.request import Format
 

@@ -15,7 +15,7 @@ from cinder.models.request import OWNER
 from cinder.models.search import SearchRequest
 
 if TYPE_CHECKING:
-    from cinder.app import App
+    from cinder.app.composition import App
 
 
 @takes_options(SearchRequest)

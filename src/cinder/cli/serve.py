@@ -16,8 +16,8 @@ from cinder.cli.mcp import ReadOnly, Tools, Toolsets, tool_settings
 from cinder.errors import CinderError
 
 if TYPE_CHECKING:
-    from cinder.app import App
-    from cinder.config import Settings
+    from cinder.app.composition import App
+    from cinder.config.settings import Settings
     from cinder.server.workers import WorkerContext
 
 # The timeout for closing everything after the last request has ended or was cancelled.
@@ -51,7 +51,7 @@ def _read_settings(**overrides: Any) -> "Settings":  # Any: sections of settings
     """Read the settings and configure logs; warn of unknown environment variables."""
     import structlog
 
-    from cinder.config import read_settings, unknown_variables
+    from cinder.config.settings import read_settings, unknown_variables
     from cinder.logs import configure_logs
 
     settings = read_settings(**overrides)
@@ -62,7 +62,7 @@ def _read_settings(**overrides: Any) -> "Settings":  # Any: sections of settings
 
 
 def _serve_with_workers(settings: "Settings") -> None:
-    from cinder.config import SettingsError
+    from cinder.errors import SettingsError
     from cinder.server.local_access import find_token
 
     if not hasattr(os, "fork"):
@@ -118,7 +118,7 @@ async def _open_app(
     settings: "Settings", worker: "WorkerContext | None", failures: list[Exception]
 ) -> "AsyncIterator[App]":
     """Open cinder; record why it cannot start."""
-    from cinder.app import open_app
+    from cinder.app.composition import open_app
 
     group = worker.group if worker else None
     is_open = False
@@ -242,7 +242,7 @@ def _announce(settings: "Settings", port: int, *, token: str | None) -> None:
 
 def worker() -> None:
     """Work on batches and crawls until stopped; any number of workers share PostgreSQL."""
-    from cinder.app import open_app
+    from cinder.app.composition import open_app
     from cinder.server.process_control import exit_by_signal, freeze_startup_objects
 
     settings = _read_settings()

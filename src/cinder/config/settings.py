@@ -38,26 +38,13 @@ from cinder.config.serving import (
     StoreSettings,
     WebhooksSettings,
 )
+from cinder.errors import SettingsError
 
 CONFIG_VARIABLE = "CINDER_CONFIG"
 
 
 # Python's surrogates for the bytes of a variable that are not UTF-8.
 _UNDECODED = re.compile("[\udc80-\udcff]")
-# The setting's name at the beginning of a message: `egress.allow: …`.
-_NAMED = re.compile(r"([a-z]+)\.([a-z]+(?:-[a-z]+)*)(?=: )")
-
-
-class SettingsError(ValueError):
-    """The settings cannot be used; the message is one line, with the setting's variable."""
-
-    def __init__(self, message: str) -> None:
-        """Take a message; if it begins with a setting's name, its variable is added."""
-        line = " ".join(message.encode(errors="backslashreplace").decode().split())
-        if named := _NAMED.match(line):
-            variable = f"CINDER_{named[1]}__{named[2]}".upper().replace("-", "_")
-            line = f"{named[0]} ({variable}){line[named.end() :]}"
-        super().__init__(line)
 
 
 class KebabTomlSource(TomlConfigSettingsSource):

@@ -10,10 +10,9 @@ from functools import cached_property
 from html import escape, unescape
 from itertools import islice
 
-from cinder.extraction.candidates import NUMBER
 from cinder.extraction.field_specs import FieldKind, FieldSpec
 from cinder.extraction.matching import FieldMatch
-from cinder.extraction.values import parse_value
+from cinder.extraction.values import NUMBER, parse_value
 from cinder.html.tree import collapse
 from cinder.models.document import Json
 from cinder.models.extraction import Evidence, Grounding, Method, QuotedText

@@ -9,15 +9,12 @@ from cinder.extraction.candidates import (
     MAX_TEXT_CHARS,
     Candidate,
     CandidateList,
-    find_email,
-    find_price,
-    find_rating,
-    find_stock,
     labelled_candidate,
     without_colon,
 )
 from cinder.extraction.flat_page import FlatPage, PageElement
 from cinder.extraction.synonyms import Words, words_of
+from cinder.extraction.values import find_email, find_price, find_rating, find_stock
 from cinder.models.extraction import Method
 
 MAX_LABEL_CHARS = 48

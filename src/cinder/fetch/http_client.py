@@ -9,7 +9,9 @@ from curl_cffi import CurlECode
 from curl_cffi.requests import AsyncSession, Response
 from curl_cffi.requests.exceptions import RequestException
 
-from cinder.egress import ForwardProxy, ProxyCredentials, Target
+from cinder.egress.base import Target
+from cinder.egress.credentials import ProxyCredentials
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import CinderError
 from cinder.fetch.curl import BoundedBody, error_of_curl_code, proxy_only_options
 from cinder.fetch.responses import redirect_target

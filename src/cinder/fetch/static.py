@@ -13,7 +13,8 @@ from typing import Self, TypeAlias, get_args
 from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
-from cinder.egress import ForwardProxy, ProxyCredentials
+from cinder.egress.credentials import ProxyCredentials
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
 from cinder.fair_queue import FairQueue
 from cinder.fetch.base import FetchTask, RedirectRefused

@@ -1,9 +1,7 @@
 """Durable background jobs: the engines that wake workers, the worker, and schedules."""
 
 from cinder.errors import requires_extra
-from cinder.jobs.base import JobEngine, RunSlice
-
-__all__ = ["JobEngine", "RunSlice", "engine_for"]
+from cinder.jobs.base import JobEngine
 
 
 def engine_for(store_url: str, *, heartbeat_seconds: float = 10) -> JobEngine:

@@ -17,7 +17,8 @@ from cinder.jobs.schedules import Sweeper
 from cinder.models.job import Job, JobStatus
 from cinder.models.request import OWNER
 from cinder.store.database import scrub
-from cinder.store.ledger import EventEmitter, Ledger
+from cinder.store.ledger import Ledger
+from cinder.store.ledger.outbox import EventEmitter
 
 MAX_ERROR_LENGTH = 2000
 MAX_DOUBLINGS = 30

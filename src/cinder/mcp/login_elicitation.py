@@ -14,7 +14,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from cinder.app import LogIn
+from cinder.app.browser import LogIn
 from cinder.mcp.request_context import Context, caller_in, reporting_elapsed_time
 from cinder.models.caller import OWNER_CALLER
 from cinder.models.document import VerdictKind

@@ -8,7 +8,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from cinder.api.requests import require_scope
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import CinderError
 from cinder.mcp.request_context import caller_in
 from cinder.mcp.results import nearest_name

@@ -18,9 +18,10 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Ser
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 
+from cinder.api.arguments import MAX_LIMIT, Pagination
 from cinder.api.requests import require_scope
-from cinder.api.schemas.jobs import MAX_LIMIT, JobResponses, Pagination
-from cinder.app import App
+from cinder.api.schemas.jobs import JobResponses
+from cinder.app.composition import App
 from cinder.background import BackgroundTasks
 from cinder.errors import CinderError, CrawlExpired, CrawlNotFound, Forbidden
 from cinder.fair_queue import FairScheduler

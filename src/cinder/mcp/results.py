@@ -20,7 +20,7 @@ from cinder.api.errors import next_step
 from cinder.api.schemas.actions import count_texts
 from cinder.api.schemas.page_parts import fit_outline
 from cinder.api.schemas.scrape import ScrapeArguments
-from cinder.config import ServerSettings
+from cinder.config.serving import ServerSettings
 from cinder.models.document import Document, Json, VerdictKind
 from cinder.models.request import Format
 from cinder.models.saved import format_timestamp

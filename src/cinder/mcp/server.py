@@ -22,8 +22,8 @@ from pydantic import Field
 from cinder import __version__
 from cinder.api.requests import require_scope
 from cinder.api.schemas.scrape import Command
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import CinderError
 from cinder.mcp.prompts import PROMPTS, Completion, Prompts
 from cinder.mcp.request_context import Context, caller_in, set_log_level

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cinder.api.requests import caller_of, error_response
-from cinder.app import App
-from cinder.config import ServerSettings
+from cinder.app.composition import App
+from cinder.config.serving import ServerSettings
 from cinder.errors import RateLimited
 
 BuildServer = Callable[[App], Server]

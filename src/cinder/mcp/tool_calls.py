@@ -18,14 +18,15 @@ from mcp.shared.exceptions import MCPError
 from cinder.api.errors import advise
 from cinder.api.requests import require_scope
 from cinder.api.schemas.scrape import Command
-from cinder.app import App
-from cinder.config import ServerSettings, SettingsError
+from cinder.app.composition import App
+from cinder.config.serving import ServerSettings
 from cinder.errors import (
     CinderError,
     ErrorCode,
     FieldProblem,
     InvalidRequest,
     ScrapeTimeout,
+    SettingsError,
 )
 from cinder.mcp.login_elicitation import LoginElicitation, ToolCallAnswer
 from cinder.mcp.request_context import (

@@ -21,9 +21,9 @@ from cinder.api.requests import CallerDisconnected, caller_with_scope, error_res
 from cinder.api.v1 import routes as rest_v1
 from cinder.api.v1.events import OpenStreams, WatchedJobs
 from cinder.api.v2 import routes as rest_v2
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.app.rate_limits import check_rate_limits
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from cinder.errors import Forbidden
 from cinder.event_loop import LoopMonitor
 from cinder.mcp.server import build_server

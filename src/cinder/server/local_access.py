@@ -13,7 +13,8 @@ from tempfile import NamedTemporaryFile
 
 from filelock import FileLock, Timeout
 
-from cinder.config import Settings, SettingsError
+from cinder.config.settings import Settings
+from cinder.errors import SettingsError
 
 TOKEN_FILE = "api-token"  # noqa: S105 - a file's name
 

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cinder.api.requests import json_response
-from cinder.config import ServerSettings
+from cinder.config.serving import ServerSettings
 from cinder.errors import CinderError, ContentTooLarge, FieldProblem, InvalidRequest, ScrapeTimeout
 from cinder.models.document import Json
 from cinder.server.connections import ClientConnection, ConnectionLimits, Connections

@@ -25,7 +25,8 @@ from typing import NoReturn
 import structlog
 
 from cinder.api.errors import report_failure
-from cinder.config import Settings, SettingsError
+from cinder.config.settings import Settings
+from cinder.errors import SettingsError
 from cinder.server.local_access import hold_port_lock
 from cinder.server.process_control import exit_after_timeout, exit_by_signal
 from cinder.server.shared_listener import ConnectionCounts, SharedListener
@@ -275,7 +276,7 @@ _MAX_SOCKET_PATH = 100
 _PARENT_SECONDS = 5
 # Imported before the fork, so that workers share the memory.
 _PRELOADED = (
-    "cinder.app",
+    "cinder.app.composition",
     "cinder.app.rate_limits",
     "cinder.app.group_metrics",
     "cinder.server.asgi",

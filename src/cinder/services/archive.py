@@ -1,12 +1,12 @@
 """The archive: saved pages read by URI or listed, and deleted when they expire."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import structlog
 
-from cinder.models.caller import is_place_within, is_url_within
+from cinder.models.caller import CallerPolicy, is_place_within, is_url_within
 from cinder.models.job import Job
 from cinder.models.saved import (
     SavedBody,
@@ -16,13 +16,44 @@ from cinder.models.saved import (
     parse_latest_uri,
     parse_saved_uri,
 )
-from cinder.services.auth import ReadRights
-from cinder.store import EntrySummary, Store
-from cinder.store.ledger import EventEmitter
+from cinder.store.document_reads import EntrySummary
+from cinder.store.documents import Store
+from cinder.store.ledger.outbox import EventEmitter
 
 _LATEST_TRIED = 10
 _LOOK = 1_000
 _MAX_LOOKS = 50
+
+
+class ReadRights:
+    """Which saved pages a caller may read: a token for some domains reads only their pages."""
+
+    def __init__(self, store: Store, policy_of: Callable[[str], Awaitable[CallerPolicy]]) -> None:
+        """Take the store, and a lookup of the policy of a caller's token."""
+        self._store = store
+        self._policy_of = policy_of
+
+    async def domains_of(self, caller: str) -> tuple[str, ...]:
+        """Return the only domains whose pages a caller may read; empty for all.
+
+        Raises:
+            Forbidden: the caller's token was revoked.
+        """
+        return (await self._policy_of(caller)).domains
+
+    async def may_read(self, version: Version, caller: str) -> bool:
+        """Whether a caller may read a version: by its requested and its final URL.
+
+        Raises:
+            Forbidden: the caller's token was revoked.
+        """
+        domains = await self.domains_of(caller)
+        if not domains:
+            return True
+        if not is_place_within(version.place, domains):
+            return False
+        (saved,) = await self._store.find_versions([version], caller, with_raw=False)
+        return saved is not None and is_url_within(saved.document.final_url, domains)
 
 
 class Archive:

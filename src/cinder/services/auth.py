@@ -19,13 +19,10 @@ from cinder.models.caller import (
     CallerPolicy,
     Token,
     TokenScope,
-    is_place_within,
-    is_url_within,
     require_domain,
 )
 from cinder.models.request import Profile, ScrapeRequest
-from cinder.models.saved import Version
-from cinder.store import Store, TokenStore, TokenTaken
+from cinder.store.tokens import TokenStore, TokenTaken
 
 KNOWN_SECONDS = 5.0
 """How long a revoked token stays valid in other processes."""
@@ -184,33 +181,3 @@ class TokenService:
 def _hash(secret: str) -> str:
     # The secret has 256 random bits, so that a plain hash is enough.
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-class ReadRights:
-    """Which saved pages a caller may read: a token for some domains reads only their pages."""
-
-    def __init__(self, store: Store, callers: TokenService) -> None:
-        self._store = store
-        self._callers = callers
-
-    async def domains_of(self, caller: str) -> tuple[str, ...]:
-        """Return the only domains whose pages a caller may read; empty for all.
-
-        Raises:
-            Forbidden: the caller's token was revoked.
-        """
-        return (await self._callers.policy_of(caller)).domains
-
-    async def may_read(self, version: Version, caller: str) -> bool:
-        """Whether a caller may read a version: by its requested and its final URL.
-
-        Raises:
-            Forbidden: the caller's token was revoked.
-        """
-        domains = await self.domains_of(caller)
-        if not domains:
-            return True
-        if not is_place_within(version.place, domains):
-            return False
-        (saved,) = await self._store.find_versions([version], caller, with_raw=False)
-        return saved is not None and is_url_within(saved.document.final_url, domains)

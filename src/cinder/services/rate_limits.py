@@ -13,7 +13,7 @@ from limits.aio.storage import Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 
 from cinder.errors import RateLimited
-from cinder.store import SharedCounts
+from cinder.store.counts import SharedCounts
 
 # Beyond this number, expired counts are dropped.
 _MAX_COUNTS = 10_000

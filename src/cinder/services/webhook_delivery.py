@@ -14,7 +14,7 @@ from cinder.errors import CacheFailed, CinderError, EgressBlocked
 from cinder.fetch.http_client import ProxiedClient
 from cinder.models.url import host_and_port
 from cinder.models.webhook import DueEvent, EventListing, EventState
-from cinder.store.ledger import Outbox
+from cinder.store.ledger.outbox import Outbox
 
 _log: FilteringBoundLogger = structlog.get_logger()
 

@@ -10,14 +10,13 @@ from typing import Self
 
 from cinder import __version__
 from cinder.errors import DnsFailed, EgressBlocked, FieldProblem, Forbidden, InvalidRequest
-from cinder.models.caller import may_fetch_from
+from cinder.models.caller import CallerPolicy, may_fetch_from
 from cinder.models.document import Json
 from cinder.models.http import check_headers
 from cinder.models.job import Job, JobStatus, PageResult
 from cinder.models.saved import format_timestamp
 from cinder.models.url import host_and_port, parse_web_url
 from cinder.models.webhook import EventKind, NewEvent, WebhookTarget, read_target
-from cinder.services.auth import TokenService
 
 SPEC_KEY = "webhook"
 """The key of the target in a job's spec, which must never be shown."""
@@ -60,9 +59,13 @@ def make_target(options: WebhookOptions, *, default_secret: str | None = None) -
 class WebhookCheck:
     """Checks, before a job is started, whether its events may be sent to their target."""
 
-    def __init__(self, callers: TokenService, judge: Callable[[str, int], Awaitable[None]]) -> None:
-        """Take the tokens, and the egress check of a host and port."""
-        self._callers = callers
+    def __init__(
+        self,
+        policy_of: Callable[[str], Awaitable[CallerPolicy]],
+        judge: Callable[[str, int], Awaitable[None]],
+    ) -> None:
+        """Take a lookup of the policy of a caller's token, and the egress check of an address."""
+        self._policy_of = policy_of
         self._judge = judge
 
     async def require(self, target: WebhookTarget, caller: str) -> None:
@@ -72,7 +75,7 @@ class WebhookCheck:
             Forbidden: the caller's token is for other domains.
             EgressBlocked: the address is not public, and no rule allows it.
         """
-        policy = await self._callers.policy_of(caller)
+        policy = await self._policy_of(caller)
         host, port = host_and_port(target.url)
         if not may_fetch_from(policy, target.url):
             allowed = ", ".join(policy.domains)

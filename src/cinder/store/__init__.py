@@ -4,38 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from cinder.errors import requires_extra
-from cinder.store.counts import SharedCounts
 from cinder.store.database import Database, QueryObserver, StoreLimits
-from cinder.store.document_reads import EntrySummary
-from cinder.store.document_rows import EntryKey
 from cinder.store.documents import Store
-from cinder.store.index.page_index import IndexedPage, IndexQuery, PageIndex
 from cinder.store.index.ranking import Embedder
-from cinder.store.ledger import Ledger, Outbox, PageCommit
-from cinder.store.recipe_book import NewRecipe, RecipeBook, RecipeLimits
-from cinder.store.tokens import TokenStore, TokenTaken
-
-__all__ = [
-    "Embedder",
-    "EntryKey",
-    "EntrySummary",
-    "IndexQuery",
-    "IndexedPage",
-    "Ledger",
-    "NewRecipe",
-    "Outbox",
-    "PageCommit",
-    "PageIndex",
-    "QueryObserver",
-    "RecipeBook",
-    "RecipeLimits",
-    "SharedCounts",
-    "Store",
-    "StoreLimits",
-    "TokenStore",
-    "TokenTaken",
-    "open_store",
-]
 
 
 def open_store(

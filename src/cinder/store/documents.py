@@ -45,7 +45,9 @@ from cinder.store.group_commit import BulkInsert, BulkLookup, WriteStage
 from cinder.store.index.indexing import IndexedVersion, PageEntry, extend_page, index_page
 from cinder.store.index.page_index import PageIndex
 from cinder.store.index.ranking import Embedder
-from cinder.store.ledger import Ledger, Outbox, PageCommit
+from cinder.store.ledger import Ledger
+from cinder.store.ledger.outbox import Outbox
+from cinder.store.ledger.page_commits import PageCommit
 from cinder.store.migration import require_current
 from cinder.store.recipe_book import RecipeBook
 from cinder.store.tokens import TokenStore

@@ -8,8 +8,9 @@ import httpx2
 from mcp.client import Client
 
 from cinder.api.schemas.page_parts import describe_outline, fit_outline
-from cinder.app import open_app
-from cinder.config import LlmSettings, Settings
+from cinder.app.composition import open_app
+from cinder.config.outbound import LlmSettings
+from cinder.config.settings import Settings
 from cinder.mcp.server import build_server
 from cinder.server.asgi import create_app
 from cinder.services.excerpt import TextWindow

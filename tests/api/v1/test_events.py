@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cinder.api.v1.events import OpenStreams, WatchedJobs, stream_events
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.errors import RateLimited
 from cinder.models.job import Job, JobKind
 from cinder.models.request import ScrapeRequest

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from tests.api.running import run_server
 from tests.api.working import DEADLINE_SECONDS, Answer, is_over, serve_jobs, until
 from tests.crawled_site.running import serve_crawled_site

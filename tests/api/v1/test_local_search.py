@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.models.request import ScrapeRequest
 from cinder.models.search import SearchRequest
 from tests.api.seed_schema import hold_against_seed

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from cinder.search.base import ProviderFailed
 from cinder.server.asgi import create_app
 from tests.api.searching import open_searching, web_of

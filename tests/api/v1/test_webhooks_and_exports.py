@@ -9,7 +9,7 @@ from functools import partial
 
 import httpx2
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from tests.api.v1.test_jobs import error_of, finish, get, start
 from tests.api.working import DEADLINE_SECONDS, is_over, serve_jobs, until
 from tests.resolver import TableResolver

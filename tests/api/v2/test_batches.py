@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from tests.api.working import Answer, is_over, serve_jobs, until
 from tests.resolver import TableResolver
 from tests.site import Site

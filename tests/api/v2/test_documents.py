@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.models.request import OWNER
 from tests.api.v2.test_routes import fail, scrape
 from tests.site import Site

@@ -16,8 +16,8 @@ from pydantic_core import to_json
 from cinder.api.arguments import read_body
 from cinder.api.schemas.scrape import ScrapeArguments
 from cinder.api.v2.routes import PageResponses, PreparedResponse
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import Forbidden
 from cinder.models.caller import CallerPolicy, TokenScope
 from cinder.server.asgi import create_app

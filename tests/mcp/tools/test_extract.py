@@ -6,7 +6,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.server import TOOLS, build_server
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of, unmarked

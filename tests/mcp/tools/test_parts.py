@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of
 from tests.site import Site

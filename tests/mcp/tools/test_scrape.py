@@ -9,8 +9,8 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from tests.mcp.conftest import Call, Connect
 from tests.mcp.reading import error_of, kinds_of, text_of, unmarked
 from tests.resolver import TableResolver

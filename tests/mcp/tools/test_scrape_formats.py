@@ -4,7 +4,7 @@ import json
 
 import mcp_types as types
 
-from cinder.config import Settings
+from cinder.config.settings import Settings
 from tests.mcp.conftest import Call
 from tests.mcp.reading import kinds_of, text_of, unmarked
 from tests.site import Site

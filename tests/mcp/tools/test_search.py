@@ -7,8 +7,8 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from cinder.app import App
-from cinder.config import Settings
+from cinder.app.composition import App
+from cinder.config.settings import Settings
 from cinder.search.base import ProviderFailed
 from tests.api.searching import open_searching, web_of
 from tests.api.seed_schema import hold_against_seed

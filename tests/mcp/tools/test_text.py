@@ -2,7 +2,7 @@
 
 import json
 
-from cinder.config import read_settings
+from cinder.config.settings import read_settings
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of, unmarked
 

@@ -11,8 +11,8 @@ import psutil
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from cinder.app import open_app
-from cinder.config import read_settings
+from cinder.app.composition import open_app
+from cinder.config.settings import read_settings
 from cinder.models.caller import EVERYDAY_SCOPES
 from tests.api.running import RunningServer
 from tests.api.working import Answer, is_over, until

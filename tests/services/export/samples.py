@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from cinder.models.document import Document, Media
 from cinder.models.job import Job, PageLease, PageResult, PageStatus
 from cinder.models.saved import SavedDocument
-from cinder.services.export import Exporter, ExportRequest
-from cinder.store import Store
+from cinder.services.export.base import ExportRequest
+from cinder.services.export.exporter import Exporter
+from cinder.store.documents import Store
 from tests.store.ledger.samples import HOST, a_job, a_page, limits
 from tests.store.samples import NOW, Clock, a_document, a_full_document, a_key
 

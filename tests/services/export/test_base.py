@@ -4,9 +4,16 @@ import pytest
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.job import PageStatus
-from cinder.services.export import ExportExtra, ExportFormat, ExportRequest, read_request
-from cinder.services.export.base import ExportedPage, count_pages, read_pages
-from cinder.store import Store
+from cinder.services.export.base import (
+    ExportedPage,
+    ExportExtra,
+    ExportFormat,
+    ExportRequest,
+    count_pages,
+    read_pages,
+    read_request,
+)
+from cinder.store.documents import Store
 from tests.services.export.samples import add_job_with, some_documents
 
 

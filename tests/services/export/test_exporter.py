@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from cinder.errors import CacheFailed
-from cinder.services.export import Exporter, ExportExtra, ExportFormat, ExportRequest, write_file
-from cinder.services.export.base import LISTED_AT_ONCE
-from cinder.services.export.exporter import BATCH_PAGES
-from cinder.store import Store
+from cinder.services.export.base import LISTED_AT_ONCE, ExportExtra, ExportFormat, ExportRequest
+from cinder.services.export.exporter import BATCH_PAGES, Exporter, write_file
+from cinder.store.documents import Store
 from tests.services.export.samples import (
     add_job_with,
     claim_all,

@@ -7,9 +7,9 @@ from io import BytesIO
 import pyarrow as pa
 from pyarrow import parquet
 
-from cinder.services.export import ExportExtra, ExportFormat, ExportRequest
+from cinder.services.export.base import ExportExtra, ExportFormat, ExportRequest
 from cinder.services.export.parquet import ROW_GROUP_BYTES
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.services.export.samples import add_job_with, export, page_at, some_documents
 from tests.store.ledger.samples import HOST
 from tests.store.samples import a_document

@@ -8,8 +8,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from cinder import __version__
 from cinder.models.document import Validators
-from cinder.services.export import ExportExtra, ExportFormat, ExportRequest
-from cinder.store import Store
+from cinder.services.export.base import ExportExtra, ExportFormat, ExportRequest
+from cinder.store.documents import Store
 from tests.services.export.samples import add_job_with, export, page_at, some_documents
 from tests.store.ledger.samples import HOST
 from tests.store.samples import a_document

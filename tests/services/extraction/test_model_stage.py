@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.config import LlmSettings
+from cinder.config.outbound import LlmSettings
 from cinder.documents.page_content import extract_content
 from cinder.html.main_content.scorer import shipped_scorer
 from cinder.llm.base import Budget

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings, read_settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings, read_settings
 from cinder.models.document import Json
 from cinder.models.extraction import (
     ClaimedValue,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import ErrorCode, ExtractionFailed, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.extraction import (

@@ -21,7 +21,8 @@ from cinder.services.extraction.site_recipes import (
     site_of,
 )
 from cinder.services.extraction.stages import ExtractionRun, LoadedPage, make_extraction_spec
-from cinder.store import RecipeLimits, Store
+from cinder.store.documents import Store
+from cinder.store.recipe_book import RecipeLimits
 from tests.store.conftest import open_at
 from tests.store.samples import Clock
 

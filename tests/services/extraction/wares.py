@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.models.document import Json
 from cinder.models.extraction import ExtractAnswer, ExtractRequest, Grounding, QuotedText
 from cinder.models.request import OWNER

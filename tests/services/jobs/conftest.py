@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.store.samples import Clock
 
 

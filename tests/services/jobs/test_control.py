@@ -19,7 +19,7 @@ from cinder.models.job import Job, JobCounts, JobKind, JobStatus, PageResult, Pa
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.jobs.control import JobControl, JobLimits, JobReport
 from cinder.services.jobs.specs import CrawlSpec, request_from_json
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.store.ledger.samples import limits, settle
 from tests.store.samples import Clock
 

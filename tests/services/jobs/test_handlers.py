@@ -13,7 +13,7 @@ from cinder.services.jobs.handlers import CrawlHandler, PageOutcome
 from cinder.services.jobs.site_files import RobotsCache, SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_lease, an_outcome
 from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, settle, the_job
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import CacheFailed, EgressBlocked
 from cinder.models.job import Job, JobStatus, LedgerPage, PageLease, PageStatus
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
@@ -21,7 +21,8 @@ from cinder.services.jobs.site_files import RobotsCache, SitemapReader
 from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.jobs.throttle import HostThrottle
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.resolver import TableResolver
 from tests.services.jobs.samples import TableFetcher
 from tests.site import Site

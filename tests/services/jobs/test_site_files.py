@@ -9,7 +9,7 @@ import pytest
 from cinder.crawl.urls import CanonicalUrl, canonicalize_url
 from cinder.errors import CinderError, DnsFailed, EgressBlocked
 from cinder.services.jobs.site_files import RobotsCache, SitemapReader
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.services.jobs.samples import HOST, TableFetcher
 from tests.store.samples import Clock
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cinder.models.job import PageLease
 from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.jobs.throttle import HostDelay, HostThrottle, RetryLater
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.services.jobs.samples import HOST, TableFetcher, a_lease, an_outcome
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock

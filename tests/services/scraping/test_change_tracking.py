@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import ScrapeFailed
 from cinder.models.caller import CallerPolicy
 from cinder.models.document import Document, Verdict, VerdictKind
@@ -18,7 +18,8 @@ from cinder.models.url import host_and_port
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.scraping.change_tracking import ChangeTracker, is_comparable
 from cinder.services.scraping.outcome import ScrapeOutcome
-from cinder.store import Store, open_store
+from cinder.store import open_store
+from cinder.store.documents import Store
 from tests.services.overload import overloaded_sandbox
 from tests.site import Site
 from tests.store.samples import NOW, URL, a_document, a_key

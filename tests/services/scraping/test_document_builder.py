@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.fetch.base import FetchTask
 from cinder.models.document import (
     ActionResult,

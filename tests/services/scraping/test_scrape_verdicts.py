@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import ScrapeFailed
 from cinder.models.document import VerdictKind
 from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest

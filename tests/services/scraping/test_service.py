@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app import App, open_app
-from cinder.config import Settings
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import (
     CinderError,
     ConnectionFailed,

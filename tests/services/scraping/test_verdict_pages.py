@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import ScrapeFailed
 from cinder.models.document import VerdictKind
 from cinder.models.request import Mode, RenderOptions, ResultHandling, ScrapeRequest

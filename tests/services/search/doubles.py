@@ -24,7 +24,7 @@ from cinder.services.search.providers import LocalProvider, ProviderCaller, Prov
 from cinder.services.search.ranked_list import RankedListCache
 from cinder.services.search.result_ranking import ResultRanker, ResultReader
 from cinder.services.search.service import ModeTimes, SearchLimits, SearchService
-from cinder.store import IndexedPage, IndexQuery, PageIndex
+from cinder.store.index.page_index import IndexedPage, IndexQuery, PageIndex
 from cinder.text.terms import find_query_terms, find_terms
 
 NOW = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.models.request import OWNER, ScrapeRequest
 from cinder.services.search.fusion import SUMMARY_CHARS
 from cinder.services.search.result_ranking import (

@@ -6,7 +6,8 @@ from datetime import datetime
 from cinder.models.document import PageMetadata, Verdict, VerdictKind
 from cinder.models.saved import SavedDocument
 from cinder.models.search import SearchFilters
-from cinder.store import IndexedPage, IndexQuery, Store
+from cinder.store.documents import Store
+from cinder.store.index.page_index import IndexedPage, IndexQuery
 from tests.store.samples import NOW, a_document, a_key
 
 FIRES = "How fires spread through dry grass, and how fast the flames travel uphill in the wind."

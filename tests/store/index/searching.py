@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 
 from cinder.errors import CinderError
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.store.index.samples import find, save_page
 
 SAVERS = 8

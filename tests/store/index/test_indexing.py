@@ -8,10 +8,10 @@ import pytest
 
 from cinder.models.document import Extraction, VerdictKind
 from cinder.models.saved import SavedDocument
-from cinder.store import Store
 from cinder.store.database import Query, Statement
+from cinder.store.documents import Store
 from cinder.store.index.indexing import BATCH
-from cinder.store.ledger import PageCommit
+from cinder.store.ledger.page_commits import PageCommit
 from tests.store.index.samples import FIRES, GLASS, TIDES, find, find_paths, save_page
 from tests.store.samples import NOW, Clock, a_document, a_key
 from tests.store.test_migration import execute

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cinder.models.search import SearchFilters
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.store.conftest import open_at
 from tests.store.index.samples import FIRES, GLASS, TIDES, find, find_paths, save_page
 from tests.store.index.searching import save_while_searching

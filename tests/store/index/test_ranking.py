@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 
 from cinder.models.search import SearchFilters
-from cinder.store import IndexQuery, Store, open_store
+from cinder.store import open_store
 from cinder.store.database import SQLITE, Database, Query, QueryRunner
+from cinder.store.documents import Store
 from cinder.store.index.fts5 import Fts5
 from cinder.store.index.full_text import FullText, RankingPlan
-from cinder.store.index.page_index import IndexSearcher
+from cinder.store.index.page_index import IndexQuery, IndexSearcher
 from cinder.store.index.ranking import (
     MAX_CHOSEN,
     MAX_COMPARED,

@@ -14,7 +14,7 @@ from cinder.models.job import (
     PageResult,
     PageStatus,
 )
-from cinder.store import Store
+from cinder.store.documents import Store
 
 HOST = "https://site.test"
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cinder.models.job import PageState
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import (
     HOST,
     a_job,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from cinder.models.job import JobKind, JobStatus, PageResult, PageStatus
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.store.ledger.samples import (
     FETCHED,
     a_job,

@@ -14,7 +14,6 @@ import asyncpg
 import pytest
 
 from cinder.models.job import ERROR_STATUSES, PageStatus
-from cinder.store import Store
 from cinder.store.database import (
     POSTGRESQL,
     SQLITE,
@@ -24,6 +23,7 @@ from cinder.store.database import (
     SqlRow,
     Statement,
 )
+from cinder.store.documents import Store
 from cinder.store.ledger import Ledger
 from cinder.store.ledger.job_rows import find_job
 from cinder.store.sqlite import _run, connect, path_of

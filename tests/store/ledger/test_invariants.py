@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cinder.models.job import ContentFingerprint, NewPage, PageLease, PageResult, PageStatus
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.conftest import open_at
 from tests.store.ledger.samples import a_job, a_page, limits, the_job
 from tests.store.samples import Clock

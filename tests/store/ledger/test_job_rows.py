@@ -8,8 +8,8 @@ import pytest
 
 from cinder.models.document import Json
 from cinder.models.job import JobKind, JobStatus, PageResult, PageStatus
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, limits, settle, the_job
 from tests.store.samples import Clock
 

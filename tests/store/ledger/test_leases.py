@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from cinder.models.job import JobStatus, PageResult, PageStatus
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 

@@ -11,8 +11,8 @@ import pytest
 from cinder.models.job import ContentFingerprint, Job, JobStatus, NewJob, PageResult, PageStatus
 from cinder.models.webhook import DueEvent, EventKind, EventState, WebhookTarget, write_target
 from cinder.services.webhooks import SPEC_KEY, JobEvents
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.samples import Clock
 

@@ -16,8 +16,8 @@ from cinder.models.job import (
     PageStatus,
 )
 from cinder.models.saved import SavedDocument
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import (
     FETCHED,
     a_job,

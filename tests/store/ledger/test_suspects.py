@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from cinder.models.job import JobStatus, PageLease, PageResult, PageState, PageStatus
-from cinder.store import Store
-from cinder.store.ledger import LeaseLost
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import LeaseLost
 from tests.store.ledger.samples import HOST, a_job, a_page, ledger_of, limits, settle, the_job
 from tests.store.samples import Clock
 

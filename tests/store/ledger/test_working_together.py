@@ -5,7 +5,7 @@ import asyncio
 import asyncpg
 
 from cinder.models.job import NewPage, PageLease, PageResult, PageStatus
-from cinder.store import Store
+from cinder.store.documents import Store
 from tests.store.conftest import open_at
 from tests.store.ledger.samples import a_job, a_page, limits
 from tests.store.postgres import PostgresServer

@@ -1,11 +1,10 @@
 """Crawls and batches in responses: status, pages, errors and ledger, and their webhooks."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, read_body
+from cinder.api.arguments import Arguments, Pagination, read_body
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.job import Job, JobKind, JobStatus, LedgerPage, PageStatus
@@ -17,25 +16,10 @@ from cinder.services.excerpt import fit_text, json_chars
 from cinder.services.jobs.control import ERROR_FILTER, BatchStart, JobControl, JobReport
 from cinder.services.webhooks import WebhookOptions, make_target, target_of
 
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 100
-MAX_OFFSET = 10_000_000
 _MAX_INVALID_SHOWN = 100
 _ROBOTS = "Robots.txt disallowed"
 # The length of the sentence that says that content was cut.
 _CUT_CHARS = 150
-
-
-@dataclass(frozen=True, slots=True)
-class Pagination:
-    """Which entries of a list a response shows, and how long they may be."""
-
-    offset: int = 0
-    limit: int = DEFAULT_LIMIT
-    max_chars: int = 100_000
-    """Of the entries as JSON. At least one entry is shown; others follow in the next part."""
-    is_bound: bool = False
-    """Whether a single entry is cut to `max_chars`; else only its content is."""
 
 
 # Describes a page; its content may have so many characters.

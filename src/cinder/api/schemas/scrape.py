@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, IdempotencyKey, StrictBool, StrictInt, WebUrl
+from cinder.api.arguments import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    MAX_OFFSET,
+    Arguments,
+    IdempotencyKey,
+    Pagination,
+    StrictBool,
+    StrictInt,
+    WebUrl,
+)
 from cinder.api.errors import explain_verdict
 from cinder.api.options import WireForm, build_request, with_options
 from cinder.api.schemas.actions import Actions, check_actions, describe_actions
-from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Pagination
 from cinder.api.schemas.page_parts import (
     NO_SUMMARY,
     DescribeOutline,

@@ -8,7 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from cinder.api.arguments import Arguments, StrictBool, StrictInt, read_arguments, read_body
+from cinder.api.arguments import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    MAX_OFFSET,
+    Arguments,
+    Pagination,
+    StrictBool,
+    StrictInt,
+    read_arguments,
+    read_body,
+)
 from cinder.api.errors import describe_error
 from cinder.api.openapi import (
     BATCH_STATUS,
@@ -42,11 +52,7 @@ from cinder.api.requests import (
 from cinder.api.schemas.crawl import CrawlArguments, crawl_checks
 from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
 from cinder.api.schemas.jobs import (
-    DEFAULT_LIMIT,
-    MAX_LIMIT,
-    MAX_OFFSET,
     JobResponses,
-    Pagination,
     WebhookArguments,
     describe_job,
     describe_webhook_event,
@@ -68,13 +74,13 @@ from cinder.api.v1.events import (
     WatchedJobs,
     stream_events,
 )
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import CinderError
 from cinder.models.caller import TokenScope, require_domain
 from cinder.models.document import Json
 from cinder.models.job import JobKind, PageStatus
 from cinder.models.webhook import EventState
-from cinder.services.export import ExportFormat, ExportRequest, read_request
+from cinder.services.export.base import ExportFormat, ExportRequest, read_request
 
 A = TypeVar("A", bound=Arguments)
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]

@@ -38,7 +38,7 @@ from cinder.api.schemas.jobs import (
 )
 from cinder.api.schemas.page_parts import with_page_metadata
 from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, answer_outcome
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import CinderError, FieldProblem, InvalidRequest
 from cinder.lru_cache import LruCache
 from cinder.models.caller import TokenScope

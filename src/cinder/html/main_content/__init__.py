@@ -7,8 +7,6 @@ from cinder.html.main_content.features import PageHints
 from cinder.html.main_content.scorer import BlockScorer
 from cinder.html.main_content.selection import choose_blocks, prune
 
-__all__ = ["keep_main_content"]
-
 
 def keep_main_content(root: LexborNode, hints: PageHints, scorer: BlockScorer) -> LexborNode:
     """Return the element that holds the page's main content, and nothing else any more."""

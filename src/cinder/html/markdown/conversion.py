@@ -33,13 +33,17 @@ from html_to_markdown import (
 from selectolax.lexbor import LexborNode
 
 from cinder.html.links import remove_pixels, write_captions, write_emoji
-from cinder.html.markdown.code_blocks import normalise_code_blocks
+from cinder.html.markdown.block_elements import (
+    nest_lists,
+    normalise_code_blocks,
+    normalise_tables,
+    write_definitions,
+)
 from cinder.html.markdown.inline_elements import (
     normalise_footnotes,
     normalise_links,
     write_superscripts,
 )
-from cinder.html.markdown.lists_and_tables import nest_lists, normalise_tables, write_definitions
 from cinder.html.tree import insert_element_before, move_into, parse_html
 from cinder.text.invisible_characters import without_invisible_characters
 from cinder.text.markdown_blocks import CodeFence

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from cinder.api.arguments import Arguments, CrossCheck, check_limits, read_arguments
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.coercion import coerce_arguments
 from cinder.mcp.results import mark_untrusted, text_failure
 from cinder.mcp.schema import Parameter, input_schema, output_schema

@@ -6,10 +6,17 @@ from typing import Annotated, Any
 import mcp_types as types
 from pydantic import Field
 
-from cinder.api.arguments import Arguments, StrictInt
+from cinder.api.arguments import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    MAX_OFFSET,
+    Arguments,
+    Pagination,
+    StrictInt,
+)
 from cinder.api.schemas.crawl import CrawlArguments, check_patterns
-from cinder.api.schemas.jobs import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, JobResponses, Pagination
-from cinder.app import App
+from cinder.api.schemas.jobs import JobResponses
+from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput

@@ -6,7 +6,7 @@ from typing import Any
 import mcp_types as types
 
 from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.mcp.coercion import coerce_arguments
 from cinder.mcp.request_context import bound_timeout

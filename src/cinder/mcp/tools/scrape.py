@@ -11,7 +11,7 @@ from cinder.api.requests import require_scope
 from cinder.api.schemas.jobs import JobResponses, describe_batch_start
 from cinder.api.schemas.page import PAGE_CHECKS, PageArguments, PageBudget, answer_page
 from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, arguments_of_command
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.errors import CinderError, FieldProblem, ScrapeTimeout
 from cinder.mcp.coercion import coerce_arguments
 from cinder.mcp.request_context import SCRAPE_TIMEOUT_MS, bound_timeout

@@ -11,7 +11,7 @@ from cinder.api.schemas.search import (
     describe_scraped,
     describe_search,
 )
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.results import body_annotations, body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.tools.base import LENS_ICON, Tool, ToolOutput

@@ -8,7 +8,7 @@ import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field
 
 from cinder.api.arguments import Arguments
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter
 from cinder.mcp.tools.base import TEXT_ICON, Tool

@@ -11,7 +11,7 @@ from cinder.models.document import Document, FetchSource, Json
 from cinder.models.job import ERROR_STATUSES, Job, LedgerPage, PageStatus
 from cinder.models.saved import SavedDocument, format_timestamp, parse_saved_uri
 from cinder.services.reading import describe_metadata
-from cinder.store import Store
+from cinder.store.documents import Store
 
 T = TypeVar("T", bound=StrEnum)
 

@@ -22,7 +22,7 @@ from cinder.services.export.base import (
     describe_page,
     read_pages,
 )
-from cinder.store import Store
+from cinder.store.documents import Store
 
 
 class JsonlEncoder:

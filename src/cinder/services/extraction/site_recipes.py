@@ -21,7 +21,7 @@ from cinder.models.recipe import (
 )
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
-from cinder.store import NewRecipe, RecipeBook, RecipeLimits
+from cinder.store.recipe_book import NewRecipe, RecipeBook, RecipeLimits
 
 _MAX_SHAPE_CHARS = 300
 _MAX_SUMMARY_CHARS = 300

@@ -35,7 +35,8 @@ from cinder.services.jobs.site_files import SitemapReader
 from cinder.services.jobs.specs import CrawlSpec, crawl_request, request_from_json
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.webhooks import JobEvents
-from cinder.store.ledger import IsNearDuplicate, Ledger
+from cinder.store.ledger import Ledger
+from cinder.store.ledger.page_commits import IsNearDuplicate
 
 _MAX_TITLE_CHARS = 500
 # Shorter texts, such as "Please log in", appear on many different pages.

@@ -26,7 +26,8 @@ from cinder.services.jobs.throttle import HostThrottle, RetryLater
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhooks import JobEvents
-from cinder.store.ledger import LeaseLost, Ledger, PageCommit
+from cinder.store.ledger import Ledger
+from cinder.store.ledger.page_commits import LeaseLost, PageCommit
 
 _MAX_WAIT_SECONDS = 5.0
 _NO_ROOM_SECONDS = 1.0

@@ -6,7 +6,7 @@ from cinder.models.document import Document, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, Comparison, PageChange, SavedDocument
 from cinder.sandbox.sandbox import ExtractionSandbox
-from cinder.store import Store
+from cinder.store.documents import Store
 
 _GONE_STATUSES = (404, 410)
 # Responses with these verdicts are not versions of the page.

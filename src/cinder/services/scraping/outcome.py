@@ -13,7 +13,7 @@ from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
 from cinder.models.url import is_within
 from cinder.services.summary import PageSummary
-from cinder.store.ledger import PageCommit
+from cinder.store.ledger.page_commits import PageCommit
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,9 @@ from cinder.services.scraping.outcome import (
     is_failure,
 )
 from cinder.services.summary import Summarizer
-from cinder.store import EntryKey, Store
-from cinder.store.ledger import PageCommit
+from cinder.store.document_rows import EntryKey
+from cinder.store.documents import Store
+from cinder.store.ledger.page_commits import PageCommit
 from cinder.verdicts.verdict import NOT_MODIFIED
 
 # How much the clocks of servers that share a database may differ.

@@ -14,7 +14,7 @@ from cinder.metrics import Metrics
 from cinder.models.saved import Version
 from cinder.models.search import LOCAL, SearchHit
 from cinder.search.base import Provider, ProviderFailed, ProviderQuery
-from cinder.store import IndexQuery, PageIndex
+from cinder.store.index.page_index import IndexQuery, PageIndex
 
 REMEMBERED_SECONDS = 60.0
 _LONGEST_PAUSE_SECONDS = 3_600.0

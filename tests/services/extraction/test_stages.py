@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app import App
+from cinder.app.composition import App
 from cinder.models.caller import EVERYDAY_SCOPES
 from cinder.models.document import VerdictKind
 from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER, Mode
-from cinder.services.scraping.extraction_pages import PageScraper
+from cinder.services.extraction.stages import PageScraper
 from tests.site import Site
 from tests.site.verdict_pages import read_pages
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from cinder.html.markdown.block_elements import normalise_tables
 from cinder.html.markdown.conversion import to_markdown
-from cinder.html.markdown.lists_and_tables import normalise_tables
 from cinder.html.tree import parse_html
 
 
