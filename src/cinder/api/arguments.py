@@ -81,6 +81,8 @@ def read_flag(value: object, info: ValidationInfo) -> object:
 StrictInt = Annotated[int, BeforeValidator(read_number)]
 StrictFloat = Annotated[float, BeforeValidator(read_number)]
 StrictBool = Annotated[bool, BeforeValidator(read_flag)]
+Offset = Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)]
+Limit = Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)]
 
 A = TypeVar("A", bound=Arguments)
 

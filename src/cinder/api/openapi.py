@@ -18,25 +18,19 @@ _LIST: Schema = {"type": "array", "items": {"type": "object"}}
 _ERROR_REF: Schema = {"$ref": "#/components/schemas/ErrorAnswer"}
 
 
-def _object_with(**members: str | Schema) -> Schema:
-    """Return the schema of an object that has at least these members, each of a type or schema."""
-    return {
-        "type": "object",
-        "required": list(members),
-        "properties": {
-            name: {"type": kind} if isinstance(kind, str) else kind
-            for name, kind in members.items()
-        },
-    }
+def _object_with(*bases: Schema, **members: str | Schema) -> Schema:
+    """Return the schema of an object that has at least the members of the bases and these.
+
+    A member is given by its type or its schema.
+    """
+    properties = {name: kind for base in bases for name, kind in base["properties"].items()}
+    for name, kind in members.items():
+        properties[name] = {"type": kind} if isinstance(kind, str) else kind
+    return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def _one_of(*values: str) -> Schema:
     return {"enum": list(values)}
-
-
-def _merge_objects(first: Schema, second: Schema) -> Schema:
-    """Return the schema of an object that has the members of both."""
-    return _object_with(**first["properties"], **second["properties"])
 
 
 _PART = _object_with(hasMore="boolean")
@@ -71,21 +65,19 @@ SEARCH = _object_with(
 EXTRACTED = _object_with(
     data={}, proof=_LIST, missing={"type": "array", "items": {"type": "string"}}, sources=_LIST
 )
-CRAWL = _merge_objects(
-    _JOB_STATUS,
-    _object_with(crawlId="string", url="string", pagesFound="integer", pagesCrawled="integer"),
+CRAWL = _object_with(
+    _JOB_STATUS, crawlId="string", url="string", pagesFound="integer", pagesCrawled="integer"
 )
-CRAWL_STATUS = _merge_objects(
-    _merge_objects(CRAWL, _PROGRESS), _merge_objects(_PART, _object_with(pages=_LIST))
+CRAWL_STATUS = _object_with(CRAWL, _PROGRESS, _PART, pages=_LIST)
+BATCH_STATUS = _object_with(
+    *(_JOB_STATUS, _PROGRESS, _PART),
+    jobId="string",
+    total="integer",
+    completed="integer",
+    pages=_LIST,
 )
-BATCH_STATUS = _merge_objects(
-    _merge_objects(_JOB_STATUS, _PROGRESS),
-    _merge_objects(
-        _PART, _object_with(jobId="string", total="integer", completed="integer", pages=_LIST)
-    ),
-)
-ERRORS = _merge_objects(_PART, _object_with(errors=_LIST, total="integer", message="string"))
-LEDGER = _merge_objects(_PART, _object_with(urls=_LIST, counts="object"))
+ERRORS = _object_with(_PART, errors=_LIST, total="integer", message="string")
+LEDGER = _object_with(_PART, urls=_LIST, counts="object")
 CANCELLED = _object_with(status="string", message="string")
 CRAWLS = _object_with(crawls=_LIST)
 BATCHES = _object_with(batches=_LIST)

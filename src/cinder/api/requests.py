@@ -176,17 +176,15 @@ def json_response(
     return Response(to_json(content), status, sent, "application/json")
 
 
-def failure_response(error: CinderError, content: Mapping[str, Json]) -> Response:
+def failure_response(
+    error: CinderError, content: Mapping[str, Json], headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a response about an error, with its status and `Retry-After`."""
-    return json_response(content, http_status(error), _retry_after(error))
-
-
-def _retry_after(error: CinderError) -> dict[str, str]:
     seconds = error.retry_after_seconds if isinstance(error, RateLimited) else None
-    return {} if seconds is None else {"Retry-After": str(seconds)}
+    retry_after = {} if seconds is None else {"Retry-After": str(seconds)}
+    return json_response(content, http_status(error), {**retry_after, **(headers or {})})
 
 
 def error_response(error: CinderError, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response about an error outside of the API's routes."""
-    content: dict[str, Json] = {"success": False, "error": describe_error(error)}
-    return json_response(content, http_status(error), {**_retry_after(error), **(headers or {})})
+    return failure_response(error, {"success": False, "error": describe_error(error)}, headers)

@@ -284,7 +284,6 @@ def open_browser(
     """Open a browser to log in with; scrapes with the profile `master` then use that login."""
     from cinder.app.composition import open_login_browser
     from cinder.config.settings import read_settings
-    from cinder.errors import InvalidRequest
     from cinder.logs import configure_logs
     from cinder.models.url import parse_web_url
 

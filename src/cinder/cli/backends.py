@@ -214,14 +214,15 @@ class LocalJobClient:
         """Start a job with the arguments that REST takes."""
         from cinder.api.arguments import read_arguments
         from cinder.api.schemas.crawl import CrawlArguments, crawl_checks
-        from cinder.api.schemas.jobs import describe_batch_start
+        from cinder.api.schemas.jobs import describe_batch_start, describe_crawl
         from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments
         from cinder.models.request import Format
 
         if self._kind is JobKind.CRAWL:
             checks = crawl_checks(self._app.settings.jobs.max_pages)
             spec = read_arguments(CrawlArguments, options, *checks).to_spec()
-            return await self._answers.crawl_started(await self._app.jobs.start_crawl(spec, OWNER))
+            job = await self._app.jobs.start_crawl(spec, OWNER)
+            return describe_crawl(await self._app.jobs.report(job))
         arguments = read_arguments(ScrapeArguments, options, *SCRAPE_CHECKS)
         urls = arguments.urls or []
         request = arguments.to_batch_request(caller=OWNER, default_formats=(Format.MARKDOWN,))
@@ -235,9 +236,7 @@ class LocalJobClient:
         """Return the progress of a job, and some of its pages."""
         from cinder.api.arguments import Pagination
 
-        if self._kind is JobKind.CRAWL:
-            return await self._answers.crawl_status(job_id, Pagination(offset, limit))
-        return await self._answers.batch_status(job_id, Pagination(offset, limit))
+        return await self._answers.status(job_id, self._kind, Pagination(offset, limit))
 
     async def errors(self, job_id: str, *, limit: int) -> list[Answer]:
         """Return the first pages that failed."""

@@ -198,13 +198,7 @@ def _print_source(data: dict[str, Any]) -> None:
         print(f"{data['verdict']}: {data['evidence']}. {data['nextStep']}", file=sys.stderr)
     metadata = data.get("metadata", {})
     if "continuation" in metadata:
-        options = {"startIndex": "--start-index", "maxChars": "--max-chars"}
-        print(_replace_words(metadata["continuation"], options), file=sys.stderr)
+        text = metadata["continuation"].replace("startIndex", "--start-index")
+        print(text.replace("maxChars", "--max-chars"), file=sys.stderr)
     if "warning" in data:
         print(f"Warning: {data['warning']}", file=sys.stderr)
-
-
-def _replace_words(text: str, words: dict[str, str]) -> str:
-    for word, spelling in words.items():
-        text = text.replace(word, spelling)
-    return text

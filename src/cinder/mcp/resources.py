@@ -176,7 +176,8 @@ class Resources:
         self, uri: str, crawl_id: str, offset: int, caller: str
     ) -> types.ReadResourceResult:
         answers = JobResponses(self._jobs, self._archive, caller)
-        data = await answers.crawl_status(crawl_id, Pagination(offset, MAX_LIMIT, self._max_chars))
+        part = Pagination(offset, MAX_LIMIT, self._max_chars)
+        data = await answers.status(crawl_id, JobKind.CRAWL, part)
         # A running crawl may have changed just now.
         modified = data.get("completedAt", format_timestamp(datetime.now(UTC)))
         contents = types.TextResourceContents(

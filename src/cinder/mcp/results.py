@@ -65,11 +65,8 @@ def note_annotations(modified: datetime | None = None) -> types.Annotations:
 def _annotations(
     audience: list[Literal["user", "assistant"]], priority: float, modified: datetime | None
 ) -> types.Annotations:
-    if modified is None:
-        return types.Annotations(audience=audience, priority=priority)
-    return types.Annotations(
-        audience=audience, priority=priority, last_modified=format_timestamp(modified)
-    )
+    at = format_timestamp(modified) if modified else None
+    return types.Annotations(audience=audience, priority=priority, last_modified=at)
 
 
 def embed_text(

@@ -67,7 +67,7 @@ _KILL_ROUNDS = 5
 
 def exit_by_signal(number: int) -> NoReturn:
     """Kill this process and its children, as a signal would; committed data is safe."""
-    _write_error("told to stop a second time: stopped at once")
+    _write_error("received a second signal to stop: stopped at once")
     _kill_children_and_exit(_SIGNAL_EXIT_BASE + number)
 
 

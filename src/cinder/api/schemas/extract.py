@@ -19,9 +19,7 @@ from cinder.models.extraction import (
     FallbackPassages,
     PageSource,
 )
-from cinder.models.request import (
-    MAX_PROMPT_CHARS,
-)
+from cinder.models.request import MAX_PROMPT_CHARS
 from cinder.services.excerpt import fit_items, fit_members, json_chars
 from cinder.services.extraction.fallback_passages import url_of_passage
 from cinder.services.extraction.found_fields import (
@@ -151,9 +149,10 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
     shown |= describe_engines(answer.engines, answer.usage)
     if answer.schema_problems:
         shown["schemaErrors"] = list(answer.schema_problems)
-    room = _ResponseBudget(max_chars - json_chars(shown) - _FRAME_CHARS)
-    if answer.hand_off is not None:
-        room.reserve(_FALLBACK_CHARS)
+    left = max_chars - json_chars(shown) - _FRAME_CHARS
+    # At most a third is kept for the fallback passages, which come last.
+    reserved = min(_FALLBACK_CHARS, max(0, left) // 3) if answer.hand_off is not None else 0
+    room = _ResponseBudget(left - reserved)
     data = room.fit_data(extracted.data)
     proof = room.fit_list("values of the proof", list(describe_proof(extracted)))
     conflicts = room.fit_list("conflicts", [describe_conflict(c) for c in extracted.conflicts])
@@ -161,7 +160,7 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
     if conflicts:
         answered["conflicts"] = conflicts
     if answer.hand_off is not None:
-        room.release()
+        room.chars += reserved
         answered["handOff"] = _describe_fallback(answer.hand_off, room)
     if warnings := [*extracted.warnings, *room.cuts]:
         answered["warnings"] = fit_items(warnings, _MAX_WARNING_CHARS) or warnings[:1]
@@ -172,25 +171,15 @@ class _ResponseBudget:
     """The remaining size of a response, and notices on what did not fit."""
 
     def __init__(self, chars: int) -> None:
-        self._left = chars
-        self._reserved = 0
+        self.chars = chars
         self.cuts: list[str] = []
 
     @property
     def left(self) -> int:
-        return max(0, self._left)
-
-    def reserve(self, chars: int) -> None:
-        """Set some room aside for the last part, at most a third."""
-        self._reserved = min(chars, self.left // 3)
-        self._left -= self._reserved
-
-    def release(self) -> None:
-        self._left += self._reserved
-        self._reserved = 0
+        return max(0, self.chars)
 
     def take(self, value: Json) -> None:
-        self._left -= json_chars(value)
+        self.chars -= json_chars(value)
 
     def fit_list(self, what: str, items: list[dict[str, Json]]) -> list[Json]:
         fitting: list[Json] = list(fit_items(items, self.left))

@@ -34,35 +34,19 @@ class JobResponses:
         self._archive = archive
         self._caller = caller
 
-    async def crawl_started(self, job: Job) -> dict[str, Json]:
-        """Return the response to the start of a crawl."""
-        return describe_crawl(await self._jobs.report(job))
-
-    async def crawl_status(
-        self, crawl_id: str, part: Pagination, *, include_content: bool = False
+    async def status(
+        self, job_id: str, kind: JobKind, part: Pagination, *, include_content: bool = False
     ) -> dict[str, Json]:
-        """Return the progress of a crawl, and some of its pages.
+        """Return the progress of a job, and some of its pages.
 
         Raises:
-            CrawlNotFound: there is no crawl with this id.
-            CrawlExpired: it has expired.
+            CinderError: there is no such job, or no longer.
         """
-        job = await self._jobs.find(crawl_id, JobKind.CRAWL, self._caller)
-        answer = describe_crawl_status(await self._jobs.report(job))
-        return answer | await self._results(job, part, include_content=include_content)
-
-    async def batch_status(
-        self, job_id: str, part: Pagination, *, include_content: bool = False
-    ) -> dict[str, Json]:
-        """Return the progress of a batch, and some of its pages.
-
-        Raises:
-            BatchNotFound: there is no batch with this id.
-            BatchExpired: it has expired.
-        """
-        job = await self._jobs.find(job_id, JobKind.BATCH, self._caller)
-        answer = describe_batch_status(await self._jobs.report(job))
-        return answer | await self._results(job, part, include_content=include_content)
+        job = await self._jobs.find(job_id, kind, self._caller)
+        with_content = self._with_fitting_content if part.is_bound else self._with_content
+        describe = with_content if include_content else _plain(describe_job_page)
+        answer = describe_status(await self._jobs.report(job))
+        return answer | await self._part("pages", job, (PageStatus.FETCHED,), part, describe)
 
     async def errors(self, job_id: str, kind: JobKind, part: Pagination) -> dict[str, Json]:
         """Return some of the URLs of a job that could not be fetched, and why.
@@ -105,13 +89,6 @@ class JobResponses:
             **await self._part("urls", job, fates, part, _plain(describe_ledger_row)),
             "counts": describe_counts(await self._jobs.report(job)),
         }
-
-    async def _results(
-        self, job: Job, part: Pagination, *, include_content: bool
-    ) -> dict[str, Json]:
-        with_content = self._with_fitting_content if part.is_bound else self._with_content
-        describe = with_content if include_content else _plain(describe_job_page)
-        return await self._part("pages", job, (PageStatus.FETCHED,), part, describe)
 
     async def _part(
         self,
@@ -184,14 +161,12 @@ def describe_crawl(report: JobReport) -> dict[str, Json]:
     }
 
 
-def describe_crawl_status(report: JobReport) -> dict[str, Json]:
-    """Return the progress of a crawl, without its pages."""
-    return describe_crawl(report) | _progress(report)
-
-
-def _progress(report: JobReport) -> dict[str, Json]:
+def describe_status(report: JobReport) -> dict[str, Json]:
+    """Return the progress of a job, without its pages."""
     job = report.job
-    shown: dict[str, Json] = {
+    is_crawl = job.kind is JobKind.CRAWL
+    shown = describe_crawl(report) if is_crawl else _describe_batch(report)
+    shown |= {
         "progress": report.progress,
         "queued": report.counts.queued + report.counts.leased,
         "errorCount": report.errors,
@@ -241,8 +216,7 @@ def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Js
     return answer
 
 
-def describe_batch_status(report: JobReport) -> dict[str, Json]:
-    """Return the progress of a batch, without its pages."""
+def _describe_batch(report: JobReport) -> dict[str, Json]:
     job = report.job
     percent = 100 * report.finished // job.found if job.found else 100
     message = f"{report.finished}/{job.found} URLs completed ({percent}%)"
@@ -254,7 +228,7 @@ def describe_batch_status(report: JobReport) -> dict[str, Json]:
             message = f"Batch scrape failed: {reason}. {message}"
         case _:
             message = f"Batch scrape progress: {message}"
-    answer: dict[str, Json] = {
+    return {
         "jobId": job.id,
         "status": batch_status_of(job),
         "total": job.found,
@@ -264,7 +238,6 @@ def describe_batch_status(report: JobReport) -> dict[str, Json]:
         "expiresAt": format_timestamp(job.expires_at),
         "message": message,
     }
-    return answer | _progress(report)
 
 
 def batch_status_of(job: Job) -> str:

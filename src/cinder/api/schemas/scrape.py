@@ -11,10 +11,10 @@ from pydantic import Field
 
 from cinder.api.arguments import (
     DEFAULT_LIMIT,
-    MAX_LIMIT,
-    MAX_OFFSET,
     Arguments,
     IdempotencyKey,
+    Limit,
+    Offset,
     Pagination,
     StrictBool,
     StrictInt,
@@ -41,13 +41,7 @@ from cinder.background import run_in_thread
 from cinder.errors import FieldProblem, Unsupported
 from cinder.models.document import Document, Json
 from cinder.models.http import check_headers
-from cinder.models.request import (
-    Action,
-    Format,
-    PdfParser,
-    ResultHandling,
-    ScrapeRequest,
-)
+from cinder.models.request import Action, Format, PdfParser, ResultHandling, ScrapeRequest
 from cinder.models.saved import SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, TextWindow, fit_lists, fit_members, take_excerpt
 from cinder.services.reading import DocumentView, is_structure_kept
@@ -96,9 +90,9 @@ class ScrapeArguments(Arguments):
     """The pages of a batch, which is worked on in the background, instead of `url`."""
     job_id: Annotated[str, Field(max_length=200)] | None = None
     """The batch that a command is about."""
-    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    offset: Offset = 0
     """Of `status` and `errors`: how many entries to skip."""
-    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    limit: Limit = DEFAULT_LIMIT
     """Of `status` and `errors`: how many entries to list."""
     include_content: StrictBool = False
     """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""

@@ -13,12 +13,7 @@ from cinder.models.document import Json
 from cinder.models.redaction import redact
 from cinder.models.request import Mode
 from cinder.models.saved import format_timestamp
-from cinder.models.search import (
-    SearchAnswer,
-    SearchMode,
-    SearchRequest,
-    SearchResult,
-)
+from cinder.models.search import SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.models.url import read_domain
 from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_excerpt
 from cinder.services.reading import has_headings, read_markdown

@@ -12,10 +12,10 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from cinder.api.errors import describe_error
-from cinder.api.schemas.jobs import describe_batch_status, describe_crawl_status
+from cinder.api.schemas.jobs import describe_status
 from cinder.errors import CinderError, RateLimited
 from cinder.models.document import Json
-from cinder.models.job import Job, JobKind
+from cinder.models.job import Job
 from cinder.services.jobs.control import JobControl
 
 EVENT_STREAM = "text/event-stream"
@@ -107,9 +107,7 @@ class _WatchedJob:
         async with self._reading:
             if time.monotonic() - self._read_at > _POLL_SECONDS / 2:
                 self._job = await self._jobs.find(self._job.id, self._job.kind, self._job.owner)
-                is_crawl = self._job.kind is JobKind.CRAWL
-                describe = describe_crawl_status if is_crawl else describe_batch_status
-                self._shown = describe(await self._jobs.report(self._job))
+                self._shown = describe_status(await self._jobs.report(self._job))
                 self._read_at = time.monotonic()
         return self._job, self._shown
 

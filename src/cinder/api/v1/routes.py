@@ -10,12 +10,11 @@ from starlette.routing import Route
 
 from cinder.api.arguments import (
     DEFAULT_LIMIT,
-    MAX_LIMIT,
-    MAX_OFFSET,
     Arguments,
+    Limit,
+    Offset,
     Pagination,
     StrictBool,
-    StrictInt,
     read_arguments,
     read_body,
 )
@@ -54,6 +53,7 @@ from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_
 from cinder.api.schemas.jobs import (
     JobResponses,
     WebhookArguments,
+    describe_crawl,
     describe_job,
     describe_webhook_event,
     split_webhook,
@@ -78,12 +78,12 @@ from cinder.app.composition import App
 from cinder.errors import CinderError
 from cinder.models.caller import TokenScope, require_domain
 from cinder.models.document import Json
-from cinder.models.job import JobKind, PageStatus
+from cinder.models.job import Job, JobKind, PageStatus
 from cinder.models.webhook import EventState
 from cinder.services.export.base import ExportFormat, ExportRequest, read_request
 
 A = TypeVar("A", bound=Arguments)
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response | dict[str, Json]]]
 # Takes the parsed body and the id of the caller.
 JsonHandler: TypeAlias = Callable[[object, str], Coroutine[None, None, dict[str, Json]]]
 
@@ -115,16 +115,16 @@ class ExportArguments(Arguments):
 class ListArguments(Arguments):
     """How many jobs to list."""
 
-    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    limit: Limit = DEFAULT_LIMIT
     """How many to list, newest first."""
 
 
 class PaginationArguments(ListArguments):
     """Which entries of a list to return."""
 
-    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
+    offset: Offset = 0
     """How many to skip; `nextOffset` of the last answer."""
-    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    limit: Limit = DEFAULT_LIMIT
     """How many to return; fewer come where they would be too long together."""
 
     def part(self, app: App) -> Pagination:
@@ -267,7 +267,7 @@ def build_routes(app: App) -> list[Route]:
         # A part of the data would be of no use, so it may be as long as the longest page.
         return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
 
-    async def start_crawl(request: Request) -> Response:
+    async def start_crawl(request: Request) -> dict[str, Json]:
         caller = caller_with_scope(request, TokenScope.CRAWL)
         secret = app.settings.webhooks.secret.get_secret_value()
         body = await read_json(request, app.settings.limits)
@@ -276,8 +276,7 @@ def build_routes(app: App) -> list[Route]:
         require_domain(caller_of(request).policy, arguments.url)
         key = read_idempotency_key(request, arguments.idempotency_key)
         job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
-        answer = await JobResponses(app.jobs, app.archive, caller).crawl_started(job)
-        return json_response(with_webhook_secret(answer, job, webhook))
+        return with_webhook_secret(describe_crawl(await app.jobs.report(job)), job, webhook)
 
     return [
         _post_json(app, "/v1/scrape", scrape),
@@ -295,14 +294,14 @@ def build_routes(app: App) -> list[Route]:
 def _make_route(
     app: App, path: str, command: str, endpoint: Endpoint, *, method: str = "GET"
 ) -> Route:
-    """Return a route that answers with an endpoint's errors and counts its requests."""
+    """Return a route that answers with an endpoint's JSON or error, and counts its requests."""
 
     async def answer(request: Request) -> Response:
         outcome = "INTERNAL_ERROR"
         try:
-            response = await endpoint(request)
+            answered = await endpoint(request)
             outcome = "ok"
-            return response
+            return answered if isinstance(answered, Response) else json_response(answered)
         except CinderError as error:
             outcome = error.code
             return failure_response(error, {"error": describe_error(error)})
@@ -315,10 +314,10 @@ def _make_route(
 def _post_json(app: App, path: str, handler: JsonHandler) -> Route:
     """Return a route that needs the scope `scrape` and stops when the caller disconnects."""
 
-    async def answer(request: Request) -> Response:
+    async def answer(request: Request) -> dict[str, Json]:
         caller = caller_with_scope(request, TokenScope.SCRAPE)
         raw = await read_json(request, app.settings.limits)
-        return json_response(await cancel_on_disconnect(request, handler(raw, caller)))
+        return await cancel_on_disconnect(request, handler(raw, caller))
 
     command = path.removeprefix("/v1/").replace("-", "_")
     return _make_route(app, path, command, answer, method="POST")
@@ -330,35 +329,29 @@ def _job_routes(app: App, kind: JobKind) -> list[Route]:
     def responses_to(request: Request, scope: TokenScope = TokenScope.READ) -> JobResponses:
         return JobResponses(app.jobs, app.archive, caller_with_scope(request, scope))
 
-    async def list_jobs(request: Request) -> Response:
+    async def list_jobs(request: Request) -> dict[str, Json]:
         arguments = _read_query(ListArguments, request)
         caller = caller_with_scope(request, TokenScope.READ)
         jobs = await app.jobs.list_jobs(caller, kind, limit=arguments.limit)
-        return json_response({_PLURAL[kind]: [describe_job(job) for job in jobs]})
+        return {_PLURAL[kind]: [describe_job(job) for job in jobs]}
 
-    async def status(request: Request) -> Response:
+    async def status(request: Request) -> dict[str, Json]:
         query = _read_query(StatusArguments, request)
-        responses = responses_to(request)
-        read = responses.crawl_status if kind is JobKind.CRAWL else responses.batch_status
-        with_content = query.include_content
-        return json_response(
-            await read(_id(request), query.part(app), include_content=with_content)
+        return await responses_to(request).status(
+            _id(request), kind, query.part(app), include_content=query.include_content
         )
 
-    async def cancel(request: Request) -> Response:
-        responses = responses_to(request, TokenScope.CRAWL)
-        return json_response(await responses.cancel(_id(request), kind))
+    async def cancel(request: Request) -> dict[str, Json]:
+        return await responses_to(request, TokenScope.CRAWL).cancel(_id(request), kind)
 
-    async def errors(request: Request) -> Response:
+    async def errors(request: Request) -> dict[str, Json]:
         part = _read_query(PaginationArguments, request).part(app)
-        return json_response(await responses_to(request).errors(_id(request), kind, part))
+        return await responses_to(request).errors(_id(request), kind, part)
 
-    async def ledger(request: Request) -> Response:
+    async def ledger(request: Request) -> dict[str, Json]:
         query = _read_query(LedgerArguments, request)
-        responses = responses_to(request)
-        return json_response(
-            await responses.ledger(_id(request), kind, query.fate, query.part(app))
-        )
+        part = query.part(app)
+        return await responses_to(request).ledger(_id(request), kind, query.fate, part)
 
     one = f"/v1/{kind}/{{id}}"
     return [
@@ -374,21 +367,20 @@ def _job_output_routes(app: App, kind: JobKind) -> list[Route]:
     """Return the routes of the events, exports and webhooks of one kind of jobs."""
 
     async def events(request: Request) -> Response:
-        job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+        job = await _find_job(app, kind, request)
         # Clients reconnect when a stream ends; 204 stops them.
         if request.headers.get("last-event-id") == LAST_EVENT_ID and job.status.is_over:
             return Response(status_code=204)
         if request.method == "HEAD":  # it would wait for the end of the stream
             return Response(media_type=EVENT_STREAM, headers=STREAM_HEADERS)
-        watched: WatchedJobs = request.app.state.watched_jobs
-        streams: OpenStreams = request.app.state.streams
-        return streams.answer(
-            job.owner, stream_events(watched.watch(job), request.app.state.stopping)
-        )
+        state = request.app.state
+        streams: OpenStreams = state.streams
+        watched: WatchedJobs = state.watched_jobs
+        return streams.answer(job.owner, stream_events(watched.watch(job), state.stopping))
 
     async def export(request: Request) -> Response:
         spec = _read_query(ExportArguments, request).to_request()
-        job = await app.jobs.find(_id(request), kind, caller_with_scope(request, TokenScope.READ))
+        job = await _find_job(app, kind, request)
         name, media_type = f"{job.id}{spec.format.suffix}", spec.format.media_type
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         if request.method == "HEAD":
@@ -404,19 +396,17 @@ def _job_output_routes(app: App, kind: JobKind) -> list[Route]:
 
         return StreamingResponse(stream(), media_type=media_type, headers=headers)
 
-    async def webhooks(request: Request) -> Response:
+    async def webhooks(request: Request) -> dict[str, Json]:
         query = _read_query(WebhookEventsArguments, request)
-        caller = caller_with_scope(request, TokenScope.READ)
-        job = await app.jobs.find(_id(request), kind, caller)
+        job = await _find_job(app, kind, request)
         found = await app.webhooks.list_events(
-            caller, job.id, query.state, offset=query.offset, limit=query.limit
+            job.owner, job.id, query.state, offset=query.offset, limit=query.limit
         )
-        return json_response({"events": [describe_webhook_event(event) for event in found]})
+        return {"events": [describe_webhook_event(event) for event in found]}
 
-    async def retry_webhooks(request: Request) -> Response:
-        caller = caller_with_scope(request, TokenScope.CRAWL)
-        job = await app.jobs.find(_id(request), kind, caller)
-        return json_response({"retried": await app.webhooks.retry_dead(caller, job.id)})
+    async def retry_webhooks(request: Request) -> dict[str, Json]:
+        job = await _find_job(app, kind, request, TokenScope.CRAWL)
+        return {"retried": await app.webhooks.retry_dead(job.owner, job.id)}
 
     one, retry = f"/v1/{kind}/{{id}}", f"{kind}_retry_webhooks"
     return [
@@ -425,6 +415,12 @@ def _job_output_routes(app: App, kind: JobKind) -> list[Route]:
         _make_route(app, f"{one}/webhooks", f"{kind}_webhooks", webhooks),
         _make_route(app, f"{one}/webhooks/retry", retry, retry_webhooks, method="POST"),
     ]
+
+
+async def _find_job(
+    app: App, kind: JobKind, request: Request, scope: TokenScope = TokenScope.READ
+) -> Job:
+    return await app.jobs.find(_id(request), kind, caller_with_scope(request, scope))
 
 
 def _id(request: Request) -> str:

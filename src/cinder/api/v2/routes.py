@@ -228,7 +228,9 @@ async def _answer(
                 data = await responses.errors(job_id, JobKind.BATCH, part)
             case _:
                 with_content = arguments.include_content
-                data = await responses.batch_status(job_id, part, include_content=with_content)
+                data = await responses.status(
+                    job_id, JobKind.BATCH, part, include_content=with_content
+                )
     elif urls := arguments.urls:
         owner = require_scope(caller, TokenScope.CRAWL)
         batch = arguments.to_batch_request(caller=owner, default_formats=DEFAULT_FORMATS)

@@ -6,16 +6,9 @@ from typing import Annotated, Any
 import mcp_types as types
 from pydantic import Field
 
-from cinder.api.arguments import (
-    DEFAULT_LIMIT,
-    MAX_LIMIT,
-    MAX_OFFSET,
-    Arguments,
-    Pagination,
-    StrictInt,
-)
+from cinder.api.arguments import DEFAULT_LIMIT, Arguments, Limit, Offset, Pagination, StrictInt
 from cinder.api.schemas.crawl import CrawlArguments, check_patterns
-from cinder.api.schemas.jobs import JobResponses
+from cinder.api.schemas.jobs import JobResponses, describe_crawl
 from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
@@ -36,8 +29,8 @@ class CrawlStatusArguments(Arguments):
     """The arguments of `cinder_get_crawl_status`."""
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    offset: Annotated[StrictInt, Field(ge=0, le=MAX_OFFSET)] = 0
-    limit: Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    offset: Offset = 0
+    limit: Limit = DEFAULT_LIMIT
     wait_seconds: Annotated[StrictInt, Field(ge=0, le=MAX_WAIT_SECONDS)] = 0
 
 
@@ -84,8 +77,7 @@ async def start_crawl(app: App, arguments: CrawlArguments, caller: Caller) -> ty
     """Start a crawl."""
     require_domain(caller.policy, arguments.url)
     job = await app.jobs.start_crawl(arguments.to_spec(), caller.id, arguments.idempotency_key)
-    answers = JobResponses(app.jobs, app.archive, caller.id)
-    return json_result(await answers.crawl_started(job))
+    return json_result(describe_crawl(await app.jobs.report(job)))
 
 
 async def wait_for_crawl(
@@ -117,9 +109,8 @@ async def get_crawl_status(
         part = Pagination(0, SHOWN_ERRORS, room // 4)
         failed = await answers.errors(arguments.id, JobKind.CRAWL, part)
     room -= json_chars(failed.get("errors", ()))
-    data = await answers.crawl_status(
-        arguments.id, Pagination(arguments.offset, arguments.limit, max(room, 1))
-    )
+    part = Pagination(arguments.offset, arguments.limit, max(room, 1))
+    data = await answers.status(arguments.id, JobKind.CRAWL, part)
     if failed.get("errors"):
         data["errors"] = failed["errors"]
     return json_result(data)

@@ -108,8 +108,9 @@ async def _answer_batch_command(
             request = arguments.to_batch_request(caller=caller, default_formats=(wanted,))
             return describe_batch_start(await app.jobs.start_batch(urls, request, key), urls)
         case Command.STATUS:
-            with_content = arguments.include_content
-            return await answers.batch_status(job_id, part, include_content=with_content)
+            return await answers.status(
+                job_id, JobKind.BATCH, part, include_content=arguments.include_content
+            )
         case Command.CANCEL:
             return await answers.cancel(job_id, JobKind.BATCH)
         case Command.ERRORS:
