@@ -39,7 +39,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from inspect import cleandoc
-from typing import ClassVar
+from typing import ClassVar, Self
 
 # The setting's name at the beginning of a message: `egress.allow: …`.
 _NAMED = re.compile(r"([a-z]+)\.([a-z]+(?:-[a-z]+)*)(?=: )")
@@ -151,6 +151,11 @@ class InvalidRequest(CinderError):
     code = ErrorCode.VALIDATION_ERROR
 
     problems: tuple[FieldProblem, ...] = field(default=(), kw_only=True)
+
+    @classmethod
+    def at(cls, field: str, message: str) -> Self:
+        """Return the error for one invalid field."""
+        return cls(problems=(FieldProblem(field, message),))
 
     def __post_init__(self) -> None:
         if not self.message and self.problems:

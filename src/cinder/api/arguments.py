@@ -108,7 +108,7 @@ def read_arguments(model: type[A], raw: object, *checks: CrossCheck) -> A:
 def _read(model: type[A], raw: object, checks: Sequence[CrossCheck], *, context: str | None) -> A:
     if not isinstance(raw, Mapping):
         message = f"Expected an object, received {_shorten(raw)}"
-        raise InvalidRequest(problems=(FieldProblem(_WHOLE_REQUEST, message),))
+        raise InvalidRequest.at(_WHOLE_REQUEST, message)
     if len(raw) > MAX_KEYS:
         raise InvalidRequest(problems=(_too_many_keys(raw),))
     present = {str(key): value for key, value in raw.items() if value is not None}

@@ -12,7 +12,7 @@ from cinder.api.arguments import MAX_KEY_CHARS, check_limits
 from cinder.api.errors import RETRY_AFTER, describe_error, http_status
 from cinder.background import run_in_thread
 from cinder.config.serving import LimitsSettings
-from cinder.errors import CinderError, FieldProblem, Forbidden, InvalidRequest, RateLimited
+from cinder.errors import CinderError, Forbidden, InvalidRequest, RateLimited
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 
@@ -125,12 +125,11 @@ async def read_json_body(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         message = f"Send JSON with Content-Type: application/json, not {kind or 'without a type'!r}"
-        raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+        raise InvalidRequest.at("(request)", message)
     try:
         return await request.body()
     except ClientDisconnect:
-        problem = FieldProblem("(request)", "The request ended before it was whole")
-        raise InvalidRequest(problems=(problem,)) from None
+        raise InvalidRequest.at("(request)", "The request ended before it was whole") from None
 
 
 async def parse_json(body: bytes, limits: LimitsSettings) -> object:
@@ -144,8 +143,7 @@ async def parse_json(body: bytes, limits: LimitsSettings) -> object:
         try:
             parsed: object = from_json(body, allow_inf_nan=False)
         except ValueError as error:
-            problem = FieldProblem("(request)", f"Not valid JSON: {error}")
-            raise InvalidRequest(problems=(problem,)) from None
+            raise InvalidRequest.at("(request)", f"Not valid JSON: {error}") from None
         check_limits(parsed, limits)
         return parsed
 
@@ -165,7 +163,7 @@ def read_idempotency_key(request: Request, in_body: str | None) -> str | None:
         message = "The header Idempotency-Key says otherwise: give one of them"
     else:
         return in_body or sent
-    raise InvalidRequest(problems=(FieldProblem("idempotencyKey", message),))
+    raise InvalidRequest.at("idempotencyKey", message)
 
 
 def json_response(

@@ -12,7 +12,7 @@ import typer
 from cinder.cli.backends import cancel_on_sigterm, run_with_app
 from cinder.cli.jobs import require_one_of
 from cinder.cli.output import write_media, write_text
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.models.caller import EVERYDAY_SCOPES, CallerPolicy, Token, TokenScope, sorted_scopes
 from cinder.models.request import OWNER
 
@@ -48,7 +48,7 @@ def create(
     try:
         domains = tuple(map(read_domain, domain))
     except ValueError as error:
-        raise InvalidRequest(problems=(FieldProblem("--domain", str(error)),)) from None
+        raise InvalidRequest.at("--domain", str(error)) from None
     policy = CallerPolicy(domains=domains, pages_per_day=pages_per_day)
     created = run_with_app(lambda app: app.callers.create(name, scope, policy))
     if as_json:
@@ -80,8 +80,7 @@ def list_tokens(as_json: AsJson = False) -> None:
 def revoke(name: Name) -> None:
     """Revoke a token; running servers refuse it within seconds."""
     if not run_with_app(lambda app: app.callers.revoke(name)):
-        problem = FieldProblem("name", f"There is no token {name!r}; cinder token list has them")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at("name", f"There is no token {name!r}; cinder token list has them")
     print(f"Revoked {name}")
 
 
@@ -128,7 +127,7 @@ def read(
     try:
         body = run_with_app(lambda app: app.archive.read(uri, OWNER))
     except ValueError as error:
-        raise InvalidRequest(problems=(FieldProblem("uri", str(error)),)) from None
+        raise InvalidRequest.at("uri", str(error)) from None
     if body is None:
         print(f"Nothing is saved as {uri}; it may have expired.", file=sys.stderr)
         raise typer.Exit(1)
@@ -152,7 +151,7 @@ def _canonical(url: str) -> str:
     try:
         return parse_web_url(url)
     except ValueError as error:
-        raise InvalidRequest(problems=(FieldProblem("url", str(error)),)) from None
+        raise InvalidRequest.at("url", str(error)) from None
 
 
 _MAX_FIELDS_CHARS = 60

@@ -59,7 +59,7 @@ def post_or_run(
     """Return the running server's answer to a POST; without one, do the work in this process."""
     from cinder.app.composition import open_app
 
-    settings = _read_quiet_settings()
+    settings = read_quiet_settings()
     server, _ = find_server(settings)
 
     async def run() -> Answer:
@@ -71,7 +71,7 @@ def post_or_run(
     return asyncio.run(run())
 
 
-def _read_quiet_settings() -> "Settings":
+def read_quiet_settings() -> "Settings":
     """Read the settings; where they log everything, log only warnings."""
     from cinder.config.settings import read_settings
     from cinder.logs import configure_logs
@@ -324,7 +324,7 @@ async def open_job_client(kind: JobKind, *, works: bool) -> AsyncIterator[tuple[
     from cinder.app.composition import open_app
     from cinder.server.process_control import freeze_startup_objects
 
-    settings = _read_quiet_settings()
+    settings = read_quiet_settings()
     server, why_local = find_server(settings)
     if server is not None:
         yield RemoteJobClient(server, kind), ""

@@ -10,7 +10,7 @@ import typer
 from cinder.cli.backends import Answer, post_or_run
 from cinder.cli.options import takes_options
 from cinder.cli.output import write_text
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.models.extraction import ExtractRequest
 from cinder.models.request import OWNER
 
@@ -88,6 +88,5 @@ def _read_json(path: Path | None, option: str) -> "Json":
     try:
         data: Json = json.loads(path.read_text())
     except (ValueError, RecursionError) as error:
-        problem = FieldProblem(option, f"{path} is not valid JSON: {error}")
-        raise InvalidRequest(problems=(problem,)) from None
+        raise InvalidRequest.at(option, f"{path} is not valid JSON: {error}") from None
     return data

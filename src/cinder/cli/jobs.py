@@ -22,7 +22,7 @@ from cinder.cli.output import (
     print_json,
     replace_unprintable,
 )
-from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.errors import CinderError, InvalidRequest
 from cinder.models.job import JobKind, PageStatus
 from cinder.models.request import OWNER, ScrapeRequest
 from cinder.services.jobs.specs import CrawlSpec
@@ -206,31 +206,39 @@ def _print_start(watched: WatchedJob, answer: Answer, why_local: str, *, detach:
         print(f"Working in this process: {why_local}.", file=sys.stderr)
 
 
+Detach = Annotated[bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")]
+AsJsonLines = Annotated[
+    bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
+]
+
+
+def manage_jobs(kind: JobKind, *, attach: str | None, cancel: str | None, as_json: bool) -> None:
+    """Attach to the named job, or cancel it; without one, list the jobs."""
+    if cancel:
+        cancel_job(kind, cancel, as_json=as_json)
+    elif attach:
+        attach_job(kind, attach, as_json=as_json)
+    else:
+        list_jobs(kind, as_json=as_json)
+
+
 @takes_options(CrawlSpec)
 def crawl(
     url: Annotated[
         str | None, typer.Argument(help="Where to start; https:// may be left out.")
     ] = None,
     *,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
-    ] = False,
+    detach: Detach = False,
     attach: Annotated[str | None, typer.Option(help="Watch the crawl of this id.")] = None,
     cancel: Annotated[str | None, typer.Option(help="Stop the crawl of this id.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the crawls.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
-    ] = False,
+    as_json: AsJsonLines = False,
     **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Crawl a site: on the server if one runs, else in this process until it is done."""
     require_one_of({"URL": url, "--attach": attach, "--cancel": cancel, "--list": list_})
-    if list_:
-        list_jobs(JobKind.CRAWL, as_json=as_json)
-    elif cancel is not None:
-        cancel_job(JobKind.CRAWL, cancel, as_json=as_json)
-    elif attach is not None:
-        attach_job(JobKind.CRAWL, attach, as_json=as_json)
+    if not url:
+        manage_jobs(JobKind.CRAWL, attach=attach, cancel=cancel, as_json=as_json)
     else:
         start_job(JobKind.CRAWL, {"url": url, **options}, detach=detach, as_json=as_json)
 
@@ -245,8 +253,7 @@ def require_one_of(choices: dict[str, object]) -> None:
     if len(named) != 1:
         names = ", ".join(choices)
         received = " and ".join(named) or "none"
-        problem = FieldProblem("(command)", f"Give one of {names}; received {received}")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at("(command)", f"Give one of {names}; received {received}")
 
 
 @takes_options(ScrapeRequest)
@@ -258,31 +265,20 @@ def batch(
         ),
     ] = None,
     *,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Start it, print its id, and do not watch.")
-    ] = False,
+    detach: Detach = False,
     attach: Annotated[str | None, typer.Option(help="Watch the batch of this id.")] = None,
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the batches.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print lines of JSON: each page, the figures, the end.")
-    ] = False,
+    as_json: AsJsonLines = False,
     **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Scrape many URLs: on the server if one runs, else in this process until it is done."""
     require_one_of({"URLs": targets, "--attach": attach, "--cancel": cancel, "--list": list_})
-    if list_:
-        list_jobs(JobKind.BATCH, as_json=as_json)
-    elif cancel is not None:
-        cancel_job(JobKind.BATCH, cancel, as_json=as_json)
-    elif attach is not None:
-        attach_job(JobKind.BATCH, attach, as_json=as_json)
+    if not targets:
+        manage_jobs(JobKind.BATCH, attach=attach, cancel=cancel, as_json=as_json)
     else:
-        arguments = {
-            "formats": ["markdown"],
-            **parse_options(options),
-            "urls": read_targets(targets or []),
-        }
+        urls = read_targets(targets)
+        arguments = {"formats": ["markdown"], **parse_options(options), "urls": urls}
         start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json)
 
 
@@ -300,7 +296,7 @@ def read_targets(targets: list[str]) -> list[str]:
             urls += _split_urls(Path(target).read_text())
         elif "://" not in target and target.lower().endswith(_LIST_SUFFIXES):
             message = f"There is no file {target}; write https://{target} if you mean a website"
-            raise InvalidRequest(problems=(FieldProblem("FILE", message),))
+            raise InvalidRequest.at("FILE", message)
         else:
             urls.append(target)
     return urls
@@ -348,7 +344,7 @@ def export(
         message = (
             f"{output} is a name for {by_suffix}, not {format_}: leave out --format or rename it"
         )
-        raise InvalidRequest(problems=(FieldProblem("--format", message),))
+        raise InvalidRequest.at("--format", message)
     request = read_request(format_ or by_suffix or "jsonl", include or (), include_errors=errors)
     path = output or Path(f"{job}{request.format.suffix}")
     pages, size = asyncio.run(_export(job, request, path))

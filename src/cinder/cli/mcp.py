@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
 import typer
 
 from cinder.api.errors import EXIT_FAILURE
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 
 # Any: JSON, or TOML with its dates.
 ConfigEntry: TypeAlias = dict[str, Any]
@@ -127,61 +126,59 @@ def _app_data(*parts: str, mac: str = "Library/Application Support") -> Callable
     return lambda: Path.home().joinpath(folders.get(sys.platform, ".config"), *parts)
 
 
-CLIENTS: Mapping[ClientName, McpClient] = MappingProxyType(
-    {
-        ClientName.CLAUDE_DESKTOP: McpClient(
-            "Claude Desktop",
-            _app_data("Claude", "claude_desktop_config.json"),
-            "mcpServers",
-            "Quit and open it again to connect.",
-            takes_urls=False,
-        ),
-        ClientName.CLAUDE_CODE: McpClient(
-            "Claude Code",
-            _home(".claude.json"),
-            "mcpServers",
-            "`/mcp` shows it.",
-            is_typed=True,
-        ),
-        ClientName.CURSOR: McpClient(
-            "Cursor", _home(".cursor", "mcp.json"), "mcpServers", "Restart it to connect."
-        ),
-        ClientName.VS_CODE: McpClient(
-            "VS Code",
-            _app_data("Code", "User", "mcp.json"),
-            "servers",
-            "`MCP: List Servers` starts it.",
-            is_typed=True,
-        ),
-        ClientName.CODEX: McpClient(
-            "Codex",
-            _home(".codex", "config.toml"),
-            "mcp_servers",
-            "`/mcp` shows it.",
-            headers_key="http_headers",
-        ),
-        ClientName.WINDSURF: McpClient(
-            "Windsurf",
-            _home(".codeium", "windsurf", "mcp_config.json"),
-            "mcpServers",
-            "Refresh the list of servers to connect.",
-            url_key="serverUrl",
-        ),
-        ClientName.ZED: McpClient(
-            "Zed",
-            _app_data("zed", "settings.json", mac=".config"),
-            "context_servers",
-            "The agent panel's settings show it.",
-        ),
-        ClientName.GEMINI: McpClient(
-            "Gemini CLI",
-            _home(".gemini", "settings.json"),
-            "mcpServers",
-            "`/mcp` shows it.",
-            url_key="httpUrl",
-        ),
-    }
-)
+CLIENTS: Mapping[ClientName, McpClient] = {
+    ClientName.CLAUDE_DESKTOP: McpClient(
+        "Claude Desktop",
+        _app_data("Claude", "claude_desktop_config.json"),
+        "mcpServers",
+        "Quit and open it again to connect.",
+        takes_urls=False,
+    ),
+    ClientName.CLAUDE_CODE: McpClient(
+        "Claude Code",
+        _home(".claude.json"),
+        "mcpServers",
+        "`/mcp` shows it.",
+        is_typed=True,
+    ),
+    ClientName.CURSOR: McpClient(
+        "Cursor", _home(".cursor", "mcp.json"), "mcpServers", "Restart it to connect."
+    ),
+    ClientName.VS_CODE: McpClient(
+        "VS Code",
+        _app_data("Code", "User", "mcp.json"),
+        "servers",
+        "`MCP: List Servers` starts it.",
+        is_typed=True,
+    ),
+    ClientName.CODEX: McpClient(
+        "Codex",
+        _home(".codex", "config.toml"),
+        "mcp_servers",
+        "`/mcp` shows it.",
+        headers_key="http_headers",
+    ),
+    ClientName.WINDSURF: McpClient(
+        "Windsurf",
+        _home(".codeium", "windsurf", "mcp_config.json"),
+        "mcpServers",
+        "Refresh the list of servers to connect.",
+        url_key="serverUrl",
+    ),
+    ClientName.ZED: McpClient(
+        "Zed",
+        _app_data("zed", "settings.json", mac=".config"),
+        "context_servers",
+        "The agent panel's settings show it.",
+    ),
+    ClientName.GEMINI: McpClient(
+        "Gemini CLI",
+        _home(".gemini", "settings.json"),
+        "mcpServers",
+        "`/mcp` shows it.",
+        url_key="httpUrl",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,21 +457,21 @@ def _target(url: str | None, token: str | None, env: list[str]) -> ConnectionTar
     if url is None:
         if token is not None:
             message = "Only a running server takes a token: give its --url"
-            raise _invalid_option("--token", message)
+            raise InvalidRequest.at("--token", message)
         variables = {}
         for variable in env:
             name, sign, value = variable.partition("=")
             if not name or not sign:
-                raise _invalid_option("--env", f"Write NAME=VALUE, not {name!r}")
+                raise InvalidRequest.at("--env", f"Write NAME=VALUE, not {name!r}")
             variables[name] = value
         script = Path(sys.executable).with_name("cinder")
         program = (str(script),) if script.exists() else (sys.executable, "-m", "cinder")
         return LaunchCommand((*program, "mcp"), variables)
     if env:
-        raise _invalid_option("--env", "A running server has its own: --env goes without --url")
+        raise InvalidRequest.at("--env", "A running server has its own: --env goes without --url")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise _invalid_option("--url", "Give the whole address: http://127.0.0.1:8000/mcp")
+        raise InvalidRequest.at("--url", "Give the whole address: http://127.0.0.1:8000/mcp")
     if parts.path in ("", "/"):
         url = parts._replace(path="/mcp").geturl()
     if not token and is_loopback_url(url):
@@ -484,10 +481,6 @@ def _target(url: str | None, token: str | None, env: list[str]) -> ConnectionTar
 
         token = find_token(read_settings())
     return ServerUrl(url, token or None)
-
-
-def _invalid_option(field: str, message: str) -> InvalidRequest:
-    return InvalidRequest(problems=(FieldProblem(field, message),))
 
 
 mcp_commands = typer.Typer(invoke_without_command=True)

@@ -8,10 +8,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.models.options import Option, options_of
 
 Command = Callable[..., None]
+
+WholeAnswer = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON.")]
 
 
 def takes_options(
@@ -92,8 +94,7 @@ def parse_headers(lines: list[str]) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon:
-            problem = FieldProblem("--header", f"Expected 'Name: value', received {line!r}")
-            raise InvalidRequest(problems=(problem,))
+            raise InvalidRequest.at("--header", f"Expected 'Name: value', received {line!r}")
         headers[name.strip()] = value.strip()
     return headers
 
@@ -109,8 +110,7 @@ def parse_actions(texts: list[str]) -> list[Any]:  # Any: the API validates them
         try:
             actions.append(json.loads(text))
         except (ValueError, RecursionError):
-            problem = FieldProblem("--action", f"Expected JSON, received {text[:100]!r}")
-            raise InvalidRequest(problems=(problem,)) from None
+            raise InvalidRequest.at("--action", f"Expected JSON, received {text[:100]!r}") from None
     return actions
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinder.cli.options import parse_options, takes_options
+from cinder.cli.backends import read_quiet_settings
+from cinder.cli.options import WholeAnswer, parse_options, takes_options
 from cinder.cli.output import write_media, write_text
-from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.errors import CinderError, InvalidRequest
 from cinder.models.request import OWNER, ResultHandling, ScrapeRequest
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def scrape(
     outline: Annotated[
         bool, typer.Option("--outline", help="Show the headings: id, size in tokens, title.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole answer as JSON.")
-    ] = False,
+    as_json: WholeAnswer = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the content to this file.")
     ] = None,
@@ -98,14 +97,11 @@ async def _scrape(raw: dict[str, Any]) -> "tuple[dict[str, Any], ScrapeOutcome]"
     from cinder.api.schemas.page_parts import with_page_metadata
     from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments, answer_outcome
     from cinder.app.composition import open_app
-    from cinder.config.settings import read_settings
-    from cinder.logs import configure_logs
     from cinder.models.request import Format
 
     arguments = read_arguments(ScrapeArguments, raw, *SCRAPE_CHECKS)
     request = arguments.to_request(caller=OWNER, default_formats=(Format.MARKDOWN,))
-    settings = read_settings()
-    configure_logs("warning" if settings.log.level == "info" else settings.log.level)
+    settings = read_quiet_settings()
     ceiling = settings.server.result_max_chars_ceiling
     async with open_app(settings) as app:
         with _progress(f"Fetching {request.url}"):
@@ -147,8 +143,7 @@ def _outline_of(data: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
     """Return the headings of a response, and how many it leaves out."""
     metadata = data["metadata"]
     if "outline" not in metadata:
-        problem = FieldProblem("--outline", "Only a page with markdown has one; leave it out")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at("--outline", "Only a page with markdown has one; leave it out")
     return metadata["outline"], metadata.get("outlineLeftOut", 0)
 
 

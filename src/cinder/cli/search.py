@@ -8,9 +8,9 @@ import typer
 
 from cinder.cli.backends import Answer, post_or_run, run_with_app
 from cinder.cli.jobs import require_one_of
-from cinder.cli.options import takes_options
+from cinder.cli.options import WholeAnswer, takes_options
 from cinder.cli.output import write_text
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.models.request import OWNER
 from cinder.models.search import SearchRequest
 
@@ -25,9 +25,7 @@ def search(
     local: Annotated[
         bool, typer.Option("--local", help="Search saved pages alone; nothing leaves the machine.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole answer as JSON.")
-    ] = False,
+    as_json: WholeAnswer = False,
     rebuild_index: Annotated[
         bool, typer.Option("--rebuild-index", help="Rebuild the index of saved pages.")
     ] = False,
@@ -43,7 +41,7 @@ def search(
         print(f"{pages} {'page is' if pages == 1 else 'pages are'} in the index")
         return
     if local and "providers" in options:
-        raise InvalidRequest(problems=(FieldProblem("--local", "Give it, or --provider"),))
+        raise InvalidRequest.at("--local", "Give it, or --provider")
     if local:
         options["providers"] = ["local"]
     body = {"query": query, **options}

@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Never
 from urllib.parse import unquote
 
 import jsonschema_rs
 
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.models.document import Json
 
 MAX_STEPS = 20_000
@@ -179,7 +178,7 @@ class SchemaCheck:
 
     def __init__(self, schema: Mapping[str, Json], field: str = "schema") -> None:
         if problem := _find_excess(schema):
-            _refuse(field, problem)
+            raise InvalidRequest.at(field, problem)
         try:
             check_cost(schema)
             self._validator = jsonschema_rs.validator_for(
@@ -188,11 +187,13 @@ class SchemaCheck:
                 offline=True,
             )
         except TooCostly as error:
-            _refuse(field, str(error))
+            raise InvalidRequest.at(field, str(error)) from error
         except jsonschema_rs.ValidationError as error:
-            _refuse(_join(field, error.instance_path), _cut(error.message))
+            raise InvalidRequest.at(
+                _join(field, error.instance_path), _cut(error.message)
+            ) from error
         except ValueError as error:
-            _refuse(field, _cut(str(error)))
+            raise InvalidRequest.at(field, _cut(str(error))) from error
 
     def problems(self, value: Json) -> tuple[str, ...]:
         """Return up to ten sentences about a value's problems; none if it is valid."""
@@ -237,10 +238,6 @@ def _json_children(value: Json) -> Iterable[Json]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def _refuse(field: str, message: str) -> Never:
-    raise InvalidRequest(problems=(FieldProblem(field, message),))
 
 
 def _join(start: str, path: Iterable[str | int]) -> str:

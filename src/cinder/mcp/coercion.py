@@ -8,7 +8,6 @@ nothing. Everything that stays unclear is refused as usual.
 
 import json
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -21,41 +20,39 @@ from cinder.api.schemas.actions import ActionArguments, action_fields
 _FIELDS_OF_ALL_ACTIONS = frozenset(ActionArguments.model_fields) - {"text", "key", "script"}
 
 # Names that models use, and the arguments they may mean; the first that a tool has counts.
-ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("link", "uri", "href", "page", "address", "website", "site", "target", "pageUrl"),
-            ("url", "urls"),
-        ),
-        "url": ("urls",),
-        **dict.fromkeys(("links", "uris", "pages", "websites", "urlList"), ("urls",)),
-        **dict.fromkeys(
-            ("q", "search", "searchQuery", "question", "keywords", "term", "text"), ("query",)
-        ),
-        **dict.fromkeys(
-            ("instruction", "instructions", "extractPrompt", "query", "description"), ("prompt",)
-        ),
-        **dict.fromkeys(("jsonSchema", "outputSchema"), ("schema",)),
-        **dict.fromkeys(
-            ("count", "maxResults", "resultCount", "topK", "n", "limit"), ("numResults", "maxPages")
-        ),
-        **dict.fromkeys(("depth", "maxDiscoveryDepth"), ("maxDepth",)),
-        **dict.fromkeys(("crawlId", "jobId"), ("id",)),
-        "id": ("jobId",),
-        **dict.fromkeys(("wait", "waitMs", "delay"), ("waitFor", "waitSeconds")),
-        **dict.fromkeys(("selectors", "include", "includeSelectors"), ("includeTags",)),
-        **dict.fromkeys(("exclude", "excludeSelectors", "removeTags"), ("excludeTags",)),
-        **dict.fromkeys(("outputFormat", "format"), ("returnFormat",)),
-        **dict.fromkeys(("maxLength", "maxCharacters", "limitChars"), ("maxChars",)),
-        **dict.fromkeys(("start", "startOffset"), ("startIndex",)),
-        **dict.fromkeys(("domains", "allowedDomains"), ("includeDomains",)),
-        **dict.fromkeys(("blockedDomains",), ("excludeDomains",)),
-        **dict.fromkeys(("fresh", "noCache", "refresh"), ("forceRescrape",)),
-        **dict.fromkeys(("baseUrl", "base"), ("base_url",)),
-        **dict.fromkeys(("a", "text1", "first"), ("text_a",)),
-        **dict.fromkeys(("b", "text2", "second"), ("text_b",)),
-    }
-)
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("link", "uri", "href", "page", "address", "website", "site", "target", "pageUrl"),
+        ("url", "urls"),
+    ),
+    "url": ("urls",),
+    **dict.fromkeys(("links", "uris", "pages", "websites", "urlList"), ("urls",)),
+    **dict.fromkeys(
+        ("q", "search", "searchQuery", "question", "keywords", "term", "text"), ("query",)
+    ),
+    **dict.fromkeys(
+        ("instruction", "instructions", "extractPrompt", "query", "description"), ("prompt",)
+    ),
+    **dict.fromkeys(("jsonSchema", "outputSchema"), ("schema",)),
+    **dict.fromkeys(
+        ("count", "maxResults", "resultCount", "topK", "n", "limit"), ("numResults", "maxPages")
+    ),
+    **dict.fromkeys(("depth", "maxDiscoveryDepth"), ("maxDepth",)),
+    **dict.fromkeys(("crawlId", "jobId"), ("id",)),
+    "id": ("jobId",),
+    **dict.fromkeys(("wait", "waitMs", "delay"), ("waitFor", "waitSeconds")),
+    **dict.fromkeys(("selectors", "include", "includeSelectors"), ("includeTags",)),
+    **dict.fromkeys(("exclude", "excludeSelectors", "removeTags"), ("excludeTags",)),
+    **dict.fromkeys(("outputFormat", "format"), ("returnFormat",)),
+    **dict.fromkeys(("maxLength", "maxCharacters", "limitChars"), ("maxChars",)),
+    **dict.fromkeys(("start", "startOffset"), ("startIndex",)),
+    **dict.fromkeys(("domains", "allowedDomains"), ("includeDomains",)),
+    **dict.fromkeys(("blockedDomains",), ("excludeDomains",)),
+    **dict.fromkeys(("fresh", "noCache", "refresh"), ("forceRescrape",)),
+    **dict.fromkeys(("baseUrl", "base"), ("base_url",)),
+    **dict.fromkeys(("a", "text1", "first"), ("text_a",)),
+    **dict.fromkeys(("b", "text2", "second"), ("text_b",)),
+}
 
 _MAX_NAME_CHARS = 100
 _WRAPPERS = frozenset({"arguments", "args", "params", "parameters", "input"})

@@ -69,23 +69,6 @@ def _annotations(
     return types.Annotations(audience=audience, priority=priority, last_modified=at)
 
 
-def embed_text(
-    uri: str, mime: str, text: str, annotations: types.Annotations
-) -> types.EmbeddedResource:
-    """Return a saved text as an embedded resource."""
-    contents = types.TextResourceContents(uri=uri, mime_type=mime, text=text)
-    return types.EmbeddedResource(resource=contents, annotations=annotations)
-
-
-def embed_bytes(
-    uri: str, mime: str, data: bytes, annotations: types.Annotations
-) -> types.EmbeddedResource:
-    """Return a file as an embedded resource."""
-    blob = base64.b64encode(data).decode()
-    contents = types.BlobResourceContents(uri=uri, mime_type=mime, blob=blob)
-    return types.EmbeddedResource(resource=contents, annotations=annotations)
-
-
 def show_image(mime: str, data: bytes, annotations: types.Annotations) -> types.ImageContent:
     """Return an image for the model to view."""
     encoded = base64.b64encode(data).decode()

@@ -1,6 +1,7 @@
 """The result of a scrape: text blocks, scaled screenshots, images, files and structured data."""
 
 import asyncio
+import base64
 import json
 import struct
 from collections.abc import Sequence
@@ -14,8 +15,6 @@ from cinder.api.schemas.scrape import MARKDOWN, answer_outcome
 from cinder.mcp.results import (
     body_annotations,
     describe_outline_lines,
-    embed_bytes,
-    embed_text,
     note_annotations,
     outline_note,
     page_header,
@@ -198,7 +197,9 @@ def media_blocks(outcome: ScrapeOutcome, media: Media, message: str) -> list[typ
             blocks.append(show_image(media.mime, media.data, annotations))
         else:
             uri = saved.primary_uri if saved is not None else document.final_url
-            blocks.append(embed_bytes(uri, media.mime, media.data, annotations))
+            blob = base64.b64encode(media.data).decode()
+            file = types.BlobResourceContents(uri=uri, mime_type=media.mime, blob=blob)
+            blocks.append(types.EmbeddedResource(resource=file, annotations=annotations))
     if saved is not None:
         blocks.append(_link(outcome, media, saved.primary_uri, f"The file at {document.url}"))
     note = f"File: {media.mime}, {len(media.data)} bytes. {message}"
@@ -293,8 +294,9 @@ def _text_blocks(outcome: ScrapeOutcome, data: dict[str, Json]) -> list[types.Co
         # Reading this URI returns the same content; HTML is only saved as raw.
         kind = SavedKind.CLEANED if mime == MARKDOWN else SavedKind.RAW
         uri = outcome.saved.uris.get(kind, outcome.saved.primary_uri)
-        body = embed_text(uri, mime, str(data["content"]), annotations)
-        leading = [body, _note(outcome, header)]
+        body = types.TextResourceContents(uri=uri, mime_type=mime, text=str(data["content"]))
+        embedded = types.EmbeddedResource(resource=body, annotations=annotations)
+        leading = [embedded, _note(outcome, header)]
     else:
         first = [str(data["content"])] if "content" in data else texts[:1]
         texts = texts if "content" in data else texts[1:]

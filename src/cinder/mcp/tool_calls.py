@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import mcp_types as types
@@ -41,21 +40,19 @@ from cinder.mcp.tools.base import Tool
 from cinder.models.document import VerdictKind
 from cinder.models.redaction import redact
 
-TOOLSETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "default": ("scrape", "cinder_search", "cinder_crawl", "cinder_get_crawl_status"),
-        "scrape": ("scrape", "cinder_scrape"),
-        "search": ("cinder_search", "cinder_search_and_scrape"),
-        "crawl": ("cinder_crawl", "cinder_get_crawl_status"),
-        "extract": ("cinder_extract",),
-        "text": ("scrape_extract_content", "scrape_text_similarity"),
-        "all": (
-            *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
-            *("cinder_crawl", "cinder_get_crawl_status", "cinder_extract"),
-            *("scrape_extract_content", "scrape_text_similarity"),
-        ),
-    }
-)
+TOOLSETS: Mapping[str, tuple[str, ...]] = {
+    "default": ("scrape", "cinder_search", "cinder_crawl", "cinder_get_crawl_status"),
+    "scrape": ("scrape", "cinder_scrape"),
+    "search": ("cinder_search", "cinder_search_and_scrape"),
+    "crawl": ("cinder_crawl", "cinder_get_crawl_status"),
+    "extract": ("cinder_extract",),
+    "text": ("scrape_extract_content", "scrape_text_similarity"),
+    "all": (
+        *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
+        *("cinder_crawl", "cinder_get_crawl_status", "cinder_extract"),
+        *("scrape_extract_content", "scrape_text_similarity"),
+    ),
+}
 
 TOOLSETS_HEADER = "x-mcp-toolsets"
 TOOLS_HEADER = "x-mcp-tools"

@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cinder.api.requests import json_response
 from cinder.config.serving import ServerSettings
-from cinder.errors import CinderError, ContentTooLarge, FieldProblem, InvalidRequest, ScrapeTimeout
+from cinder.errors import CinderError, ContentTooLarge, InvalidRequest, ScrapeTimeout
 from cinder.models.document import Json
 from cinder.server.connections import ClientConnection, ConnectionLimits, Connections
 from cinder.server.load_shedding import REFUSAL, LoadShedder
@@ -68,7 +68,7 @@ class BodyLimits:
         """
         if count > self.max_json_values:
             message = f"At most {self.max_json_values} values in all (setting limits.json-values)"
-            raise InvalidRequest(problems=(FieldProblem("(request)", message),))
+            raise InvalidRequest.at("(request)", message)
 
 
 class BodyRefused(Exception):
@@ -104,8 +104,7 @@ class LimitedBody:
             self._received += len(piece)
             self._limits.require_size(self._received)
             if b"\0" in piece:  # an encoding in which values cannot be counted
-                problem = FieldProblem("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
-                raise InvalidRequest(problems=(problem,))
+                raise InvalidRequest.at("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
             self._values.feed(piece)
             self._limits.require_values(self._values.count)
         except TimeoutError:

@@ -108,8 +108,7 @@ def _read_claim(raw: Mapping[str, Any], path: str, urls: tuple[str, ...]) -> Cla
     url = url_of_passage(claim.passage, urls) if claim.passage else claim.url
     if (claim.passage and url is None) or (url is not None and url not in urls):
         named = "passage" if claim.passage else "url"
-        problem = FieldProblem(f"{path}.{named}", "It is of none of the urls")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at(f"{path}.{named}", "It is of none of the urls")
     parts: list[str | int] = []
     end = 0
     for found in _PATH_PART.finditer(claim.path):
@@ -118,8 +117,7 @@ def _read_claim(raw: Mapping[str, Any], path: str, urls: tuple[str, ...]) -> Cla
         end = found.end()
         parts.append(found[1] if found[1] is not None else int(found[2]))
     if end != len(claim.path) or len(parts) > MAX_PATH_PARTS:
-        problem = FieldProblem(f"{path}.path", "Not a path such as price or offers[0].price")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at(f"{path}.path", "Not a path such as price or offers[0].price")
     return ClaimedValue(path=tuple(parts), value=claim.value, quote=claim.quote, url=url)
 
 

@@ -39,7 +39,7 @@ from cinder.api.schemas.jobs import (
 from cinder.api.schemas.page_parts import with_page_metadata
 from cinder.api.schemas.scrape import SCRAPE_CHECKS, Command, ScrapeArguments, answer_outcome
 from cinder.app.composition import App
-from cinder.errors import CinderError, FieldProblem, InvalidRequest
+from cinder.errors import CinderError, InvalidRequest
 from cinder.lru_cache import LruCache
 from cinder.models.caller import TokenScope
 from cinder.models.document import Extraction, Json
@@ -214,8 +214,7 @@ async def _answer(
     arguments = read_body(ScrapeArguments, raw, *SCRAPE_CHECKS)
     key, caller = read_idempotency_key(request, arguments.idempotency_key), caller_of(request)
     if webhook is not None and not arguments.urls:
-        problem = FieldProblem("webhook", "Only a batch, started with urls, has a webhook")
-        raise InvalidRequest(problems=(problem,))
+        raise InvalidRequest.at("webhook", "Only a batch, started with urls, has a webhook")
     if arguments.command is not Command.START:
         scope = TokenScope.CRAWL if arguments.command is Command.CANCEL else TokenScope.READ
         responses = JobResponses(app.jobs, app.archive, require_scope(caller, scope))

@@ -32,6 +32,16 @@ TABLE_ICON = _icon("M0 0h8v8H0zM1 3v4h2V3z")
 TEXT_ICON = _icon("M0 1h8v1H0zm0 3h5v1H0z")
 
 
+def read_only(*, idempotent: bool, open_world: bool) -> types.ToolAnnotations:
+    """Return the annotations of a tool that changes nothing."""
+    return types.ToolAnnotations(
+        read_only_hint=True,
+        destructive_hint=False,
+        idempotent_hint=idempotent,
+        open_world_hint=open_world,
+    )
+
+
 class ToolOutput(BaseModel):
     """Structured content, spelled in camelCase on the wire."""
 

@@ -12,7 +12,7 @@ from cinder.api.schemas.jobs import JobResponses, describe_crawl
 from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
-from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput
+from cinder.mcp.tools.base import TREE_ICON, ReportProgress, Tool, ToolOutput, read_only
 from cinder.models.caller import Caller, TokenScope, require_domain
 from cinder.models.document import Json
 from cinder.models.job import JobKind
@@ -134,9 +134,7 @@ CRAWL = Tool(
     output=CrawlOutput,
     # It fetches and saves pages, as every scrape does, and changes none. Each call starts another
     # crawl.
-    annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
-    ),
+    annotations=read_only(idempotent=False, open_world=True),
     scope=TokenScope.CRAWL,
     run=start_crawl,
     icon=TREE_ICON,
@@ -159,9 +157,7 @@ CRAWL_STATUS = Tool(
         "waitSeconds": Parameter(description="Wait for its end, at most 50. Default 0"),
     },
     output=CrawlStatusOutput,
-    annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    ),
+    annotations=read_only(idempotent=True, open_world=False),
     scope=TokenScope.READ,
     run=get_crawl_status,
     icon=TREE_ICON,

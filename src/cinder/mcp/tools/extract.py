@@ -7,12 +7,12 @@ import mcp_types as types
 
 from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_extract
 from cinder.app.composition import App
-from cinder.errors import FieldProblem, InvalidRequest
+from cinder.errors import InvalidRequest
 from cinder.mcp.coercion import coerce_arguments
 from cinder.mcp.request_context import bound_timeout
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter
-from cinder.mcp.tools.base import TABLE_ICON, Tool, ToolOutput
+from cinder.mcp.tools.base import TABLE_ICON, Tool, ToolOutput, read_only
 from cinder.models.caller import Caller, TokenScope
 
 
@@ -39,7 +39,7 @@ def read_extract(
     arguments = coerce_arguments(model, raw, offered)
     if isinstance(arguments.get("schema"), str):
         message = 'No JSON object. It looks like {"type": "object", "properties": {…}}'
-        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+        raise InvalidRequest.at("schema", message)
     return arguments
 
 
@@ -53,7 +53,7 @@ async def run_extract(
     if not isinstance(answer.extracted.data, Mapping):
         # The output schema declares the data as an object.
         message = "Here it must describe an object: put anything else in a property of it"
-        raise InvalidRequest(problems=(FieldProblem("schema", message),))
+        raise InvalidRequest.at("schema", message)
     return json_result(await answer_extract(answer, body_chars(app.settings.server)))
 
 
@@ -74,9 +74,7 @@ EXTRACT = Tool(
         "verify": Parameter(keys=("path", "value", "quote", "passage")),
     },
     output=ExtractOutput,
-    annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-    ),
+    annotations=read_only(idempotent=True, open_world=True),
     scope=TokenScope.SCRAPE,
     run=run_extract,
     read=read_extract,

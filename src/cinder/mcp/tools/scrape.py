@@ -28,18 +28,13 @@ from cinder.mcp.results import (
 )
 from cinder.mcp.schema import Parameter, option_parameters
 from cinder.mcp.scrape_result import scrape_result
-from cinder.mcp.tools.base import PAGE_ICON, Tool, ToolOutput
+from cinder.mcp.tools.base import PAGE_ICON, Tool, ToolOutput, read_only
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 from cinder.models.job import JobKind
 from cinder.models.request import ActionType, Format, Mode, Profile, ResultHandling, ScrapeRequest
 from cinder.models.saved import format_timestamp
 from cinder.services.scraping.outcome import ScrapeOutcome
-
-
-def is_batch_command(arguments: ScrapeArguments) -> bool:
-    """Whether a call is about a batch."""
-    return arguments.command is not Command.START or bool(arguments.urls)
 
 
 async def batch_result(
@@ -220,7 +215,7 @@ async def run_scrape(
 ) -> types.CallToolResult:
     """Scrape a URL, or run a batch command."""
     wanted = Format(arguments.format)
-    if is_batch_command(arguments):
+    if arguments.command is not Command.START or arguments.urls:
         return await batch_result(app, arguments, wanted, caller)
     owner = require_scope(caller, TokenScope.SCRAPE)
     server = app.settings.server
@@ -238,9 +233,7 @@ async def run_scrape(
     return await scrape_result(outcome, request, window, server.mcp_image_max_edge_pixels)
 
 
-_READ_ONLY_ACTIONS = (
-    *(ActionType.WAIT, ActionType.SCROLL, ActionType.SCREENSHOT, ActionType.SCRAPE),
-)
+_READ_ONLY_ACTIONS = (ActionType.WAIT, ActionType.SCROLL, ActionType.SCREENSHOT, ActionType.SCRAPE)
 
 _READ_ONLY_PARAMETERS = SCRAPE_PARAMETERS | {
     "actions": Parameter(
@@ -250,23 +243,23 @@ _READ_ONLY_PARAMETERS = SCRAPE_PARAMETERS | {
     )
 }
 
+_DESCRIPTION = (
+    "Read one known URL: a page as clean markdown or a screenshot{actions}; an image, PDF or other "
+    "file as it is. Best for a page you know; to find one use cinder_search. Returns content, "
+    "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
+    "long page is cut: go on with startIndex, section or query. urls start a batch, robots.txt "
+    "obeyed: ask for its status by jobId."
+)
+
 _READ_ONLY_SCRAPE = Tool(
     name="scrape",
     title="Scrape a URL",
-    description=(
-        "Read one known URL: a page as clean markdown or a screenshot; an image, PDF or other file "
-        "as it is. Best for a page you know; to find one use cinder_search. Returns content, "
-        "savedUris (for resources/read) and a verdict on what was really got, e.g. http_error. A "
-        "long page is cut: go on with startIndex, section or query. urls start a batch, robots.txt "
-        "obeyed: ask for its status by jobId."
-    ),
+    description=_DESCRIPTION.format(actions=""),
     arguments=ScrapeToolArguments,
     parameters=_READ_ONLY_PARAMETERS,
     output=ScrapeOutput,
     # Each call may start another batch.
-    annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
-    ),
+    annotations=read_only(idempotent=False, open_world=True),
     # Starting a batch or fetching a page needs another scope.
     scope=TokenScope.READ,
     run=run_scrape,
@@ -280,13 +273,7 @@ _READ_ONLY_SCRAPE = Tool(
 
 SCRAPE = replace(
     _READ_ONLY_SCRAPE,
-    description=(
-        "Read one known URL: a page as clean markdown or a screenshot, after clicking and typing "
-        "if need be; an image, PDF or other file as it is. Best for a page you know; to find one "
-        "use cinder_search. Returns content, savedUris (for resources/read) and a verdict on what "
-        "was really got, e.g. http_error. A long page is cut: go on with startIndex, section or "
-        "query. urls start a batch, robots.txt obeyed: ask for its status by jobId."
-    ),
+    description=_DESCRIPTION.format(actions=", after clicking and typing if need be"),
     parameters=SCRAPE_PARAMETERS,
     # Browser actions may click and type, even where the owner is logged in.
     annotations=types.ToolAnnotations(
@@ -367,9 +354,7 @@ CINDER_SCRAPE = Tool(
         "query": Parameter(description="Only matching passages"),
     },
     output=PageOutput,
-    annotations=types.ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-    ),
+    annotations=read_only(idempotent=True, open_world=True),
     scope=TokenScope.SCRAPE,
     run=run_cinder_scrape,
     checks=PAGE_CHECKS,

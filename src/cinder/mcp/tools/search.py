@@ -14,7 +14,7 @@ from cinder.api.schemas.search import (
 from cinder.app.composition import App
 from cinder.mcp.results import body_annotations, body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
-from cinder.mcp.tools.base import LENS_ICON, Tool, ToolOutput
+from cinder.mcp.tools.base import LENS_ICON, Tool, ToolOutput, read_only
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 from cinder.models.search import SearchRequest
@@ -93,9 +93,7 @@ def _to_json(data: dict[str, Json], *, without: str) -> str:
     return json.dumps(kept, ensure_ascii=False)
 
 
-_READS_THE_WEB = types.ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-)
+_READS_THE_WEB = read_only(idempotent=True, open_world=True)
 
 SEARCH = Tool(
     name="cinder_search",
@@ -105,10 +103,7 @@ SEARCH = Tool(
         "result with scrape. More results: the same arguments with offset=nextOffset."
     ),
     arguments=SearchArguments,
-    parameters={
-        "query": Parameter(),
-        **option_parameters(SearchRequest),
-    },
+    parameters={"query": Parameter(), **option_parameters(SearchRequest)},
     output=SearchOutput,
     annotations=_READS_THE_WEB,
     scope=TokenScope.SCRAPE,

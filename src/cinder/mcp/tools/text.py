@@ -1,6 +1,5 @@
 """The tools `scrape_extract_content` and `scrape_text_similarity`, which fetch nothing."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ from cinder.api.arguments import Arguments
 from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter
-from cinder.mcp.tools.base import TEXT_ICON, Tool
+from cinder.mcp.tools.base import TEXT_ICON, Tool, read_only
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 from cinder.services.excerpt import fit_items, fit_lists
@@ -99,13 +98,10 @@ async def text_similarity(
 
 def fail(text: str) -> types.CallToolResult:
     """Return a failure with structured content that matches the output schema."""
-    failure: Mapping[str, Json] = {"status": "error", "error": text}
-    return json_result(failure, is_error=True)
+    return json_result({"status": "error", "error": text}, is_error=True)
 
 
-_PURE = types.ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+_PURE = read_only(idempotent=True, open_world=False)
 
 EXTRACT_CONTENT = Tool(
     name="scrape_extract_content",
@@ -115,10 +111,7 @@ EXTRACT_CONTENT = Tool(
         "content hash. Fetches nothing; for a URL use scrape."
     ),
     arguments=HtmlArguments,
-    parameters={
-        "html": Parameter(),
-        "base_url": Parameter(description="For relative links"),
-    },
+    parameters={"html": Parameter(), "base_url": Parameter(description="For relative links")},
     output=HtmlOutput,
     annotations=_PURE,
     scope=TokenScope.SCRAPE,
