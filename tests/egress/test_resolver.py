@@ -1,4 +1,3 @@
-from collections.abc import AsyncIterator
 from ipaddress import ip_address
 
 import pytest
@@ -10,12 +9,10 @@ from tests.egress.memory import MemoryResolver
 
 
 @pytest.fixture(params=["system", "memory"])
-async def resolver(request: pytest.FixtureRequest) -> AsyncIterator[Resolver]:
+async def resolver(request: pytest.FixtureRequest) -> Resolver:
     if request.param == "memory":
-        yield MemoryResolver({"localhost": [["127.0.0.1"]]})
-    else:
-        async with SystemResolver() as system:
-            yield system
+        return MemoryResolver({"localhost": [["127.0.0.1"]]})
+    return SystemResolver()
 
 
 async def test_a_name_resolves_to_its_addresses(resolver: Resolver) -> None:
@@ -32,6 +29,5 @@ async def test_a_name_without_addresses_is_a_dns_failure(resolver: Resolver, hos
 
 
 async def test_a_lookup_that_takes_too_long_is_a_dns_failure() -> None:
-    async with SystemResolver(timeout_seconds=0) as resolver:
-        with pytest.raises(DnsFailed, match="did not resolve within 0 seconds"):
-            await resolver.resolve("localhost")
+    with pytest.raises(DnsFailed, match="did not resolve within 0 seconds"):
+        await SystemResolver(timeout_seconds=0).resolve("localhost")

@@ -21,7 +21,7 @@ def test_calls_end() -> None:
 def test_tokens_end_with_the_call_that_goes_beyond() -> None:
     budget = Budget(LIMITS)
     budget.take_call()
-    budget.note_tokens(130)
+    budget.tokens += 130
     with pytest.raises(BudgetExceeded, match=r"130 of 100 tokens.*CINDER_LLM__MAX_TOKENS"):
         budget.take_call()
 

@@ -5,10 +5,10 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 import mcp_types as types
@@ -58,45 +58,45 @@ sys.exit(", ".join(heavy) or 0)
 """
 
 
-def test_stdio_answers_and_ends_with_its_input(tmp_path: Path) -> None:
+@contextmanager
+def serving(
+    data_dir: Path, *, stderr: int = subprocess.DEVNULL
+) -> Iterator[tuple[subprocess.Popen[str], IO[str], IO[str]]]:
+    """Run the server over stdio; yield its process, and where to write and read messages."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         text=True,
-        env={"CINDER_DATA_DIR": str(tmp_path)},
+        env={"CINDER_DATA_DIR": str(data_dir)},
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
+        yield running, running.stdin, running.stdout
+
+
+def test_stdio_answers_and_ends_with_its_input(tmp_path: Path) -> None:
+    with serving(tmp_path) as (running, requests, answers):
         for message in MESSAGES:
-            running.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
-            running.stdin.flush()
+            requests.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+            requests.flush()
             if "id" in message:
-                answer = json.loads(running.stdout.readline())
+                answer = json.loads(answers.readline())
                 assert (answer["jsonrpc"], answer["id"]) == ("2.0", message["id"])
-        running.stdin.close()
+        requests.close()
         assert running.wait(60) == 0
 
 
 def test_a_client_that_reads_no_more_ends_the_server_in_good_order(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={"CINDER_DATA_DIR": str(tmp_path)},
-    ) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
+    with serving(tmp_path, stderr=subprocess.PIPE) as (running, requests, answers):
         assert running.stderr is not None
-        running.stdin.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[0]) + "\n")
-        running.stdin.flush()
-        running.stdout.readline()
-        running.stdout.close()
-        running.stdin.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[2]) + "\n")
-        running.stdin.close()
+        requests.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[0]) + "\n")
+        requests.flush()
+        answers.readline()
+        answers.close()
+        requests.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[2]) + "\n")
+        requests.close()
         said = running.stderr.read()
         assert running.wait(60) == 0, said
     assert "the client is gone" in said
@@ -104,19 +104,10 @@ def test_a_client_that_reads_no_more_ends_the_server_in_good_order(tmp_path: Pat
 
 
 def test_interrupt_ends_the_server_while_it_waits(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={"CINDER_DATA_DIR": str(tmp_path)},
-    ) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        running.stdin.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[0]) + "\n")
-        running.stdin.flush()
-        running.stdout.readline()
+    with serving(tmp_path) as (running, requests, answers):
+        requests.write(json.dumps({"jsonrpc": "2.0"} | MESSAGES[0]) + "\n")
+        requests.flush()
+        answers.readline()
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == -signal.SIGINT
 

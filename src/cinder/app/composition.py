@@ -139,8 +139,7 @@ async def open_app(
     metrics = Metrics()
     async with AsyncExitStack() as parts:
         store = await parts.enter_async_context(_make_store(settings, metrics, clock))
-        if resolver is None:
-            resolver = await parts.enter_async_context(make_resolver(settings.egress))
+        resolver = resolver or make_resolver(settings.egress)
         proxy = await parts.enter_async_context(make_proxy(settings, resolver))
         fetcher = await parts.enter_async_context(_make_static_fetcher(settings, proxy))
         browsers = await parts.enter_async_context(open_browsers(settings, proxy, metrics))
@@ -409,7 +408,6 @@ async def open_login_browser(
         BrowserUnavailable: there is no browser, or no display.
     """
     async with AsyncExitStack() as opened:
-        if resolver is None:
-            resolver = await opened.enter_async_context(make_resolver(settings.egress))
+        resolver = resolver or make_resolver(settings.egress)
         proxy = await opened.enter_async_context(make_proxy(settings, resolver))
         yield await opened.enter_async_context(open_login_window(settings, proxy, url=url))

@@ -180,10 +180,7 @@ class DefaultBrowserWorkerPool(BrowserWorkerPool):
     """Isolated workers on disposable profiles; callers share no data."""
 
     def __init__(
-        self,
-        launcher: WorkerLauncher,
-        limits: PoolLimits,
-        observe: RecycleObserver,
+        self, launcher: WorkerLauncher, limits: PoolLimits, observe: RecycleObserver
     ) -> None:
         super().__init__(launcher, limits)
         self._observe = observe

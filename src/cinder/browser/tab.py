@@ -23,6 +23,7 @@ from cinder.models.url import MAX_URL_LENGTH, origin_of, parse_web_url
 
 T = TypeVar("T")
 
+_CRASH = "The page crashed the browser's process that showed it"
 _BROKEN_OFF = "The connection broke before the answer was whole"
 _BAD_TLS = "No secure connection could be made: the TLS handshake failed"
 # The errors by the beginnings of their codes; the first that fits counts.
@@ -49,6 +50,11 @@ def error_of_net_code(error_text: str, url: str) -> CinderError:
         if name.startswith(tuple(f"ERR_{prefix}" for prefix in prefixes)):
             return failure(f"{sentence} ({name})", url=url)
     return ScrapeFailed(f"The page could not be loaded ({name})", url=url)
+
+
+def page_too_large(page: str, limit: int) -> ContentTooLarge:
+    """Return the error for a page beyond the limit."""
+    return ContentTooLarge(f"{page} is larger than {limit} bytes (setting scrape.max-body-bytes)")
 
 
 _SCRIPTS_FOLDER = Path(__file__).parent / "scripts"
@@ -121,13 +127,16 @@ class NoPage(ScrapeFailed):
 class Tab:
     """One attached tab of a browser, which follows its events."""
 
+    asked_url = ""
+    """The last URL that the tab requested for its page, after redirects."""
+    pages_asked_for = 0
+    """How many pages the tab has requested, without redirects."""
+    page_id = ""
+    """The id of the current page: of its load."""
+
     def __init__(self, session: CdpSession, frame_id: str) -> None:
         self.session = session
         self.frame_id = frame_id
-        self.asked_url = ""
-        """The last URL that the tab requested for its page, after redirects."""
-        self.pages_asked_for = 0
-        """How many pages the tab has requested, without redirects."""
         self.origins: set[str] = set()
         """The origins of the pages in this tab."""
         self.has_foreign_frames = False
@@ -143,8 +152,6 @@ class Tab:
         """The limit on a page's own document, decompressed; scripts may add to it."""
         self._document = ""
         self._document_bytes = 0
-        self.page_id = ""
-        """The id of the current page: of its load."""
         self._reached: dict[str, set[str]] = {}
         self._answers: dict[str, PageResponse] = {}
         self._load_errors: dict[str, str] = {}
@@ -156,7 +163,6 @@ class Tab:
         self.closed = asyncio.Event()
         """Set when the tab is gone."""
         self._world: tuple[str, int] | None = None
-        crash = "The page crashed the browser's process that showed it"
         listeners: dict[str, Callable[[CdpMessage], None]] = {
             "Page.lifecycleEvent": self._on_lifecycle,
             "Page.frameStartedNavigating": partial(self._on_navigation, is_leaving=True),
@@ -170,7 +176,7 @@ class Tab:
             "Network.responseReceived": self._on_response,
             "Network.responseReceivedExtraInfo": self._on_redirect,
             "Network.loadingFailed": self._on_load_error,
-            "Inspector.targetCrashed": lambda _: self.fail(BrowserCrashed(crash)),
+            "Inspector.targetCrashed": lambda _: self.fail(BrowserCrashed(_CRASH)),
         }
         for event, listener in listeners.items():
             session.on(event, listener)
@@ -236,11 +242,7 @@ class Tab:
             self._document_bytes += event["dataLength"]
             limit = self.max_document_bytes
             if limit is not None and self._document_bytes > limit:
-                self.fail(
-                    ContentTooLarge(
-                        f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
-                    )
-                )
+                self.fail(page_too_large("The page", limit))
 
     def _on_redirect(self, event: CdpMessage) -> None:
         # No other event has the target of a redirect that the browser does not follow.

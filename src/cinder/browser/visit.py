@@ -19,6 +19,7 @@ from cinder.browser.tab import (
     ScriptFailed,
     Tab,
     error_of_net_code,
+    page_too_large,
     read_script,
     script_call,
 )
@@ -27,7 +28,6 @@ from cinder.egress.credentials import ProxyCredentials
 from cinder.errors import (
     ActionFailed,
     CinderError,
-    ContentTooLarge,
     EgressBlocked,
     ScrapeFailed,
     ScrapeTimeout,
@@ -232,7 +232,7 @@ class Visit:
                 raise await self._file(answer.url)
         announced = answer.headers.get("content-length", "") if answer else ""
         if announced.isdecimal() and int(announced[:20]) > self._settings.max_body_bytes:
-            raise _too_large(self._settings.max_body_bytes)
+            raise page_too_large("The rendered page", self._settings.max_body_bytes)
 
     def _check_refusal(self) -> None:
         """Raise the egress proxy's refusal if the tab shows an error because of it."""
@@ -326,7 +326,7 @@ class Visit:
         limit = self._settings.max_body_bytes
         body = None if html is None else html.encode(errors="replace")
         if body is None or len(body) > limit:
-            raise _too_large(limit)
+            raise page_too_large("The rendered page", limit)
         return body
 
     async def _evaluate(self, script: str) -> Any:
@@ -354,9 +354,7 @@ class Visit:
         is_text = not got["base64Encoded"]
         body = got["body"].encode(errors="replace") if is_text else base64.b64decode(got["body"])
         if len(body) > limit:
-            raise ContentTooLarge(
-                f"The page is larger than {limit} bytes (setting scrape.max-body-bytes)"
-            )
+            raise page_too_large("The page", limit)
         # The server's type: browsers sniff other types for feeds.
         declared = answer.headers.get("content-type", "").partition(";")[0].strip()
         return body, (declared or answer.mime) if is_text else None
@@ -383,9 +381,3 @@ class Visit:
                 "browser.screenshot-max-height)."
             )
         return media
-
-
-def _too_large(limit: int) -> ContentTooLarge:
-    return ContentTooLarge(
-        f"The rendered page is larger than {limit} bytes (setting scrape.max-body-bytes)"
-    )

@@ -181,48 +181,42 @@ CLIENTS: Mapping[ClientName, McpClient] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """The file of a client."""
+def read_config(path: Path) -> str:
+    """Return the text of a client's file with its line ends; empty if there is no file.
 
-    path: Path
+    Raises:
+        UnmergeableConfig: it is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        raise UnmergeableConfig("it is not UTF-8") from None
 
-    def read(self) -> str:
-        """Return its text with its line ends; empty if there is no file.
 
-        Raises:
-            UnmergeableConfig: it is not UTF-8.
-        """
+def replace_config(path: Path, text: str) -> Path | None:
+    """Replace the file, or the file that it links to; return the backup, None if it was new."""
+    import shutil
+    from tempfile import NamedTemporaryFile
+
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    backup = None
+    if target.exists():
+        backup = target.with_name(f"{target.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.bak")
+        shutil.copy2(target, backup)
+    with NamedTemporaryFile("wb", dir=target.parent, prefix=".cinder-", delete=False) as file:
+        draft = Path(file.name)
         try:
-            return self.path.read_bytes().decode()
-        except FileNotFoundError:
-            return ""
-        except UnicodeDecodeError:
-            raise UnmergeableConfig("it is not UTF-8") from None
-
-    def replace(self, text: str) -> Path | None:
-        """Replace the file, or the file that it links to; return the backup, None if it was new."""
-        import shutil
-        from tempfile import NamedTemporaryFile
-
-        target = self.path.resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        backup = None
-        if target.exists():
-            backup = target.with_name(f"{target.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.bak")
-            shutil.copy2(target, backup)
-        with NamedTemporaryFile("wb", dir=target.parent, prefix=".cinder-", delete=False) as file:
-            draft = Path(file.name)
-            try:
-                file.write(text.encode())
-                file.flush()
-                draft.chmod(target.stat().st_mode & 0o777 if backup else _OWNER_ONLY)
-                draft.replace(target)
-            except BaseException:
-                with suppress(FileNotFoundError):
-                    draft.unlink()
-                raise
-        return backup
+            file.write(text.encode())
+            file.flush()
+            draft.chmod(target.stat().st_mode & 0o777 if backup else _OWNER_ONLY)
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    return backup
 
 
 def merge_entry(existing: object, entry: ConfigEntry) -> ConfigEntry:
@@ -430,34 +424,35 @@ def install(
     """Enter cinder in an MCP client's file; all else in it is kept, and a backup made."""
     chosen = CLIENTS[client]
     entry = chosen.entry(_target(url, token, env))
-    config = ConfigFile(file or chosen.file())
-    is_toml = config.path.suffix == ".toml"
+    path = file or chosen.file()
+    is_toml = path.suffix == ".toml"
     merge, show = (merge_toml, show_toml) if is_toml else (merge_json, show_json)
     if print_only:
-        print(f"For {chosen.title}, in {config.path}:", file=sys.stderr)
+        print(f"For {chosen.title}, in {path}:", file=sys.stderr)
         print(show(chosen.section, name, entry), end="")
         return
     try:
-        text = config.read()
+        text = read_config(path)
         merged = merge(text, chosen.section, name, entry)
     except UnmergeableConfig as reason:
-        message = f"cinder: {config.path} was left as it is: {reason}. Enter this by hand:"
+        message = f"cinder: {path} was left as it is: {reason}. Enter this by hand:"
         print(message, file=sys.stderr)
         print(show(chosen.section, name, entry), end="")
         raise typer.Exit(EXIT_FAILURE) from None
     if merged == text:
-        print(f"{config.path} has it already. {chosen.advice}")
+        print(f"{path} has it already. {chosen.advice}")
         return
-    backup = config.replace(merged)
+    backup = replace_config(path, merged)
     was = f" What it held before is in {backup}." if backup else ""
-    print(f"Entered {name} for {chosen.title} in {config.path}.{was} {chosen.advice}")
+    print(f"Entered {name} for {chosen.title} in {path}.{was} {chosen.advice}")
 
 
 def _target(url: str | None, token: str | None, env: list[str]) -> ConnectionTarget:
     if url is None:
         if token is not None:
-            message = "Only a running server takes a token: give its --url"
-            raise InvalidRequest.at("--token", message)
+            raise InvalidRequest.at(
+                "--token", "Only a running server takes a token: give its --url"
+            )
         variables = {}
         for variable in env:
             name, sign, value = variable.partition("=")

@@ -142,22 +142,17 @@ def is_public(address: Address) -> bool:
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
+# The addresses of a host that are checked at most, and that are tried.
+_MAX_ANSWERS = 256
+_MAX_TRIED = 8
+
 
 class Guard:
     """Resolves and checks the host of each connection, and pins the checked addresses."""
 
-    def __init__(
-        self,
-        policy: AddressPolicy,
-        resolver: Resolver,
-        *,
-        max_answers: int = 256,
-        max_tried: int = 8,
-    ) -> None:
+    def __init__(self, policy: AddressPolicy, resolver: Resolver) -> None:
         self._policy = policy
         self._resolver = resolver
-        self._max_answers = max_answers
-        self._max_tried = max_tried
 
     async def pin(self, host: str, port: int, *, is_named: bool = False) -> list[Address]:
         """Return the addresses to try, in order, for a host as written in a canonical URL.
@@ -173,7 +168,7 @@ class Guard:
         target = Target(host.lower(), port)
         addresses = await self._judge(target, is_named=is_named)
         _log.info("egress", host=target.host, port=port, decision="allowed")
-        return [unmapped(address) for address in addresses[: self._max_tried]]
+        return [unmapped(address) for address in addresses[:_MAX_TRIED]]
 
     async def judge(self, host: str, port: int) -> None:
         """Return if a host could be connected to now, without connecting to it.
@@ -197,7 +192,7 @@ class Guard:
             raise
         # A hostile name has thousands of addresses; checking them all would block the event loop.
         if needs_check and not (
-            len(addresses) <= self._max_answers
+            len(addresses) <= _MAX_ANSWERS
             and all(self._policy.permits(address, port) for address in addresses)
         ):
             raise _blocked(target)

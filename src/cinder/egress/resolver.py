@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Self
 
 from cinder.egress.base import Address
 from cinder.errors import DnsFailed
@@ -57,12 +56,6 @@ class SystemResolver:
         # Threads until they end, by site.
         self._of_site: Counter[str] = Counter()
         self._changed = asyncio.Event()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Do not wait: the threads are daemons, and do not keep the process alive."""
 
     async def resolve(self, host: str) -> list[Address]:
         """Return every address of `host`, in the system's order.

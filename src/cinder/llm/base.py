@@ -96,10 +96,6 @@ class Budget:
             _refuse(f"{self._limits.seconds:g} seconds", "seconds")
         self.calls += 1
 
-    def note_tokens(self, count: int) -> None:
-        """Count the tokens of a call."""
-        self.tokens += count
-
     @asynccontextmanager
     async def limiting_time(self) -> AsyncIterator[None]:
         """Cancel the body when the time is used up.

@@ -219,9 +219,9 @@ class Endpoint:
         if answer.tokens is None:
             first = call.repair.answer if call.repair is not None else ""
             chars = sum(map(len, (call.system, call.user, first, answer.text)))
-            budget.note_tokens(chars // _CHARS_PER_TOKEN)
+            budget.tokens += chars // _CHARS_PER_TOKEN
         else:
-            budget.note_tokens(answer.tokens.sent + answer.tokens.received)
+            budget.tokens += answer.tokens.sent + answer.tokens.received
             self._metrics.count_model_tokens(answer.tokens.sent, answer.tokens.received)
         if answer.refusal is not None:
             raise ModelFailed(

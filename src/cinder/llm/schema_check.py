@@ -176,9 +176,9 @@ class SchemaCheck:
         InvalidRequest: it is not valid JSON Schema, or too large; the message says where.
     """
 
-    def __init__(self, schema: Mapping[str, Json], field: str = "schema") -> None:
+    def __init__(self, schema: Mapping[str, Json]) -> None:
         if problem := _find_excess(schema):
-            raise InvalidRequest.at(field, problem)
+            raise InvalidRequest.at("schema", problem)
         try:
             check_cost(schema)
             self._validator = jsonschema_rs.validator_for(
@@ -187,13 +187,13 @@ class SchemaCheck:
                 offline=True,
             )
         except TooCostly as error:
-            raise InvalidRequest.at(field, str(error)) from error
+            raise InvalidRequest.at("schema", str(error)) from error
         except jsonschema_rs.ValidationError as error:
             raise InvalidRequest.at(
-                _join(field, error.instance_path), _cut(error.message)
+                _join("schema", error.instance_path), _cut(error.message)
             ) from error
         except ValueError as error:
-            raise InvalidRequest.at(field, _cut(str(error))) from error
+            raise InvalidRequest.at("schema", _cut(str(error))) from error
 
     def problems(self, value: Json) -> tuple[str, ...]:
         """Return up to ten sentences about a value's problems; none if it is valid."""

@@ -67,12 +67,8 @@ _START_SECONDS = 5
 @contextmanager
 def hold_port_lock(data_dir: Path, port: int) -> Iterator[None]:
     """Hold the lock of a port; it is released when the process ends."""
-    lock = _port_lock(data_dir, port)
-    lock.acquire(timeout=_START_SECONDS)
-    try:
+    with _port_lock(data_dir, port).acquire(timeout=_START_SECONDS):
         yield
-    finally:
-        lock.release()
 
 
 def is_port_locked(data_dir: Path, port: int) -> bool:
@@ -81,11 +77,10 @@ def is_port_locked(data_dir: Path, port: int) -> bool:
     if not Path(lock.lock_file).exists():
         return False
     try:
-        lock.acquire(timeout=_PROBE_SECONDS, poll_interval=_PROBE_SECONDS / 10)
+        with lock.acquire(timeout=_PROBE_SECONDS, poll_interval=_PROBE_SECONDS / 10):
+            return False
     except Timeout:
         return True
-    lock.release()
-    return False
 
 
 def _port_lock(data_dir: Path, port: int) -> FileLock:

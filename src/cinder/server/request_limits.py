@@ -60,16 +60,6 @@ class BodyLimits:
                 "server.max-request-bytes)"
             )
 
-    def require_values(self, count: int) -> None:
-        """Check the number of JSON values of a body.
-
-        Raises:
-            InvalidRequest: there are too many.
-        """
-        if count > self.max_json_values:
-            message = f"At most {self.max_json_values} values in all (setting limits.json-values)"
-            raise InvalidRequest.at("(request)", message)
-
 
 class BodyRefused(Exception):
     """The body of a request is refused."""
@@ -106,7 +96,9 @@ class LimitedBody:
             if b"\0" in piece:  # an encoding in which values cannot be counted
                 raise InvalidRequest.at("(request)", "Not valid JSON in UTF-8: it has a NUL byte")
             self._values.feed(piece)
-            self._limits.require_values(self._values.count)
+            if self._values.count > (most := self._limits.max_json_values):
+                problem = f"At most {most} values in all (setting limits.json-values)"
+                raise InvalidRequest.at("(request)", problem)
         except TimeoutError:
             seconds = self._limits.timeout_seconds
             late = f"The request's body did not arrive within {seconds:g} s"

@@ -84,10 +84,12 @@ class JobResponses:
         """
         job = await self._jobs.find(job_id, kind, self._caller)
         fates = None if fate is None else (fate,)
+        counts = (await self._jobs.report(job)).counts
+        by_fate = {fate.value: count for fate, count in sorted(counts.fates.items())}
         return {
             id_key(kind): job.id,
             **await self._part("urls", job, fates, part, _plain(describe_ledger_row)),
-            "counts": describe_counts(await self._jobs.report(job)),
+            "counts": {"queued": counts.queued, "leased": counts.leased, **by_fate},
         }
 
     async def _part(
@@ -180,12 +182,6 @@ def describe_status(report: JobReport) -> dict[str, Json]:
         # A running job may recover.
         shown["error" if job.status is JobStatus.FAILED else "warning"] = job.error
     return shown
-
-
-def describe_counts(report: JobReport) -> dict[str, Json]:
-    """Return the number of URLs of a job by fate, and of those that are not finished."""
-    fates = {fate.value: count for fate, count in sorted(report.counts.fates.items())}
-    return {"queued": report.counts.queued, "leased": report.counts.leased, **fates}
 
 
 def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Json]:
