@@ -121,11 +121,6 @@ def http_status(error: CinderError) -> int:
     return _UNAVAILABLE if isinstance(error, DatabaseAway) else HTTP_STATUS[error.code]
 
 
-def exit_code(error: CinderError) -> int:
-    """Return the exit code of the command line: 2 for invalid input, else 1."""
-    return EXIT_BAD_INPUT if isinstance(error, InvalidRequest) else EXIT_FAILURE
-
-
 def advise(error: CinderError) -> str | None:
     """Return the next step after an error that has a verdict; None if it has none."""
     tried = error.diagnostics.strategies if error.diagnostics else []
@@ -161,11 +156,12 @@ def describe_error(error: CinderError) -> dict[str, Json]:
 def report_failure(error: Exception) -> int | None:
     """Print a failure; return the exit code, or None if the error is unexpected."""
     if isinstance(error, CinderError):
-        code = "" if isinstance(error, InvalidRequest) else f" [{error.code}]"
+        is_bad_input = isinstance(error, InvalidRequest)
+        code = "" if is_bad_input else f" [{error.code}]"
         print(f"cinder: {redact(error.message)}{code}", file=sys.stderr)
         if next_step := advise(error):
             print(next_step, file=sys.stderr)
-        return exit_code(error)
+        return EXIT_BAD_INPUT if is_bad_input else EXIT_FAILURE
     if isinstance(error, OSError):
         line = f"cinder: {error.strerror or error}: {error.filename or ''}"
         print(line.rstrip(": "), file=sys.stderr)
