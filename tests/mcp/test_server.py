@@ -25,7 +25,7 @@ from tests.resolver import TableResolver
 from tests.site import Site
 
 SERVE = """
-from cinder.config import read_settings
+from cinder.config.settings import read_settings
 from cinder.logs import configure_logs
 from cinder.mcp.server import serve_stdio
 settings = read_settings()
