@@ -71,7 +71,7 @@ def _rows_without_hindsight(pages: Sequence[LabelledPage]) -> Iterator[np.ndarra
     With weights that know its own site, the forest would trust them more than new sites deserve.
     """
     weights = [
-        CueWeights(learn_cue_weights(p for p in pages if fold_of(p.site, _CUE_FOLDS) != fold))
+        learn_cue_weights(p for p in pages if fold_of(p.site, _CUE_FOLDS) != fold)
         for fold in range(_CUE_FOLDS)
     ]
     for page in pages:

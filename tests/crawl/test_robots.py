@@ -11,12 +11,11 @@ from cinder.crawl.robots import (
     MAX_CRAWL_DELAY_SECONDS,
     MAX_LINKS,
     MAX_SITEMAPS,
-    PageDirectives,
     RobotsAccess,
     RobotsFile,
     RobotsRules,
     choose_links,
-    read_directives,
+    may_follow_links,
     retry_delay,
 )
 from tests.crawl.samples import canonical
@@ -155,24 +154,20 @@ def test_no_more_links_than_the_limit_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "header", "wish"),
+    ("directives", "may_follow"),
     [
-        (None, None, PageDirectives()),
-        ("index, follow, max-snippet:-1", "", PageDirectives()),
-        ("NoIndex", None, PageDirectives(may_keep=False)),
-        ("noindex; nofollow", None, PageDirectives(may_follow=False, may_keep=False)),
-        (None, "none", PageDirectives(may_follow=False, may_keep=False)),
-        ("noindex", "nofollow", PageDirectives(may_follow=False, may_keep=False)),
-        (None, "otherbot: noindex, nofollow", PageDirectives()),
-        (None, "otherbot: noindex, cinder: nofollow", PageDirectives(may_follow=False)),
-        (
-            None,
-            "unavailable_after: Wed, 25 Jun 2030 15:00:00 PST, noindex",
-            PageDirectives(may_keep=False),
-        ),
+        (None, True),
+        ("", True),
+        ("index, follow, max-snippet:-1", True),
+        ("NoIndex", True),
+        ("noindex; NoFollow", False),
+        ("none", False),
+        ("otherbot: noindex, nofollow", True),
+        ("otherbot: noindex, cinder: nofollow", False),
+        ("unavailable_after: Wed, 25 Jun 2030 15:00:00 PST, nofollow", False),
     ],
 )
-def test_a_page_says_what_robots_may_do(
-    meta: str | None, header: str | None, wish: PageDirectives
+def test_a_page_says_whether_its_links_may_be_followed(
+    directives: str | None, *, may_follow: bool
 ) -> None:
-    assert read_directives(meta, header) == wish
+    assert may_follow_links(directives) is may_follow

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.documents.page_content import extract_content, plain_to_html, plain_to_markdown
+from cinder.documents.page_content import extract_content, plain_to_markdown
 from cinder.errors import InvalidRequest
 from cinder.models.document import Extraction, PageMetadata
 from cinder.models.request import ContentOptions, ExtractOptions, Format
@@ -213,4 +213,10 @@ def test_text_becomes_markdown(text: str, kind: ContentKind, markdown: str) -> N
 
 
 def test_text_becomes_preformatted_html() -> None:
-    assert plain_to_html("a < b & c") == "<pre>a &lt; b &amp; c</pre>"
+    content = extract_content(
+        b"a < b & c",
+        content_type="text/plain",
+        url="https://e.com/",
+        options=ExtractOptions(formats=(Format.HTML,)),
+    )
+    assert content.html == "<pre>a &lt; b &amp; c</pre>"

@@ -24,9 +24,9 @@ from cinder.fetch.escalation import (
     is_retryable,
     plan_steps,
     reason_to_escalate,
-    retry_after_seconds,
 )
 from cinder.models.document import FetchedPage, FetchSource
+from cinder.models.http import read_retry_after
 from cinder.models.request import (
     Action,
     ActionType,
@@ -345,7 +345,7 @@ def test_the_server_decides_the_wait_within_our_patience() -> None:
     ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float | None) -> None:
-    assert retry_after_seconds(page(503, retry_after=value), NOW) == seconds
+    assert read_retry_after(value, NOW) == seconds
 
 
 def test_an_answer_that_broke_off_is_retried() -> None:

@@ -10,7 +10,7 @@ import pytest
 from cinder.app.composition import open_app
 from cinder.config.settings import read_settings
 from cinder.errors import ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
-from cinder.fetch.static import MAX_MEMBERS, Unpacked, is_end_of_member, unpack_members
+from cinder.fetch.static import MAX_MEMBERS, is_end_of_member, unpack_members
 from cinder.models.request import CachePolicy, ScrapeRequest
 from tests.site import Site, serve_site
 from tests.site.certificate import write_certificate
@@ -157,14 +157,12 @@ ENOUGH = 1_000_000
 def test_members_are_joined_and_what_follows_them_is_left_out() -> None:
     packed = gzip.compress(b"a" * 50_000) + gzip.compress(b"") + gzip.compress(b"b")
     for rest in (b"", b"\0" * 20, b"no member"):
-        assert unpack_members(packed + rest, ENOUGH) == Unpacked(
-            data=b"a" * 50_000 + b"b", is_whole=True
-        )
+        assert unpack_members(packed + rest, ENOUGH) == (b"a" * 50_000 + b"b", True)
 
 
 def test_a_last_member_that_breaks_off_gives_what_came_of_it() -> None:
     packed = gzip.compress(b"a") + gzip.compress(b"b")[:-8]
-    assert unpack_members(packed, ENOUGH) == Unpacked(data=b"ab", is_whole=False)
+    assert unpack_members(packed, ENOUGH) == (b"ab", False)
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 7, 1_000])

@@ -1,7 +1,5 @@
 """BM25: the scores of terms."""
 
-import math
-
 import pytest
 
 from cinder.text.bm25 import Bm25, inverse_frequency
@@ -22,11 +20,6 @@ def test_repetition_saturates_and_long_texts_score_less() -> None:
     once, twice, often = (model.score("fire", times, 10) for times in (1, 2, 100))
     assert once < twice < often < 2.2 * inverse_frequency(2, 1)
     assert model.score("fire", 1, 30) < once
-
-
-def test_another_rarity_can_be_used() -> None:
-    model = Bm25([{"fire"}], [4], rarity=lambda texts, having: math.log(1 + texts / max(1, having)))
-    assert model.score("fire", 1, 4) == pytest.approx(math.log(2))
 
 
 def test_no_texts_have_no_scores_but_no_error() -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from cinder.models.document import Extraction, FetchedPage, FetchSource
 from cinder.verdicts.evidence import (
+    MUCH_IN_SENTENCES,
+    MUCH_TEXT,
     Outline,
     PageEvidence,
     TextAmount,
@@ -56,7 +58,7 @@ def test_text_is_measured_in_sentences_and_in_all() -> None:
 
 def test_measuring_stops_where_there_is_much() -> None:
     amount = measure_text(b"<p>" + b"words " * 1_000 + b"</p>" + b"<p>more words</p>" * 10_000)
-    assert amount.is_much
+    assert amount.exceeds(MUCH_IN_SENTENCES, MUCH_TEXT)
     assert amount.total_bytes < 12_000
 
 

@@ -2,24 +2,25 @@
 
 import re
 
-from cinder.verdicts.evidence import Phrases, any_phrase, load_phrases
+from cinder.verdicts.evidence import any_phrase, find_last_phrase, load_phrases
 
-PHRASES = Phrases(("read", "les"), re.compile("to read on|um weiterzulesen|unread stemless"))
+STEMS = ("read", "les")
+PATTERN = re.compile("to read on|um weiterzulesen|unread stemless")
 
 
 def test_the_last_phrase_is_found() -> None:
-    found = PHRASES.find_last("pay to read on, oder zahlen, um weiterzulesen")
+    found = find_last_phrase("pay to read on, oder zahlen, um weiterzulesen", STEMS, PATTERN)
     assert found is not None
     assert found[0] == "um weiterzulesen"
 
 
 def test_nothing_is_found_where_no_phrase_is_near_a_stem() -> None:
-    assert PHRASES.find_last("i read and i read") is None
-    assert PHRASES.find_last(f"um weiterzu{'-' * 500}") is None
+    assert find_last_phrase("i read and i read", STEMS, PATTERN) is None
+    assert find_last_phrase(f"um weiterzu{'-' * 500}", STEMS, PATTERN) is None
 
 
 def test_a_text_full_of_stems_is_searched_in_part() -> None:
-    assert PHRASES.find_last("read " * 100_000) is None
+    assert find_last_phrase("read " * 100_000, STEMS, PATTERN) is None
 
 
 def test_every_list_of_phrases_is_a_pattern_without_open_fragments() -> None:

@@ -8,7 +8,7 @@ from html import escape
 from cinder.app.settings import settings_errors
 from cinder.config.outbound import SearchEndpoint, SearchSettings
 from cinder.config.settings import Settings
-from cinder.documents.feeds import first_tag, is_feed_tag, read_feed, read_json_feed
+from cinder.documents.feeds import FEED_TAGS, first_tag, read_feed, read_json_feed
 from cinder.egress.proxy import ForwardProxy
 from cinder.fetch.http_client import ClientOptions, ProxiedClient
 from cinder.metrics import Metrics
@@ -211,7 +211,7 @@ def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
     """
     text = decode_body(body, content_type)
     feed = read_json_feed(text)
-    if feed is None and is_feed_tag(first_tag(text)):
+    if feed is None and first_tag(text) in FEED_TAGS:
         feed = read_feed(parse_xml(text))
     if feed is None:
         raise ValueError("it is neither RSS nor Atom nor JSON Feed")

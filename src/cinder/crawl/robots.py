@@ -128,27 +128,15 @@ MAX_LINKS = 5_000
 
 _MAX_DIRECTIVES_CHARS = 5_000
 _FORBID_FOLLOWING = frozenset(("nofollow", "none"))
-_FORBID_KEEPING = frozenset(("noindex", "none"))
 # These directives have a value after the colon; for others, the name before it is a robot.
 _WITH_VALUE = ("max-", "unavailable_after")
 _PART_END = re.compile(r"[,;]")
 _ROBOT_NAME = re.compile(r"[a-z_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class PageDirectives:
-    """What a page allows robots to do."""
-
-    may_follow: bool = True
-    may_keep: bool = True
-
-
-def read_directives(meta_robots: str | None, robots_header: str | None) -> PageDirectives:
-    """Return the combined directives of a robots meta tag and an `X-Robots-Tag` header."""
-    names = {*_directives(meta_robots or ""), *_directives(robots_header or "")}
-    return PageDirectives(
-        may_follow=not names & _FORBID_FOLLOWING, may_keep=not names & _FORBID_KEEPING
-    )
+def may_follow_links(directives: str | None) -> bool:
+    """Whether a page's robots meta tag allows to follow its links."""
+    return _FORBID_FOLLOWING.isdisjoint(_directives(directives or ""))
 
 
 def choose_links(links: Iterable[str], page: CanonicalUrl) -> tuple[CanonicalUrl, ...]:

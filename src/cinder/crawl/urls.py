@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-# Parameters that serve tracking on every site. `ref`, `source` and the like are not listed: they
-# may select what a page shows.
+# Parameters that serve tracking, or identify a session, on every site. `ref`, `source` and the like
+# are not listed: they may select what a page shows.
 _TRACKING_LISTED = (
     "gclid gclsrc dclid gbraid wbraid gad_source gad_campaignid fbclid msclkid yclid "
     "ysclid twclid ttclid li_fat_id igshid igsh epik srsltid irclickid irgwc rb_clickid "
     "wickedid _openstat mc_cid mc_eid mkt_tok _ga _gl _hsenc _hsmi __hstc __hssc __hsfp "
     "hsctatracking _kx vero_id vero_conv oly_anon_id oly_enc_id ml_subscriber "
     "ml_subscriber_hash _branch_match_id _branch_referrer fb_action_ids fb_action_types "
-    "fb_source cx_recs_click"
+    "fb_source cx_recs_click phpsessid jsessionid oscsid zenid cfid cftoken xtcsid"
 )
 _TRACKING = frozenset(_TRACKING_LISTED.split())
 _NOISE_PREFIXES = ("utm_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "aspsessionid")
-_SESSION_LISTED = "phpsessid jsessionid oscsid zenid cfid cftoken xtcsid"
-_SESSION = frozenset(_SESSION_LISTED.split())
 # Names with several meanings; the value decides.
 _MAYBE_SESSION_LISTED = "sid s sess session sessionid session_id session-id sessid"
 _MAYBE_SESSION = frozenset(_MAYBE_SESSION_LISTED.split())
@@ -32,7 +30,7 @@ def is_tracking_parameter(parameter: str) -> bool:
     """Whether a query parameter tracks the visitor or identifies a session."""
     name, _, value = parameter.partition("=")
     name = name.lower()
-    if name in _TRACKING or name in _SESSION or name.startswith(_NOISE_PREFIXES):
+    if name in _TRACKING or name.startswith(_NOISE_PREFIXES):
         return True
     return name in _MAYBE_SESSION and _TOKEN.fullmatch(value) is not None
 

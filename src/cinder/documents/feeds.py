@@ -22,7 +22,9 @@ _TITLE_TAG = re.compile(
     r"(?:\s[^<>]{0,500})?/?>",
     re.IGNORECASE,
 )
-_FEED_TAGS = ("rss", "feed", "rdf")
+# The elements that feeds begin with, and sitemaps or sitemap indexes.
+FEED_TAGS = ("rss", "feed", "rdf")
+SITEMAP_TAGS = ("urlset", "sitemapindex")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +58,6 @@ def first_tag(text: str) -> str:
     """Return the name of the first element of an XML text, lower-case."""
     found = _FIRST_TAG.search(text[:_LOOKED_AT])
     return found[1].lower() if found else ""
-
-
-def is_feed_tag(tag: str) -> bool:
-    """Whether a document that begins with this element is a feed."""
-    return tag in _FEED_TAGS
 
 
 def read_feed(root: XmlNode) -> Feed:
@@ -224,7 +221,6 @@ def _date(text: str) -> str:
 
 
 MAX_SITEMAP_ENTRIES = 10_000
-_SITEMAP_TAGS = ("urlset", "sitemapindex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +229,6 @@ class SitemapEntry:
 
     address: str
     modified: str = ""
-
-
-def is_sitemap_tag(tag: str) -> bool:
-    """Whether a document that begins with this element is a sitemap or a sitemap index."""
-    return tag in _SITEMAP_TAGS
 
 
 def read_sitemap(root: XmlNode) -> list[SitemapEntry]:

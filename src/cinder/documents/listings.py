@@ -8,11 +8,11 @@ from html import escape
 from io import StringIO
 
 from cinder.documents.feeds import (
+    FEED_TAGS,
     MAX_SITEMAP_ENTRIES,
+    SITEMAP_TAGS,
     Feed,
     first_tag,
-    is_feed_tag,
-    is_sitemap_tag,
     read_feed,
     read_json_feed,
     read_sitemap,
@@ -113,13 +113,13 @@ def read_listed(text: str, kind: ContentKind) -> Listing | None:
         feed = read_json_feed(text)
         return _list_feed(feed) if feed is not None else None
     tag = first_tag(text) if kind.language == "xml" else ""
-    if not is_feed_tag(tag) and not is_sitemap_tag(tag):
+    if tag not in FEED_TAGS and tag not in SITEMAP_TAGS:
         return None
     try:
         root = parse_xml(text)
     except UnreadableXml as exc:
         return Listing(None, warning=f"The {tag} could not be read and is shown as it came: {exc}.")
-    if is_feed_tag(tag):
+    if tag in FEED_TAGS:
         return _list_feed(read_feed(root))
     entries = read_sitemap(root)
     shown = entries[:MAX_SITEMAP_ENTRIES]

@@ -58,6 +58,7 @@ from cinder.models.document import (
 from cinder.models.request import ExtractOptions, Format
 from cinder.text.content_type import ContentKind, Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings, only_visible_characters
+from cinder.text.terms import estimate_tokens
 
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
@@ -120,14 +121,6 @@ def plain_to_markdown(text: str, kind: ContentKind) -> str:
     return f"{fence}{kind.language}\n{inside}\n{fence}"
 
 
-def plain_to_html(text: str) -> str:
-    """Return text the way a browser shows it: preformatted."""
-    return f"<pre>{escape(text, quote=False)}</pre>"
-
-
-_CHARS_PER_TOKEN = 4
-
-
 def extract_content(
     body: bytes,
     *,
@@ -183,14 +176,15 @@ def extract_content(
 def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Extraction:
     markdown = plain_to_markdown(text, kind) if options.wants_markdown else None
     counted = text if markdown is None else markdown
+    html = f"<pre>{escape(text, quote=False)}</pre>" if Format.HTML in options.formats else None
     return Extraction(
         text=text,
         markdown=markdown,
-        html=plain_to_html(text) if Format.HTML in options.formats else None,
+        html=html,
         links=() if Format.LINKS in options.formats else None,
         images=() if Format.IMAGES in options.formats else None,
         word_count=count_words(counted),
-        token_count=_count_tokens(counted),
+        token_count=estimate_tokens(len(counted)),
         warnings=character_warnings(counted),
     )
 
@@ -203,14 +197,6 @@ class _Content:
     links: tuple[str, ...] | None
     images: tuple[str, ...] | None
     warnings: tuple[str, ...] = ()
-
-    @property
-    def html(self) -> str:
-        return "\n".join(map(html_of, self.roots))
-
-    @property
-    def text(self) -> str:
-        return "\n".join(visible_text(root) for root in self.roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +232,12 @@ class _Page:
         if Format.HTML in self.options.formats:
             for root in selected.roots:
                 strip_attributes(root)
-            html = only_visible_characters(selected.html)
+            html = only_visible_characters("\n".join(map(html_of, selected.roots)))
         # This comes last, because it changes the tree.
         markdown = tree_to_markdown(selected.roots) if self.options.wants_markdown else None
-        counted = selected.text if markdown is None else markdown
+        counted = markdown
+        if counted is None:
+            counted = "\n".join(map(visible_text, selected.roots))
         images = selected.images
         if images is not None and not self.options.content.include_tags:
             # The images of a whole page include those that it names for previews.
@@ -266,7 +254,7 @@ class _Page:
             images=images,
             metadata=metadata,
             word_count=count_words(counted),
-            token_count=_count_tokens(counted),
+            token_count=estimate_tokens(len(counted)),
             warnings=selected.warnings,
         )
 
@@ -329,7 +317,3 @@ class _Page:
         # Of the whole page, before later steps remove such characters.
         shown = "\n".join(root.text(separator="") for root in selected.roots)
         selected.warnings += character_warnings(shown if title in shown else f"{shown}\n{title}")
-
-
-def _count_tokens(text: str) -> int:
-    return -(-len(text) // _CHARS_PER_TOKEN)

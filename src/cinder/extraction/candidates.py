@@ -1,7 +1,6 @@
 """Candidates for the value of a field, and those that a list or a postal address splits into."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,7 @@ from cinder.extraction.synonyms import Words, words_of
 from cinder.models.extraction import Method
 
 NO_ELEMENT = -1
-MAX_TEXT_CHARS = 2_000
+_MAX_TEXT_CHARS = 2_000
 
 # How far a candidate is trusted by the method that found it.
 METHOD_WEIGHTS = {
@@ -59,17 +58,8 @@ class CandidateList:
     items: tuple[Candidate, ...]
     label: Words
     path: Words = ()
-    label_text: str = ""
     at: int = NO_ELEMENT
     is_chrome: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ElementRange:
-    """The elements of a record: from the first index up to, but without, the end."""
-
-    first: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,32 +80,7 @@ class RecordGroup:
     records: tuple[Entity, ...]
     label: Words = ()
     path: Words = ()
-    label_text: str = ""
     is_chrome: bool = False
-
-
-class CandidateIndex:
-    """All candidates of a page's elements, in document order."""
-
-    def __init__(
-        self, candidates: Sequence[Candidate], lists: Sequence[CandidateList] = ()
-    ) -> None:
-        self.candidates = candidates
-        self.lists = lists
-        self._positions = [candidate.at for candidate in candidates]
-        self._list_positions = [found.at for found in lists]
-
-    def within(self, span: ElementRange) -> list[Candidate]:
-        """Return the candidates of the elements in a range."""
-        return list(self.candidates[_slice(self._positions, span)])
-
-    def lists_within(self, span: ElementRange) -> list[CandidateList]:
-        """Return the lists that begin in a range."""
-        return list(self.lists[_slice(self._list_positions, span)])
-
-
-def _slice(positions: list[int], span: ElementRange) -> slice:
-    return slice(bisect_left(positions, span.first), bisect_left(positions, span.end))
 
 
 _LABEL_ENDINGS = " :\uff1a-\u2013\u2014"
@@ -133,7 +98,7 @@ def labelled_candidate(
     """Return a candidate with a label from the page, which may end with a colon."""
     label = without_colon(label)
     return Candidate(
-        text=text,
+        text=text[:_MAX_TEXT_CHARS],
         label=words_of(label),
         label_text=label,
         method=method,

@@ -19,7 +19,7 @@ from cinder.extraction.matching import (
     FieldMatch,
     FieldSlot,
     LabelIndex,
-    Matcher,
+    fill_slots,
     fit_of,
     name_slots,
 )
@@ -63,7 +63,6 @@ class SchemaFiller:
 
     def __init__(self, page: PageCandidates) -> None:
         self._page = page
-        self._matcher = Matcher(page.base)
         self.filled: list[FilledField] = []
         self.missing: list[str] = []
         self.warnings: list[str] = []
@@ -109,7 +108,7 @@ class SchemaFiller:
         )
 
     def _fill_from(self, slots: Sequence[FieldSlot], entity: Entity) -> dict[str, ChosenMatch]:
-        return self._matcher.fill(slots, self._labels_of(entity))
+        return fill_slots(slots, self._labels_of(entity), self._page.base)
 
     def _labels_of(self, entity: Entity) -> LabelIndex[Candidate]:
         # Many fields use the same entity; keeping it keeps its id unique.

@@ -1,13 +1,11 @@
 """A page as a list of its elements in document order, over one text that they are parts of."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
-from cinder.html.tree import collapse
+from cinder.html.tree import collapse, name_words
 from cinder.html.visible_text import INLINE_TAGS
 
 MAX_ELEMENTS = 40_000
@@ -24,7 +22,6 @@ _CHROME_WORDS = frozenset(
         *("advert", "advertisement", "comments", "upsell", "widget", "masthead", "topbar"),
     )
 )
-_WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
 
 
 @dataclass(slots=True)
@@ -161,10 +158,3 @@ def _is_chrome(tag: str, attributes: dict[str, str | None]) -> bool:
         return True
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
     return names != " " and not _CHROME_WORDS.isdisjoint(name_words(names[:_MAX_CLASS_CHARS]))
-
-
-# The same classes occur many times on a page and on the pages of a site.
-@lru_cache(maxsize=2_048)
-def name_words(names: str) -> frozenset[str]:
-    """Return the words in classes and ids, in lower case."""
-    return frozenset(word.lower() for word in _WORD_SPLIT.split(names))

@@ -56,17 +56,8 @@ class SearchedText:
 
     def find_marked(self, quote: str) -> tuple[int, int] | None:
         """Return the position of a quote, ignoring white space and emphasis marks."""
-        condensed, positions = self._condensed
-        needle, _ = condense(quote)
-        found = condensed.find(needle) if needle else -1
-        for _ in range(_MAX_TRIES):
-            if found < 0:
-                break
-            start, end = positions[found], positions[found + len(needle) - 1] + 1
-            if self.is_whole(start, end):
-                return start, end
-            found = condensed.find(needle, found + 1)
-        return None
+        spans = find_condensed(quote, *self._condensed)
+        return next((span for span in islice(spans, _MAX_TRIES) if self.is_whole(*span)), None)
 
     def find_escaped(self, quote: str, start: int = 0) -> tuple[int, int] | None:
         """Return the position of a quote that the page writes with entities or escapes."""
@@ -136,6 +127,17 @@ def condense(text: str) -> tuple[str, "array[int]"]:
             kept.append(character)
             positions.append(position)
     return "".join(kept), positions
+
+
+def find_condensed(
+    quote: str, condensed: str, positions: "array[int]"
+) -> Iterator[tuple[int, int]]:
+    """Yield the positions of a quote in a text that was condensed."""
+    needle, _ = condense(quote)
+    found = condensed.find(needle) if needle else -1
+    while found >= 0:
+        yield positions[found], positions[found + len(needle) - 1] + 1
+        found = condensed.find(needle, found + 1)
 
 
 _DECLARED = frozenset((Method.JSON_LD, Method.META, Method.MICRODATA))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from cinder.extraction.candidates import (
-    MAX_TEXT_CHARS,
     Candidate,
     CandidateList,
     labelled_candidate,
@@ -113,9 +112,9 @@ def read_lines(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
         is_labelled = False
         for label, value in labelled_parts(line):
             is_labelled = True
-            yield _labelled_candidate(label, value, block, Method.LABEL)
+            yield labelled_candidate(label, value, Method.LABEL, block)
         if not is_labelled and (pair := split_dash(line)):
-            yield _labelled_candidate(*pair, block, Method.LABEL, weight=_UNMARKED)
+            yield labelled_candidate(*pair, Method.LABEL, block, weight=_UNMARKED)
     # `<b>Label</b> value` needs no colon.
     children = page.children_of(block)
     if not children or children[0].tag not in _BOLD or not block.has_own_text:
@@ -123,7 +122,7 @@ def read_lines(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
     label, text = page.text_of(children[0], 200), page.text_of(block)
     value = text.removeprefix(label).strip(" :-\u2013\u2014")
     if value != text and value and is_label(label):
-        yield _labelled_candidate(label, value, block, Method.LABEL, weight=_UNMARKED)
+        yield labelled_candidate(label, value, Method.LABEL, block, weight=_UNMARKED)
 
 
 def read_rows_of_two(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
@@ -138,9 +137,9 @@ def read_rows_of_two(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
     label, value = page.text_of(first, 200), page.text_of(second)
     if label and value and split_label(label) is None:
         if is_label(label):
-            yield _labelled_candidate(label, value, second, Method.LABEL)
+            yield labelled_candidate(label, value, Method.LABEL, second)
         if is_label(value) and first.tag != "dt":
-            yield _labelled_candidate(value, label, first, Method.LABEL, weight=_REVERSED)
+            yield labelled_candidate(value, label, Method.LABEL, first, weight=_REVERSED)
 
 
 def read_alternating(page: FlatPage, block: PageElement) -> Iterator[Candidate]:
@@ -187,9 +186,12 @@ def _is_inline_list(page: FlatPage, element: PageElement) -> bool:
 
 def is_heading(page: FlatPage, element: PageElement) -> bool:
     """Whether an element is a heading, or a paragraph that is bold as a whole."""
-    if element.tag in _HEADING_TAGS:
-        return True
-    if element.tag not in ("p", "div") or element.has_own_text or len(element.children) != 1:
+    return element.tag in _HEADING_TAGS or (element.tag in ("p", "div") and is_bold(page, element))
+
+
+def is_bold(page: FlatPage, element: PageElement) -> bool:
+    """Whether all text of an element is in one bold child."""
+    if element.has_own_text or len(element.children) != 1:
         return False
     return page.elements[element.children[0]].tag in _BOLD
 
@@ -198,7 +200,7 @@ def _item_list(
     page: FlatPage, label: str, element: PageElement, method: Method
 ) -> Iterator[CandidateList]:
     items = [
-        _labelled_candidate(label, text, item, method)
+        labelled_candidate(label, text, method, item)
         for item in page.children_of(element)[:MAX_ITEMS]
         if (item.tag == "li" or not item.is_block) and (text := page.text_of(item))
     ]
@@ -216,11 +218,9 @@ def read_named_lists(page: FlatPage, element: PageElement) -> Iterator[Candidate
 
 
 def _listed(label: str, items: list[Candidate], element: PageElement) -> CandidateList:
-    label = without_colon(label)
     return CandidateList(
         items=tuple(items),
-        label=words_of(label),
-        label_text=label,
+        label=words_of(without_colon(label)),
         at=element.index,
         is_chrome=element.is_chrome,
     )
@@ -231,13 +231,7 @@ def _valued(
 ) -> Iterator[Candidate]:
     text = page.text_of(element)
     if text and is_label(label):
-        yield _labelled_candidate(label, text, element, method)
-
-
-def _labelled_candidate(
-    label: str, text: str, element: PageElement, method: Method, *, weight: float = 1.0
-) -> Candidate:
-    return labelled_candidate(label, text[:MAX_TEXT_CHARS], method, element, weight=weight)
+        yield labelled_candidate(label, text, method, element)
 
 
 _MAX_NAMED_VALUE_CHARS = 400

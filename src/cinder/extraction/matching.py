@@ -10,7 +10,7 @@ import can_ada
 
 from cinder.extraction.candidates import NO_ELEMENT, Candidate, CandidateList
 from cinder.extraction.field_specs import FieldKind, FieldSpec
-from cinder.extraction.synonyms import Words, agreement, described, is_light, words_of
+from cinder.extraction.synonyms import Words, agreement, described, is_light, words_of, words_of_any
 from cinder.extraction.values import ParsedValue, parse_value
 from cinder.models.extraction import Method
 
@@ -18,24 +18,12 @@ MIN_FIT = 0.6
 _NAME = words_of("name")[0]
 _DATE = words_of("date")
 _MONEY = (*words_of("price"), *words_of("salary"))
-_GENERIC = frozenset(
-    word
-    for name in ("name", "url", "image", "description", "id", "type", "value", "email", "phone")
-    for word in words_of(name)
-)
 # Properties of every kind of entity: under another entity's name they belong to that one.
-_UNIVERSAL = frozenset(
-    word
-    for name in ("name", "url", "image", "description", "id", "type")
-    for word in words_of(name)
-)
-_CONTACT = frozenset(
-    word
-    for name in (
-        *("email", "phone", "fax", "address", "street", "city", "postal code", "country"),
-        "opening hours",
-    )
-    for word in words_of(name)
+_UNIVERSAL = words_of_any("name", "url", "image", "description", "id", "type")
+_GENERIC = _UNIVERSAL | words_of_any("value", "email", "phone")
+_CONTACT = words_of_any(
+    *("email", "phone", "fax", "address", "street", "city", "postal code", "country"),
+    "opening hours",
 )
 _OUT_OF_CONTEXT = 0.4
 _NAMED_BY_CONTEXT = 0.85
@@ -187,38 +175,32 @@ def _is_of_another(field: FieldSpec, label: Words, path: Words) -> bool:
     return any(not is_light(word) for word in foreign)
 
 
-class Matcher:
-    """Fills slots with candidates, each text for one field only."""
-
-    def __init__(self, base: can_ada.URL | None) -> None:
-        self._base = base
-
-    def fill(
-        self, slots: Sequence[FieldSlot], labels: LabelIndex[Candidate]
-    ) -> dict[str, ChosenMatch]:
-        """Return the match for each slot, by the path of its field."""
-        by_path: dict[str, list[FieldMatch]] = {}
-        for slot in slots:
-            matches = by_path[slot.field.path] = []
-            for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
-                score = fit * candidate.trust
-                if candidate.is_chrome:
-                    if _CONTACT.isdisjoint(slot.field.words):
-                        continue
-                    score *= _IN_CHROME
-                parsed = parse_value(slot.field, candidate.text, self._base)
-                if parsed is not None:
-                    matches.append(FieldMatch(slot, candidate, parsed, score))
-        ranked = [match for found in by_path.values() for match in found]
-        ranked.sort(key=attrgetter("score"), reverse=True)
-        best: dict[str, FieldMatch] = {}
-        taken: set[object] = set()
-        for match in ranked:
-            path = match.slot.field.path
-            if path not in best and taken.isdisjoint(match.needs):
-                best[path] = match
-                taken.update(match.takes)
-        return {path: _with_others(match, by_path[path]) for path, match in best.items()}
+def fill_slots(
+    slots: Sequence[FieldSlot], labels: LabelIndex[Candidate], base: can_ada.URL | None
+) -> dict[str, ChosenMatch]:
+    """Return the match for each slot, by the path of its field; each text fills one field only."""
+    by_path: dict[str, list[FieldMatch]] = {}
+    for slot in slots:
+        matches = by_path[slot.field.path] = []
+        for candidate, fit in islice(labels.fitting(slot), _MAX_MATCHES):
+            score = fit * candidate.trust
+            if candidate.is_chrome:
+                if _CONTACT.isdisjoint(slot.field.words):
+                    continue
+                score *= _IN_CHROME
+            parsed = parse_value(slot.field, candidate.text, base)
+            if parsed is not None:
+                matches.append(FieldMatch(slot, candidate, parsed, score))
+    ranked = [match for found in by_path.values() for match in found]
+    ranked.sort(key=attrgetter("score"), reverse=True)
+    best: dict[str, FieldMatch] = {}
+    taken: set[object] = set()
+    for match in ranked:
+        path = match.slot.field.path
+        if path not in best and taken.isdisjoint(match.needs):
+            best[path] = match
+            taken.update(match.takes)
+    return {path: _with_others(match, by_path[path]) for path, match in best.items()}
 
 
 def _with_others(best: FieldMatch, matches: Sequence[FieldMatch]) -> ChosenMatch:

@@ -34,8 +34,6 @@ def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
     while len(trees) > 1:
         pairs = [trees[index : index + 2] for index in range(0, len(trees), 2)]
         trees = [_merged(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-    held = list(_leaves(_closed_up(trees[0]), ())) if trees else []
-    values = [each.value for each in held]
     nothing = next((page.data for page in pages if page.data in ({}, [])), None)
     # A field is missing if every page lacks it, alone or with its whole array.
     missing = [
@@ -46,11 +44,9 @@ def merge_data(pages: Sequence[ExtractedData]) -> ExtractedData:
             for page in pages
         )
     ]
-    return ExtractedData(
-        data=build_data(values, nothing),
-        values=tuple(values),
+    return replace(
+        _to_data(trees[0] if trees else {}, nothing),
         missing=tuple(missing),
-        conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
         warnings=tuple(dict.fromkeys(each for page in pages for each in page.warnings)),
     )
 
@@ -73,15 +69,15 @@ def keep_values(extracted: ExtractedData, kept: Iterable[FieldValue]) -> Extract
     left = replace(extracted, values=tuple(kept))
     if len(left.values) == len(extracted.values):
         return extracted
-    held = list(_leaves(_closed_up(_tree(left)), ()))
-    values = [each.value for each in held]
-    nothing: Json = [] if isinstance(extracted.data, list) else {}
-    return replace(
-        left,
-        data=build_data(values, nothing),
-        values=tuple(values),
-        conflicts=tuple(conflict for each in held for conflict in _conflicts(each)),
-    )
+    data = _to_data(_tree(left), [] if isinstance(extracted.data, list) else {})
+    return replace(data, missing=extracted.missing, warnings=extracted.warnings)
+
+
+def _to_data(tree: Node, nothing: Json) -> ExtractedData:
+    held = list(_leaves(_closed_up(tree), ()))
+    values = tuple(each.value for each in held)
+    conflicts = tuple(conflict for each in held for conflict in _conflicts(each))
+    return ExtractedData(data=build_data(values, nothing), values=values, conflicts=conflicts)
 
 
 def _tree(page: ExtractedData) -> Node:

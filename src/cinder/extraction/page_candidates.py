@@ -1,6 +1,7 @@
 """All candidates of a page: single values, and the records of its lists."""
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from cinder.extraction.candidates import (
     Candidate,
-    CandidateIndex,
     CandidateList,
-    ElementRange,
     Entity,
     RecordGroup,
     address_parts,
@@ -23,6 +22,7 @@ from cinder.extraction.candidates import (
 )
 from cinder.extraction.flat_page import MAX_ELEMENTS, FlatPage, PageElement
 from cinder.extraction.labelled_values import (
+    is_bold,
     is_heading,
     is_label,
     labelled_parts,
@@ -50,7 +50,7 @@ from cinder.extraction.structured_data import (
 from cinder.extraction.synonyms import words_of
 from cinder.html.cleaning import remove_invisible
 from cinder.html.deferred_content import place_deferred_content
-from cinder.html.metadata.dates import find_date, has_year
+from cinder.html.metadata.dates import DATE_LENGTH, find_date, has_year
 from cinder.html.metadata.declared import read_declared
 from cinder.html.metadata.page_metadata import read_metadata
 from cinder.html.tree import Elements, document_base, parse_html, parse_http_url
@@ -61,9 +61,8 @@ from cinder.text.sentences import plain_text
 # A row of labels, and the maximum of records.
 MAX_ROWS = 1_001
 MAX_COLUMNS = 30
-_PAIR_COLUMNS = 2
+_PAIR = 2
 _MIN_RECORDS = 1
-_BOLD = ("b", "strong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +82,6 @@ class RecordRow:
     element: PageElement
     is_head: bool
 
-    @property
-    def is_all_headers(self) -> bool:
-        """Whether every cell is a header cell."""
-        return bool(self.cells) and all(cell.is_header for cell in self.cells)
-
 
 def read_rows(page: FlatPage, table: PageElement) -> list[RecordRow]:
     """Return the rows of a table, without those of nested tables."""
@@ -104,14 +98,14 @@ def read_rows(page: FlatPage, table: PageElement) -> list[RecordRow]:
 def _read_row(page: FlatPage, row: PageElement) -> RecordRow:
     cells = []
     for cell in [each for each in page.children_of(row) if each.tag in ("td", "th")][:MAX_COLUMNS]:
-        text, children = page.text_of(cell), page.children_of(cell)
-        is_bold = len(children) == 1 and not cell.has_own_text and children[0].tag in _BOLD
-        cells.append(RecordCell(text, cell.tag == "th" or (is_bold and bool(text)), cell))
+        text = page.text_of(cell)
+        is_header = cell.tag == "th" or (is_bold(page, cell) and bool(text))
+        cells.append(RecordCell(text, is_header, cell))
     above = page.elements[row.parent].tag if row.parent >= 0 else ""
     return RecordRow(tuple(cells), row, is_head=above == "thead")
 
 
-def read_table(page: FlatPage, table: PageElement) -> tuple[list[Candidate], list[ElementRange]]:
+def read_table(page: FlatPage, table: PageElement) -> tuple[list[Candidate], list[range]]:
     """Return the candidates of a table, and the rows that are records."""
     rows = read_rows(page, table)
     head = _head_of(rows) if rows else None
@@ -124,22 +118,24 @@ def read_table(page: FlatPage, table: PageElement) -> tuple[list[Candidate], lis
         for name, cell in zip(head.cells, row.cells, strict=False)
         if cell.text and name.text
     ]
-    if len(head.cells) == _PAIR_COLUMNS:
+    if len(head.cells) == _PAIR:
         found += [each for row in body for each in _pairs(row)]
-    return found, [ElementRange(row.element.index, row.element.end) for row in body]
+    return found, [range(row.element.index, row.element.end) for row in body]
 
 
 def _head_of(rows: Sequence[RecordRow]) -> RecordRow | None:
     """Return the row that names the columns."""
     first = rows[0]
-    if len(first.cells) < _PAIR_COLUMNS or len(rows) <= _MIN_RECORDS:
+    if len(first.cells) < _PAIR or len(rows) <= _MIN_RECORDS:
         return None
-    if first.is_head or first.is_all_headers:
+    if first.is_head or all(cell.is_header for cell in first.cells):
         return first
-    is_wide = len(first.cells) > _PAIR_COLUMNS
-    looks_so = all(is_label(cell.text) and not _has_digit(cell.text) for cell in first.cells)
+    is_wide = len(first.cells) > _PAIR
+    looks_so = all(
+        is_label(cell.text) and not any(map(str.isdigit, cell.text)) for cell in first.cells
+    )
     others = rows[1:6]
-    has_figures = any(_has_digit(cell.text) for row in others for cell in row.cells)
+    has_figures = any(any(map(str.isdigit, cell.text)) for row in others for cell in row.cells)
     has_row_labels = any(row.cells and row.cells[0].is_header for row in others)
     return first if is_wide and looks_so and has_figures and not has_row_labels else None
 
@@ -147,18 +143,14 @@ def _head_of(rows: Sequence[RecordRow]) -> RecordRow | None:
 def _pairs(row: RecordRow) -> Iterator[Candidate]:
     """Yield the values of a row of label and value, or of several such pairs."""
     cells = row.cells
-    is_paired = len(cells) > _PAIR_COLUMNS and len(cells) % _PAIR_COLUMNS == 0
+    is_paired = len(cells) > _PAIR and len(cells) % _PAIR == 0
     if is_paired and not all(c.is_header for c in cells[::2]):
         return
-    if len(cells) != _PAIR_COLUMNS and not is_paired:
+    if len(cells) != _PAIR and not is_paired:
         return
     for label, value in zip(cells[::2], cells[1::2], strict=True):
         if is_label(label.text) and value.text and not value.is_header:
             yield labelled_candidate(label.text, value.text, Method.TABLE, value.element)
-
-
-def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)
 
 
 MAX_GROUPS = 300
@@ -178,9 +170,16 @@ _MAX_LABEL_CHARS = 200
 
 
 def find_groups(
-    page: FlatPage, index: CandidateIndex, table_rows: list[list[ElementRange]]
+    page: FlatPage,
+    candidates: Sequence[Candidate],
+    lists: Sequence[CandidateList],
+    table_rows: list[list[range]],
 ) -> list[RecordGroup]:
-    """Return the groups of records on a page, in document order, within bounds."""
+    """Return the groups of records on a page, in document order, within bounds.
+
+    Candidates and lists are sorted by their elements.
+    """
+    positions, list_positions = [each.at for each in candidates], [each.at for each in lists]
     groups: list[RecordGroup] = []
     left = _MAX_ALL_RECORDS
     for spans, first in _all_spans(page, table_rows):
@@ -188,26 +187,28 @@ def find_groups(
             break
         records = []
         for span in spans[:left][:MAX_RECORDS]:
-            name = name_of_record(page, span.first, span.end)
-            candidates = index.within(span)[:_MAX_CANDIDATES]
+            name = name_of_record(page, span.start, span.stop)
+            inside = candidates[_slice(positions, span)][:_MAX_CANDIDATES]
             records.append(
                 Entity(
-                    candidates=(name, *candidates) if name is not None else tuple(candidates),
-                    lists=tuple(index.lists_within(span)[:_MAX_CANDIDATES]),
+                    candidates=(name, *inside) if name is not None else tuple(inside),
+                    lists=tuple(lists[_slice(list_positions, span)][:_MAX_CANDIDATES]),
                     anchor=name.text if name is not None else "",
                 )
             )
-        label = _label_before(page, first)
         groups.append(
             RecordGroup(
                 records=tuple(records),
-                label=words_of(label),
-                label_text=label,
+                label=words_of(_label_before(page, first)),
                 is_chrome=first.is_chrome,
             )
         )
         left -= len(spans)
     return groups
+
+
+def _slice(positions: list[int], span: range) -> slice:
+    return slice(bisect_left(positions, span.start), bisect_left(positions, span.stop))
 
 
 def repeated_candidates(groups: Iterable[RecordGroup]) -> set[int]:
@@ -229,21 +230,21 @@ def repeated_candidates(groups: Iterable[RecordGroup]) -> set[int]:
 
 
 def _all_spans(
-    page: FlatPage, table_rows: list[list[ElementRange]]
-) -> Iterator[tuple[list[ElementRange], PageElement]]:
+    page: FlatPage, table_rows: list[list[range]]
+) -> Iterator[tuple[list[range], PageElement]]:
     """Yield the ranges of each group's records, and the element that its label is looked for at."""
     for spans in table_rows:
         if spans:
-            element = page.elements[spans[0].first]
+            element = page.elements[spans[0].start]
             while element.tag != "table" and element.parent >= 0:
                 element = page.elements[element.parent]
             yield spans, element
     for holder in page.elements:
         for spans in _alike_spans(page, holder):
-            yield spans, page.elements[spans[0].first]
+            yield spans, page.elements[spans[0].start]
 
 
-def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRange]]:
+def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[range]]:
     """Yield the ranges of children with the same tag and look, or from one heading to the next."""
     if len(holder.children) < _MIN_ALIKE:
         return
@@ -256,11 +257,11 @@ def _alike_spans(page: FlatPage, holder: PageElement) -> Iterator[list[ElementRa
             alike.setdefault((child.tag, look), []).append(child)
     for (tag, _), members in alike.items():
         if tag not in _HEADINGS and len(members) >= _MIN_ALIKE:
-            yield [ElementRange(each.index, each.end) for each in members[:MAX_RECORDS]]
+            yield [range(each.index, each.end) for each in members[:MAX_RECORDS]]
         elif tag in _HEADINGS and len(members) >= _MIN_HEADED:
             ends = [*(each.index for each in members[1:]), holder.end]
             pairs = zip(members, ends, strict=True)
-            yield [ElementRange(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
+            yield [range(heading.index, end) for heading, end in pairs][:MAX_RECORDS]
 
 
 def _label_before(page: FlatPage, element: PageElement) -> str:
@@ -275,9 +276,7 @@ def _label_before(page: FlatPage, element: PageElement) -> str:
         position = siblings.index(element.index) if len(siblings) <= MAX_RECORDS else 0
         for index in reversed(siblings[max(0, position - _MAX_LOOKS_BACK) : position]):
             other = page.elements[index]
-            children = page.children_of(other)
-            is_bold = len(children) == 1 and not other.has_own_text and children[0].tag in _BOLD
-            if other.tag in _LABEL_TAGS or is_bold:
+            if other.tag in _LABEL_TAGS or is_bold(page, other):
                 return page.text_of(other, _MAX_LABEL_CHARS)
         element = page.elements[element.parent]
     return ""
@@ -287,7 +286,6 @@ MAX_CANDIDATES = 60_000
 # More distinct values under one label belong to a list, not to the page.
 _MAX_DISTINCT = 2
 _MAX_DATE_CHARS = 100
-_DATE_LENGTH = len("2025-01-31")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,16 +313,16 @@ def collect_from_html(html: str, url: str) -> PageCandidates:
     items = [*JsonLdReader(objects).read(), *read_microdata(tree)]
     items = [item for item in items if not item.is_part_of_site]
     page = flatten_page(tree)
-    index, table_rows = _collect_all(page)
-    groups = find_groups(page, index, table_rows)
+    found, lists, table_rows = _collect_all(page)
+    groups = find_groups(page, found, lists, table_rows)
     headings = {page.text_of(element) for element in page.elements if element.tag == "h1"}
     declared = read_declared_values(metadata, meta, headings, partial(_as_written, html, page))
     cut = f"Only the first {MAX_ELEMENTS} elements of the page were looked through."
     return PageCandidates(
         items=tuple(items),
         shown=Entity(
-            candidates=(*declared, *_of_the_page(index.candidates, groups)),
-            lists=(*read_keywords(metadata), *index.lists),
+            candidates=(*declared, *_of_the_page(found, groups)),
+            lists=(*read_keywords(metadata), *lists),
         ),
         groups=(*sibling_groups(items), *groups),
         base=base,
@@ -336,7 +334,7 @@ def _as_written(html: str, page: FlatPage, value: str) -> str | None:
     """Return how a page writes a value of its metadata; None if it was composed."""
     if value in html or escape(value, quote=False) in html or escape(value) in html:
         return value
-    day = value[:_DATE_LENGTH]
+    day = value[:DATE_LENGTH]
     if find_date(day) != day:
         return None
     # With a time and a time zone that are written in another way.
@@ -360,10 +358,12 @@ def flatten_page(tree: LexborHTMLParser) -> FlatPage:
     return FlatPage(body)
 
 
-def _collect_all(page: FlatPage) -> tuple[CandidateIndex, list[list[ElementRange]]]:
+def _collect_all(
+    page: FlatPage,
+) -> tuple[list[Candidate], list[CandidateList], list[list[range]]]:
     found: list[Candidate] = []
     lists: list[CandidateList] = []
-    table_rows: list[list[ElementRange]] = []
+    table_rows: list[list[range]] = []
     for element in page.elements:
         if len(found) >= MAX_CANDIDATES:
             break
@@ -396,7 +396,7 @@ def _collect_all(page: FlatPage) -> tuple[CandidateIndex, list[list[ElementRange
     found += list(address_parts(found))
     found.sort(key=lambda each: each.at)
     lists.sort(key=lambda each: each.at)
-    return CandidateIndex(found, lists), table_rows
+    return found, lists, table_rows
 
 
 def _of_the_page(found: Sequence[Candidate], groups: Sequence[RecordGroup]) -> Iterator[Candidate]:
@@ -418,7 +418,6 @@ def _of_the_page(found: Sequence[Candidate], groups: Sequence[RecordGroup]) -> I
 MAX_LINES = 50_000
 _MAX_LINE_CHARS = 2_000
 _MAX_ROWS = 1_000
-_PAIR = 2
 _RULE = re.compile(r"\|?\s{0,9}:?-{2,99}:?\s{0,9}(?:\|[\s:|-]{0,999})?\Z")
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _ITEM = re.compile(r"\s{0,20}(?:[-*+]|\d{1,4}[.)])\s+(\S.*)")
@@ -440,8 +439,7 @@ def collect_from_markdown(markdown: str, url: str) -> PageCandidates:
             cells, records = _read_table(block)
             found += cells
             if records:
-                label = words_of(heading)
-                groups.append(RecordGroup(records=records, label=label, label_text=heading))
+                groups.append(RecordGroup(records=records, label=words_of(heading)))
             continue
         items: list[Candidate] = []
         for line in block:
@@ -452,8 +450,7 @@ def collect_from_markdown(markdown: str, url: str) -> PageCandidates:
             if item and text:
                 items.append(labelled_candidate(heading, text, Method.HEADING))
         if items and is_label(heading):
-            label = words_of(heading)
-            lists.append(CandidateList(items=tuple(items), label=label, label_text=heading))
+            lists.append(CandidateList(items=tuple(items), label=words_of(heading)))
     return PageCandidates(
         items=(),
         shown=Entity(candidates=tuple(found), lists=tuple(lists)),
@@ -481,7 +478,7 @@ def _read_table(block: Sequence[str]) -> tuple[list[Candidate], tuple[Entity, ..
     head = _cells(block[0])
     rows = [_cells(line) for line in block[2 : _MAX_ROWS + 2]]
     # In a table without labels, the header row is the first row of data.
-    is_row = len(head) == _PAIR and any(character.isdigit() for character in head[1])
+    is_row = len(head) == _PAIR and any(map(str.isdigit, head[1]))
     pairs = [
         labelled_candidate(row[0], row[1], Method.TABLE)
         for row in ([head, *rows] if is_row else rows)

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from cinder.extraction.candidates import Candidate, CandidateList, Entity, RecordGroup
 from cinder.extraction.synonyms import Words, words_of
+from cinder.html.metadata.dates import DATE_LENGTH
 from cinder.html.tree import ancestors, collapse
 from cinder.html.visible_text import visible_text
 from cinder.models.document import Json, PageMetadata
@@ -114,7 +115,7 @@ def describe_item(item: LinkedDataItem) -> Entity:
                 # An entry of a list has the actual item as a property.
                 inner = value.properties.get("item", [])[:1]
                 items.append(next((i for i in inner if isinstance(i, LinkedDataItem)), value))
-        texts += [text for each in items if (text := _stands_for(each))]
+        texts += [text for each in items if (text := _representative_text(each))]
         weight = _ONE_OF_SEVERAL if is_one_of_several else 1.0
         _add_candidates((found, lists), path, name, texts, method=owner.method, weight=weight)
         if items:
@@ -153,7 +154,7 @@ def _add_candidates(
         # The names of owner and property together may be a known phrase.
         joined = words_of(f"{path[-1]} {name}")
         found.append(replace(items[0], label=joined, path=_path_words(path[:-1])))
-    lists.append(CandidateList(items=items, label=label, path=context, label_text=label_text))
+    lists.append(CandidateList(items=items, label=label, path=context))
 
 
 def _walk(item: LinkedDataItem) -> Iterator[tuple[tuple[str, ...], str, LinkedDataItem, bool]]:
@@ -175,7 +176,6 @@ def _group(name: str, path: Words, items: Sequence[LinkedDataItem]) -> RecordGro
         records=tuple(_describe_record(item) for item in items),
         label=words_of(name),
         path=path,
-        label_text=name,
     )
 
 
@@ -187,7 +187,7 @@ def _describe_record(item: LinkedDataItem) -> Entity:
         texts = [
             text
             for value in owner.properties[name]
-            if (text := value if isinstance(value, str) else _stands_for(value))
+            if (text := value if isinstance(value, str) else _representative_text(value))
         ]
         _add_candidates((found, lists), path, name, texts, method=owner.method)
     return Entity(candidates=tuple(found), lists=tuple(lists), anchor=_name_of(item))
@@ -208,7 +208,7 @@ def _path_words(path: tuple[str, ...]) -> Words:
     return tuple(word for name in path for word in words_of(name))
 
 
-def _stands_for(item: LinkedDataItem) -> str:
+def _representative_text(item: LinkedDataItem) -> str:
     """Return the text that represents an item; of a nameless place, its town."""
     for name in ("text", *_NAMES) if "HowToStep" in item.kinds else _NAMES:
         for value in item.properties.get(name, [])[:1]:
@@ -231,18 +231,10 @@ _MAX_NAMES = 4
 _MAX_TEXT_CHARS = 5_000
 # The attribute that has the value of an element, instead of its text.
 _VALUE_ATTRIBUTES = {
-    "meta": "content",
     "time": "datetime",
-    "a": "href",
-    "link": "href",
-    "area": "href",
-    "img": "src",
-    "audio": "src",
-    "video": "src",
-    "source": "src",
-    "iframe": "src",
-    "data": "value",
-    "meter": "value",
+    **dict.fromkeys(("a", "link", "area"), "href"),
+    **dict.fromkeys(("img", "audio", "video", "source", "iframe"), "src"),
+    **dict.fromkeys(("data", "meter"), "value"),
 }
 
 
@@ -276,7 +268,6 @@ def read_microdata(tree: LexborHTMLParser) -> list[LinkedDataItem]:
 
 _IGNORED_META = frozenset(("og:type", "og:locale", "og:site_name", "og:url", "og:title"))
 _MAX_KEYWORDS = 50
-_DATE_LENGTH = len("2025-01-31")
 _DECLARED = 0.95
 # Metadata weighs more than linked data alone: it considers all that a page declares and shows,
 # while linked data often comes from a template.
@@ -312,7 +303,7 @@ def read_declared_values(
     for value, meaning, weight in declared:
         if value and (text := as_written(value)):
             # A date that was only found near the heading may be about something else.
-            is_literal = text[:_DATE_LENGTH] == value[:_DATE_LENGTH]
+            is_literal = text[:DATE_LENGTH] == value[:DATE_LENGTH]
             yield _candidate(text, meaning, weight if is_literal else _DECLARED)
     for name, text in meta.items():
         # Names without a prefix describe the delivery of the page.
@@ -324,8 +315,7 @@ def read_keywords(metadata: PageMetadata) -> Iterator[CandidateList]:
     """Yield the page's keywords as a list."""
     items = tuple(_candidate(word, "keywords", _DECLARED) for word in metadata.keywords)
     if items:
-        label = words_of("keywords")
-        yield CandidateList(items=items[:_MAX_KEYWORDS], label=label, label_text="keywords")
+        yield CandidateList(items=items[:_MAX_KEYWORDS], label=words_of("keywords"))
 
 
 def _candidate(text: str, meaning: str, weight: float) -> Candidate:

@@ -34,6 +34,11 @@ def words_of(text: str) -> Words:
     return tuple(dict.fromkeys(word for meaning in _meanings(text) for word in meaning))
 
 
+def words_of_any(*names: str) -> frozenset[str]:
+    """Return the words of several names together."""
+    return frozenset(word for name in names for word in words_of(name))
+
+
 def plain_words_of(text: str) -> Words:
     """Return the words of a name, in order, with synonyms and stop words as they are."""
     return tuple(dict.fromkeys(_terms_of_name(text)))[:_MAX_WORDS]

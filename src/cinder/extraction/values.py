@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import can_ada
 
 from cinder.extraction.field_specs import FieldKind, FieldSpec
-from cinder.extraction.synonyms import plain_words_of, words_of
-from cinder.html.metadata.dates import find_date, normalise_date
+from cinder.extraction.synonyms import plain_words_of, words_of, words_of_any
+from cinder.html.metadata.dates import DATE_LENGTH, find_date, normalise_date
 from cinder.html.tree import join_url
 from cinder.models.document import Json
 
@@ -53,13 +53,7 @@ _ISO_DURATION = re.compile(
 _DURATION_PART = re.compile(
     r"(?P<number>\d{1,6}(?:[.,]\d{1,3})?)\s?(?P<unit>[a-z]{1,8})\b", re.IGNORECASE
 )
-_SECONDS = {
-    "second": 1,
-    "minute": 60,
-    "hour": 3_600,
-    "day": 86_400,
-    "week": 604_800,
-}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _UNITS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "second"),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes", "minuten"), "minute"),
@@ -68,22 +62,21 @@ _UNITS = {
     **dict.fromkeys(("w", "wk", "wks", "week", "weeks", "wochen"), "week"),
 }
 _UNIT_WORDS = {stem: unit for unit in _SECONDS for stem in words_of(unit)}
-_MONEY_DECIMALS = 2
 _THOUSAND = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedNumber:
-    """A number, the text it was parsed from, and the rule that was used."""
+class ParsedValue:
+    """A value, the quote it was parsed from, and the rule between them; empty if both are equal."""
 
-    value: float
+    value: Json
     quote: str
-    rule: str
+    rule: str = ""
 
 
 def parse_number(
     text: str, *, unit: str | None = None, is_last: bool = False
-) -> ParsedNumber | None:
+) -> ParsedValue | None:
     """Return the number in a text.
 
     Args:
@@ -95,13 +88,13 @@ def parse_number(
     if unit is not None and (duration := _parse_duration(text, unit)):
         return duration
     if not is_last and (money := find_price(text)) and (found := _GLUED_NUMBER.search(money)):
-        return ParsedNumber(_scaled(found, is_money=True), money, "amount of money")
+        return ParsedValue(_scaled(found, is_money=True), money, "amount of money")
     matches = list(_NUMBER.finditer(text))
     if not matches:
         return None
     found = matches[-1 if is_last else 0]
     rule = "" if _PLAIN.match(found[0]) else "number"
-    return ParsedNumber(_scaled(found, is_money=False), found[0], rule)
+    return ParsedValue(_scaled(found, is_money=False), found[0], rule)
 
 
 def _scaled(found: re.Match[str], *, is_money: bool) -> float:
@@ -115,10 +108,14 @@ def _scaled(found: re.Match[str], *, is_money: bool) -> float:
         last = -1
     whole, part = (digits, "") if last < 0 else (digits[:last], digits[last + 1 :])
     plain = "".join(character for character in whole if character.isdigit())
-    return sign * float(f"{plain}.{part or '0'}") * (_THOUSAND if found["scale"] else 1)
+    return _whole(sign * float(f"{plain}.{part or '0'}") * (_THOUSAND if found["scale"] else 1))
 
 
-def _parse_duration(text: str, unit: str) -> ParsedNumber | None:
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
+
+
+def _parse_duration(text: str, unit: str) -> ParsedValue | None:
     if iso := _ISO_DURATION.match(text):
         counts = {name: int(count) for name, count in iso.groupdict().items() if count}
         seconds = sum(count * _SECONDS[name.removesuffix("s")] for name, count in counts.items())
@@ -133,7 +130,7 @@ def _parse_duration(text: str, unit: str) -> ParsedNumber | None:
         seconds = round(sum(number * _SECONDS[name] for number, name in found[:4]))
     if not seconds:
         return None
-    return ParsedNumber(seconds / _SECONDS[unit], text, f"length of time in {unit}s")
+    return ParsedValue(_whole(seconds / _SECONDS[unit]), text, f"length of time in {unit}s")
 
 
 MAX_STRING_CHARS = 300
@@ -141,7 +138,6 @@ _MAX_PROSE_CHARS = 2_000
 _MAX_DATE_CHARS = 120
 _MAX_NUMBER_CHARS = 100
 _MAX_NUMBERS = 6
-_DATE_LENGTH = len("2025-01-31")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SCHEMA_ORG = re.compile(r"https?://schema\.org/(\w{1,60})\Z")
 _WORD = re.compile(r"[^\W_]+")
@@ -163,28 +159,14 @@ _NO = frozenset(
         "on request",
     )
 )
-_PROSE_WORDS = frozenset(
-    word
-    for name in ("description", "text", "body", "content", "bio", "instruction", "review", "note")
-    for word in words_of(name)
+_PROSE_WORDS = words_of_any(
+    "description", "text", "body", "content", "bio", "instruction", "review", "note"
 )
-_EMAIL_WORDS = frozenset(words_of("email"))
-_PHONE_WORDS = frozenset(words_of("phone"))
-_URL_WORDS = frozenset((*words_of("url"), *words_of("image")))
-_DATE_WORD = words_of("date")[-1]
-_UPPER_WORDS = frozenset(
-    (*words_of("max"), *words_of("maximum"), *words_of("high"), *words_of("to"))
-)
+_EMAIL_WORDS = words_of_any("email")
+_PHONE_WORDS = words_of_any("phone")
+_URL_WORDS = words_of_any("url", "image")
+_UPPER_WORDS = words_of_any("max", "maximum", "high", "to")
 _URL_FORMATS = ("uri", "url", "uri-reference", "iri")
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedValue:
-    """A value, the quote it was parsed from, and the rule between them; empty if both are equal."""
-
-    value: Json
-    quote: str
-    rule: str = ""
 
 
 def parse_value(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
@@ -228,8 +210,7 @@ def _parse_number(field: FieldSpec, text: str) -> ParsedValue | None:
     # Among many numbers, none is reliably the right one.
     if number is None or (not number.rule and len(_DIGITS.findall(text)) > _MAX_NUMBERS):
         return None
-    value = int(number.value) if number.value.is_integer() else number.value
-    return ParsedValue(value, number.quote, number.rule)
+    return number
 
 
 def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> ParsedValue | None:
@@ -244,8 +225,9 @@ def _parse_string(field: FieldSpec, text: str, base: can_ada.URL | None) -> Pars
             return None
         return ParsedValue(joined.href, text, _rule(text, joined.href, "absolute address"))
     if field.holds_currency:
-        found = find_currency(text)
-        return ParsedValue(found[1], found[0], _rule(found[0], found[1], "code")) if found else None
+        sign = _first(_CURRENCY, text) or ""
+        code = _CURRENCIES.get(sign, sign)
+        return ParsedValue(code, sign, _rule(sign, code, "code")) if sign else None
     if not _PHONE_WORDS.isdisjoint(field.words) and len(text) <= MAX_STRING_CHARS:
         phone = find_phone(text)
         return ParsedValue(phone, phone) if phone else None
@@ -268,8 +250,8 @@ def _parse_date(field: FieldSpec, text: str) -> ParsedValue | None:
     if not _ISO_DAY.match(found):
         return None
     if field.format == "date":
-        found = found[:_DATE_LENGTH]
-    elif len(found) == _DATE_LENGTH:
+        found = found[:DATE_LENGTH]
+    elif len(found) == DATE_LENGTH:
         # The text gives no time of day, and a made-up one would be wrong.
         return None
     return ParsedValue(found, text, _rule(text, found, "ISO 8601 date"))
@@ -314,12 +296,6 @@ def find_phone(text: str) -> str | None:
 def find_stock(text: str) -> str | None:
     """Return the availability that a short text begins with: `In stock`."""
     return _first(_STOCK, text) if len(text) <= _MAX_STOCK_CHARS else None
-
-
-def find_currency(text: str) -> tuple[str, str] | None:
-    """Return the first sign or code of a currency in a text, and the code it means."""
-    found = _first(_CURRENCY, text)
-    return (found, _CURRENCIES.get(found, found)) if found else None
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:

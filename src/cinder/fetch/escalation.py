@@ -122,11 +122,6 @@ def is_retryable(page: FetchedPage) -> bool:
     return page.is_cut or page.status_code == 429 or page.status_code >= 500
 
 
-def retry_after_seconds(page: FetchedPage, now: datetime) -> float | None:
-    """Return the wait that the server asks for, in seconds or as a date."""
-    return read_retry_after(page.headers.get("retry-after", ""), now)
-
-
 _SHELLS_TO_BELIEVE = 2
 
 
@@ -208,22 +203,19 @@ class AttemptLog:
         self._timeout_ms = timeout_ms
         self._attempts: list[Attempt] = []
         self._running: tuple[str, float] | None = None
-        self._retries = 0
+        self.retries = 0
+        """How many attempts repeated the strategy of the attempt before."""
         self._observe = observe
 
     @property
     def diagnostics(self) -> Diagnostics:
         """The attempts so far; one that still runs is reported as timed out."""
         running = [self._attempt(*self._running, self._timed_out)] if self._running else []
-        return Diagnostics((*self._attempts, *running), self._retries)
+        return Diagnostics((*self._attempts, *running), self.retries)
 
     @property
     def _timed_out(self) -> str:
         return f"Timed out after {self._timeout_ms}ms"
-
-    def count_retry(self) -> None:
-        """Record that the next attempt retries the same strategy."""
-        self._retries += 1
 
     def add(self, strategy: str, started: float, error: str | None, outcome: str) -> None:
         """Record an attempt that has ended."""
@@ -325,7 +317,9 @@ class EngineEscalation:
             else:
                 if (reason is not None and not is_last) or not is_retryable(page):
                     return page, reason
-                retry_after = retry_after_seconds(page, datetime.now(UTC))
+                retry_after = read_retry_after(
+                    page.headers.get("retry-after", ""), datetime.now(UTC)
+                )
                 wait = self._retry.wait_seconds(retries, retry_after)
                 if wait is None or wait >= deadline - time.monotonic():
                     return page, reason
@@ -333,7 +327,7 @@ class EngineEscalation:
             started = time.monotonic()
             await asyncio.sleep(wait)
             retries += 1
-            log.count_retry()
+            log.retries += 1
 
     async def _attempt(
         self, step: EngineStep, task: FetchTask, log: AttemptLog, started: float

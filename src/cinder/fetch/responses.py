@@ -76,34 +76,23 @@ UNNAMED_TYPE = "application/octet-stream"
 
 # The type of a file that the server gives no type, by the extension of its URL's path.
 _TYPE_BY_EXTENSION = {
+    **{f".{name}": f"image/{name}" for name in ("avif", "bmp", "gif", "heic", "jpeg", "png")},
+    **{f".{name}": f"image/{name}" for name in ("tiff", "webp")},
+    **{f".{name}": f"audio/{name}" for name in ("flac", "ogg", "opus", "wav")},
+    **{f".{name}": f"video/{name}" for name in ("mp4", "mpeg", "webm")},
     ".avi": "video/x-msvideo",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-    ".flac": "audio/flac",
-    ".gif": "image/gif",
-    ".heic": "image/heic",
     ".ico": "image/x-icon",
-    ".jpeg": "image/jpeg",
     ".jpg": "image/jpeg",
     ".m4a": "audio/mp4",
     ".m4v": "video/mp4",
     ".mkv": "video/x-matroska",
     ".mov": "video/quicktime",
     ".mp3": "audio/mpeg",
-    ".mp4": "video/mp4",
-    ".mpeg": "video/mpeg",
-    ".ogg": "audio/ogg",
     ".ogv": "video/ogg",
-    ".opus": "audio/opus",
     ".pdf": PDF_TYPE,
-    ".png": "image/png",
     ".svg": "image/svg+xml",
     ".tif": "image/tiff",
-    ".tiff": "image/tiff",
-    ".wav": "audio/wav",
     ".weba": "audio/webm",
-    ".webm": "video/webm",
-    ".webp": "image/webp",
 }
 
 

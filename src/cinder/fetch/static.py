@@ -41,15 +41,6 @@ _GZIP = 31
 _STEP_BYTES = 4_096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpacked:
-    """A decompressed body."""
-
-    data: bytes
-    is_whole: bool
-    """Whether its last member is complete."""
-
-
 def is_end_of_member(data: bytes, packed_end: bytes) -> bool:
     """Whether a body that decompresses to this data ends as a complete member does.
 
@@ -64,8 +55,10 @@ def is_end_of_member(data: bytes, packed_end: bytes) -> bool:
     return True
 
 
-def unpack_members(packed: bytes, max_bytes: int) -> Unpacked:
-    """Decompress all gzip members; bytes after the last one are ignored, as browsers do.
+def unpack_members(packed: bytes, max_bytes: int) -> tuple[bytes, bool]:
+    """Return the data of all gzip members, and whether the last one is complete.
+
+    Bytes after the last one are ignored, as browsers do.
 
     Raises:
         ContentTooLarge: the data is larger than `max_bytes`, or there are too many members.
@@ -84,7 +77,7 @@ def unpack_members(packed: bytes, max_bytes: int) -> Unpacked:
                     f"It is larger than {max_bytes} bytes (setting scrape.max-body-bytes)"
                 )
         if not packed.startswith(_MEMBER_START, position):
-            return Unpacked(data=bytes(unpacked), is_whole=member.eof)
+            return bytes(unpacked), member.eof
     raise ContentTooLarge(f"It is packed in more than {MAX_MEMBERS} gzip members")
 
 
@@ -249,7 +242,7 @@ class StaticFetcher:
         body = BoundedBody(self._limits.max_body_bytes)
         try:
             response = await self._send(url, headers, deadline, body, encodings=None)
-            unpacked = await asyncio.to_thread(
+            data, is_whole = await asyncio.to_thread(
                 unpack_members, bytes(body.data), self._limits.max_body_bytes
             )
         except CurlFailed as error:
@@ -257,7 +250,7 @@ class StaticFetcher:
         except zlib.error as error:
             failure, sentence = error_of_curl_code(CurlECode.BAD_CONTENT_ENCODING)
             raise failure(f"{sentence} ({error})", url=url) from error
-        return response, unpacked.data, not unpacked.is_whole
+        return response, data, not is_whole
 
     async def _send(
         self,

@@ -12,6 +12,7 @@ from cinder.html.visible_text import count_words
 from cinder.models.document import Extraction, PageMetadata
 from cinder.text.content_type import Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings
+from cinder.text.terms import estimate_tokens
 
 # Real pages nest some tens deep, and browsers stop at 512.
 MAX_DEPTH = 5_000
@@ -47,10 +48,10 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})([^<>]*)>?")
 _ELEMENT = re.compile(r"<[a-zA-Z]")
 _RAW = re.compile(r"(?:script|style)\b", re.IGNORECASE)
 _LONG_TAG_CHARS = 2_000
-_OPENING_TAG = re.compile(
-    r"[a-zA-Z](?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+",
-)
-_ATTRIBUTE_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?|/")
+_VALUE = r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?"
+_ATTRIBUTES = rf"(?:[^>=]++|{_VALUE})*+"
+_OPENING_TAG = re.compile(rf"[a-zA-Z]{_ATTRIBUTES}")
+_ATTRIBUTE_VALUE = re.compile(rf"{_VALUE}|/")
 
 
 def find_bomb(html: str) -> str | None:
@@ -151,22 +152,22 @@ def _find_depth(html: str) -> str | None:
 
 # A `<` that begins no tag; replaced by NUL meanwhile, which no decoded page contains.
 _STRAY_CHARACTERS = re.compile(r"<(?!/?[a-zA-Z]|[!?])")
-_ATTRIBUTES = r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?)*+>?"
+_REST_OF_TAG = rf"{_ATTRIBUTES}>?"
 # Elements without visible text. One that is never closed extends to the end, as in browsers.
 _UNSEEN_ELEMENTS = re.compile(
-    rf"<!--.*?(?:-->|\Z)|<(script|style|title)(?=[\s/>]){_ATTRIBUTES}.*?(?:</\1(?=[\s/>])[^>]*+>?|\Z)",
+    rf"<!--.*?(?:-->|\Z)|<(script|style|title)(?=[\s/>]){_REST_OF_TAG}.*?(?:</\1(?=[\s/>])[^>]*+>?|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _LINE_TAG = re.compile(
-    rf"<(?:br|/?tr|/?li|/?dt|/?dd|/?option)(?=[\s/>]){_ATTRIBUTES}", re.IGNORECASE
+    rf"<(?:br|/?tr|/?li|/?dt|/?dd|/?option)(?=[\s/>]){_REST_OF_TAG}", re.IGNORECASE
 )
-_CELL_TAG = re.compile(rf"</?(?:td|th)(?=[\s/>]){_ATTRIBUTES}", re.IGNORECASE)
+_CELL_TAG = re.compile(rf"</?(?:td|th)(?=[\s/>]){_REST_OF_TAG}", re.IGNORECASE)
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|h[1-6]|ul|ol|dl|table|pre|blockquote|section|article|header|footer|main|nav|"
-    rf"aside|form|figure|figcaption|hr|title|body|select)(?=[\s/>]){_ATTRIBUTES}",
+    rf"aside|form|figure|figcaption|hr|title|body|select)(?=[\s/>]){_REST_OF_TAG}",
     re.IGNORECASE,
 )
-_OTHER_TAG = re.compile(rf"<(?:/?[a-zA-Z]|[!?]){_ATTRIBUTES}")
+_OTHER_TAG = re.compile(rf"<(?:/?[a-zA-Z]|[!?]){_REST_OF_TAG}")
 # `unescape` raises on a number of thousands of digits.
 _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -201,10 +202,10 @@ def bare_title(html: str) -> str | None:
     return strip_tags(title) or None
 
 
-_CHARS_PER_TOKEN = 4
 _UNPARSED = (
     "The page was fetched, but its content could not be cleaned: {}. "
-    "Its bare text stands here instead, with what the page may hide; other formats are missing."
+    "Its bare text is returned instead, including text that the page may hide; other formats are "
+    "missing."
 )
 
 
@@ -231,7 +232,7 @@ def _with_bare_text(source: str, text: str, *, wants_markdown: bool, reason: str
         markdown=text if wants_markdown else None,
         metadata=PageMetadata(title=bare_title(source)),
         word_count=count_words(text),
-        token_count=-(-len(text) // _CHARS_PER_TOKEN),
+        token_count=estimate_tokens(len(text)),
         is_partial=True,
         warnings=(_UNPARSED.format(reason.rstrip(".")), *character_warnings(text)),
     )

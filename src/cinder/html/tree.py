@@ -5,8 +5,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
-from functools import cache, cached_property
-from html import escape
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Self
 
@@ -19,6 +18,7 @@ WEB_SCHEMES = ("http:", "https:")
 
 # Escape sequences in a title would reach the terminal that shows it.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
 
 
 def parse_html(text: str) -> LexborHTMLParser:
@@ -104,6 +104,13 @@ def collapse(text: str | None) -> str:
 
 
 Attributes = Mapping[str, str | None]
+
+
+# The same classes occur many times on a page and on the pages of a site.
+@lru_cache(maxsize=2_048)
+def name_words(names: str) -> frozenset[str]:
+    """Return the words in classes and ids, in lower case."""
+    return frozenset(word.lower() for word in _WORD_SPLIT.split(names))
 
 
 class Elements:
@@ -263,29 +270,10 @@ def move_into(parent: LexborNode, nodes: Iterable[LexborNode]) -> None:
         parent.insert_child(node, move=True)
 
 
-def wrap_children(node: LexborNode, tag: str) -> LexborNode:
-    """Move everything in a node into one new child element and return that."""
-    inside = child_nodes(node)
-    wrapper = append_element(node, tag)
-    move_into(wrapper, inside)
-    return wrapper
-
-
-def replace_with_html(node: LexborNode, html: str) -> None:
-    """Replace a node by an HTML fragment; the node must be one that may contain it."""
-    node.inner_html = html
-    unwrap(node)
-
-
 def unwrap(node: LexborNode) -> None:
     """Replace a node by its content; an empty one is removed."""
     if node.parent is not None:
         node.unwrap(delete_empty=True)
-
-
-def escape_text(text: str) -> str:
-    """Return a text as HTML."""
-    return escape(text, quote=False)
 
 
 def raw_text(node: LexborNode) -> str:

@@ -127,22 +127,18 @@ _GENERIC_TYPES = frozenset(
         *("application/unknown", "application/force-download", "application/download"),
     )
 )
-_FENCED = {
-    "text/css": "css",
-    "text/javascript": "javascript",
-    "application/javascript": "javascript",
-    "application/x-javascript": "javascript",
-    "application/ecmascript": "javascript",
-    "application/yaml": "yaml",
-    "application/x-yaml": "yaml",
-    "text/yaml": "yaml",
-    "text/x-yaml": "yaml",
-    "application/toml": "toml",
-    "application/sql": "sql",
-    "application/x-sh": "sh",
-    "text/calendar": "ics",
-    "text/vcard": "vcard",
+_TYPES_BY_LANGUAGE = {
+    "css": "text/css",
+    "javascript": "text/javascript application/javascript application/x-javascript "
+    "application/ecmascript",
+    "yaml": "application/yaml application/x-yaml text/yaml text/x-yaml",
+    "toml": "application/toml",
+    "sql": "application/sql",
+    "sh": "application/x-sh",
+    "ics": "text/calendar",
+    "vcard": "text/vcard",
 }
+_FENCED = {mime: name for name, types in _TYPES_BY_LANGUAGE.items() for mime in types.split()}
 _DELIMITED = {
     "text/csv": "csv",
     "application/csv": "csv",

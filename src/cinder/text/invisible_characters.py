@@ -76,11 +76,6 @@ def holds_invisible_characters(text: str) -> bool:
     return not text.isascii() and _DOUBTFUL.search(_without_bytes(text, _USUAL)) is not None
 
 
-def blank_messages(text: str) -> list[str]:
-    """Return the runs of blanks of several kinds, which ordinary text does not have."""
-    return [found[0] for found in _BLANK_RUN.finditer(text) if len(set(found[0])) > 1]
-
-
 def _without_bytes(text: str, unwanted: bytes) -> str:
     """Return a text without some ASCII characters, each of which is one byte in UTF-8."""
     kept = text.encode("utf-8", "surrogatepass").translate(None, unwanted)
@@ -133,12 +128,13 @@ def character_warnings(text: str) -> tuple[str, ...]:
     hiding = sum(len(run) for run in runs if len(run) >= _PADDING_CHARS or len(set(run)) > 1)
     words = (found[0] for found in _ZERO_WIDTH_WORD.finditer(text))
     hiding += sum(len(word) - sum(map(str.isalpha, word)) for word in words)
+    blanks = (found[0] for found in _BLANK_RUN.finditer(text))
     counts = {
         "tag characters": _count(_TAG, _FLAG.sub("", text)),
         "bidi overrides": overrides,
         "zero-width characters in runs": hiding,
         "variation selectors without use": _count(_SELECTOR_RUN, text) + len(lone_selectors),
-        "blanks of several kinds in runs": sum(map(len, blank_messages(text))),
+        "blanks of several kinds in runs": sum(len(run) for run in blanks if len(set(run)) > 1),
     }
     listed = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not listed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock
 from cinder.text.sentences import plain_text
+from cinder.text.terms import estimate_tokens
 
 # The id of the text before the first heading.
 TOP = "top"
@@ -14,7 +15,6 @@ TOP = "top"
 # Headings beyond these have no id; they are part of the last section that has one.
 MAX_HEADINGS = 5_000
 
-_CHARS_PER_TOKEN = 4
 _MAX_ID_CHARS = 60
 _MAX_TITLE_CHARS = 200
 # Of a heading with its links and marks.
@@ -45,7 +45,7 @@ class OutlineHeading:
     @property
     def tokens(self) -> int:
         """About how many tokens the section has."""
-        return -(-self.chars // _CHARS_PER_TOKEN)
+        return estimate_tokens(self.chars)
 
 
 def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[OutlineHeading, ...]:

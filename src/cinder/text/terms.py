@@ -1,4 +1,4 @@
-"""The terms of a text: stemmed words for comparison and search, and text similarity."""
+"""The terms of a text: stemmed words for comparison and search, similarity, size in tokens."""
 
 import re
 from collections.abc import Iterator
@@ -65,6 +65,12 @@ def _stem(word: str) -> str:
 
 
 _WORD = re.compile(r"\w+")
+_CHARS_PER_TOKEN = 4
+
+
+def estimate_tokens(chars: int) -> int:
+    """Return about how many tokens a text of so many characters has."""
+    return -(-chars // _CHARS_PER_TOKEN)
 
 
 def text_similarity(a: str, b: str) -> float:

@@ -37,30 +37,26 @@ def any_phrase(section: str, *names: str) -> re.Pattern[str]:
     return re.compile(_FRAGMENT.sub(lambda found: sections["fragments"][found[1]], pattern))
 
 
-class Phrases:
-    """Phrases that each contain one of a few stems, searched only near those stems.
+def find_last_phrase(
+    text: str, stems: Sequence[str], pattern: re.Pattern[str]
+) -> re.Match[str] | None:
+    """Return the last match in a lower-case text of phrases that each contain one of the stems.
 
-    A long alternation takes a microsecond per character, a plain string next to nothing.
+    Only the text near the first stems is searched: a long alternation takes a microsecond per
+    character, a plain string next to nothing.
     """
-
-    def __init__(self, stems: Sequence[str], pattern: re.Pattern[str]) -> None:
-        self._stems = stems
-        self._pattern = pattern
-
-    def find_last(self, text: str) -> re.Match[str] | None:
-        """Return the last phrase in a lower-case text, near its first stems."""
-        last: re.Match[str] | None = None
-        places = 0
-        for stem in self._stems:
-            at = text.find(stem)
-            while at >= 0 and places < _MAX_PLACES:
-                end = at + len(stem) + _REACH_CHARS
-                for found in self._pattern.finditer(text, max(0, at - _REACH_CHARS), end):
-                    if last is None or found.end() > last.end():
-                        last = found
-                places += 1
-                at = text.find(stem, at + _REACH_CHARS)
-        return last
+    last: re.Match[str] | None = None
+    places = 0
+    for stem in stems:
+        at = text.find(stem)
+        while at >= 0 and places < _MAX_PLACES:
+            end = at + len(stem) + _REACH_CHARS
+            for found in pattern.finditer(text, max(0, at - _REACH_CHARS), end):
+                if last is None or found.end() > last.end():
+                    last = found
+            places += 1
+            at = text.find(stem, at + _REACH_CHARS)
+    return last
 
 
 # Pages have far less markup; the worst input takes about 50 ns per byte, several times over.
@@ -115,11 +111,6 @@ class TextAmount:
     def exceeds(self, sentence_bytes: int, total_bytes: int) -> bool:
         """Whether there is more text than this, in sentences or in total."""
         return self.sentence_bytes > sentence_bytes or self.total_bytes > total_bytes
-
-    @property
-    def is_much(self) -> bool:
-        """Whether there is so much text that the page cannot be a wall or a shell."""
-        return self.exceeds(MUCH_IN_SENTENCES, MUCH_TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +281,9 @@ class PageEvidence:
     @cached_property
     def is_long(self) -> bool:
         """Whether there is so much text that the page cannot be a wall or a shell."""
-        return self.word_count > _MAX_CONTENT_WORDS or self.text_amount.is_much
+        return self.word_count > _MAX_CONTENT_WORDS or self.text_amount.exceeds(
+            MUCH_IN_SENTENCES, MUCH_TEXT
+        )
 
     @cached_property
     def text_amount(self) -> TextAmount:

@@ -7,9 +7,9 @@ from itertools import islice
 from cinder.models.document import Json
 from cinder.verdicts.evidence import (
     PageEvidence,
-    Phrases,
     any_phrase,
     estimate_words,
+    find_last_phrase,
     is_sentence,
     load_phrases,
     read_text,
@@ -142,7 +142,8 @@ _MAX_BYTES_AFTER_PHRASE = 600
 _MIN_WORDS_OF_PAID_PART = 80
 _PART_BYTES = 6_000
 
-_PAYWALL_PHRASES = Phrases(load_phrases()["paywall"]["stems"], any_phrase("paywall", "phrases"))
+_PAYWALL_STEMS = tuple(load_phrases()["paywall"]["stems"])
+_PAYWALL_PHRASE = any_phrase("paywall", "phrases")
 _PAYWALL_OFFER = any_phrase("paywall", "offers")
 _PAYWALL_NAME = re.compile(
     rb"(?i)\s(?:class|id)\s*=\s*[\"'][^\"'<>]{0,200}?(pay-?wall|reg-?wall|tp-container|"
@@ -160,13 +161,15 @@ def find_paywall_signs(evidence: PageEvidence) -> str | None:
     if evidence.is_long:
         # Newspapers surround a teaser with much other text.
         is_teaser = 0 < evidence.word_count <= _MAX_WORDS_OF_TEASER and _is_sold(evidence)
-        found = _PAYWALL_PHRASES.find_last(evidence.text) if is_teaser else None
+        if not is_teaser:
+            return None
+    found = find_last_phrase(evidence.text, _PAYWALL_STEMS, _PAYWALL_PHRASE)
+    if evidence.is_long:
         if found is None:
             return None
         return f"the page says '{found[0][:100]}', and its content has {evidence.word_count} words"
     words = evidence.words
     is_short = evidence.sentence_bytes <= _MAX_TEASER_BYTES
-    found = _PAYWALL_PHRASES.find_last(evidence.text)
     if found and (is_short or _bytes_after(evidence, found.end()) <= _MAX_BYTES_AFTER_PHRASE):
         return f"the page says '{found[0][:100]}', and there are about {words} words"
     if not is_short:

@@ -9,7 +9,7 @@ from tests.documents.pdf.words import line
 def make_page(number: int, head: str, foot: str = "") -> PageLines:
     words = line(head, 40, 40) + line(f"the text of page {'abcdefgh'[number]}", 40, 400)
     words += line(foot, 300, 780)
-    return read_lines(PageLayout(number, 600, 800, tuple(words)))
+    return read_lines(PageLayout(number, 800, tuple(words)))
 
 
 def texts(pages: list[PageLines]) -> list[list[str]]:
@@ -52,7 +52,7 @@ def make_body_page(number: int, *lines: str, first: float = 50, step: float = 12
     for place, text in enumerate(lines):
         words += line(text, 40, first + place * step)
     words += line(f"the text of page {'abcdefgh'[number]}", 40, 400)
-    return read_lines(PageLayout(number, 600, 800, tuple(words)))
+    return read_lines(PageLayout(number, 800, tuple(words)))
 
 
 def test_what_repeats_below_a_heading_is_of_the_body() -> None:
@@ -77,7 +77,6 @@ def test_a_repeated_line_at_the_end_of_the_text_stays() -> None:
         read_lines(
             PageLayout(
                 n,
-                600,
                 800,
                 tuple(
                     line(f"what {'abcdefgh'[n]} says", 40, 740)

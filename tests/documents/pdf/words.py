@@ -20,7 +20,7 @@ def line(text: str, left: float, baseline: float, *, style: Style | None = None)
 def page(
     words: list[Word], level: tuple[DrawnLine, ...] = (), upright: tuple[DrawnLine, ...] = ()
 ) -> PageLayout:
-    return PageLayout(1, 600, 800, tuple(words), level, upright)
+    return PageLayout(1, 800, tuple(words), level, upright)
 
 
 def grid(table: tuple[tuple[tuple[Word, ...], ...], ...]) -> list[list[str]]:

@@ -1,7 +1,6 @@
 """tests.html.main_content.test_blocks"""
 
 from cinder.html.main_content.blocks import (
-    CueWeights,
     count_siblings,
     find_container,
     find_nearest,
@@ -68,7 +67,7 @@ SENTENCE = "This sentence has more than ten words, so that it counts as prose."
 
 def test_weights_of_cues_add_up_along_the_path() -> None:
     tree = block_tree("<div class=post><p class=meta>text</p></div>")
-    _, cues = read_paths(tree, CueWeights({"post": 2.0, "meta": -1.0}))
+    _, cues = read_paths(tree, {"post": 2.0, "meta": -1.0})
 
     assert cues[1] == (0.0, 2.0, 0.0, 2.0, 2.0)
     assert cues[2][:4] == (-1.0, 0.0, -1.0, 2.0)
@@ -126,11 +125,3 @@ def test_an_element_without_attributes_is_known_by_its_tag() -> None:
 
 def test_an_absurdly_long_class_is_cut() -> None:
     assert len(read_cues("p", {"class": "word-" * 100_000})) < 30
-
-
-def test_weights_of_unknown_cues_are_nought() -> None:
-    weights = CueWeights({"nav": -2.0, "post": 1.5, "meta": -0.5})
-
-    assert weights.extremes(("nav", "post", "meta", "other")) == (-2.0, 1.5)
-    assert weights.extremes(("post",)) == (0.0, 1.5)
-    assert weights.extremes(("other",)) == (0.0, 0.0)

@@ -1,6 +1,5 @@
 """tests.html.main_content.test_features"""
 
-from cinder.html.main_content.blocks import CueWeights
 from cinder.html.main_content.features import SIZES, PageFeatures, PageHints, read_hints
 from cinder.html.tree import parse_html
 from cinder.models.document import PageMetadata
@@ -18,7 +17,7 @@ PAGES = (
 def sizes(html: str) -> set[tuple[int, ...]]:
     tree = block_tree(html)
     hints = read_hints(parse_html(html), PageMetadata(), "https://site.test/")
-    features = PageFeatures(tree, hints, CueWeights({"<nav>": -1.0}))
+    features = PageFeatures(tree, hints, {"<nav>": -1.0})
     return {
         (
             len(features.of_parent(max(tree.elements[block.owner].parent, 0))),

@@ -61,7 +61,6 @@ class PageLayout:
     """One page as drawn. `sideways` has the lines of text in another direction."""
 
     number: int
-    width: float
     height: float
     words: tuple[Word, ...] = ()
     level_rules: tuple[DrawnLine, ...] = ()

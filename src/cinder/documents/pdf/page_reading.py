@@ -145,7 +145,7 @@ def read_page(document: Handle, index: int) -> PageLayout | None:
         text_page = raw.FPDFText_LoadPage(page)
         try:
             count = raw.FPDFText_CountChars(text_page) if text_page else 0
-            runs = _Runs(text_page, min(count, MAX_CHARS_PER_PAGE)).read()
+            runs = _read_runs(text_page, min(count, MAX_CHARS_PER_PAGE))
         finally:
             if text_page:
                 raw.FPDFText_ClosePage(text_page)
@@ -162,7 +162,6 @@ def read_page(document: Handle, index: int) -> PageLayout | None:
         words = [w for w in found if w.size >= _MIN_SIZE and edges.holds(w.box.middle)]
         return PageLayout(
             number=number,
-            width=turned.width,
             height=turned.height,
             words=(*words, *_drawn_bullets(words, drawing.dots)),
             level_rules=drawing.level,
@@ -176,42 +175,35 @@ def read_page(document: Handle, index: int) -> PageLayout | None:
         raw.FPDF_ClosePage(page)
 
 
-class _Runs:
-    """Reads a page's characters in the order of the file, cut into words."""
+def _read_runs(text_page: Handle, count: int) -> list[list[_Glyph]]:
+    """Return a page's characters in the order of the file, cut into words."""
+    fonts, box = Fonts(text_page), raw.FS_RECTF()
+    runs: list[list[_Glyph]] = []
+    run: list[_Glyph] = []
+    for index in range(count):
+        glyph = _read_glyph(text_page, index, fonts, box)
+        if run and (glyph is None or _begins_word(run[-1], glyph)):
+            runs.append(run)
+            run = []
+        if glyph is not None and glyph.text:
+            run.append(glyph)
+    return [*runs, run] if run else runs
 
-    def __init__(self, text_page: Handle, count: int) -> None:
-        self._page = text_page
-        self._count = count
-        self._fonts = Fonts(text_page)
-        self._box = raw.FS_RECTF()
 
-    def read(self) -> list[list[_Glyph]]:
-        runs: list[list[_Glyph]] = []
-        run: list[_Glyph] = []
-        for index in range(self._count):
-            glyph = self._read_glyph(index)
-            if run and (glyph is None or _begins_word(run[-1], glyph)):
-                runs.append(run)
-                run = []
-            if glyph is not None and glyph.text:
-                run.append(glyph)
-        return [*runs, run] if run else runs
-
-    def _read_glyph(self, index: int) -> _Glyph | None:
-        """Return a character; None for a space or the end of a line."""
-        code = raw.FPDFText_GetUnicode(self._page, index)
-        text = chr(code) if 0 < code < 0x110000 else UNKNOWN
-        if text.isspace():
-            return None
-        font = self._fonts.at(index)
-        if not raw.FPDFText_GetLooseCharBox(self._page, index, self._box):
-            return None
-        box = self._box
-        return _Glyph(
-            _clean(text),
-            *(box.left, box.bottom, box.right, box.top),
-            *(font.size, font.style, font.turn),
-        )
+def _read_glyph(text_page: Handle, index: int, fonts: Fonts, box: Handle) -> _Glyph | None:
+    """Return a character; None for a space or the end of a line. Its edges are read into `box`."""
+    code = raw.FPDFText_GetUnicode(text_page, index)
+    text = chr(code) if 0 < code < 0x110000 else UNKNOWN
+    if text.isspace():
+        return None
+    font = fonts.at(index)
+    if not raw.FPDFText_GetLooseCharBox(text_page, index, box):
+        return None
+    return _Glyph(
+        _clean(text),
+        *(box.left, box.bottom, box.right, box.top),
+        *(font.size, font.style, font.turn),
+    )
 
 
 def _clean(text: str) -> str:

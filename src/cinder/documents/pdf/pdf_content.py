@@ -7,6 +7,7 @@ on the next page is part of the page where it begins.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from itertools import groupby
 
@@ -42,6 +43,7 @@ from cinder.html.visible_text import count_words
 from cinder.models.document import Extraction, PageMetadata
 from cinder.models.request import ExtractOptions, Format
 from cinder.text.invisible_characters import character_warnings
+from cinder.text.terms import estimate_tokens
 
 _MAX_INFO_CHARS = 1_000
 _PDF_DATE = re.compile(
@@ -187,7 +189,6 @@ def find_compounds(lines: Iterable[Sequence[Word]]) -> frozenset[str]:
 # Of all pages together; laying out more would take too long.
 MAX_PDF_CHARS = 1_000_000
 _MAX_NAMED_PAGES = 20
-_CHARS_PER_TOKEN = 4
 _PAGE_MARK = re.compile(r"\\?<!-- (page \d+) -->")
 
 
@@ -223,10 +224,10 @@ def extract_pdf(
             read.reached = index + 1
             if page is None:
                 read.unreadable.append(index + 1)
-                page = PageLayout(index + 1, 0, 0)
+                page = PageLayout(index + 1, 0)
             read.pages.append(page)
             chars += sum(len(word.text) for word in page.words)
-    return _Rendering(read, parse_http_url(url), options).extract()
+    return _render(read, parse_http_url(url), options)
 
 
 @dataclass(slots=True)
@@ -244,92 +245,85 @@ class _ReadPdf:
     """Whether the limit of characters was reached."""
 
 
-class _Rendering:
-    """Turns the pages of a document into content."""
+def _render(read: _ReadPdf, base: can_ada.URL | None, options: ExtractOptions) -> Extraction:
+    """Turn the pages of a document into content."""
+    address = partial(resolve_http_url, base)
+    lines = drop_running_text([read_lines(page) for page in read.pages])
+    body = measure_body(lines)
+    headings = Headings(lines, body, read.bookmarks)
+    pages = BlockBuilder(body, headings).build(lines)
+    items = (item for page in lines for item in page.items)
+    words = (item.segment.words for item in items if isinstance(item, TextLine))
+    renderer = BlockRenderer(address, find_compounds(words))
+    html = [renderer.render(page.blocks) for page in pages]
+    # The words are counted in the markdown, so it is made even where it is not asked for. A
+    # page's mark in its text is rewritten: it must not change where a passage is cited from.
+    markdown = [_PAGE_MARK.sub(r"(\1)", to_markdown(text)) if text else "" for text in html]
+    formats, counted = options.formats, "\n".join(markdown)
+    evidence = "" if counted.strip() else _why_empty(read.pages)
+    all_words = (word for page in read.pages for word in page.words)
+    links = (address(word.link) for word in all_words if word.link)
+    metadata = read.metadata
+    titles = (b for page in pages for b in page.blocks if isinstance(b, PdfHeading))
+    first = next((heading for heading in titles if heading.level == 1), None)
+    if metadata.title is None and first is not None:
+        title = " ".join(word.text for line in first.lines for word in line)
+        metadata = replace(metadata, title=title)
+    return Extraction(
+        markdown=_with_marks(pages, markdown) if options.wants_markdown else None,
+        html=_with_marks(pages, html) if Format.HTML in formats else None,
+        links=tuple(dict.fromkeys(filter(None, links))) if Format.LINKS in formats else None,
+        images=() if Format.IMAGES in formats else None,
+        metadata=metadata,
+        word_count=count_words(counted),
+        token_count=estimate_tokens(len(counted)),
+        empty_evidence=evidence,
+        is_partial=read.is_full or any(page.is_cut for page in read.pages),
+        warnings=(*_warnings(read, evidence), *character_warnings("\n".join(html))),
+    )
 
-    def __init__(self, read: _ReadPdf, base: can_ada.URL | None, options: ExtractOptions) -> None:
-        self._read = read
-        self._base = base
-        self._options = options
 
-    def extract(self) -> Extraction:
-        lines = drop_running_text([read_lines(page) for page in self._read.pages])
-        body = measure_body(lines)
-        headings = Headings(lines, body, self._read.bookmarks)
-        pages = BlockBuilder(body, headings).build(lines)
-        items = (item for page in lines for item in page.items)
-        words = (item.segment.words for item in items if isinstance(item, TextLine))
-        renderer = BlockRenderer(self._address, find_compounds(words))
-        html = [renderer.render(page.blocks) for page in pages]
-        # The words are counted in the markdown, so it is made even where it is not asked for. A
-        # page's mark in its text is rewritten: it must not change where a passage is cited from.
-        markdown = [_PAGE_MARK.sub(r"(\1)", to_markdown(text)) if text else "" for text in html]
-        formats, counted = self._options.formats, "\n".join(markdown)
-        evidence = "" if counted.strip() else self._why_empty()
-        all_words = (word for page in self._read.pages for word in page.words)
-        links = (self._address(word.link) for word in all_words if word.link)
-        metadata = self._read.metadata
-        titles = (b for page in pages for b in page.blocks if isinstance(b, PdfHeading))
-        first = next((heading for heading in titles if heading.level == 1), None)
-        if metadata.title is None and first is not None:
-            title = " ".join(word.text for line in first.lines for word in line)
-            metadata = replace(metadata, title=title)
-        return Extraction(
-            markdown=_with_marks(pages, markdown) if self._options.wants_markdown else None,
-            html=_with_marks(pages, html) if Format.HTML in formats else None,
-            links=tuple(dict.fromkeys(filter(None, links))) if Format.LINKS in formats else None,
-            images=() if Format.IMAGES in formats else None,
-            metadata=metadata,
-            word_count=count_words(counted),
-            token_count=-(-len(counted) // _CHARS_PER_TOKEN),
-            empty_evidence=evidence,
-            is_partial=self._read.is_full or any(page.is_cut for page in self._read.pages),
-            warnings=(*self._warnings(evidence), *character_warnings("\n".join(html))),
+def _why_empty(pages: list[PageLayout]) -> str:
+    images = sum(page.image_count > 0 for page in pages)
+    if not pages:
+        return "the document has no pages"
+    if not images:
+        return f"no text and no images; {_count(len(pages), 'page')} in all"
+    return f"no text layer; {_count(images, 'page')} of images, {len(pages)} in all"
+
+
+def _warnings(read: _ReadPdf, evidence: str) -> list[str]:
+    warnings = []
+    if read.is_full:
+        warnings.append(
+            f"Of {read.page_count} pages the first {read.reached} were parsed: they have as "
+            "many characters as are read of one document."
         )
-
-    def _address(self, link: str) -> str | None:
-        return resolve_http_url(self._base, link)
-
-    def _why_empty(self) -> str:
-        pages, images = self._read.pages, sum(page.image_count > 0 for page in self._read.pages)
-        if not pages:
-            return "the document has no pages"
-        if not images:
-            return f"no text and no images; {_count(len(pages), 'page')} in all"
-        return f"no text layer; {_count(images, 'page')} of images, {len(pages)} in all"
-
-    def _warnings(self, evidence: str) -> list[str]:
-        read, warnings = self._read, []
-        if read.is_full:
-            warnings.append(
-                f"Of {read.page_count} pages the first {read.reached} were parsed: they have as "
-                "many characters as are read of one document."
-            )
-        elif read.reached < read.page_count:
-            warnings.append(
-                f"Of {read.page_count} pages the first {read.reached} were parsed; a larger "
-                "maxPages may bring more, up to the setting scrape.pdf-max-pages."
-            )
-        if evidence:
-            warnings.append(f"The PDF has no text to take out: {evidence}.")
-        elif scanned := [p.number for p in read.pages if p.image_count and not p.words]:
-            warnings.append(f"Without a text layer, images alone: {_name_pages(scanned)}.")
-        if read.unreadable:
-            warnings.append(f"Broken and left out: {_name_pages(read.unreadable)}.")
-        if cut := [page.number for page in read.pages if page.is_cut]:
-            warnings.append(f"With more text than is read: {_name_pages(cut)}.")
-        if dropped := sum(page.dropped_chars for page in read.pages):
-            warnings.append(
-                f"{dropped} characters that cannot be seen, outside of the page or too small, "
-                "were left out."
-            )
-        words = (word.text for page in read.pages for word in page.words)
-        if unknown := sum(text.count(UNKNOWN) for text in words):
-            warnings.append(
-                f"The file does not say which characters {unknown} of its glyphs are: each is "
-                f"shown as {UNKNOWN}."
-            )
-        return warnings
+    elif read.reached < read.page_count:
+        warnings.append(
+            f"Of {read.page_count} pages the first {read.reached} were parsed; a larger "
+            "maxPages may bring more, up to the setting scrape.pdf-max-pages."
+        )
+    if evidence:
+        warnings.append(f"The PDF has no text to take out: {evidence}.")
+    elif scanned := [p.number for p in read.pages if p.image_count and not p.words]:
+        warnings.append(f"Without a text layer, images alone: {_name_pages(scanned)}.")
+    if read.unreadable:
+        warnings.append(f"Broken and left out: {_name_pages(read.unreadable)}.")
+    if cut := [page.number for page in read.pages if page.is_cut]:
+        warnings.append(f"With more text than is read: {_name_pages(cut)}.")
+    if dropped := sum(page.dropped_chars for page in read.pages):
+        warnings.append(
+            f"{dropped} characters that cannot be seen, outside of the page or too small, "
+            "were left out."
+        )
+    words = (word.text for page in read.pages for word in page.words)
+    if unknown := sum(text.count(UNKNOWN) for text in words):
+        warnings.append(
+            f"The file does not say which characters {unknown} of its glyphs are: each is "
+            f"shown as {UNKNOWN}."
+        )
+    return warnings
 
 
 def _with_marks(pages: list[PageBlocks], texts: list[str]) -> str:

@@ -28,9 +28,8 @@ _HOW_TO_GET_THE_FILE = (
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of a document's own table of contents; the outermost are of level 1."""
+    """An entry of a document's own table of contents."""
 
-    level: int
     title: str
     page_index: int
 
@@ -96,7 +95,7 @@ def read_bookmarks(document: Handle) -> list[Bookmark]:
         destination = raw.FPDFBookmark_GetDest(document, bookmark)
         index = raw.FPDFDest_GetDestPageIndex(document, destination) if destination else -1
         title = read_utf16(partial(raw.FPDFBookmark_GetTitle, bookmark))
-        found.append(Bookmark(level, title, int(index)))
+        found.append(Bookmark(title, int(index)))
     return found
 
 

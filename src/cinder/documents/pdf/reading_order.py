@@ -138,10 +138,9 @@ _SAME_ROW = 0.4
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of text, and the left and right edge of the lines around it."""
+    """A line of text, and the right edge of the lines around it."""
 
     segment: Segment
-    left: float
     right: float
     is_first: bool = False
     """Whether it is the first of its column or of the page."""
@@ -164,7 +163,6 @@ def read_lines(page: PageLayout) -> PageLines:
     for region in split_columns(placed):
         inside = [item for item in region if isinstance(item, Segment)]
         read: list[TextLine | Table] = [item for item in region if isinstance(item, Table)]
-        left = min((segment.left for segment in inside), default=0.0)
         right = max((segment.right for segment in inside), default=0.0)
         rows: list[SegmentRow] = []
         for segment in sorted(inside, key=lambda s: (s.baseline, s.left)):
@@ -177,7 +175,7 @@ def read_lines(page: PageLayout) -> PageLines:
             if isinstance(found, Table):
                 read.append(found)
             else:
-                read.append(TextLine(join_segments(found), left, right))
+                read.append(TextLine(join_segments(found), right))
         read.sort(key=lambda item: item.top if isinstance(item, Table) else item.segment.top)
         if read and isinstance(read[0], TextLine):
             read[0] = replace(read[0], is_first=True)

@@ -10,7 +10,7 @@ from cinder.extraction.flat_page import PageElement
 from cinder.extraction.grounding import Grounder
 from cinder.extraction.matching import FieldMatch, FieldSlot
 from cinder.extraction.merging import MAX_EVIDENCE, build_data
-from cinder.extraction.page_candidates import flatten_page
+from cinder.extraction.page_candidates import MAX_RECORDS, flatten_page
 from cinder.extraction.recipes.element_selectors import ElementIndex, parse_selector
 from cinder.extraction.recipes.element_text import label_before, read_element
 from cinder.extraction.values import ParsedValue, parse_value
@@ -29,7 +29,6 @@ from cinder.models.recipe import (
     Trial,
 )
 
-MAX_RECORDS = 1_000
 # A selector that matches more elements identifies none of them.
 _MAX_SAME_VALUE = 20
 _MAX_LABEL_CHARS = 100

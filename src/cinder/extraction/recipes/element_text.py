@@ -9,7 +9,7 @@ from itertools import islice
 
 from cinder.extraction.candidates import without_colon
 from cinder.extraction.flat_page import FlatPage, PageElement
-from cinder.extraction.grounding import condense
+from cinder.extraction.grounding import condense, find_condensed
 from cinder.extraction.labelled_values import is_label, split_label
 from cinder.html.tree import collapse
 from cinder.models.extraction import Evidence, FieldValue, QuotedText
@@ -116,7 +116,7 @@ class NodeFinder:
     def __init__(self, page: FlatPage, markdown: str | None) -> None:
         self._page = page
         self._markdown = markdown or ""
-        self._condensed, self._offsets = condense(page.text)
+        self._condensed = condense(page.text)
         self._attributes: dict[str, list[NodeRef]] = {}
         values = (
             (element, name, value)
@@ -147,22 +147,12 @@ class NodeFinder:
                 texts.append(f"/{parts[3]}")
         needles = list(dict.fromkeys(filter(None, texts)))
         for needle in needles:
-            spans = list(self._spans_of(needle))
+            found = islice(find_condensed(needle, *self._condensed), _MAX_OCCURRENCES)
+            spans = [span for span in found if self._is_whole(*span)]
             for start, end in sorted(spans, key=self._similarity(evidence), reverse=True):
                 yield from map(NodeRef, self._around(start, end))
         for needle in needles:
             yield from self._attributes.get(needle, ())
-
-    def _spans_of(self, text: str) -> Iterator[tuple[int, int]]:
-        needle, _ = condense(text)
-        found = self._condensed.find(needle) if needle else -1
-        for _ in range(_MAX_OCCURRENCES):
-            if found < 0:
-                return
-            span = self._offsets[found], self._offsets[found + len(needle) - 1] + 1
-            if self._is_whole(*span):
-                yield span
-            found = self._condensed.find(needle, found + 1)
 
     def _is_whole(self, start: int, end: int) -> bool:
         """Whether a span is no part of a longer word; an element's border also ends a word."""

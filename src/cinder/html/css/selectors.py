@@ -34,11 +34,7 @@ _STATELESS_PSEUDO_CLASSES = frozenset(
     )
 )
 _OUTERMOST = re.compile(r"(?:(?:html|body|:root)\s+)*(?:html|body|:root|\*)?", re.IGNORECASE)
-_SPECIFICITY = (
-    re.compile(r"#"),
-    re.compile(r"[.\[:]"),
-    re.compile(r"(?:^|[\s>+~(])[a-zA-Z]"),
-)
+_SPECIFICITY = tuple(map(re.compile, (r"#", r"[.\[:]", r"(?:^|[\s>+~(])[a-zA-Z]")))
 _COMPOUND = re.compile(
     r"(\*|[a-zA-Z][\w-]{0,60})?((?:[.#][\w-]{1,100}|\[[\w-]{1,40}(?:=[\"']?[\w-]{1,60}[\"']?)?\]"
     r"|:root|:link|:any-link)*)"
@@ -54,6 +50,14 @@ def is_valid_selector(selector: str) -> bool:
     except SelectolaxError:
         return False
     return True
+
+
+def select_all(root: LexborNode, selector: str) -> list[LexborNode]:
+    """Return the elements that a selector matches; none if it is invalid."""
+    try:
+        return root.css(selector)
+    except SelectolaxError:
+        return []
 
 
 def split_selectors(selectors: str) -> Iterator[str]:

@@ -86,52 +86,49 @@ def read_style_sheets(sheets: Iterable[StyleElement]) -> StyleSheets:
         plain = text[:MAX_SHEET_CHARS].replace("<!--", "").replace("-->", "")
         plain = without_comments(plain)
         texts.append(plain)
-        reader = _SheetReader(plain, for_all=holds_for_all)
-        rules += islice(reader.rules(), _MAX_RULES)
-        frames += reader.last_frames
+        rules += islice(_read_rules(plain, frames, for_all=holds_for_all), _MAX_RULES)
     whole = "\n".join(texts)
     return StyleSheets(tuple(rules), whole, tuple(frames), has_imports="@import" in whole)
 
 
-class _SheetReader:
-    """Reads one sheet from bracket to bracket."""
+def _read_rules(text: str, frames: list[tuple[str, str]], *, for_all: bool) -> Iterator[StyleRule]:
+    """Yield the rules of a sheet from bracket to bracket, and add its last frames to `frames`.
 
-    def __init__(self, text: str, *, for_all: bool) -> None:
-        self._text = text
-        self._for_all = for_all
-        self.last_frames: list[tuple[str, str]] = []
+    Blocks that are open at the end are closed there, as browsers do.
+    """
+    open_blocks: list[_OpenBlock] = []
+    for part in text.split("}"):
+        head, bracket, style = part.rpartition("{")
+        if not open_blocks and "{" not in head:
+            # Nearly all rules of nearly all pages; statements such as `@import` come before.
+            selectors = head.rpartition(";")[2] if "@" in head else head
+            if bracket and "@" not in selectors:
+                yield StyleRule(selectors, style, for_all)
+        elif bracket:
+            around = open_blocks[-1] if open_blocks else _OUTSIDE
+            for opening in head.split("{"):
+                # Declarations of the outer block come before the selectors of the inner one.
+                before, _, name = opening.rpartition(";")
+                if before:
+                    yield from _rule(around, before, frames, for_all=for_all)
+                is_too_deep = len(open_blocks) >= _MAX_DEPTH
+                around = _IGNORED if is_too_deep else _open_block(name.strip(), around)
+                open_blocks.append(around)
+            yield from _rule(open_blocks.pop(), style, frames, for_all=for_all)
+        else:
+            # The end of a block, with the declarations after its inner rules.
+            block = open_blocks.pop() if open_blocks else _OUTSIDE
+            yield from _rule(block, style, frames, for_all=for_all)
 
-    def rules(self) -> Iterator[StyleRule]:
-        """Yield the rules; blocks that are open at the end are closed there, as browsers do."""
-        open_blocks: list[_OpenBlock] = []
-        for part in self._text.split("}"):
-            head, bracket, style = part.rpartition("{")
-            if not open_blocks and "{" not in head:
-                # Nearly all rules of nearly all pages; statements such as `@import` come before.
-                selectors = head.rpartition(";")[2] if "@" in head else head
-                if bracket and "@" not in selectors:
-                    yield StyleRule(selectors, style, self._for_all)
-            elif bracket:
-                around = open_blocks[-1] if open_blocks else _OUTSIDE
-                for opening in head.split("{"):
-                    # Declarations of the outer block come before the selectors of the inner one.
-                    before, _, name = opening.rpartition(";")
-                    if before:
-                        yield from self._rule(around, before)
-                    is_too_deep = len(open_blocks) >= _MAX_DEPTH
-                    around = _IGNORED if is_too_deep else _open_block(name.strip(), around)
-                    open_blocks.append(around)
-                yield from self._rule(open_blocks.pop(), style)
-            else:
-                # The end of a block, with the declarations after its inner rules.
-                yield from self._rule(open_blocks.pop() if open_blocks else _OUTSIDE, style)
 
-    def _rule(self, block: _OpenBlock, style: str) -> Iterator[StyleRule]:
-        if block.frames:
-            if block.selectors.strip().lower() in ("to", "100%") or "100%" in block.selectors:
-                self.last_frames.append((block.frames, style))
-        elif block.selectors and not block.is_ignored and style.strip():
-            yield StyleRule(block.selectors, style, self._for_all and block.holds_for_all)
+def _rule(
+    block: _OpenBlock, style: str, frames: list[tuple[str, str]], *, for_all: bool
+) -> Iterator[StyleRule]:
+    if block.frames:
+        if block.selectors.strip().lower() in ("to", "100%") or "100%" in block.selectors:
+            frames.append((block.frames, style))
+    elif block.selectors and not block.is_ignored and style.strip():
+        yield StyleRule(block.selectors, style, for_all and block.holds_for_all)
 
 
 def _open_block(name: str, around: _OpenBlock) -> _OpenBlock:

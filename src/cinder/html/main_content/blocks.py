@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -45,16 +45,8 @@ def read_cues(tag: str, attributes: Mapping[str, str | None]) -> tuple[str, ...]
     return (*cues, *further)
 
 
-class CueWeights:
-    """The learned weights of cues: how much more, or less, of the text below them is content."""
-
-    def __init__(self, weights: Mapping[str, float]) -> None:
-        self._weights = dict(weights)
-
-    def extremes(self, cues: Iterable[str]) -> tuple[float, float]:
-        """Return the lowest and the highest weight of the cues; unknown ones have 0."""
-        found = [self._weights[cue] for cue in cues if cue in self._weights]
-        return (min(0.0, *found), max(0.0, *found)) if found else (0.0, 0.0)
+CueWeights = Mapping[str, float]
+"""The learned weights of cues: how much more, or less, of the text below them is content."""
 
 
 @lru_cache(maxsize=20_000)
@@ -331,7 +323,8 @@ def read_paths(
             continue
         if element.cues not in known:
             kinds = [_AROUND_BY_CUE[cue] for cue in element.cues if cue in _AROUND_BY_CUE]
-            known[element.cues] = (*weights.extremes(element.cues), kinds)
+            found = [0.0, *(weights[cue] for cue in element.cues if cue in weights)]
+            known[element.cues] = (min(found), max(found), kinds)
         low, high, kinds = known[element.cues]
         depths, (_, _, lowest, highest, total) = around[element.parent], cues[element.parent]
         for kind in kinds:

@@ -20,7 +20,7 @@ from heapq import nlargest
 from importlib.resources import files
 from itertools import accumulate
 from operator import getitem
-from typing import NamedTuple, Self
+from typing import Self
 
 from cinder.html.main_content.blocks import BlockTree, CueWeights
 from cinder.html.main_content.features import SIZES, PageFeatures, PageHints
@@ -125,15 +125,6 @@ SHIPPED_NAME = "scorer.json.gz"
 _SAMPLE = 2
 
 
-class ForestParts(NamedTuple):
-    """The parts of a forest that compare features of the page, a parent, an owner, a block."""
-
-    page: ForestPart
-    parent: ForestPart
-    owner: ForestPart
-    block: ForestPart
-
-
 class BlockScorer:
     """Scores the blocks of pages by the weights of their cues and a forest over all features."""
 
@@ -143,7 +134,9 @@ class BlockScorer:
         first = forest.features - sum(SIZES)
         starts = accumulate(SIZES, initial=first)
         parts = (forest.part(start, size) for start, size in zip(starts, SIZES, strict=False))
-        self.parts = ForestParts(forest.part(0, first), *parts)
+        # The parts that compare features of the page, a parent, an owner, a block.
+        self.page_part = forest.part(0, first)
+        self.parent_part, self.owner_part, self.block_part = parts
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -151,7 +144,7 @@ class BlockScorer:
         learned = json.loads(gzip.decompress(data))
         splits = [Split(*split) for split in learned["splits"]]
         forest = Forest(splits, learned["leaves"], learned["features"])
-        return cls(CueWeights(learned["cues"]), forest)
+        return cls(learned["cues"], forest)
 
     def score(self, tree: BlockTree, hints: PageHints) -> list[float]:
         """Return the probability of each block, in document order.
@@ -173,11 +166,10 @@ class _ScoredPage:
     """A page that is being scored; what blocks share is computed once."""
 
     def __init__(self, scorer: BlockScorer, tree: BlockTree, features: PageFeatures) -> None:
-        self._parts = scorer.parts
-        self._forest = scorer.forest
+        self._scorer = scorer
         self._tree = tree
         self._features = features
-        self._page = self._parts.page.reachable(features.of_page())
+        self._page = scorer.page_part.reachable(features.of_page())
         self._below: dict[int, int] = {}
 
     def score_group(self, numbers: list[int]) -> float:
@@ -194,10 +186,12 @@ class _ScoredPage:
         parent = max(self._tree.elements[owner].parent, 0)
         if parent not in self._below:
             values = self._features.of_parent(parent)
-            self._below[parent] = self._page & self._parts.parent.reachable(values)
-        left = self._below[parent] & self._parts.owner.reachable(self._features.of_owner(owner))
-        left &= self._parts.block.reachable(self._features.of_block(number))
-        return self._forest.score(left)
+            self._below[parent] = self._page & self._scorer.parent_part.reachable(values)
+        left = self._below[parent] & self._scorer.owner_part.reachable(
+            self._features.of_owner(owner)
+        )
+        left &= self._scorer.block_part.reachable(self._features.of_block(number))
+        return self._scorer.forest.score(left)
 
 
 @cache

@@ -6,6 +6,7 @@ itself. A cell that spans columns is written in the first, and the others are bl
 
 import re
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 
 from selectolax.lexbor import LexborNode
@@ -15,9 +16,9 @@ from cinder.html.tree import (
     append_element,
     child_nodes,
     detach,
-    escape_text,
     insert_element_before,
     move_into,
+    previous_element,
     raw_text,
     rename_element,
     unwrap,
@@ -104,7 +105,7 @@ def _replace(block: LexborNode, text: str, language: str) -> None:
         return
     pre = insert_element_before(block, "pre")
     attribute = f' class="language-{language}"' if language else ""
-    pre.inner_html = f"<code{attribute}>{escape_text(text)}</code>"
+    pre.inner_html = f"<code{attribute}>{escape(text, quote=False)}</code>"
     detach([block])
 
 
@@ -164,9 +165,7 @@ _TERM_BLOCKS = "p, div, ul, ol, dl, table, pre, blockquote, section, h1, h2, h3,
 def nest_lists(root: LexborNode) -> None:
     """Move lists that are siblings of an item into it."""
     for inner in root.css(_MISPLACED):
-        before = inner.prev
-        while before is not None and not before.is_element_node:
-            before = before.prev
+        before = previous_element(inner)
         if before is not None and before.tag == "li":
             move_into(before, [inner])
         else:

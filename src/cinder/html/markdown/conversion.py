@@ -49,24 +49,7 @@ from cinder.text.invisible_characters import without_invisible_characters
 from cinder.text.markdown_blocks import CodeFence
 
 # Noncharacters: cleaning has removed them from the page, and the converter ignores them.
-_MASKS = {
-    "*": "\ufdd0",
-    "_": "\ufdd1",
-    "`": "\ufdd2",
-    "~": "\ufdd3",
-    "<": "\ufdd4",
-    "&": "\ufdd5",
-    "]": "\ufdd6",
-    "\\": "\ufdd7",
-    "=": "\ufdd8",
-    "-": "\ufdd9",
-    "+": "\ufdda",
-    "#": "\ufddb",
-    ">": "\ufddc",
-    ".": "\ufddd",
-    ")": "\ufdde",
-    "$": "\ufddf",
-}
+_MASKS = {character: chr(0xFDD0 + index) for index, character in enumerate("*_`~<&]\\=-+#>.)$")}
 _PLAIN = {mask: character for character, mask in _MASKS.items()}
 _HELD_OPEN, _HELD_CLOSE = "\ufde0", "\ufde1"
 

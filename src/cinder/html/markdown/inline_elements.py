@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import (
     ancestors,
+    append_element,
     child_nodes,
     detach,
     insert_element_before,
@@ -17,7 +18,6 @@ from cinder.html.tree import (
     raw_text,
     rename_element,
     unwrap,
-    wrap_children,
 )
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -65,7 +65,10 @@ def _move_inside(link: LexborNode) -> None:
     target = _titled_block(link)
     if target is not None:
         if href := link.attributes.get("href"):
-            wrap_children(target, "a").attrs["href"] = href
+            inside = child_nodes(target)
+            inner_link = append_element(target, "a")
+            inner_link.attrs["href"] = href
+            move_into(inner_link, inside)
         unwrap(link)
         return
     images = link.css("img")

@@ -1,15 +1,14 @@
 """Elements whose markup names an author or a date, and the text around a heading."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count, islice, takewhile
 
 from selectolax.lexbor import LexborNode
 
-from cinder.html.tree import Elements, collapse
+from cinder.html.tree import Elements, collapse, name_words
 
 _MAX_ELEMENTS = 150
 _MAX_ANCESTORS = 12
@@ -26,7 +25,6 @@ _NEVER_MARKED = frozenset(
     ("html", "body", "main", "article", "input", "form", "link", "meta", "img", "button", "figure")
 )
 _MARKING_WORDS = ("author", "byline", "username", "date", "publish")
-_WORD_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+")
 _AUTHOR_WORDS = frozenset(("author", "authors", "byline", "bylines", "username"))
 _BYLINE_WORDS = frozenset(("byline", "bylines", "authors"))
 _NAME_WORDS = frozenset(("name", "names", "link", "vcard", "fn"))
@@ -184,9 +182,7 @@ def _marks_of(
 
 def _author_rank(element: LexborNode, words: frozenset[str]) -> int | None:
     attributes = element.attributes
-    if "author" in (attributes.get("itemprop") or "").split():
-        return 0
-    if "author" in (attributes.get("rel") or "").split():
+    if any("author" in (attributes.get(name) or "").split() for name in ("itemprop", "rel")):
         return 0
     if words & _PICTURE_WORDS:
         return None
@@ -230,13 +226,7 @@ def _words_of(element: LexborNode) -> frozenset[str]:
     """Return the words in an element's classes, id and property."""
     attributes = element.attributes
     names = (attributes.get(name) for name in ("itemprop", "id", "class"))
-    return _words_in(" ".join(filter(None, names))[:_MAX_CLASS_CHARS])
-
-
-# A page repeats its classes, and a site's pages share them.
-@lru_cache(maxsize=512)
-def _words_in(names: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD_SPLIT.split(names))
+    return name_words(" ".join(filter(None, names))[:_MAX_CLASS_CHARS])
 
 
 _MAX_NODES_AFTER = 160

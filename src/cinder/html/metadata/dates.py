@@ -48,11 +48,10 @@ _MONTH_NAMES = {
     "grudnia gru prosince декабря дек грудня aralık ara δεκεμβρίου δεκ joulukuuta decembrie",
 }
 
-MONTHS = {name: number for number, names in _MONTH_NAMES.items() for name in names.split()}
-"""The number of the month by its name in lower case."""
+_MONTHS = {name: number for number, names in _MONTH_NAMES.items() for name in names.split()}
 
 
-_DATE_LENGTH = len("2025-01-31")
+DATE_LENGTH = len("2025-01-31")
 _TIMED_FORMATS = ("%a, %d %b %Y %H:%M:%S %z", "%Y/%m/%d %H:%M:%S%z")
 _MAX_LENGTH = 64
 # Earlier years are not dates of web pages; later ones are other numbers.
@@ -100,7 +99,7 @@ def normalise_date(text: str) -> str:
 def parse_date(text: str) -> str | None:
     """Return the date in ISO 8601, or None when it is ambiguous or not a date."""
     normalised = normalise_date(text)
-    if len(normalised) < _DATE_LENGTH or not _from_iso(normalised):
+    if len(normalised) < DATE_LENGTH or not _from_iso(normalised):
         return None
     return normalised if _FIRST_YEAR <= int(normalised[:4]) <= _LAST_YEAR else None
 
@@ -116,7 +115,7 @@ def find_date(text: str) -> str | None:
         for found in pattern.finditer(text):
             groups = found.groupdict()
             name = groups.get("month")
-            month = MONTHS.get(name.lower(), 0) if name else int(groups["number"])
+            month = _MONTHS.get(name.lower(), 0) if name else int(groups["number"])
             days.append((found.start(), _day(int(groups["year"]), month, int(groups["day"]))))
     for found in _SLASHED_DATE.finditer(text):
         first, second, year = (int(found[name]) for name in ("first", "second", "year"))
@@ -140,10 +139,10 @@ def _day(year: int, month: int, day: int) -> date | None:
 
 def _from_iso(text: str) -> str | None:
     try:
-        if len(text) == _DATE_LENGTH:
+        if len(text) == DATE_LENGTH:
             return date.fromisoformat(text).isoformat()
         # Shorter ones are a year or month without a day.
-        return datetime.fromisoformat(text).isoformat() if len(text) > _DATE_LENGTH else None
+        return datetime.fromisoformat(text).isoformat() if len(text) > DATE_LENGTH else None
     except ValueError:
         return None
 
@@ -171,7 +170,6 @@ _UPDATED = re.compile(r"\b(?:updated|modified|reviewed|edited|copyright|©)", re
 _MAX_TEXT_CHARS = 120
 _MAX_DATE_CHARS = 40
 _MAX_BYLINES = 3
-_DAY_CHARS = len("2025-01-31")
 _MAX_LABEL_CHARS = 20
 
 
@@ -236,13 +234,13 @@ def _declared_date(
     changed = _declared_change(meta, graph)
     if declared is None or changed is None or graph.is_product:
         return declared
-    if declared[:_DAY_CHARS] < changed[:_DAY_CHARS]:
+    if declared[:DATE_LENGTH] < changed[:DATE_LENGTH]:
         return declared
     # Some generators write the day of the last change into both: an earlier one shown is right.
     shown = _date_from_marks(marks, ElementRole.PUBLISHED, _published_in) or _date_from_texts(
         surroundings, _published_in, _MAX_DATE_CHARS
     )
-    return shown if shown and shown[:_DAY_CHARS] < declared[:_DAY_CHARS] else declared
+    return shown if shown and shown[:DATE_LENGTH] < declared[:DATE_LENGTH] else declared
 
 
 def _declared_change(meta: Mapping[str, str], graph: SchemaOrgGraph) -> str | None:
@@ -265,7 +263,7 @@ def _date_from_marks(
             # The first of a list of dates is that of another page.
             alike = (other for other in marked[position + 1 :] if mark.looks_like(other))
             dates = (_date_of(other.element, read) for other in alike)
-            is_listed = any(day and day[:_DAY_CHARS] != found[:_DAY_CHARS] for day in dates)
+            is_listed = any(day and day[:DATE_LENGTH] != found[:DATE_LENGTH] for day in dates)
             return None if is_listed else found
     return None
 

@@ -9,10 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
-from selectolax.lexbor import LexborNode, SelectolaxError
+from selectolax.lexbor import LexborNode
 
 from cinder.html.css.declarations import Declarations, read_declarations
-from cinder.html.css.selectors import Specificity, is_queryable, specificity, split_selectors
+from cinder.html.css.selectors import (
+    Specificity,
+    is_queryable,
+    select_all,
+    specificity,
+    split_selectors,
+)
 from cinder.html.css.sheet import StyleRule, StyleSheets
 from cinder.html.css.values import (
     WHITE,
@@ -94,10 +100,7 @@ def mark_colours(
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
-        try:
-            nodes = root.css(selector)[:left]
-        except SelectolaxError:
-            continue
+        nodes = select_all(root, selector)[:left]
         left -= len(nodes)
         for node in nodes:
             if text:

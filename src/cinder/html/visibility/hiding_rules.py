@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from selectolax.lexbor import LexborNode, SelectolaxError
+from selectolax.lexbor import LexborNode
 
 from cinder.html.css.declarations import Declarations, read_declarations
 from cinder.html.css.selectors import (
     SelectorNames,
     is_queryable,
+    select_all,
     simple_name,
     split_selectors,
     subject_names,
@@ -195,7 +196,7 @@ def read_hiding_rules(elements: Elements) -> HidingRules:
         name = simple_name(selector)
         if name is None:
             continue
-        if trick is Trick.SEE_THROUGH and len(_look_up(elements.root, name)) > _MAX_SEE_THROUGH:
+        if trick is Trick.SEE_THROUGH and len(select_all(elements.root, name)) > _MAX_SEE_THROUGH:
             continue
         if trick is None or name not in tricks:
             tricks[name] = trick
@@ -319,17 +320,10 @@ def _mark_selected(root: LexborNode, hiding: Mapping[str, _Hiding]) -> int:
     )
     marked = 0
     for selector, trick in islice(selected, _MAX_LOOKUPS):
-        nodes = _look_up(root, selector)
+        nodes = select_all(root, selector)
         if trick is Trick.SEE_THROUGH and len(nodes) > _MAX_SEE_THROUGH:
             continue
         for node in nodes[: _MAX_MARKED - marked]:
             set_mark(node, HIDDEN_MARK, trick.name if trick else "")
             marked += 1
     return marked
-
-
-def _look_up(root: LexborNode, selector: str) -> list[LexborNode]:
-    try:
-        return root.css(selector)
-    except SelectolaxError:
-        return []

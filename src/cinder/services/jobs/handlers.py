@@ -13,7 +13,7 @@ from cinder.crawl.near_duplicates import (
     fingerprint_text,
     is_near_duplicate,
 )
-from cinder.crawl.robots import choose_links, read_directives
+from cinder.crawl.robots import choose_links, may_follow_links
 from cinder.crawl.scope import TOO_DEEP, CrawlScope
 from cinder.crawl.traps import TemplateKind, TrapCounter, TrapLimits, template_of
 from cinder.crawl.urls import CanonicalUrl, canonicalize_url
@@ -231,7 +231,7 @@ class CrawlHandler:
         landing = canonicalize_url(outcome.document.final_url) or page
         result = failure_of(outcome) or self._judge(outcome, landing)
         found: tuple[NewPage, ...] = ()
-        if content.links and read_directives(content.metadata.robots, None).may_follow:
+        if content.links and may_follow_links(content.metadata.robots):
             found = tuple(self._take(choose_links(content.links, landing), lease.depth + 1))
         if result.fate is PageStatus.DUPLICATE:
             found = (*self._take(_canonicalize([result.reason]), lease.depth), *found)
