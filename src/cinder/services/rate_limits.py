@@ -175,7 +175,7 @@ class RateLimits:
         self._clock = clock
         self._limits = {bucket: _read_limit(text) for bucket, text in limits.items() if text}
 
-    async def take(self, bucket: RateLimitBucket, who: str) -> RateLimitStatus | None:
+    async def hit(self, bucket: RateLimitBucket, who: str) -> RateLimitStatus | None:
         """Count a request; return the rest of the window, None without a limit.
 
         Raises:

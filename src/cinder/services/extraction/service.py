@@ -314,7 +314,7 @@ class ExtractService:
             engines=tuple(run.engines),
             schema_problems=spec.check.problems(found.data) if spec else (),
             usage=self._extractor.usage_of(run),
-            hand_off=fallback,
+            fallback_passages=fallback,
         )
 
 

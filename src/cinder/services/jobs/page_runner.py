@@ -306,7 +306,7 @@ class PageRunner:
     async def _commit(self, lease: PageLease, result: PageResult, session: "_Session") -> None:
         page_commit = self._ledger.page_commit(lease, lambda _: result, emitter=session.emitter)
         with suppress(LeaseLost):
-            await self._ledger.settle(page_commit)
+            await self._ledger.commit(page_commit)
 
 
 class _Session:
