@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from cinder.crawl.scope import ScopeRules
@@ -38,7 +39,7 @@ def make(
         kind=JobKind.CRAWL,
         owner="owner",
         status=JobStatus.RUNNING,
-        spec=(spec or a_spec()).to_json(),
+        spec=msgspec.to_builtins(spec or a_spec()),
         created_at=new.expires_at,
         expires_at=new.expires_at,
         max_pages=10,

@@ -128,7 +128,7 @@ class ScrapeService:
         return replace(outcome, summary=summary)
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        require_supported(request)
+        check_mode(request)
         access_policy = AccessPolicy(await self._callers.authorize(request))
         keys = self._keys.of(request)
         flight = (
@@ -166,7 +166,7 @@ class ScrapeService:
         Raises:
             CinderError: the page could not be scraped, and nothing was written.
         """
-        require_supported(request)
+        check_mode(request)
         access_policy = AccessPolicy(await self._callers.authorize(request), may_land)
         keys = self._keys.of(request)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
@@ -341,15 +341,6 @@ class ScrapeService:
             content = with_warnings(document.content, (_GOOD_ONE_STAYS + advice,))
             document = replace(document, content=content)
         return document, saved
-
-
-def require_supported(request: ScrapeRequest) -> None:
-    """Return if the request can be served at all.
-
-    Raises:
-        InvalidRequest: its options contradict each other.
-    """
-    check_mode(request)
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:
