@@ -16,6 +16,7 @@ _log: FilteringBoundLogger = structlog.get_logger()
 
 _BEAT_SECONDS = 0.025
 _POLL_SECONDS = 0.05
+_BLOCKED_SECONDS = 0.1
 _SHOWN_FRAMES = 8
 _HANDLES = asyncio.Handle._run.__code__.co_filename
 
@@ -28,9 +29,8 @@ class LoopMonitor:
     system gave the loop's thread no CPU does not count.
     """
 
-    def __init__(self, *, blocked_seconds: float = 0.1, start_up_seconds: float = 5) -> None:
-        """Log callbacks that run for `blocked_seconds`, except while the process starts up."""
-        self._blocked_seconds = blocked_seconds
+    def __init__(self, *, start_up_seconds: float = 5) -> None:
+        """Log callbacks that run for long, except while the process starts up."""
         self._start_up_seconds = start_up_seconds
         self._last_lag = 0.0
         self._closed = threading.Event()
@@ -75,7 +75,7 @@ class LoopMonitor:
             elif running is not None and not is_logged:
                 waited_for_cpu = self._starved_seconds() - starved
                 seconds = time.monotonic() - since - waited_for_cpu
-                if seconds >= self._blocked_seconds:
+                if seconds >= _BLOCKED_SECONDS:
                     is_logged = True
                     frame = sys._current_frames().get(self._thread_id)
                     stack = extract_stack(frame)[-_SHOWN_FRAMES:] if frame is not None else []

@@ -105,39 +105,6 @@ class Metrics:
             ["event"],
         )
 
-    def count_recipe(self, event: str) -> None:
-        """Count an event of a learned recipe."""
-        self.recipes.labels(event).inc()
-
-    def observe_model(self, outcome: str, seconds: float) -> None:
-        """Record the time of one call to the language model."""
-        self.model_seconds.labels(outcome).observe(seconds)
-
-    def count_model_tokens(self, sent: int, received: int) -> None:
-        """Count the tokens of one call."""
-        self.model_tokens.labels("sent").inc(sent)
-        self.model_tokens.labels("received").inc(received)
-
-    def count_model_repair(self, outcome: str) -> None:
-        """Count a second request for an answer that did not match its schema."""
-        self.model_repairs.labels(outcome).inc()
-
-    def count_model_fallback(self, rung: str) -> None:
-        """Count a response format that the provider refused or ignored."""
-        self.model_fallbacks.labels(rung).inc()
-
-    def count_model_stand_in(self, use: str) -> None:
-        """Count an answer made without the language model because it failed."""
-        self.model_stand_ins.labels(use).inc()
-
-    def observe_search(self, mode: str, outcome: str, seconds: float) -> None:
-        """Record the time of one search."""
-        self.search_seconds.labels(mode, outcome).observe(seconds)
-
-    def observe_provider(self, provider: str, outcome: str, seconds: float) -> None:
-        """Record the time of one request to a search provider."""
-        self.provider_seconds.labels(provider, outcome).observe(seconds)
-
     def watch_loop(self, lag_seconds: Callable[[], float]) -> None:
         """Report the event loop's lag at each scrape."""
         self.loop_lag.set_function(lag_seconds)
@@ -148,18 +115,10 @@ class Metrics:
             for name in ("running", "waiting"):
                 self.lanes.labels(lane, name).set_function(partial(state, lane, name))
 
-    def count_extraction(self, event: str) -> None:
-        """Count a page that exceeded a limit of parsing."""
-        self.extractions.labels(event).inc()
-
     def watch_pool(self, profile: str, state: Callable[[str], int]) -> None:
         """Report the numbers of a browser pool at each scrape."""
         for name in ("workers", "busy", "waiting"):
             self.pools.labels(profile, name).set_function(partial(state, name))
-
-    def count_recycle(self, reason: str) -> None:
-        """Count a browser that was closed."""
-        self.recycles.labels(reason).inc()
 
     def count_attempt(self, strategy: str, outcome: str) -> None:
         """Count one fetch attempt."""
@@ -172,3 +131,8 @@ class Metrics:
     def render(self) -> bytes:
         """Return everything in the Prometheus text format."""
         return generate_latest(self.registry)
+
+
+def counting(events: Counter) -> Callable[[str], None]:
+    """Return a function that counts an event by its name, the counter's label."""
+    return lambda event: events.labels(event).inc()

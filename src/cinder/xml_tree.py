@@ -21,10 +21,9 @@ class UnreadableXml(ValueError):
 
 @dataclass(slots=True)
 class XmlNode:
-    """An element: its local name and its namespace, both lower-case, and its content."""
+    """An element: its local name in lower case, and its content."""
 
     name: str
-    namespace: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
     content: list["XmlNode | str"] = field(default_factory=list)
 
@@ -84,9 +83,9 @@ def parse_xml(text: str) -> XmlNode:
         count += 1
         if count > MAX_NODES or len(path) > MAX_DEPTH:
             raise UnreadableXml("it is too large or too deeply nested")
-        namespace, _, name = tag.rpartition(_SEPARATOR)
+        name = tag.rpartition(_SEPARATOR)[2]
         plain = {key.rpartition(_SEPARATOR)[2].lower(): value for key, value in attributes.items()}
-        node = XmlNode(name.lower(), namespace.lower(), plain)
+        node = XmlNode(name.lower(), plain)
         path[-1].content.append(node)
         path.append(node)
 

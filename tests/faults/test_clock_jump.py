@@ -113,12 +113,12 @@ async def test_who_had_his_share_waits_for_a_window_and_not_for_the_time_of_day(
     limits = RateLimits(
         MemoryCounterStorage(lambda: now), {RateLimitBucket.TOKEN: "1/minute"}, clock=lambda: now
     )
-    await limits.take(RateLimitBucket.TOKEN, "ci")
+    await limits.hit(RateLimitBucket.TOKEN, "ci")
     with pytest.raises(RateLimited) as refused:
-        await limits.take(RateLimitBucket.TOKEN, "ci")
+        await limits.hit(RateLimitBucket.TOKEN, "ci")
     assert refused.value.retry_after_seconds == 60
     now += 60
-    assert await limits.take(RateLimitBucket.TOKEN, "ci")
+    assert await limits.hit(RateLimitBucket.TOKEN, "ci")
 
 
 async def test_shared_windows_do_not_last_longer_for_a_clock_set_back(
@@ -128,14 +128,14 @@ async def test_shared_windows_do_not_last_longer_for_a_clock_set_back(
     limits = RateLimits(
         storage, {RateLimitBucket.FAILED_LOGIN: "1/minute"}, clock=lambda: clock().timestamp()
     )
-    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.hit(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     with pytest.raises(RateLimited):
         await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     clock.move_on(-HOUR)
     await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
-    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.hit(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     with pytest.raises(RateLimited) as refused:
-        await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+        await limits.hit(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
     assert refused.value.retry_after_seconds == 60
 
 

@@ -24,9 +24,9 @@ def make_worker(
     run_slice: RunSlice,
     *,
     retry_policy: JobRetryPolicy = QUICK,
-    seats: int = 1,
+    workers: int = 1,
 ) -> JobWorker:
-    sweeper = Sweeper(store.ledger, engine, seats=seats, seconds=0.1)
+    sweeper = Sweeper(store.ledger, engine, workers=workers, seconds=0.1)
     return JobWorker(store.ledger, engine, run_slice, sweeper=sweeper, retry_policy=retry_policy)
 
 
@@ -192,7 +192,7 @@ async def test_a_job_is_woken_for_all_its_slots(store: Store, engine: JobEngine)
 
     slices = SliceRecorder(meet)
     async with in_background(engine.run(slices, slots=4)):
-        await Sweeper(store.ledger, engine, seats=3).wake("job")
+        await Sweeper(store.ledger, engine, workers=3).wake("job")
         await slices.until(lambda slices: len(slices.seen) == 3 and slices.at_once == 0)
 
 
@@ -229,8 +229,8 @@ async def test_many_who_sweep_do_not_multiply_the_work(store: Store, engine: Job
 
     await store.ledger.add_job(a_job())
     slices = SliceRecorder(step_aside)
-    worker = make_worker(store, engine, slices, seats=2)
-    sweepers = [Sweeper(store.ledger, engine, seats=2, seconds=0.01) for _ in range(3)]
+    worker = make_worker(store, engine, slices, workers=2)
+    sweepers = [Sweeper(store.ledger, engine, workers=2, seconds=0.01) for _ in range(3)]
     async with in_background(worker.run(slots=8)), asyncio.TaskGroup() as group:
         sweeping = [group.create_task(each.sweep_forever()) for each in sweepers]
         await slices.count(40)
@@ -255,7 +255,7 @@ async def test_a_job_has_one_slot_of_a_process_and_leaves_the_others_to_other_jo
         await store.ledger.finish_job(job_id, JobStatus.COMPLETED)
 
     slices = SliceRecorder(wait_for_the_other)
-    async with in_background(make_worker(store, engine, slices, seats=4).run(slots=2)):
+    async with in_background(make_worker(store, engine, slices, workers=4).run(slots=2)):
         await store.ledger.add_job(a_job("first"))
         await slices.count(1)
         await store.ledger.add_job(a_job("second"))

@@ -1,5 +1,8 @@
 """Fences in prompts, and the length of prompts that a model accepts."""
 
+import pytest
+
+from cinder.llm.base import ContextTooLong
 from cinder.llm.prompting import PromptFence, PromptLimit, estimate_tokens
 
 
@@ -23,19 +26,26 @@ def test_tokens_are_counted_by_bytes() -> None:
     assert estimate_tokens("茶" * 70) == 60
 
 
+def refuse(limit: PromptLimit, tokens: int) -> None:
+    with pytest.raises(ContextTooLong), limit.learning_from(tokens):
+        raise ContextTooLong
+
+
 def test_what_a_model_refused_halves_the_next_and_what_it_read_raises_it_again() -> None:
     limit = PromptLimit()
     assert limit.room_for(6_000, 500) == 6_000
-    limit.note_refused(4_000)
+    refuse(limit, 4_000)
     assert limit.room_for(6_000, 500) == 1_500
-    limit.note_read(3_000)
+    with limit.learning_from(3_000):
+        pass
     assert limit.room_for(6_000, 500) == 2_500
-    limit.note_read(5_000)
+    with limit.learning_from(5_000):
+        pass
     assert limit.room_for(6_000, 500) == 3_499
 
 
 def test_a_long_question_leaves_little_room_for_itself_alone() -> None:
     limit = PromptLimit()
-    limit.note_refused(4_000)
+    refuse(limit, 4_000)
     assert limit.room_for(6_000, 1_990) == 150
     assert limit.room_for(6_000, 200) == 1_800

@@ -26,6 +26,7 @@ from cinder.models.extraction import (
 )
 from cinder.models.recipe import Trial
 from cinder.models.request import ContentOptions, ExtractOptions, Format
+from cinder.sandbox.extraction_messages import FieldsJob, LearnRecipeJob, TryRecipesJob
 from cinder.sandbox.pool import LOW_PRIORITY, ChildOptions, SlowLane
 from cinder.sandbox.sandbox import ExtractionSandbox
 from tests.site.documents import bomb, encrypted, leaflet
@@ -386,9 +387,8 @@ async def test_what_extraction_did_not_foresee_leaves_the_page_as_it_came(
 async def test_fields_are_filled_from_a_page(sandbox: ExtractionSandbox) -> None:
     html, url = "<h1>Lamp</h1><p>Price: $12</p>", "https://example.com/"
     schema: dict[str, Json] = {"properties": {"price": {"type": "number"}}}
-    found = await sandbox.extract_fields(
-        html, "# Lamp", content_type="text/html", url=url, schema=schema
-    )
+    job = FieldsJob(html, "# Lamp", "text/html", url, schema)
+    found = await sandbox.extract_fields(job)
     assert found == extract_fields(html, "# Lamp", url=url, schema=schema)
     assert found.data == {"price": 12}
 
@@ -405,21 +405,13 @@ async def test_a_recipe_is_learned_and_tried(sandbox: ExtractionSandbox) -> None
     evidence = Evidence(
         method=Method.MODEL, quote="North", grounding=Grounding.VERIFIED, text=QuotedText.MARKDOWN
     )
+    values = (FieldValue(path=("zq",), value="North", evidence=(evidence,)),)
+    lamp, desk = page.format("Lamp", "North"), page.format("Desk", "South")
     recipe = await sandbox.learn_recipe(
-        page.format("Lamp", "North"),
-        "# Lamp\n\nNorth",
-        content_type="text/html",
-        url=url,
-        schema=schema,
-        values=[FieldValue(path=("zq",), value="North", evidence=(evidence,))],
+        LearnRecipeJob(lamp, "# Lamp\n\nNorth", "text/html", url, schema, values)
     )
     tried = await sandbox.try_recipes(
-        page.format("Desk", "South"),
-        "# Desk\n\nSouth",
-        content_type="text/html",
-        url=url,
-        schema=schema,
-        recipes=[recipe],
+        TryRecipesJob(desk, "# Desk\n\nSouth", "text/html", url, schema, (recipe,))
     )
     assert (tried.trials, tried.extracted.data) == (
         (Trial.HELD,),

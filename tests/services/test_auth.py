@@ -92,32 +92,32 @@ async def test_a_revoked_token_is_nobodys_and_its_jobs_get_no_more_pages(
 ) -> None:
     made = await callers.create("ci", EVERYDAY_SCOPES)
     await callers.identify(made.secret)
-    await callers.permit(page(made.token.id))
+    await callers.authorize(page(made.token.id))
 
     assert await callers.revoke("ci")
 
     assert await callers.identify(made.secret) is None
     with pytest.raises(Forbidden, match="revoked"):
-        await callers.permit(page(made.token.id))
+        await callers.authorize(page(made.token.id))
 
 
 async def test_a_token_for_some_domains_goes_no_further(callers: TokenService) -> None:
     policy = CallerPolicy(domains=("example.com",))
     made = await callers.create("ci", EVERYDAY_SCOPES, policy)
 
-    await callers.permit(page(made.token.id, "https://docs.example.com/a"))
+    await callers.authorize(page(made.token.id, "https://docs.example.com/a"))
     for url in ("https://example.org/", "https://notexample.com/", "https://example.com.evil.test"):
         with pytest.raises(Forbidden, match=r"only from example\.com"):
-            await callers.permit(page(made.token.id, url))
+            await callers.authorize(page(made.token.id, url))
 
 
 async def test_the_owners_logins_are_not_for_others(callers: TokenService) -> None:
     made = await callers.create("ci", EVERYDAY_SCOPES)
     render = RenderOptions(profile=Profile.MASTER)
 
-    await callers.permit(replace(page(OWNER), render=render))
+    await callers.authorize(replace(page(OWNER), render=render))
     with pytest.raises(Forbidden, match="logged in as the owner"):
-        await callers.permit(replace(page(made.token.id), render=render))
+        await callers.authorize(replace(page(made.token.id), render=render))
 
 
 async def test_a_days_pages_are_counted_until_midnight(callers: TokenService, clock: Clock) -> None:

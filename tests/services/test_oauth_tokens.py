@@ -256,7 +256,7 @@ async def test_metadata_that_names_another_issuer_or_no_safe_keys_is_not_believe
 ) -> None:
     issuer.metadata = dict(metadata)
     with pytest.raises(ConnectionFailed):
-        await keys.check()
+        await keys.fetch()
     with pytest.raises(Overloaded):
         await keys.find("first")
 
@@ -264,7 +264,7 @@ async def test_metadata_that_names_another_issuer_or_no_safe_keys_is_not_believe
 async def test_what_are_no_keys_is_not_taken_for_some(issuer: Issuer, keys: IssuerKeys) -> None:
     issuer.metadata = {"jwks_uri": f"{issuer.url}/nowhere"}
     with pytest.raises(ConnectionFailed):
-        await keys.check()
+        await keys.fetch()
 
 
 def test_metadata_is_looked_for_where_both_standards_put_it() -> None:

@@ -35,9 +35,9 @@ async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 async def test_so_many_are_let_through_and_told_what_is_left(storage: Storage) -> None:
     limits = RateLimits(storage, {RateLimitBucket.TOKEN: "3/hour"})
 
-    left = [await limits.take(RateLimitBucket.TOKEN, "ci") for _ in range(3)]
+    left = [await limits.hit(RateLimitBucket.TOKEN, "ci") for _ in range(3)]
     with pytest.raises(RateLimited, match="More than 3 requests with this token") as refused:
-        await limits.take(RateLimitBucket.TOKEN, "ci")
+        await limits.hit(RateLimitBucket.TOKEN, "ci")
 
     assert [standing.left for standing in left if standing] == [2, 1, 0]
     wait = refused.value.retry_after_seconds
@@ -50,18 +50,18 @@ async def test_callers_and_buckets_are_counted_apart(storage: Storage) -> None:
         storage, {RateLimitBucket.TOKEN: "1/hour", RateLimitBucket.ADDRESS: "1/hour"}
     )
 
-    await limits.take(RateLimitBucket.TOKEN, "one")
-    await limits.take(RateLimitBucket.TOKEN, "two")
-    await limits.take(RateLimitBucket.ADDRESS, "one")
+    await limits.hit(RateLimitBucket.TOKEN, "one")
+    await limits.hit(RateLimitBucket.TOKEN, "two")
+    await limits.hit(RateLimitBucket.ADDRESS, "one")
     with pytest.raises(RateLimited):
-        await limits.take(RateLimitBucket.ADDRESS, "one")
+        await limits.hit(RateLimitBucket.ADDRESS, "one")
 
 
 async def test_looking_counts_nothing(storage: Storage) -> None:
     limits = RateLimits(storage, {RateLimitBucket.FAILED_LOGIN: "1/hour"})
     for _ in range(3):
         await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
-    await limits.take(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
+    await limits.hit(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
 
     with pytest.raises(RateLimited, match="wrong token"):
         await limits.require_left(RateLimitBucket.FAILED_LOGIN, "10.0.0.1")
@@ -70,7 +70,7 @@ async def test_looking_counts_nothing(storage: Storage) -> None:
 async def test_without_a_limit_nothing_is_counted() -> None:
     limits = RateLimits(MemoryCounterStorage(time.time), {RateLimitBucket.TOKEN: ""})
 
-    assert [await limits.take(bucket, "ci") for bucket in RateLimitBucket] == [None] * 3
+    assert [await limits.hit(bucket, "ci") for bucket in RateLimitBucket] == [None] * 3
 
 
 def test_what_is_no_limit_is_refused() -> None:

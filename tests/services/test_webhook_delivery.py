@@ -68,7 +68,7 @@ async def tell_of_pages(store: Store, url: str, pages: list[NewPage], job_id: st
     events = JobEvents.of(await store.ledger.add_job(new, pages))
     result = PageResult(fate=PageStatus.FETCHED, status_code=200, title="Ember care")
     for claim in (await store.ledger.lease(job_id, limits(count=1000))).claims:
-        await store.ledger.settle(store.ledger.page_commit(claim, lambda _: result, emitter=events))
+        await store.ledger.commit(store.ledger.page_commit(claim, lambda _: result, emitter=events))
 
 
 OPTIONS = ClientOptions(max_concurrency=16, timeout_seconds=10)

@@ -20,7 +20,7 @@ from cinder.store.migration import SCHEMA_HEAD
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at
 from tests.store.golden import GOLDEN, a_file, a_long_url
-from tests.store.ledger.samples import HOST, a_page, limits, settle, the_job
+from tests.store.ledger.samples import HOST, a_page, commit_page, limits, the_job
 from tests.store.postgres import PostgresServer
 from tests.store.samples import Clock, a_document, a_full_document, a_key
 
@@ -253,7 +253,7 @@ async def test_a_crawl_of_schema_0009_goes_on(empty_url: str, clock: Clock) -> N
         claims = (await store.ledger.lease("job", limits())).claims
         assert {claim.url.removeprefix(HOST) for claim in claims} == {"/c", "/d"}
         for claim in claims:
-            await settle(store, claim, found=(a_page("/d"), a_page("/e")))
+            await commit_page(store, claim, found=(a_page("/d"), a_page("/e")))
         await store.ledger.finish_job("job", JobStatus.COMPLETED)
         pages = await store.ledger.list_pages("job", None, offset=0, limit=10)
         assert [page.url.removeprefix(HOST) for page in pages] == [

@@ -43,7 +43,7 @@ from cinder.config.settings import Settings, environment
 from cinder.egress.credentials import Route
 from cinder.egress.dialers import Upstream
 from cinder.egress.proxy import ForwardProxy
-from cinder.metrics import Metrics
+from cinder.metrics import Metrics, counting
 from cinder.models.request import Profile, ProxyTier
 
 _log: FilteringBoundLogger = structlog.get_logger()
@@ -169,7 +169,7 @@ def _make_pools(
         Profile.DEFAULT: DefaultBrowserWorkerPool(
             DisposableLauncher(equipment, profiles, headless=browser.slave_headless),
             limits,
-            metrics.count_recycle,
+            counting(metrics.recycles),
         ),
         Profile.MASTER: MasterBrowserWorkerPool(
             MasterProfileLauncher(equipment, profile),

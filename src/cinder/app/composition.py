@@ -18,7 +18,6 @@ from cinder.app.browser import (
 )
 from cinder.app.extraction import (
     ConfiguredModel,
-    RecipeParts,
     make_extract_service,
     make_extractor,
     make_summarizer,
@@ -27,7 +26,6 @@ from cinder.app.extraction import (
 from cinder.app.jobs import JobNetwork, JobProcess, open_jobs
 from cinder.app.oauth import open_access_tokens
 from cinder.app.search import (
-    SearchParts,
     SearchProviders,
     make_search,
     open_search_providers,
@@ -45,7 +43,7 @@ from cinder.egress.resolver import SystemResolver
 from cinder.fetch.base import Fetcher
 from cinder.fetch.escalation import EngineEscalation, EngineStep, FetchRetryPolicy, SiteMemory
 from cinder.fetch.static import StaticFetcher, StaticLimits
-from cinder.metrics import Metrics
+from cinder.metrics import Metrics, counting
 from cinder.models.request import ProxyTier
 from cinder.models.url import host_and_port
 from cinder.sandbox.pool import ChildOptions, SlowLane
@@ -64,7 +62,7 @@ from cinder.services.search.providers import LocalProvider
 from cinder.services.search.service import SearchAndScrape, SearchService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhook_delivery import WebhookDelivery
-from cinder.services.webhooks import JobEvents, WebhookCheck
+from cinder.services.webhooks import JobEvents, check_webhook
 from cinder.store import open_store
 from cinder.store.database import StoreLimits
 from cinder.store.documents import Store
@@ -183,9 +181,7 @@ async def open_app(
             open_language_model(settings, proxy, metrics)
         )
         extractor, job_extractor = [
-            make_extractor(
-                settings.extract, pages, language_model, RecipeParts(store.recipes, metrics)
-            )
+            make_extractor(settings.extract, pages, language_model, store.recipes, metrics)
             for pages in (sandbox, job_sandbox)
         ]
         summarizer = make_summarizer(language_model, metrics) if language_model else None
@@ -212,12 +208,13 @@ async def open_app(
                 (job_sandbox, job_extractor, None),
             )
         ]
+        webhook_check = partial(check_webhook, policy_of=callers.policy_of, judge=proxy.judge)
         jobs = await parts.enter_async_context(
             open_jobs(
                 settings,
                 store,
                 job_scrape,
-                JobNetwork(fetcher, proxy, WebhookCheck(callers.policy_of, proxy.judge).require),
+                JobNetwork(fetcher, proxy, webhook_check),
                 process=JobProcess(works_on_jobs, group),
                 clock=clock,
             )
@@ -232,14 +229,14 @@ async def open_app(
         parts.callback(tasks.cancel_all)
         rights = ReadRights(store, callers.policy_of)
         archive = Archive(store, rights)
-        basis = SearchParts(scrape=scrape, archive=archive, metrics=metrics)
         search = make_search(
             order_providers(
                 search_providers.order, search_providers.web, LocalProvider(store.index, rights)
             ),
-            basis,
-            at_once=settings.search.max_concurrency,
-            held_results=settings.search.held_results,
+            settings.search,
+            scrape=scrape,
+            archive=archive,
+            metrics=metrics,
         )
         text_tools = TextTools(sandbox)
 
@@ -378,7 +375,7 @@ def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics, workers: int) -> Ext
             workers=scrape.extract_slow_workers,
             waiting=scrape.extract_slow_waiting,
         ),
-        count=metrics.count_extraction,
+        count=counting(metrics.extractions),
     )
 
 
@@ -392,7 +389,7 @@ def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSan
         slow=SlowLane(workers=0),
         # Few jobs for each process: pdfium keeps memory of earlier files.
         children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
-        count=metrics.count_extraction,
+        count=counting(metrics.extractions),
     )
 
 

@@ -15,12 +15,11 @@ from cinder.llm.client import HttpLanguageModel
 from cinder.llm.endpoint import Endpoint, EndpointOptions
 from cinder.llm.openai import OpenAiFormat
 from cinder.llm.wire_format import parse_base_url
-from cinder.metrics import Metrics
+from cinder.metrics import Metrics, counting
 from cinder.models.http import is_sendable
 from cinder.models.request import OWNER
 from cinder.models.url import origin_of
 from cinder.sandbox.sandbox import ExtractionSandbox
-from cinder.services.extraction.fallback_passages import FallbackPassageFinder
 from cinder.services.extraction.model_stage import ModelExtractor, ModelStage
 from cinder.services.extraction.pipeline import ExtractionModel, Extractor, FindingsCache
 from cinder.services.extraction.service import ExtractLimits, ExtractService
@@ -130,28 +129,21 @@ def _make_model(
     return HttpLanguageModel(name, endpoint, metrics, llm.max_output_tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeParts:
-    """The store of recipes, and the metrics that count their use."""
-
-    book: RecipeBook
-    metrics: Metrics
-
-
 def make_extractor(
     settings: ExtractSettings,
     sandbox: ExtractionSandbox,
     configured: ConfiguredModel | None,
-    recipes: RecipeParts,
+    book: RecipeBook,
+    metrics: Metrics,
 ) -> Extractor:
     """Return the extractor, with its stages in the order in which they run."""
-    count, learner, model = recipes.metrics.count_recipe, None, None
+    count, learner, model = counting(metrics.recipes), None, None
     stages: list[ExtractionStage] = [RulesStage(sandbox)]
     if settings.recipes:
         failures = settings.recipe_max_failures
-        stages.insert(0, RecipeStage(sandbox, recipes.book, max_failures=failures, count=count))
+        stages.insert(0, RecipeStage(sandbox, book, max_failures=failures, count=count))
         limits = RecipeLimits(most=settings.max_recipes, days=settings.recipe_days)
-        learner = RecipeLearner(sandbox, recipes.book, limits=limits, count=count)
+        learner = RecipeLearner(sandbox, book, limits=limits, count=count)
     if configured:
         model = ExtractionModel(
             name=configured.model.name,
@@ -173,6 +165,6 @@ def make_extract_service(
     return ExtractService(
         reader=PageScraper(scrape, at_once=settings.max_concurrency),
         extractor=extractor,
-        fallback_finder=FallbackPassageFinder(sandbox),
+        sandbox=sandbox,
         limits=ExtractLimits(max_urls=settings.max_urls, max_bytes=settings.max_output_bytes),
     )

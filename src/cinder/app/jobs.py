@@ -124,7 +124,7 @@ async def open_jobs(
         await parts.enter_async_context(engine)
         # Often enough to find the job of a dead worker within two lease periods.
         seconds = min(SWEEP_SECONDS, jobs.lease_seconds / 2)
-        sweeper = Sweeper(ledger, engine, seats=jobs.workers_per_job, seconds=seconds)
+        sweeper = Sweeper(ledger, engine, workers=jobs.workers_per_job, seconds=seconds)
         limits = DeliveryLimits(concurrency=settings.webhooks.concurrency)
         options = ClientOptions(
             max_concurrency=settings.webhooks.concurrency,

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 
 from cinder.app.settings import settings_errors
@@ -28,7 +29,7 @@ from cinder.services.health import Check, check_with_address
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.search.providers import LocalProvider, ProviderCaller, ProviderHealth
 from cinder.services.search.ranked_list import RankedListCache
-from cinder.services.search.result_ranking import ArchivedTexts, ResultRanker, ResultReader
+from cinder.services.search.result_ranking import ResultRanker, ResultReader, find_saved_text
 from cinder.services.search.service import SearchLimits, SearchService
 from cinder.text.content_type import decode_body
 from cinder.worker_group import WorkerGroup
@@ -222,15 +223,6 @@ def read_feed_items(body: bytes, content_type: str) -> Iterator[FoundItem]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchParts:
-    """The services that searches use."""
-
-    scrape: ScrapeService
-    archive: Archive
-    metrics: Metrics
-
-
 def order_providers(
     order: Sequence[str], web: Mapping[str, Provider], local: LocalProvider
 ) -> list[Provider]:
@@ -240,14 +232,19 @@ def order_providers(
 
 
 def make_search(
-    providers: Sequence[Provider], basis: SearchParts, *, at_once: int, held_results: int
+    providers: Sequence[Provider],
+    search: SearchSettings,
+    *,
+    scrape: ScrapeService,
+    archive: Archive,
+    metrics: Metrics,
 ) -> SearchService:
     """Return the search service."""
     return SearchService(
         providers=providers,
-        provider_caller=ProviderCaller(ProviderHealth(), basis.metrics),
-        ranker=ResultRanker(ResultReader(basis.scrape), ArchivedTexts(basis.archive)),
-        cache=RankedListCache(max_results=held_results),
-        metrics=basis.metrics,
-        limits=SearchLimits(searches_at_once=at_once),
+        provider_caller=ProviderCaller(ProviderHealth(), metrics),
+        ranker=ResultRanker(ResultReader(scrape), partial(find_saved_text, archive)),
+        cache=RankedListCache(max_results=search.held_results),
+        metrics=metrics,
+        limits=SearchLimits(searches_at_once=search.max_concurrency),
     )

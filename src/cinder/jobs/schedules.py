@@ -135,28 +135,28 @@ class Sweeper:
         ledger: Ledger,
         engine: JobEngine,
         *,
-        seats: int = 1,
+        workers: int = 1,
         seconds: float = SWEEP_SECONDS,
         schedules: Schedules | None = None,
     ) -> None:
-        """Wake up to `seats` workers for a job, and sweep every `seconds`."""
+        """Wake up to `workers` workers for a job, and sweep every `seconds`."""
         self._ledger = ledger
         self._engine = engine
-        self._seats = seats
+        self._workers = workers
         self._seconds = seconds
         self._schedules = schedules
 
     async def wake(self, job_id: str) -> None:
         """Wake workers for a job; if that fails, the next sweep does."""
         try:
-            await self._engine.wake(job_id, times=self._seats)
+            await self._engine.wake(job_id, times=self._workers)
         except CacheFailed as exc:
             log.warning("a job waits for the next sweep", job=job_id, error=str(exc))
 
     async def sweep(self) -> None:
         """Wake the jobs that no worker runs, and start scheduled jobs that are due."""
         idle = await self._ledger.list_unattended()
-        await self._engine.wake(*idle, times=self._seats)
+        await self._engine.wake(*idle, times=self._workers)
         if self._schedules is not None:
             await self._schedules.start_due()
 

@@ -74,9 +74,9 @@ class HttpLanguageModel:
         try:
             second = await self._ask(forms, replace(draft.call, repair=repair), budget)
         except BaseException:
-            self._metrics.count_model_repair("failed")
+            self._metrics.model_repairs.labels("failed").inc()
             raise
-        self._metrics.count_model_repair("failed" if second.problems else "ok")
+        self._metrics.model_repairs.labels("failed" if second.problems else "ok").inc()
         if second.problems:
             raise ModelAnswerInvalid(
                 f"{self._endpoint.title} gave an answer that does not match the schema, twice: "

@@ -222,7 +222,8 @@ class Endpoint:
             budget.tokens += chars // _CHARS_PER_TOKEN
         else:
             budget.tokens += answer.tokens.sent + answer.tokens.received
-            self._metrics.count_model_tokens(answer.tokens.sent, answer.tokens.received)
+            self._metrics.model_tokens.labels("sent").inc(answer.tokens.sent)
+            self._metrics.model_tokens.labels("received").inc(answer.tokens.received)
         if answer.refusal is not None:
             raise ModelFailed(
                 f"{self.title} would not answer: {' '.join(answer.refusal.split())[:200]}"
@@ -243,7 +244,8 @@ class Endpoint:
                     outcome = await self._post(body, dialect)
                 finally:
                     kind = "ok" if isinstance(outcome, WireAnswer) else "failed"
-                    self._metrics.observe_model(kind, time.monotonic() - started)
+                    seconds = self._metrics.model_seconds.labels(kind)
+                    seconds.observe(time.monotonic() - started)
             if isinstance(outcome, WireAnswer):
                 return outcome
             if outcome.dialect is not None:

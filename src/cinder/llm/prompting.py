@@ -2,7 +2,11 @@
 
 import math
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from cinder.llm.base import ContextTooLong
 
 _MARK_BYTES = 8
 # Tokens are estimated by bytes, since characters of several bytes take more tokens.
@@ -60,13 +64,15 @@ class PromptLimit:
         self._refused: int | None = None
         self._read = 0
 
-    def note_read(self, tokens: int) -> None:
-        """Record that the model accepted a prompt of so many tokens."""
+    @contextmanager
+    def learning_from(self, tokens: int) -> Iterator[None]:
+        """Record whether the model accepts the prompt of so many tokens that the block sends."""
+        try:
+            yield
+        except ContextTooLong:
+            self._refused = min(tokens, self._refused or tokens)
+            raise
         self._read = max(self._read, tokens)
-
-    def note_refused(self, tokens: int) -> None:
-        """Record that a prompt of so many tokens was too long."""
-        self._refused = min(tokens, self._refused or tokens)
 
     def room_for(self, text_tokens: int, other_tokens: int) -> int:
         """Return how many tokens of a text to send, in addition to the rest of the prompt."""

@@ -62,7 +62,7 @@ class ResponseFormatNegotiator:
         weaker = formats[formats.index(format_) + 1 :]
         if not weaker:
             return None
-        self._metrics.count_model_fallback(format_.value)
+        self._metrics.model_fallbacks.labels(format_.value).inc()
         return weaker[0]
 
     def remember(self, forms: SchemaForms, format_: ResponseFormat) -> None:

@@ -85,15 +85,10 @@ def require_domain(policy: CallerPolicy, url: str) -> None:
     Raises:
         Forbidden: the token is for other hosts.
     """
-    if not may_fetch_from(policy, url):
+    if not is_url_within(url, policy.domains):
         host, _ = host_and_port(url)
         allowed = ", ".join(policy.domains)
         raise Forbidden(f"This token may not fetch from {host}, only from {allowed}.", url=url)
-
-
-def may_fetch_from(policy: CallerPolicy, url: str) -> bool:
-    """Whether a token's policy allows pages of this URL's host."""
-    return is_url_within(url, policy.domains)
 
 
 def is_url_within(url: str, domains: tuple[str, ...]) -> bool:

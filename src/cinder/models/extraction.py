@@ -209,7 +209,7 @@ class ExtractAnswer:
     """The paths at which the data does not match the caller's schema."""
     usage: ModelUsage | None = None
     """None where no model is configured."""
-    hand_off: FallbackPassages | None = None
+    fallback_passages: FallbackPassages | None = None
 
 
 class ValueSign(StrEnum):

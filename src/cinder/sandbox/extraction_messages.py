@@ -21,44 +21,37 @@ class PassagesJob(SandboxJob, frozen=True):
     limit: int
 
 
-class FieldsJob(SandboxJob, frozen=True):
-    """Find values for the fields of a schema in a saved page.
+class SavedPageJob(SandboxJob, frozen=True):
+    """A job about the fields of a schema in a saved page."""
 
-    `text` is None where the page is not text, such as a PDF.
-    """
+    text: str | None
+    """The page as received, decoded; None where it is not text, such as a PDF."""
+    markdown: str | None
+    content_type: str
+    """The whole Content-Type header, empty when there was none."""
+    url: str
+    schema: Mapping[str, Json]
+
+
+class FieldsJob(SavedPageJob, frozen=True):
+    """Find values for the fields."""
 
     kind = "fields"
 
-    text: str | None
-    markdown: str | None
-    content_type: str
-    url: str
-    schema: Mapping[str, Json]
 
-
-class TryRecipesJob(SandboxJob, frozen=True):
-    """Find values for the fields of a schema in a saved page, by recipes first."""
+class TryRecipesJob(SavedPageJob, frozen=True):
+    """Find values for the fields, by the first recipe that holds where there is one."""
 
     kind = "try-recipes"
 
-    text: str
-    markdown: str | None
-    content_type: str
-    url: str
-    schema: Mapping[str, Json]
     recipes: tuple[Recipe, ...]
 
 
-class LearnRecipeJob(SandboxJob, frozen=True):
-    """Derive the rules by which a saved page yields the given values."""
+class LearnRecipeJob(SavedPageJob, frozen=True):
+    """Derive the rules by which the page yields the proved ones of the given values."""
 
     kind = "learn-recipe"
 
-    text: str
-    markdown: str | None
-    content_type: str
-    url: str
-    schema: Mapping[str, Json]
     values: tuple[FieldValue, ...]
 
 

@@ -226,14 +226,15 @@ class WorkerPool:
         self._lent: list[LaneSlot] = []
         self._alive: set[ExtractionWorker] = set()
         self._replacing = BackgroundTasks()
-        self._is_closed = False
+        self.is_closed = False
+        """Whether the pool is closed and runs no more jobs."""
 
     async def __aenter__(self) -> Self:
         await self._replacing.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._is_closed = True
+        self.is_closed = True
         self._replacing.cancel_all()
         for worker in self._alive:
             worker.kill()
@@ -242,11 +243,6 @@ class WorkerPool:
         await self._replacing.__aexit__()
         for worker in tuple(self._alive):
             await self._end(worker)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the pool is closed and runs no more jobs."""
-        return self._is_closed
 
     @property
     def is_busy(self) -> bool:
@@ -382,7 +378,7 @@ class WorkerPool:
 
     def _begin_to_replace(self) -> None:
         """Start a child for the next ordinary page, in place of one that a slow job took."""
-        if self._spare_workers > 0 and not self._is_closed:
+        if self._spare_workers > 0 and not self.is_closed:
             self._replacing.start(self._replace_worker())
 
     async def _replace_worker(self) -> None:
@@ -397,7 +393,7 @@ class WorkerPool:
             await self._end(worker)
 
     async def _start(self) -> ExtractionWorker:
-        if self._is_closed:
+        if self.is_closed:
             raise ParseLimitExceeded("The server is stopping; send the request again later.")
         worker = await ExtractionWorker.start(self._memory_bytes, self._children.scorer)
         self._alive.add(worker)

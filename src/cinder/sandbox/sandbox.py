@@ -9,7 +9,7 @@ import structlog
 from cinder.errors import CinderError, FieldProblem, InvalidRequest, ParseLimitExceeded, Unsupported
 from cinder.fair_queue import OWNER_REQUESTER, Requester
 from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
-from cinder.models.extraction import ExtractedData, FieldValue, PassageQuery, RankedPassage
+from cinder.models.extraction import ExtractedData, PassageQuery, RankedPassage
 from cinder.models.recipe import Recipe, RecipeTrials
 from cinder.models.request import ExtractOptions
 from cinder.models.saved import Comparison
@@ -119,26 +119,9 @@ class ExtractionSandbox(WorkerPool):
         """Return the difference between two versions of a page."""
         return await self._ask_or_limit(CompareJob(before, after), Comparison, url)
 
-    async def extract_fields(
-        self,
-        text: str | None,
-        markdown: str | None,
-        *,
-        content_type: str,
-        url: str,
-        schema: Mapping[str, Json],
-    ) -> ExtractedData:
-        """Return what a saved page has for the fields of a schema, found without a model.
-
-        Args:
-            text: the page as received, decoded; None where it is not text, such as a PDF.
-            markdown: the markdown made of it.
-            content_type: the whole Content-Type header, empty when there was none.
-            url: where the page came from.
-            schema: a valid JSON Schema.
-        """
-        job = FieldsJob(text, markdown, content_type, url, schema)
-        return await self._ask_or_limit(job, ExtractedData, url)
+    async def extract_fields(self, job: FieldsJob) -> ExtractedData:
+        """Return what a saved page has for the fields of a schema, found without a model."""
+        return await self._ask_or_limit(job, ExtractedData, job.url)
 
     async def rank_passages(
         self, markdown: str, query: PassageQuery, *, limit: int
@@ -147,33 +130,13 @@ class ExtractionSandbox(WorkerPool):
         job = PassagesJob(markdown, query, limit)
         return await self._ask_or_limit(job, tuple[RankedPassage, ...], None)
 
-    async def try_recipes(
-        self,
-        text: str,
-        markdown: str | None,
-        *,
-        content_type: str,
-        url: str,
-        schema: Mapping[str, Json],
-        recipes: Sequence[Recipe],
-    ) -> RecipeTrials:
+    async def try_recipes(self, job: TryRecipesJob) -> RecipeTrials:
         """Do the same as `extract_fields`, by the first recipe that holds where there is one."""
-        job = TryRecipesJob(text, markdown, content_type, url, schema, tuple(recipes))
-        return await self._ask_or_limit(job, RecipeTrials, url)
+        return await self._ask_or_limit(job, RecipeTrials, job.url)
 
-    async def learn_recipe(
-        self,
-        text: str,
-        markdown: str | None,
-        *,
-        content_type: str,
-        url: str,
-        schema: Mapping[str, Json],
-        values: Sequence[FieldValue],
-    ) -> Recipe:
+    async def learn_recipe(self, job: LearnRecipeJob) -> Recipe:
         """Return rules that find the proved ones of these values in a saved page."""
-        job = LearnRecipeJob(text, markdown, content_type, url, schema, tuple(values))
-        return await self._ask_or_limit(job, Recipe, url)
+        return await self._ask_or_limit(job, Recipe, job.url)
 
     async def _ask_or_limit(self, job: SandboxJob, answer: type[T], url: str | None) -> T:
         """Return the answer to a job that has no lesser result to fall back to."""

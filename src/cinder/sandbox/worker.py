@@ -176,7 +176,7 @@ def _run_extraction(message: Message) -> object:
     from cinder.extraction.recipes.learning import learn_recipe  # noqa: PLC0415
     from cinder.models.recipe import Recipe  # noqa: PLC0415
 
-    assert isinstance(job, jobs.FieldsJob | jobs.TryRecipesJob | jobs.LearnRecipeJob)  # noqa: S101 - there is no other
+    assert isinstance(job, jobs.SavedPageJob)  # noqa: S101 - there is no other
     text, url, schema = job.text, job.url, job.schema
     is_html = text is not None and content_kind(job.content_type, text).shape is Shape.HTML
     html = text if is_html else None

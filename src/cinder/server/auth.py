@@ -200,7 +200,7 @@ class AuthMiddleware:
             await limits.require_left(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
         caller = await self._tokens.authenticate(request)
         if caller is None:
-            await limits.take(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
+            await limits.hit(RateLimitBucket.FAILED_LOGIN, rate_limit_key(address))
             raise Unauthorized
         return caller
 
@@ -237,10 +237,10 @@ async def _hit_rate_limits(request: Request, caller: Caller) -> RateLimitStatus 
     if request.scope["path"] == _UNCOUNTED_PATH:
         return None
     if not is_loopback(address):
-        await limits.take(RateLimitBucket.ADDRESS, rate_limit_key(address))
+        await limits.hit(RateLimitBucket.ADDRESS, rate_limit_key(address))
     if caller.id in (OWNER_CALLER.id, _ANONYMOUS.id):
         return None
-    status: RateLimitStatus | None = await limits.take(RateLimitBucket.TOKEN, caller.id)
+    status: RateLimitStatus | None = await limits.hit(RateLimitBucket.TOKEN, caller.id)
     return status
 
 
@@ -323,7 +323,7 @@ def login_routes(tokens: Authenticator) -> list[Route]:
             form = parse_qs(body.decode(errors="replace"), max_num_fields=_MAX_FIELDS)
             target = _safe_target(form.get("next", [""])[0])
             if not tokens.matches(form.get("token", [""])[0].strip()):
-                await limits.take(RateLimitBucket.FAILED_LOGIN, who)
+                await limits.hit(RateLimitBucket.FAILED_LOGIN, who)
                 return _login_page(target, "That is not the token.", status=401)
         except RateLimited as error:
             return _login_page("", error.message, status=429)

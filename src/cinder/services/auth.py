@@ -111,7 +111,7 @@ class TokenService:
                 log.warning("a token's use was not noted", token=token.name, error=error.message)
         return token.caller
 
-    async def permit(self, request: ScrapeRequest) -> CallerPolicy:
+    async def authorize(self, request: ScrapeRequest) -> CallerPolicy:
         """Return the policy of the token that a page is requested with.
 
         Raises:

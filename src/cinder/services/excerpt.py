@@ -43,11 +43,6 @@ class Excerpt:
         """Whether text follows after the excerpt."""
         return self.end < self.total
 
-    @property
-    def next_start(self) -> int | None:
-        """The start of the next excerpt; None at the end."""
-        return self.end if self.was_truncated else None
-
 
 def take_excerpt(text: str, window: TextWindow) -> Excerpt:
     """Return the part of a text in the window; empty after the end."""

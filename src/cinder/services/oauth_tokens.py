@@ -19,9 +19,6 @@ from cinder.models.document import Json
 from cinder.models.http import HttpResponse
 from cinder.models.url import origin_of, parse_web_url
 
-__all__ = ["AccessTokens", "IssuerKeys", "ProtectedResource"]
-
-
 Jwk: TypeAlias = Mapping[str, Any]  # Any: the values of a key are texts and lists of them
 
 FRESH_SECONDS = 600.0
@@ -73,13 +70,18 @@ class IssuerKeys:
             found = _choose(self._keys, key_id)
         return found
 
-    async def check(self) -> None:
-        """Fetch the keys.
+    async def fetch(self) -> list[Jwk]:
+        """Return the keys that the issuer has now.
 
         Raises:
-            CinderError: the issuer returns none.
+            CinderError: it returns none.
         """
-        await self._fetch()
+        document = await self._read(await self._find_key_url())
+        keys = document.get("keys") if document else None
+        if not isinstance(keys, list):
+            raise ConnectionFailed(f"{self.issuer} has no keys where it says that they are")
+        first = [key for key in keys[:_MAX_KEYS] if isinstance(key, dict)]
+        return [key for key in first if key.get("use", "sig") == "sig"]
 
     @property
     def _age(self) -> float:
@@ -95,7 +97,7 @@ class IssuerKeys:
             if self._pause_is_over:
                 self._asked_at = self._clock()
                 try:
-                    self._keys = await self._fetch()
+                    self._keys = await self.fetch()
                     self._fetched_at = self._clock()
                 except CinderError as error:
                     log.warning("no keys of the issuer", issuer=self.issuer, error=error.message)
@@ -104,14 +106,6 @@ class IssuerKeys:
                 f"The keys of {self.issuer} cannot be had now, and its tokens not be checked. "
                 "Try again in a moment; the server's log has the details."
             )
-
-    async def _fetch(self) -> list[Jwk]:
-        document = await self._read(await self._find_key_url())
-        keys = document.get("keys") if document else None
-        if not isinstance(keys, list):
-            raise ConnectionFailed(f"{self.issuer} has no keys where it says that they are")
-        first = [key for key in keys[:_MAX_KEYS] if isinstance(key, dict)]
-        return [key for key in first if key.get("use", "sig") == "sig"]
 
     async def _find_key_url(self) -> str:
         for metadata_url in metadata_urls(self.issuer):
@@ -238,7 +232,7 @@ class AccessTokens:
         Raises:
             CinderError: it returns none.
         """
-        await self._keys.check()
+        await self._keys.fetch()
 
     def describe(self) -> dict[str, Json]:
         """Return the metadata of the resource, which tells clients where to get tokens."""

@@ -19,14 +19,23 @@ from cinder.store.counts import SharedCounts
 _MAX_COUNTS = 10_000
 
 
-class MemoryCounterStorage(Storage):
+class _CounterStorage(Storage):
+    """What both storages of `limits` share."""
+
+    STORAGE_SCHEME = None
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """The exceptions of this storage, which are not translated."""
+        return Exception
+
+
+class MemoryCounterStorage(_CounterStorage):
     """A storage of `limits` in memory, with a monotonic clock.
 
     The library's own uses the time of day: if the clock were set back by an hour, exhausted limits
     would last an hour longer.
     """
-
-    STORAGE_SCHEME = None
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Take a monotonic clock."""
@@ -35,11 +44,6 @@ class MemoryCounterStorage(Storage):
         # By key: the count, and when it expires.
         self._counts: dict[str, tuple[int, float]] = {}
         self._next_sweep = _MAX_COUNTS
-
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        """The exceptions of this storage, which are not translated."""
-        return Exception
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Add to a count that expires after so many seconds."""
@@ -79,21 +83,14 @@ class MemoryCounterStorage(Storage):
         return (count, ends_at) if ends_at > self._clock() else (0, default_end)
 
 
-class DatabaseCounterStorage(Storage):
+class DatabaseCounterStorage(_CounterStorage):
     """A storage of `limits` in the database."""
-
-    STORAGE_SCHEME = None
 
     def __init__(self, counts: SharedCounts, longest_seconds: int) -> None:
         """Take the database's counts, and the longest window."""
         super().__init__()
         self._counts = counts
         self._longest_seconds = longest_seconds
-
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        """The exceptions of this storage, which are not translated."""
-        return Exception
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Add to a count that expires after so many seconds."""
@@ -175,7 +172,7 @@ class RateLimits:
         self._clock = clock
         self._limits = {bucket: _read_limit(text) for bucket, text in limits.items() if text}
 
-    async def take(self, bucket: RateLimitBucket, who: str) -> RateLimitStatus | None:
+    async def hit(self, bucket: RateLimitBucket, who: str) -> RateLimitStatus | None:
         """Count a request; return the rest of the window, None without a limit.
 
         Raises:

@@ -9,8 +9,8 @@ from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Document, Json, PageMetadata
 from cinder.services.excerpt import Excerpt, TextWindow, fit_items, fit_members, json_chars
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock, find_blocks
+from cinder.text.outline import OutlineHeading as OutlineHeading
 from cinder.text.outline import (
-    OutlineHeading,
     find_heading,
     find_outline,
     find_tables,
@@ -24,18 +24,6 @@ from cinder.text.passages import (
     find_cut,
     find_passages,
 )
-
-__all__ = [
-    "DocumentView",
-    "OutlineHeading",
-    "has_headings",
-    "is_structure_kept",
-    "read_document",
-    "read_markdown",
-    "structure_of",
-    "take_markdown",
-]
-
 
 MAX_PASSAGES = 10
 

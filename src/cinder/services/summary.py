@@ -1,7 +1,6 @@
 """Summarizes documents: by the configured language model, or by choosing sentences."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,6 +18,7 @@ from cinder.llm.base import (
     ModelRequest,
 )
 from cinder.llm.prompting import PromptFence, PromptLimit, estimate_tokens
+from cinder.lru_cache import LruCache
 from cinder.metrics import Metrics
 from cinder.models.document import Document
 from cinder.text.markdown_blocks import find_blocks
@@ -60,15 +60,11 @@ class SummaryWriter:
     """Asks a model for summaries, within the limits of one request."""
 
     def __init__(self, model: LanguageModel, limits: BudgetLimits, chunk_tokens: int) -> None:
+        self.model_name = model.name
         self._model = model
         self._limits = limits
         self._chunk_tokens = chunk_tokens
         self._limit = PromptLimit()
-
-    @property
-    def model_name(self) -> str:
-        """The model's name in the settings."""
-        return self._model.name
 
     async def write(self, markdown: str, budget: Budget) -> WrittenSummary:
         """Return a summary of a page.
@@ -138,12 +134,8 @@ class SummaryWriter:
             system=f"{_TASK} {fence.rule}", user=f"{fence.enclose(text.strip())}\n\n{task}"
         )
         tokens = estimate_tokens(f"{prompt.system}{prompt.user}")
-        try:
+        with self._limit.learning_from(tokens):
             answer = await self._model.complete(prompt, budget)
-        except ContextTooLong:
-            self._limit.note_refused(tokens)
-            raise
-        self._limit.note_read(tokens)
         is_cut = answer.finish_reason is FinishReason.LENGTH
         written = _clean(answer.text, is_cut=is_cut)
         if not written:
@@ -201,7 +193,8 @@ def _clean(answer: str, *, is_cut: bool) -> str:
 
 BY_MODEL = "model"
 
-_KEPT_SUMMARIES = 256
+# How many summaries are kept, and about what one takes in memory.
+_KEPT_SUMMARIES, _SUMMARY_BYTES = 256, 4 * 1024
 # Choosing sentences takes about as long as other work on a text of so many times the length.
 SENTENCES_COST = 10
 
@@ -226,7 +219,7 @@ class Summarizer:
         self._writer = writer
         self._new_budget = new_budget
         self._metrics = metrics
-        self._kept: OrderedDict[bytes, PageSummary] = OrderedDict()
+        self._kept: LruCache[bytes, PageSummary] = LruCache(_KEPT_SUMMARIES * _SUMMARY_BYTES)
 
     async def summarize(self, document: Document, seconds: float, caller: str) -> PageSummary:
         """Return a document's summary within so many seconds; a model's failure is a warning."""
@@ -235,7 +228,6 @@ class Summarizer:
             return PageSummary(summary=None)
         key = sha256(markdown.encode("utf-8", "replace")).digest()
         if (kept := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
             return kept
         try:
             async with asyncio.timeout(max(0.0, seconds)):
@@ -249,13 +241,11 @@ class Summarizer:
             model=self._writer.model_name,
             warning=written.warning,
         )
-        self._kept[key] = summary
-        while len(self._kept) > _KEPT_SUMMARIES:
-            self._kept.popitem(last=False)
+        self._kept.put(key, summary, _SUMMARY_BYTES)
         return summary
 
     async def _fall_back(self, document: Document, reason: str) -> PageSummary:
-        self._metrics.count_model_stand_in("summary")
+        self._metrics.model_stand_ins.labels("summary").inc()
         cost = SENTENCES_COST * len(document.content.markdown or "")
         summary = await run_in_thread(cost, summarize_document, document)
         warning = f"The summary is made of the page's own sentences, not by the model: {reason}"

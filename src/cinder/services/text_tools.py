@@ -1,12 +1,10 @@
 """Tools that fetch nothing: facts about an HTML string, and the similarity of two texts."""
 
 from cinder.background import run_in_thread
-from cinder.html.css.selectors import is_valid_selector
+from cinder.html.css.selectors import is_valid_selector as is_valid_selector
 from cinder.models.document import HtmlFacts
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.text.terms import text_similarity
-
-__all__ = ["TextTools", "is_valid_selector"]
 
 
 class TextTools:

@@ -10,7 +10,7 @@ from typing import Self
 
 from cinder import __version__
 from cinder.errors import DnsFailed, EgressBlocked, FieldProblem, Forbidden, InvalidRequest
-from cinder.models.caller import CallerPolicy, may_fetch_from
+from cinder.models.caller import CallerPolicy, is_url_within
 from cinder.models.document import Json
 from cinder.models.http import check_headers
 from cinder.models.job import Job, JobStatus, PageResult
@@ -56,36 +56,32 @@ def make_target(options: WebhookOptions, *, default_secret: str | None = None) -
     )
 
 
-class WebhookCheck:
-    """Checks, before a job is started, whether its events may be sent to their target."""
+async def check_webhook(
+    target: WebhookTarget,
+    caller: str,
+    *,
+    policy_of: Callable[[str], Awaitable[CallerPolicy]],
+    judge: Callable[[str, int], Awaitable[None]],
+) -> None:
+    """Return if the events of a job may be sent to a target. Each delivery is checked again.
 
-    def __init__(
-        self,
-        policy_of: Callable[[str], Awaitable[CallerPolicy]],
-        judge: Callable[[str, int], Awaitable[None]],
-    ) -> None:
-        """Take a lookup of the policy of a caller's token, and the egress check of an address."""
-        self._policy_of = policy_of
-        self._judge = judge
+    `policy_of` looks up the policy of a caller's token, `judge` is the egress check of an address.
 
-    async def require(self, target: WebhookTarget, caller: str) -> None:
-        """Return if events may be sent there. Each delivery is checked again.
-
-        Raises:
-            Forbidden: the caller's token is for other domains.
-            EgressBlocked: the address is not public, and no rule allows it.
-        """
-        policy = await self._policy_of(caller)
-        host, port = host_and_port(target.url)
-        if not may_fetch_from(policy, target.url):
-            allowed = ", ".join(policy.domains)
-            raise Forbidden(f"webhook.url: This token may not reach {host}, only {allowed}.")
-        try:
-            await self._judge(host, port)
-        except EgressBlocked as error:
-            raise EgressBlocked(f"webhook.url: {error.message}") from error
-        except DnsFailed:
-            return  # deliveries are retried for a day: the name may resolve by then
+    Raises:
+        Forbidden: the caller's token is for other domains.
+        EgressBlocked: the address is not public, and no rule allows it.
+    """
+    policy = await policy_of(caller)
+    host, port = host_and_port(target.url)
+    if not is_url_within(target.url, policy.domains):
+        allowed = ", ".join(policy.domains)
+        raise Forbidden(f"webhook.url: This token may not reach {host}, only {allowed}.")
+    try:
+        await judge(host, port)
+    except EgressBlocked as error:
+        raise EgressBlocked(f"webhook.url: {error.message}") from error
+    except DnsFailed:
+        return  # deliveries are retried for a day: the name may resolve by then
 
 
 def target_of(job: Job) -> WebhookTarget | None:

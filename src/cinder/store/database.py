@@ -273,8 +273,8 @@ class Repository:
 R = TypeVar("R", bound=Repository)
 
 
-class reads:  # noqa: N801 - a decorator
-    """Makes a query that only reads an operation of its repository, timed under a name."""
+class _Operation:
+    """Makes a query an operation of its repository, timed under a name."""
 
     def __init__(self, operation: str) -> None:
         self._operation = operation
@@ -283,33 +283,25 @@ class reads:  # noqa: N801 - a decorator
         self, query: Callable[Concatenate[R, P], Query[T]]
     ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
         """Return the operation."""
-        operation = self._operation
 
         @wraps(query)
         async def run(repository: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            with repository._timed(operation):
+            with repository._timed(self._operation):
                 start = partial(query, repository, *args, **kwargs)
-                return await repository._database.read(start)
+                return await self._run(repository._database, start)
 
         return run
 
+    def _run(self, database: Database, start: Callable[[], Query[T]]) -> Coroutine[Any, Any, T]:
+        return database.write(start)
 
-class writes:  # noqa: N801 - a decorator
+
+class writes(_Operation):  # noqa: N801 - a decorator
     """Makes a query an operation of its repository, in a transaction, timed under a name."""
 
-    def __init__(self, operation: str) -> None:
-        self._operation = operation
 
-    def __call__(
-        self, query: Callable[Concatenate[R, P], Query[T]]
-    ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-        """Return the operation."""
-        operation = self._operation
+class reads(_Operation):  # noqa: N801 - a decorator
+    """Makes a query that only reads an operation of its repository, timed under a name."""
 
-        @wraps(query)
-        async def run(repository: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            with repository._timed(operation):
-                start = partial(query, repository, *args, **kwargs)
-                return await repository._database.write(start)
-
-        return run
+    def _run(self, database: Database, start: Callable[[], Query[T]]) -> Coroutine[Any, Any, T]:
+        return database.read(start)

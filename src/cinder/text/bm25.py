@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 # The usual constants: how soon a repeated term stops counting, and how much length does.
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75
@@ -16,12 +16,17 @@ def inverse_frequency(texts: int, having: int) -> float:
 class Bm25:
     """The weights of terms in a collection of texts."""
 
-    def __init__(self, found: Iterable[Iterable[str]], lengths: Sequence[int]) -> None:
+    def __init__(
+        self,
+        found: Iterable[Iterable[str]],
+        lengths: Sequence[int],
+        rarity: Callable[[int, int], float] = inverse_frequency,
+    ) -> None:
         """Take the query terms in each text, each once, and each text's number of terms."""
         total = len(lengths) or 1
         having = Counter(term for terms in found for term in terms)
-        self._rarity = {term: inverse_frequency(total, count) for term, count in having.items()}
-        self._unseen = inverse_frequency(total, 0)
+        self._rarity = {term: rarity(total, count) for term, count in having.items()}
+        self._unseen = rarity(total, 0)
         self._mean_length = sum(lengths) / total or 1.0
 
     def score(self, term: str, times: float, length: int) -> float:

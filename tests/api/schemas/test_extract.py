@@ -72,17 +72,19 @@ def test_a_page_that_is_none_says_what_to_do() -> None:
     assert told["error"]
 
 
-def test_a_long_answer_is_cut_and_says_so_but_keeps_the_hand_off() -> None:
+def test_a_long_answer_is_cut_and_says_so_but_keeps_the_fallback_passages() -> None:
     values = [value(("names", n), f"a name of some length, number {n}") for n in range(200)]
     passages = tuple(
         OfferedPassage(id=f"1-{n}", url="https://a/", heading="", text="word " * 100)
         for n in range(8)
     )
-    hand_off = FallbackPassages(
+    fallback_passages = FallbackPassages(
         fields=("smith",), passages=passages, schema=None, instruction="Look."
     )
     found = findings(*values, missing=("smith",))
-    shown: dict[str, Any] = describe_extract(answer_of(found, hand_off=hand_off), 15_000)
+    shown: dict[str, Any] = describe_extract(
+        answer_of(found, fallback_passages=fallback_passages), 15_000
+    )
     assert len(json.dumps(shown, ensure_ascii=False)) <= 15_000
     assert len(shown["data"]["names"]) == 200
     assert 0 < len(shown["proof"]) < 200

@@ -65,7 +65,7 @@ async def add_job_with(
         await save_page(store, claims[document.url], document, number)
     failure = PageResult(fate=PageStatus.FAILED, reason="DNS_ERROR: no such host")
     for path in failing:
-        await store.ledger.settle(store.ledger.page_commit(claims[HOST + path], lambda _: failure))
+        await store.ledger.commit(store.ledger.page_commit(claims[HOST + path], lambda _: failure))
     job = await store.ledger.find_job("job")
     assert job is not None
     return job
@@ -79,7 +79,7 @@ async def claim_all(store: Store) -> dict[str, PageLease]:
 async def save_page(
     store: Store, claim: PageLease, document: Document, number: int, *, owner: str | None = None
 ) -> SavedDocument:
-    def settled(saved: SavedDocument | None) -> PageResult:
+    def result_of(saved: SavedDocument | None) -> PageResult:
         assert saved is not None
         return PageResult(
             fate=PageStatus.FETCHED,
@@ -93,7 +93,7 @@ async def save_page(
     return await store.save(
         replace(document, scraped_at=moment),
         a_key(document.url, owner=owner),
-        store.ledger.page_commit(claim, settled),
+        store.ledger.page_commit(claim, result_of),
     )
 
 

@@ -23,7 +23,7 @@ async def read_all(store: Store, *fates: PageStatus, with_raw: bool = True) -> l
     return [page async for page in read_pages(store, job, fates, total, with_raw=with_raw)]
 
 
-async def test_pages_are_read_in_the_order_in_which_they_were_settled(store: Store) -> None:
+async def test_pages_are_read_in_the_order_in_which_they_were_committed(store: Store) -> None:
     pages = await read_all(store, PageStatus.FETCHED, PageStatus.FAILED)
     assert [page.entry.url.rpartition("/")[2] for page in pages] == [
         *("plain", "full", "paper.pdf", "picture.png", "cut"),

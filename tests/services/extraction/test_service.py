@@ -53,11 +53,11 @@ async def test_three_pages_are_joined_each_value_with_proof(app: App, site: Site
 
 async def test_without_a_model_what_is_missing_is_handed_off(app: App, site: Site) -> None:
     answer = await app.extract.extract(asking_for(site, "kettle"))
-    assert answer.hand_off is not None
-    assert answer.hand_off.fields == ("smith",)
-    assert "Tobias Flint" in answer.hand_off.passages[0].text
-    assert not any(HIDDEN in each.text for each in answer.hand_off.passages)
-    assert "verify" in answer.hand_off.instruction
+    assert answer.fallback_passages is not None
+    assert answer.fallback_passages.fields == ("smith",)
+    assert "Tobias Flint" in answer.fallback_passages.passages[0].text
+    assert not any(HIDDEN in each.text for each in answer.fallback_passages.passages)
+    assert "verify" in answer.fallback_passages.instruction
     assert any("No language model is configured" in each for each in answer.extracted.warnings)
 
 
@@ -148,7 +148,7 @@ async def test_a_prompt_alone_is_read_for_the_fields_that_it_lists(
     request = asking_for(site, "kettle", prompt="Extract product name and price", schema=schema)
     answer = await app.extract.extract(request)
     assert answer.extracted.data == {"productName": "Iron Kettle", "price": 49.5}
-    assert answer.hand_off is None
+    assert answer.fallback_passages is None
 
 
 async def test_a_prompt_that_lists_nothing_is_handed_off_without_a_model(
@@ -157,8 +157,8 @@ async def test_a_prompt_that_lists_nothing_is_handed_off_without_a_model(
     request = asking_for(site, "kettle", prompt="Summarise what is special here", schema=None)
     answer = await app.extract.extract(request)
     assert answer.extracted.data == {}
-    assert answer.hand_off is not None
-    assert answer.hand_off.passages
+    assert answer.fallback_passages is not None
+    assert answer.fallback_passages.passages
 
 
 async def test_a_model_fills_what_rules_miss_and_is_asked_for_nothing_else(
@@ -180,7 +180,7 @@ async def test_a_model_fills_what_rules_miss_and_is_asked_for_nothing_else(
     assert answer.engines == (ExtractionEngine.RULES, ExtractionEngine.MODEL)
     assert answer.usage is not None
     assert answer.usage.calls >= 1
-    assert answer.hand_off is None
+    assert answer.fallback_passages is None
     (body,) = server.bodies
     wanted = body["response_format"]["json_schema"]["schema"]["properties"]
     assert list(wanted) == ["smith"]
@@ -213,7 +213,7 @@ async def test_a_value_that_is_not_on_the_page_is_unverified_or_dropped(
     smiths = [each for each in answer.extracted.values if each.path == ("smith",)]
     if strict:
         assert (smiths, answer.extracted.missing) == ([], ("smith",))
-        assert answer.hand_off is not None
+        assert answer.fallback_passages is not None
     else:
         assert [each.evidence[0].grounding for each in smiths] == [Grounding.UNVERIFIED]
         assert answer.extracted.missing == ()
@@ -228,7 +228,7 @@ async def test_a_dead_model_leaves_what_rules_found_and_a_plain_sentence(
     assert answer.engines == (ExtractionEngine.RULES,)
     (sentence,) = [each for each in answer.extracted.warnings if "language model" in each]
     assert sentence.endswith("What was found without it is here.")
-    assert answer.hand_off is not None
+    assert answer.fallback_passages is not None
 
 
 async def test_a_model_that_was_down_is_asked_again_of_every_page(
@@ -310,7 +310,7 @@ async def test_what_the_caller_found_is_checked_against_the_page(app: App, site:
     assert [each.other.value for each in answer.extracted.conflicts] == [1]
     assert await check_proof(app, answer) == 5
     assert ExtractionEngine.CALLER in answer.engines
-    assert answer.hand_off is None
+    assert answer.fallback_passages is None
 
 
 async def test_claims_without_a_schema_are_checked_by_their_own_shape(app: App, site: Site) -> None:

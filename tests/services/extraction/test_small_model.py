@@ -60,7 +60,6 @@ async def test_what_a_small_model_says_is_of_the_schema_and_looked_up(
     async with asking(wire, address, 400) as asker:
         found = await asker.ask(QUESTION, some_budget(seconds=60))
     check_proof(QUESTION, found)
-    assert found.passages_read == 1
 
 
 async def test_a_long_page_is_cut_to_what_a_small_model_can_read(address: str) -> None:

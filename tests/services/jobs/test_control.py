@@ -20,7 +20,7 @@ from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.services.jobs.control import JobControl, JobLimits, JobReport
 from cinder.services.jobs.specs import CrawlSpec, request_from_json
 from cinder.store.documents import Store
-from tests.store.ledger.samples import limits, settle
+from tests.store.ledger.samples import commit_page, limits
 from tests.store.samples import Clock
 
 START = "https://site.test/"
@@ -205,8 +205,8 @@ async def test_jobs_are_listed_to_who_started_them(control: JobControl) -> None:
 async def test_a_report_tells_how_much_is_done(control: JobControl, store: Store) -> None:
     job = await start_batch(control, *(f"{START}{n}" for n in range(4)))
     first, second = (await store.ledger.lease(job.id, limits(count=2))).claims
-    await settle(store, first)
-    await settle(store, second, PageResult(fate=PageStatus.FAILED))
+    await commit_page(store, first)
+    await commit_page(store, second, PageResult(fate=PageStatus.FAILED))
 
     report = await control.report(job)
     assert (report.found, report.finished, report.progress) == (4, 2, 50.0)

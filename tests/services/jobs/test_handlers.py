@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from cinder.crawl.scope import ScopeRules
@@ -15,7 +16,7 @@ from cinder.services.jobs.specs import CrawlSpec
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.documents import Store
 from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_lease, an_outcome
-from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, settle, the_job
+from tests.store.ledger.samples import a_job, a_page, claim_one, commit_page, ledger_of, the_job
 
 SITEMAP = b"<urlset><loc>https://site.test/a</loc><loc>https://other.test/b</loc></urlset>"
 
@@ -38,7 +39,7 @@ def make(
         kind=JobKind.CRAWL,
         owner="owner",
         status=JobStatus.RUNNING,
-        spec=(spec or a_spec()).to_json(),
+        spec=msgspec.to_builtins(spec or a_spec()),
         created_at=new.expires_at,
         expires_at=new.expires_at,
         max_pages=10,
@@ -291,7 +292,7 @@ async def test_a_crawl_of_one_page_reads_no_sitemap(store: Store) -> None:
 
 async def test_a_crawl_that_got_a_page_has_completed(store: Store) -> None:
     await store.ledger.add_job(a_job(), [a_page("/")])
-    await settle(store, await claim_one(store))
+    await commit_page(store, await claim_one(store))
     await make(store).end()
 
     assert (await the_job(store)).status is JobStatus.COMPLETED
@@ -302,7 +303,7 @@ async def test_a_crawl_that_got_no_page_has_failed_and_says_why(
     store: Store, fate: PageStatus
 ) -> None:
     await store.ledger.add_job(a_job(), [a_page("/")])
-    await settle(store, await claim_one(store), PageResult(fate=fate, reason="it is so"))
+    await commit_page(store, await claim_one(store), PageResult(fate=fate, reason="it is so"))
     await make(store).end()
 
     job = await the_job(store)

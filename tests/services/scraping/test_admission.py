@@ -7,7 +7,7 @@ from cinder.errors import Overloaded, RateLimited, ScrapeFailed
 from cinder.models.request import OWNER
 from cinder.services.scraping.admission import Admission, AdmissionLimits, SingleFlight
 
-LIMITS = AdmissionLimits(most=64, least=4, wait_seconds=0.05, moment_seconds=0.25)
+LIMITS = AdmissionLimits(most=64, least=4, wait_seconds=0.05, interval_seconds=0.25)
 
 
 class Machine:
@@ -32,7 +32,7 @@ class Machine:
         """Let moments pass, with more asked for than is let in; return how many are at the end."""
         for _ in range(count):
             await self.count_admitted()
-            self.now += LIMITS.moment_seconds
+            self.now += LIMITS.interval_seconds
         return await self.count_admitted()
 
 
@@ -59,7 +59,7 @@ async def test_one_page_that_did_not_wait_is_enough_for_a_burst_to_be_borne(
     for _ in range(10):
         for machine.wait in (0.2, 0.0):
             await machine.count_admitted()
-        machine.now += LIMITS.moment_seconds
+        machine.now += LIMITS.interval_seconds
     assert await machine.count_admitted() == LIMITS.most
 
 
@@ -71,7 +71,7 @@ async def test_more_are_let_in_one_by_one_while_some_are_refused_and_soon_all(
     machine.wait = 0.0
     assert await machine.spend_moments(4) in range(LIMITS.least + 3, LIMITS.least + 6)
     for _ in range(10):
-        machine.now += LIMITS.moment_seconds
+        machine.now += LIMITS.interval_seconds
         async with machine.admission.admit():
             pass
     assert await machine.count_admitted() == LIMITS.most
@@ -120,7 +120,7 @@ async def test_where_fewer_are_let_in_a_caller_with_few_has_an_equal_part(machin
     async with AsyncExitStack() as pages:
         await hold(machine.admission, pages, "alice", 40)
         for _ in range(8):
-            machine.now += LIMITS.moment_seconds
+            machine.now += LIMITS.interval_seconds
             with suppress(Overloaded):
                 async with machine.admission.admit("alice"):
                     pass

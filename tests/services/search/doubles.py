@@ -193,7 +193,9 @@ class World:
         return SearchService(
             providers=[*self.providers, *local],
             provider_caller=ProviderCaller(ProviderHealth(self.clock), self.metrics),
-            ranker=ResultRanker(ResultReader(self.reads or self.scraper), self.texts, self.now),
+            ranker=ResultRanker(
+                ResultReader(self.reads or self.scraper), self.texts.find, self.now
+            ),
             cache=RankedListCache(clock=self.clock, max_results=self.max_results),
             metrics=self.metrics,
             limits=SearchLimits(times=self.times),

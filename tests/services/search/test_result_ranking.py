@@ -5,9 +5,9 @@ from cinder.app.composition import App
 from cinder.models.request import OWNER, ScrapeRequest
 from cinder.services.search.fusion import SUMMARY_CHARS
 from cinder.services.search.result_ranking import (
-    ArchivedTexts,
     ResultText,
     find_best_passage,
+    find_saved_text,
     score_pages,
 )
 from tests.site import Site
@@ -55,11 +55,10 @@ def test_any_text_has_a_score(query: str, markdown: str) -> None:
 
 async def test_the_text_of_a_page_that_is_kept_is_found(app: App, site: Site) -> None:
     await app.scrape.scrape(ScrapeRequest(url=site.url("/article")))
-    texts = ArchivedTexts(app.archive)
-    text = await texts.find(site.url("/article"), OWNER)
+    text = await find_saved_text(app.archive, site.url("/article"), OWNER)
     assert text is not None
     assert text.startswith("# Ember care")
-    assert await texts.find(site.url("/other"), OWNER) is None
+    assert await find_saved_text(app.archive, site.url("/other"), OWNER) is None
 
 
 async def test_what_came_with_credentials_is_found_by_its_owner_alone(app: App, site: Site) -> None:
@@ -67,6 +66,5 @@ async def test_what_came_with_credentials_is_found_by_its_owner_alone(app: App, 
         url=site.url("/article"), headers=(("Authorization", "Bearer x"),), caller="somebody"
     )
     await app.scrape.scrape(request)
-    texts = ArchivedTexts(app.archive)
-    assert await texts.find(site.url("/article"), "somebody") is not None
-    assert await texts.find(site.url("/article"), OWNER) is None
+    assert await find_saved_text(app.archive, site.url("/article"), "somebody") is not None
+    assert await find_saved_text(app.archive, site.url("/article"), OWNER) is None

@@ -82,10 +82,10 @@ async def claim_one(store: Store, *, is_alone: bool = False) -> PageLease:
     return claim
 
 
-async def settle(
+async def commit_page(
     store: Store, claim: PageLease, result: PageResult = FETCHED, found: tuple[NewPage, ...] = ()
 ) -> None:
-    await store.ledger.settle(store.ledger.page_commit(claim, lambda _: result, found))
+    await store.ledger.commit(store.ledger.page_commit(claim, lambda _: result, found))
 
 
 async def the_job(store: Store, job_id: str = "job") -> Job:

@@ -12,9 +12,9 @@ from tests.store.ledger.samples import (
     a_job,
     a_page,
     claim_one,
+    commit_page,
     ledger_of,
     limits,
-    settle,
     the_job,
 )
 from tests.store.samples import Clock
@@ -31,8 +31,8 @@ async def test_a_dead_workers_page_is_free_though_the_clock_was_set_back(
     again = await claim_one(store, is_alone=True)
     assert again.page_id == lost.page_id
     with pytest.raises(LeaseLost):
-        await settle(store, lost)
-    await settle(store, again)
+        await commit_page(store, lost)
+    await commit_page(store, again)
     assert (await the_job(store)).fetched == 1
 
 
@@ -43,7 +43,7 @@ async def test_a_live_workers_page_is_its_own_where_the_clock_is_set_a_little_ba
     claim = await claim_one(store)
     clock.move_on(timedelta(minutes=-5))
     assert not (await store.ledger.lease("job", limits())).claims
-    await settle(store, claim)
+    await commit_page(store, claim)
     assert (await ledger_of(store))["/"].state is PageState.DONE
 
 
@@ -55,10 +55,10 @@ async def test_a_host_that_rests_is_asked_again_though_the_clock_was_set_back(
     assert not (await store.ledger.lease("job", limits())).claims
     clock.move_on(-HOUR)
     first = await claim_one(store)
-    await settle(store, first)
+    await commit_page(store, first)
     # An hour later the old rest would come true.
     clock.move_on(HOUR)
-    await settle(store, await claim_one(store))
+    await commit_page(store, await claim_one(store))
 
 
 async def test_a_host_gets_its_time_between_requests_after_the_clock_was_set_back(
@@ -66,9 +66,9 @@ async def test_a_host_gets_its_time_between_requests_after_the_clock_was_set_bac
 ) -> None:
     await store.ledger.add_job(a_job(), [a_page("/one"), a_page("/two")])
     await store.ledger.slow_down(HOST, delay_ms=1_000)
-    await settle(store, await claim_one(store))
+    await commit_page(store, await claim_one(store))
     clock.move_on(-HOUR)
-    await settle(store, await claim_one(store))
+    await commit_page(store, await claim_one(store))
     await store.ledger.add_pages("job", [a_page("/three")])
     assert (await store.ledger.lease("job", limits())).wait_ms == 1_000
 
@@ -79,7 +79,7 @@ async def test_a_jobs_own_time_between_requests_does_not_become_an_hour(
     await store.ledger.add_job(a_job(), [a_page("/one"), a_page("/two")])
     slowly = limits(least_delay_ms=1_000)
     (first,) = (await store.ledger.lease("job", slowly)).claims
-    await settle(store, first)
+    await commit_page(store, first)
     assert not (await store.ledger.lease("job", slowly)).claims
     clock.move_on(-HOUR)
     assert len((await store.ledger.lease("job", slowly)).claims) == 1
@@ -101,9 +101,9 @@ async def test_a_page_whose_lease_a_jump_ended_is_written_once(store: Store, clo
     first = await claim_one(store)
     clock.move_on(HOUR)
     second = await claim_one(store, is_alone=True)
-    await settle(store, second)
+    await commit_page(store, second)
     with pytest.raises(LeaseLost):
-        await settle(store, first)
+        await commit_page(store, first)
     assert (await store.ledger.lease("job", limits())).is_over
     job = await the_job(store)
     assert (job.fetched, job.failed) == (1, 0)

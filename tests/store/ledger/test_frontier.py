@@ -10,9 +10,9 @@ from tests.store.ledger.samples import (
     a_job,
     a_page,
     claim_one,
+    commit_page,
     ledger_of,
     limits,
-    settle,
     the_job,
 )
 from tests.store.samples import Clock
@@ -31,7 +31,7 @@ async def test_urls_with_a_fate_are_listed_in_the_order_they_got_it(
     for number in (2, 0, 3, 1):
         clock.move_on(timedelta(milliseconds=1))
         fate = PageStatus.FAILED if number == 3 else PageStatus.FETCHED
-        await settle(store, claims[number], PageResult(fate=fate))
+        await commit_page(store, claims[number], PageResult(fate=fate))
 
     assert await paths(store, [PageStatus.FETCHED], 0, 10) == ["/2", "/0", "/1"]
     assert await paths(store, [PageStatus.FETCHED, PageStatus.FAILED], 0, 10) == [
@@ -53,7 +53,7 @@ async def test_a_reader_who_pages_on_while_pages_finish_sees_each_once(
     for newest_first in range(6):
         for _ in range(2):
             clock.move_on(timedelta(milliseconds=1))
-            await settle(store, claims.pop(0 if newest_first % 2 else -1))
+            await commit_page(store, claims.pop(0 if newest_first % 2 else -1))
         seen += await paths(store, [PageStatus.FETCHED], len(seen), 3)
     seen += await paths(store, [PageStatus.FETCHED], len(seen), 100)
 
@@ -72,7 +72,7 @@ async def test_offsets_and_limits_out_of_range_list_what_there_is(store: Store) 
 async def test_urls_are_counted_by_state_and_fate(store: Store) -> None:
     seeds = [a_page("/1"), a_page("/2"), a_page("/3"), a_page("/x", fate=PageStatus.OUTSIDE)]
     await store.ledger.add_job(a_job(), seeds)
-    await settle(store, await claim_one(store), FETCHED)
+    await commit_page(store, await claim_one(store), FETCHED)
     await claim_one(store)
 
     counts = await store.ledger.count_pages("job")
@@ -88,7 +88,7 @@ async def test_lists_are_in_the_order_of_the_commits_whatever_the_clocks_of_work
     fates = [PageStatus.FETCHED, PageStatus.FAILED, PageStatus.DISALLOWED] * 2
     for claim, fate in reversed(list(zip(claims, fates, strict=True))):
         clock.move_on(timedelta(milliseconds=-300))
-        await settle(store, claim, PageResult(fate=fate))
+        await commit_page(store, claim, PageResult(fate=fate))
 
     assert await paths(store, [PageStatus.FETCHED], 0, 10) == ["/3", "/0"]
     assert await paths(store, [PageStatus.DISALLOWED, PageStatus.FAILED], 0, 10) == [
@@ -111,7 +111,7 @@ async def test_every_list_is_read_from_any_offset_on(store: Store) -> None:
     await store.ledger.add_job(a_job(), [*seeds, *others])
     for number, claim in enumerate((await store.ledger.lease("job", limits())).claims):
         fate = (PageStatus.FETCHED, PageStatus.FAILED, PageStatus.DUPLICATE)[number % 3]
-        await settle(store, claim, PageResult(fate=fate), (a_page(f"/found/{number}"),))
+        await commit_page(store, claim, PageResult(fate=fate), (a_page(f"/found/{number}"),))
     await store.ledger.finish_job("job", JobStatus.CANCELLED)
 
     lists: list[list[PageStatus] | None] = [None, [PageStatus.FAILED, PageStatus.DISALLOWED]]

@@ -28,7 +28,7 @@ from cinder.store.ledger import Ledger
 from cinder.store.ledger.job_rows import find_job
 from cinder.store.sqlite import _run, connect, path_of
 from tests.store.conftest import open_at
-from tests.store.ledger.samples import FETCHED, a_job, a_page, limits, settle
+from tests.store.ledger.samples import FETCHED, a_job, a_page, commit_page, limits
 from tests.store.samples import NOW, Clock
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ async def fill(store: Store, job_id: str, size: int) -> None:
     ]
     await store.ledger.add_job(a_job(job_id, max_pages=size), pages)
     for claim in (await store.ledger.lease(job_id, limits(count=2 * LEASED))).claims[LEASED:]:
-        await settle(store, claim)
+        await commit_page(store, claim)
 
 
 @dataclass
@@ -158,7 +158,7 @@ async def test_working_on_a_page_costs_no_more_where_its_job_is_twenty_times_as_
         ledger, leasing = counting_ledger(url)
         await ledger.lease(job_id, limits(count=4))
         ledger, committing = counting_ledger(url)
-        await ledger.settle(ledger.page_commit(claim, lambda _: FETCHED, found))
+        await ledger.commit(ledger.page_commit(claim, lambda _: FETCHED, found))
         work.append((leasing.work, committing.work))
 
     small, large = work

@@ -82,7 +82,7 @@ class Actor:
         alone = limits(count=count, seconds=10, is_alone=True)
         self.claims += (await self.store.ledger.lease("job", alone)).claims
 
-    async def settle(self, step: tuple[int, PageResult, list[NewPage]]) -> None:
+    async def commit_page(self, step: tuple[int, PageResult, list[NewPage]]) -> None:
         place, result, found = step
         if self.claims:
             page_commit = self.store.ledger.page_commit(
@@ -92,7 +92,7 @@ class Actor:
                 is_near=lambda _one, _other: False,
             )
             with suppress(LeaseLost):
-                await self.store.ledger.settle(page_commit)
+                await self.store.ledger.commit(page_commit)
 
     async def release(self, place: int) -> None:
         await self.store.ledger.release(self.claims[place:], is_try=bool(place % 2))
@@ -111,8 +111,8 @@ STEPS = st.lists(
         st.tuples(st.just(Actor.add), PAGES),
         st.tuples(st.just(Actor.lease), st.integers(1, 5)),
         st.tuples(st.just(Actor.lease_alone), st.integers(1, 5)),
-        st.tuples(st.just(Actor.settle), SETTLING),
-        st.tuples(st.just(Actor.settle), SETTLING),
+        st.tuples(st.just(Actor.commit_page), SETTLING),
+        st.tuples(st.just(Actor.commit_page), SETTLING),
         st.tuples(st.just(Actor.release), NUMBERS),
         st.tuples(st.just(Actor.renew), NUMBERS),
         st.tuples(st.just(Actor.expire), st.integers(1, 15)),

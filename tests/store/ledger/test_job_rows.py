@@ -10,7 +10,15 @@ from cinder.models.document import Json
 from cinder.models.job import JobKind, JobStatus, PageResult, PageStatus
 from cinder.store.documents import Store
 from cinder.store.ledger.page_commits import LeaseLost
-from tests.store.ledger.samples import a_job, a_page, claim_one, ledger_of, limits, settle, the_job
+from tests.store.ledger.samples import (
+    a_job,
+    a_page,
+    claim_one,
+    commit_page,
+    ledger_of,
+    limits,
+    the_job,
+)
 from tests.store.samples import Clock
 
 
@@ -69,12 +77,12 @@ async def test_a_job_is_seeded_once_its_last_urls_are_there(store: Store) -> Non
 
 async def test_what_a_job_has_not_fetched_when_it_ends_is_left_out(store: Store) -> None:
     await store.ledger.add_job(a_job(), [a_page("/1"), a_page("/2"), a_page("/3")])
-    await settle(store, await claim_one(store))
+    await commit_page(store, await claim_one(store))
     held = await claim_one(store)
 
     assert await store.ledger.finish_job("job", JobStatus.COMPLETED)
     with pytest.raises(LeaseLost):
-        await settle(store, held)
+        await commit_page(store, held)
     await store.ledger.release([held])
 
     pages = await ledger_of(store)
@@ -121,8 +129,8 @@ async def test_no_page_beyond_a_jobs_number_is_leased_while_others_are_out(store
     claims = [claim for lease in leases for claim in lease.claims]
     assert len(claims) == 3
 
-    await settle(store, claims[0], PageResult(fate=PageStatus.FAILED))
-    await settle(store, claims[1])
+    await commit_page(store, claims[0], PageResult(fate=PageStatus.FAILED))
+    await commit_page(store, claims[1])
     lease = await store.ledger.lease("job", limits(count=9))
     # A page that failed is none that the job has.
     assert (len(lease.claims), lease.is_over) == (1, False)

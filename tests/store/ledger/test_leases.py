@@ -56,7 +56,7 @@ async def test_a_host_with_a_delay_is_asked_once_in_that_time(store: Store, cloc
     first = await store.ledger.lease("job", limits(count=5))
     waiting = await store.ledger.lease("job", limits(count=5))
     clock.move_on(timedelta(seconds=5))
-    await store.ledger.settle(
+    await store.ledger.commit(
         store.ledger.page_commit(first.claims[0], lambda _: PageResult(fate=PageStatus.FETCHED))
     )
     second = await store.ledger.lease("job", limits(count=5))
@@ -113,10 +113,10 @@ async def test_a_lease_that_ran_out_goes_to_another_and_its_holder_cannot_write(
 
     assert other.fence == frozen.fence + 1
     with pytest.raises(LeaseLost):
-        await store.ledger.settle(
+        await store.ledger.commit(
             store.ledger.page_commit(frozen, lambda _: PageResult(fate=PageStatus.FETCHED))
         )
-    await store.ledger.settle(
+    await store.ledger.commit(
         store.ledger.page_commit(
             other, lambda _: PageResult(fate=PageStatus.FETCHED, status_code=200)
         )
@@ -147,7 +147,7 @@ async def test_no_more_is_leased_than_a_job_may_have(store: Store) -> None:
     await store.ledger.add_job(a_job(max_pages=2), [a_page(f"/{n}") for n in range(5)])
     lease = await store.ledger.lease("job", limits(count=5))
     for claim in lease.claims:
-        await store.ledger.settle(
+        await store.ledger.commit(
             store.ledger.page_commit(claim, lambda _: PageResult(fate=PageStatus.FETCHED))
         )
 
@@ -155,7 +155,7 @@ async def test_no_more_is_leased_than_a_job_may_have(store: Store) -> None:
     assert (await store.ledger.lease("job", limits(count=5))).is_over
 
 
-async def test_nothing_of_a_job_that_is_over_is_leased_or_settled(store: Store) -> None:
+async def test_nothing_of_a_job_that_is_over_is_leased_or_committed(store: Store) -> None:
     await store.ledger.add_job(a_job(), [a_page("/1"), a_page("/2")])
     (claim,) = (await store.ledger.lease("job", limits(count=1))).claims
 
@@ -163,7 +163,7 @@ async def test_nothing_of_a_job_that_is_over_is_leased_or_settled(store: Store) 
     assert not await store.ledger.finish_job("job", JobStatus.COMPLETED)
     assert (await store.ledger.lease("job", limits())).is_over
     with pytest.raises(LeaseLost):
-        await store.ledger.settle(
+        await store.ledger.commit(
             store.ledger.page_commit(claim, lambda _: PageResult(fate=PageStatus.FETCHED))
         )
     assert (await store.ledger.count_pages("job")).fates == {PageStatus.LEFT: 2}

@@ -44,21 +44,21 @@ def payloads(claimed: list[DueEvent]) -> list[tuple[str, dict[str, Any]]]:
     return [(due.event.type, json.loads(due.event.body)["data"]) for due in claimed]
 
 
-async def settle_all(store: Store, events: JobEvents, result: PageResult) -> None:
+async def commit_all(store: Store, events: JobEvents, result: PageResult) -> None:
     for found in (await store.ledger.lease("job", limits(), emitter=events)).claims:
-        await store.ledger.settle(store.ledger.page_commit(found, lambda _: result, emitter=events))
+        await store.ledger.commit(store.ledger.page_commit(found, lambda _: result, emitter=events))
 
 
 async def add_events(store: Store, count: int, target: WebhookTarget = HOOK) -> None:
     """Add events of pages, and none of their job."""
     only_pages = replace(target, events=frozenset({EventKind.PAGE}))
     events = await start(store, *(f"/{n}" for n in range(count)), target=only_pages)
-    await settle_all(store, events, PageResult(fate=PageStatus.FETCHED))
+    await commit_all(store, events, PageResult(fate=PageStatus.FETCHED))
 
 
 async def test_a_job_tells_its_start_its_pages_and_its_end(store: Store) -> None:
     events = await start(store, "/1")
-    await settle_all(
+    await commit_all(
         store, events, PageResult(fate=PageStatus.FETCHED, status_code=200, title="One")
     )
     await store.ledger.lease("job", limits(), emitter=events)
@@ -113,7 +113,7 @@ async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Sto
         page_commit = store.ledger.page_commit(
             found, lambda _: result, is_near=lambda _a, _b: False, emitter=events
         )
-        await store.ledger.settle(page_commit)
+        await store.ledger.commit(page_commit)
 
     first, second = (data for _, data in payloads(await claim(store)))
     assert (first["fate"], second["fate"]) == ("fetched", "duplicate of")
@@ -123,7 +123,7 @@ async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Sto
 async def test_a_redirect_tells_of_both_urls(store: Store) -> None:
     events = await start(store, "/old")
     landed = PageResult(fate=PageStatus.FETCHED, status_code=200, landed_on=a_page("/new"))
-    await settle_all(store, events, landed)
+    await commit_all(store, events, landed)
 
     pages = {
         data["url"]: data for kind, data in payloads(await claim(store)) if kind == "crawl.page"
@@ -140,7 +140,7 @@ async def test_nothing_is_told_of_what_was_not_written(store: Store, clock: Cloc
     await store.ledger.lease("job", limits(seconds=10))
 
     with pytest.raises(LeaseLost):
-        await store.ledger.settle(
+        await store.ledger.commit(
             store.ledger.page_commit(
                 frozen, lambda _: PageResult(fate=PageStatus.FETCHED), emitter=events
             )

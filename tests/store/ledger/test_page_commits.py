@@ -1,4 +1,4 @@
-"""Settling on both databases: fates, redirects, twins, found URLs, and nothing by halves."""
+"""Commits on both databases: fates, redirects, twins, found URLs, and nothing by halves."""
 
 import asyncio
 from dataclasses import replace
@@ -23,9 +23,9 @@ from tests.store.ledger.samples import (
     a_job,
     a_page,
     claim_one,
+    commit_page,
     ledger_of,
     limits,
-    settle,
     the_job,
 )
 from tests.store.samples import Clock, a_document, a_key
@@ -45,7 +45,7 @@ def _given(result: PageResult, _: SavedDocument | None) -> PageResult:
     return result
 
 
-async def settle_all(store: Store, *results: PageResult) -> None:
+async def commit_all(store: Store, *results: PageResult) -> None:
     """Settle one URL after the other; near is whose sketches begin alike."""
     for result in results:
         page_commit = store.ledger.page_commit(
@@ -53,19 +53,19 @@ async def settle_all(store: Store, *results: PageResult) -> None:
             partial(_given, result),
             is_near=lambda one, other: one[:1] == other[:1],
         )
-        await store.ledger.settle(page_commit)
+        await store.ledger.commit(page_commit)
 
 
-async def settle_together(store: Store, *results: PageResult) -> None:
+async def commit_together(store: Store, *results: PageResult) -> None:
     """Settle as many URLs at once; near is whose sketches begin alike."""
     claims = (await store.ledger.lease("job", limits(count=len(results)))).claims
-    settlements = (
+    page_commits = (
         store.ledger.page_commit(
             claim, partial(_given, result), is_near=lambda one, other: one[:1] == other[:1]
         )
         for claim, result in zip(claims, results, strict=True)
     )
-    await asyncio.gather(*map(store.ledger.settle, settlements))
+    await asyncio.gather(*map(store.ledger.commit, page_commits))
 
 
 async def test_a_url_has_its_fate_and_what_is_known_of_its_page(store: Store, clock: Clock) -> None:
@@ -78,7 +78,7 @@ async def test_a_url_has_its_fate_and_what_is_known_of_its_page(store: Store, cl
         content_length=12,
         uris=("cinder://a", "cinder://b"),
     )
-    await settle(store, await claim_one(store), result)
+    await commit_page(store, await claim_one(store), result)
 
     page = (await ledger_of(store))["/1"]
     assert (page.state, page.fate, page.status_code) == (PageState.DONE, PageStatus.FETCHED, 203)
@@ -91,7 +91,7 @@ async def test_a_url_has_its_fate_and_what_is_known_of_its_page(store: Store, cl
 
 async def test_a_failure_is_counted_as_one(store: Store) -> None:
     await start(store, "/1")
-    await settle(
+    await commit_page(
         store, await claim_one(store), PageResult(fate=PageStatus.FAILED, reason="HTTP 500")
     )
 
@@ -137,16 +137,16 @@ async def test_a_lost_lease_leaves_neither_a_fate_nor_a_page(store: Store, clock
 async def test_a_fate_is_written_once(store: Store) -> None:
     await start(store, "/1")
     claim = await claim_one(store)
-    await settle(store, claim)
+    await commit_page(store, claim)
     with pytest.raises(LeaseLost):
-        await settle(store, claim)
+        await commit_page(store, claim)
 
     assert (await the_job(store)).fetched == 1
 
 
 async def test_a_redirect_to_a_new_url_gives_that_url_the_result(store: Store) -> None:
     await start(store, "/old")
-    await settle(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
+    await commit_page(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
 
     pages = await ledger_of(store)
     assert (pages["/old"].fate, pages["/old"].reason) == (PageStatus.DUPLICATE, a_page("/new").url)
@@ -158,7 +158,7 @@ async def test_a_redirect_to_a_new_url_gives_that_url_the_result(store: Store) -
 
 async def test_a_redirect_to_a_queued_url_spares_its_fetch(store: Store) -> None:
     await start(store, "/old", "/new")
-    await settle(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
+    await commit_page(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
 
     assert (await ledger_of(store))["/new"].fate is PageStatus.FETCHED
     assert (await the_job(store)).found == 2
@@ -168,9 +168,9 @@ async def test_a_redirect_to_a_queued_url_spares_its_fetch(store: Store) -> None
 async def test_a_redirect_to_a_url_that_another_has_leaves_the_result_to_him(store: Store) -> None:
     await start(store, "/old", "/new")
     old, new = (await store.ledger.lease("job", limits())).claims
-    await settle(store, old, replace(FETCHED, landed_on=a_page("/new")))
+    await commit_page(store, old, replace(FETCHED, landed_on=a_page("/new")))
     assert (await ledger_of(store))["/new"].state is PageState.LEASED
-    await settle(store, new)
+    await commit_page(store, new)
 
     fates = {path: page.fate for path, page in (await ledger_of(store)).items()}
     assert fates == {"/old": PageStatus.DUPLICATE, "/new": PageStatus.FETCHED}
@@ -180,8 +180,8 @@ async def test_a_redirect_to_a_url_that_another_has_leaves_the_result_to_him(sto
 async def test_a_redirect_to_a_url_that_is_done_changes_nothing_of_it(store: Store) -> None:
     await start(store, "/new", "/old")
     new, old = (await store.ledger.lease("job", limits())).claims
-    await settle(store, new, PageResult(fate=PageStatus.FAILED, reason="HTTP 500"))
-    await settle(store, old, replace(FETCHED, landed_on=a_page("/new")))
+    await commit_page(store, new, PageResult(fate=PageStatus.FAILED, reason="HTTP 500"))
+    await commit_page(store, old, replace(FETCHED, landed_on=a_page("/new")))
 
     pages = await ledger_of(store)
     assert (pages["/new"].fate, pages["/new"].reason) == (PageStatus.FAILED, "HTTP 500")
@@ -195,7 +195,7 @@ async def test_a_redirect_to_a_url_that_its_page_links_to_as_well_adds_it_once(
 ) -> None:
     await start(store, "/old")
     result = replace(FETCHED, landed_on=a_page("/new"))
-    await settle(store, await claim_one(store), result, (a_page("/new", depth=2),))
+    await commit_page(store, await claim_one(store), result, (a_page("/new", depth=2),))
 
     assert (await ledger_of(store))["/new"].depth == 1
     assert (await the_job(store)).found == 2
@@ -203,7 +203,7 @@ async def test_a_redirect_to_a_url_that_its_page_links_to_as_well_adds_it_once(
 
 async def test_a_page_with_the_text_of_another_is_its_duplicate(store: Store) -> None:
     await start(store, "/1", "/2", "/3")
-    await settle_all(store, *(with_content(each) for each in (SAME, OTHER, SAME)))
+    await commit_all(store, *(with_content(each) for each in (SAME, OTHER, SAME)))
 
     pages = await ledger_of(store)
     assert [page.fate for page in pages.values()] == [
@@ -222,7 +222,7 @@ async def test_a_page_nearly_like_another_is_its_duplicate(store: Store) -> None
     near = ContentFingerprint(b"3", b"a3", (8, 10, 10))
     near_without_a_shared_key = ContentFingerprint(b"4", b"a4", (11,))
     prints = (first, far_with_a_shared_key, near, near_without_a_shared_key)
-    await settle_all(store, *map(with_content, prints))
+    await commit_all(store, *map(with_content, prints))
 
     pages = await ledger_of(store)
     assert {path for path, page in pages.items() if page.fate is PageStatus.FETCHED} == {
@@ -233,13 +233,13 @@ async def test_a_page_nearly_like_another_is_its_duplicate(store: Store) -> None
     assert pages["/3"].reason == a_page("/1").url
 
 
-async def test_twins_that_are_settled_together_are_found(store: Store) -> None:
+async def test_twins_that_are_committed_together_are_found(store: Store) -> None:
     await start(store, "/1", "/2", "/3", "/4", "/5", "/6")
     first = ContentFingerprint(b"1", b"a1", (7, 8))
     near = ContentFingerprint(b"2", b"a2", (8, 9))
     near_without_a_shared_key = ContentFingerprint(b"3", b"a3", (9, 10))
     prints = (OTHER, first, near, near_without_a_shared_key, SAME, SAME)
-    await settle_together(store, *map(with_content, prints))
+    await commit_together(store, *map(with_content, prints))
 
     pages = await ledger_of(store)
     assert {path for path, page in pages.items() if page.fate is PageStatus.DUPLICATE} == {
@@ -250,11 +250,11 @@ async def test_twins_that_are_settled_together_are_found(store: Store) -> None:
     assert (await the_job(store)).fetched == 4
 
 
-async def test_redirects_to_one_url_that_are_settled_together_give_it_one_result(
+async def test_redirects_to_one_url_that_are_committed_together_give_it_one_result(
     store: Store,
 ) -> None:
     await start(store, "/1", "/2", "/3", "/4")
-    await settle_together(store, *[replace(FETCHED, landed_on=a_page("/new"))] * 4)
+    await commit_together(store, *[replace(FETCHED, landed_on=a_page("/new"))] * 4)
 
     fates = {path: page.fate for path, page in (await ledger_of(store)).items()}
     assert fates.pop("/new") is PageStatus.FETCHED
@@ -264,32 +264,32 @@ async def test_redirects_to_one_url_that_are_settled_together_give_it_one_result
     assert (await store.ledger.lease("job", limits())).is_over
 
 
-async def test_of_one_claim_settled_several_times_at_once_one_is_written(store: Store) -> None:
+async def test_of_one_claim_committed_several_times_at_once_one_is_written(store: Store) -> None:
     await start(store, "/1", "/2")
     claim, other = (await store.ledger.lease("job", limits())).claims
     done = await asyncio.gather(
-        *(settle(store, each) for each in (other, claim, claim, claim)), return_exceptions=True
+        *(commit_page(store, each) for each in (other, claim, claim, claim)), return_exceptions=True
     )
 
     assert [type(each) for each in done if each is not None] == [LeaseLost, LeaseLost]
     assert (await the_job(store)).fetched == 2
 
 
-async def test_a_lost_lease_spoils_none_of_those_settled_together_with_it(
+async def test_a_lost_lease_spoils_none_of_those_committed_together_with_it(
     store: Store, clock: Clock
 ) -> None:
     await start(store, "/1", "/2", "/3", "/4")
     (lost,) = (await store.ledger.lease("job", limits(seconds=10, count=1))).claims
     clock.move_on(timedelta(seconds=11))
     claims = (await store.ledger.lease("job", limits())).claims
-    settlements = [
+    page_commits = [
         store.ledger.page_commit(claim, lambda _: FETCHED)
         for claim in (*claims[:2], lost, claims[2])
     ]
     done = await asyncio.gather(
         *(
             store.save(a_document(url=f"https://site.test/{n}"), a_key(f"key {n}"), page_commit)
-            for n, page_commit in enumerate(settlements)
+            for n, page_commit in enumerate(page_commits)
         ),
         return_exceptions=True,
     )
@@ -303,11 +303,11 @@ async def test_a_lost_lease_spoils_none_of_those_settled_together_with_it(
 async def test_documents_of_one_key_that_are_saved_together_are_both_kept(store: Store) -> None:
     await start(store, "/1", "/2", "/3")
     claims = (await store.ledger.lease("job", limits())).claims
-    settlements = [store.ledger.page_commit(claim, lambda _: FETCHED) for claim in claims]
+    page_commits = [store.ledger.page_commit(claim, lambda _: FETCHED) for claim in claims]
     saved = await asyncio.gather(
         *(
             store.save(a_document(text=f"text {n}"), a_key(), page_commit)
-            for n, page_commit in enumerate(settlements)
+            for n, page_commit in enumerate(page_commits)
         )
     )
 
@@ -321,8 +321,8 @@ async def test_pages_of_other_jobs_are_no_twins(store: Store) -> None:
     await start(store, "/1")
     await store.ledger.add_job(a_job("other"), [a_page("/1")])
     (claim,) = (await store.ledger.lease("other", limits())).claims
-    await settle(store, claim, with_content(SAME))
-    await settle_all(store, with_content(SAME))
+    await commit_page(store, claim, with_content(SAME))
+    await commit_all(store, with_content(SAME))
 
     assert (await the_job(store)).fetched == 1
 
@@ -330,7 +330,7 @@ async def test_pages_of_other_jobs_are_no_twins(store: Store) -> None:
 async def test_without_a_measure_no_two_pages_are_twins(store: Store) -> None:
     await start(store, "/1", "/2")
     for _ in range(2):
-        await settle(store, await claim_one(store), with_content(SAME))
+        await commit_page(store, await claim_one(store), with_content(SAME))
 
     assert (await the_job(store)).fetched == 2
 
@@ -343,7 +343,7 @@ async def test_found_urls_enter_the_ledger_once_with_what_they_are(store: Store)
         a_page("/x", fate=PageStatus.TRAP, reason="endless"),
     )
     for _ in range(2):
-        await settle(store, await claim_one(store), FETCHED, found)
+        await commit_page(store, await claim_one(store), FETCHED, found)
 
     pages = await ledger_of(store)
     assert list(pages) == ["/1", "/2", "/3", "/x"]
@@ -356,7 +356,7 @@ async def test_found_urls_enter_the_ledger_once_with_what_they_are(store: Store)
 async def test_a_url_that_is_found_twice_on_one_page_is_added_once(store: Store) -> None:
     await start(store, "/1")
     too_deep = a_page("/2", depth=3, fate=PageStatus.OUTSIDE, reason="too deep")
-    await settle(store, await claim_one(store), FETCHED, (too_deep, a_page("/2", depth=2)))
+    await commit_page(store, await claim_one(store), FETCHED, (too_deep, a_page("/2", depth=2)))
 
     assert (await ledger_of(store))["/2"].state is PageState.QUEUED
     assert (await the_job(store)).found == 2
@@ -365,8 +365,10 @@ async def test_a_url_that_is_found_twice_on_one_page_is_added_once(store: Store)
 async def test_a_url_that_was_too_deep_is_taken_when_it_is_met_nearer(store: Store) -> None:
     await start(store, "/1", "/2")
     too_deep = a_page("/3", depth=3, fate=PageStatus.OUTSIDE, reason="too deep")
-    await settle(store, await claim_one(store), FETCHED, (too_deep,))
-    await settle(store, await claim_one(store), FETCHED, (a_page("/3", depth=2, template="t"),))
+    await commit_page(store, await claim_one(store), FETCHED, (too_deep,))
+    await commit_page(
+        store, await claim_one(store), FETCHED, (a_page("/3", depth=2, template="t"),)
+    )
 
     page = (await ledger_of(store))["/3"]
     assert (page.state, page.depth, page.fate, page.reason) == (PageState.QUEUED, 2, None, "")
@@ -377,16 +379,16 @@ async def test_a_url_that_was_too_deep_is_taken_when_it_is_met_nearer(store: Sto
 
 async def test_a_url_that_was_asked_for_is_not_taken_again_when_met_nearer(store: Store) -> None:
     await store.ledger.add_job(a_job(), [a_page("/file", depth=3), a_page("/1")])
-    await settle(
+    await commit_page(
         store, await claim_one(store), PageResult(fate=PageStatus.OUTSIDE, reason="a file")
     )
-    await settle(store, await claim_one(store), FETCHED, (a_page("/file", depth=2),))
+    await commit_page(store, await claim_one(store), FETCHED, (a_page("/file", depth=2),))
 
     assert (await ledger_of(store))["/file"].fate is PageStatus.OUTSIDE
     assert (await store.ledger.lease("job", limits())).is_over
 
 
-async def test_many_who_settle_at_once_find_each_url_once(store: Store) -> None:
+async def test_many_who_commit_at_once_find_each_url_once(store: Store) -> None:
     await start(store, *(f"/{number}" for number in range(24)))
     claims = (await store.ledger.lease("job", limits(count=24))).claims
     hosts = ("https://a.test", "https://b.test", "https://site.test")
@@ -395,14 +397,14 @@ async def test_many_who_settle_at_once_find_each_url_once(store: Store) -> None:
         links = tuple(a_page(f"/f{n}", host=hosts[n % 3]) for n in range(number, number + 60))
         return links if number % 2 else links[::-1]
 
-    async def settle_and_look(number: int) -> None:
+    async def commit_and_look(number: int) -> None:
         landing = a_page(f"/f{number + 30}", host=hosts[number % 3]) if number % 3 == 0 else None
         result = replace(FETCHED, landed_on=landing)
         async with asyncio.timeout(60):
-            await settle(store, claims[number], result, found_by(number))
+            await commit_page(store, claims[number], result, found_by(number))
             await store.ledger.lease("job", limits(count=1, host_concurrency=1000))
 
-    await asyncio.gather(*(settle_and_look(number) for number in range(24)))
+    await asyncio.gather(*(commit_and_look(number) for number in range(24)))
 
     counts = await store.ledger.count_pages("job")
     job = await the_job(store)
@@ -411,19 +413,19 @@ async def test_many_who_settle_at_once_find_each_url_once(store: Store) -> None:
     assert job.fetched == counts.fates[PageStatus.FETCHED]
 
 
-async def test_those_who_settle_lease_and_cancel_at_once_do_not_wait_for_each_other(
+async def test_those_who_commit_lease_and_cancel_at_once_do_not_wait_for_each_other(
     store: Store,
 ) -> None:
     await start(store, *(f"/{number}" for number in range(20)))
     claims = (await store.ledger.lease("job", limits(count=16))).claims
     outside = PageResult(fate=PageStatus.OUTSIDE)
-    settling = (
-        settle(store, claim, outside, tuple(a_page(f"/f{n}") for n in range(30)))
+    committing = (
+        commit_page(store, claim, outside, tuple(a_page(f"/f{n}") for n in range(30)))
         for claim in claims
     )
     async with asyncio.timeout(60):
         done = await asyncio.gather(
-            *settling,
+            *committing,
             *(store.ledger.renew(claims[::-1], 30) for _ in range(4)),
             *(store.ledger.lease("job", limits(count=1)) for _ in range(4)),
             store.ledger.finish_job("job", JobStatus.CANCELLED),
@@ -439,5 +441,5 @@ async def test_those_who_settle_lease_and_cancel_at_once_do_not_wait_for_each_ot
 async def test_a_job_knows_how_many_bytes_its_pages_had(store: Store) -> None:
     await start(store, "/1", "/2", "/3")
     failed = PageResult(fate=PageStatus.FAILED, body_bytes=20)
-    await settle_all(store, replace(FETCHED, body_bytes=3_000_000_000), failed, FETCHED)
+    await commit_all(store, replace(FETCHED, body_bytes=3_000_000_000), failed, FETCHED)
     assert (await the_job(store)).bytes_fetched == 3_000_000_020

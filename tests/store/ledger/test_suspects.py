@@ -7,7 +7,7 @@ import pytest
 from cinder.models.job import JobStatus, PageLease, PageResult, PageState, PageStatus
 from cinder.store.documents import Store
 from cinder.store.ledger.page_commits import LeaseLost
-from tests.store.ledger.samples import HOST, a_job, a_page, ledger_of, limits, settle, the_job
+from tests.store.ledger.samples import HOST, a_job, a_page, commit_page, ledger_of, limits, the_job
 from tests.store.samples import Clock
 
 LEASE = 10
@@ -47,7 +47,7 @@ async def test_pages_that_were_only_leased_when_processes_died_are_never_failed(
     for _ in range(8):
         claim = await claim_alone(store)
         assert claim is not None
-        await settle(store, claim)
+        await commit_page(store, claim)
 
     assert (await store.ledger.lease("job", limits())).is_over
     assert {page.fate for page in (await ledger_of(store)).values()} == {PageStatus.FETCHED}
@@ -64,10 +64,10 @@ async def test_suspects_come_after_all_other_pages_and_one_by_one(
     others = await lease(store)
     assert {claim.url.removeprefix(HOST) for claim in others} == {"/2", "/3"}
     assert await lease_alone(store) is None  # others are under way
-    await settle(store, others[0], found=(a_page("/found"),))
-    await settle(store, others[1])
+    await commit_page(store, others[0], found=(a_page("/found"),))
+    await commit_page(store, others[1])
     (found,) = await lease(store)
-    await settle(store, found)
+    await commit_page(store, found)
 
     left = await store.ledger.lease("job", limits())
     assert (left.claims, left.has_suspects, left.is_over) == ((), True, False)
@@ -86,7 +86,7 @@ async def test_page_that_ends_every_process_fails_after_its_tries_alone_and_take
         if order[-1] == "/poison":
             die(clock)
         else:
-            await settle(store, claim)
+            await commit_page(store, claim)
 
     assert order == ["/poison", "/1", "/2", "/poison", "/poison"]
     pages = await ledger_of(store)
@@ -148,7 +148,7 @@ async def test_suspects_host_is_asked_no_more_often_than_it_wants(
 
     (claim,) = (await store.ledger.lease("job", alone)).claims
     waiting = await store.ledger.lease("job", alone)
-    await settle(store, claim)
+    await commit_page(store, claim)
     clock.move_on(timedelta(seconds=5))
 
     assert (claim.delay_ms, waiting.claims, waiting.wait_ms) == (5_000, (), 5_000)
@@ -164,7 +164,7 @@ async def test_worker_that_was_frozen_cannot_write_a_suspect(store: Store, clock
     await store.ledger.renew([frozen], LEASE)
     await store.ledger.release([frozen])
     with pytest.raises(LeaseLost):
-        await settle(store, frozen)
+        await commit_page(store, frozen)
     assert (await store.ledger.lease("job", limits())).has_suspects
 
 
@@ -188,7 +188,7 @@ async def test_redirect_to_a_suspect_is_its_result(store: Store, clock: Clock) -
     die(clock)
     (other,) = await lease(store)
     landed = PageResult(fate=PageStatus.FETCHED, landed_on=a_page("/1"))
-    await settle(store, other, landed)
+    await commit_page(store, other, landed)
 
     assert (await store.ledger.lease("job", limits())).is_over
     pages = await ledger_of(store)

@@ -31,7 +31,7 @@ async def test_workers_of_one_job_never_lock_each_other_out(
 async def _work(store: Store) -> None:
     while not (lease := await store.ledger.lease("job", limits(count=3))).is_over:
         for claim in lease.claims:
-            await store.ledger.settle(
+            await store.ledger.commit(
                 store.ledger.page_commit(
                     claim, lambda _: PageResult(fate=PageStatus.FETCHED), _links(claim)
                 )

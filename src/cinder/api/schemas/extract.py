@@ -149,7 +149,9 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
         shown["schemaErrors"] = list(answer.schema_problems)
     left = max_chars - json_chars(shown) - _FRAME_CHARS
     # At most a third is kept for the fallback passages, which come last.
-    reserved = min(_FALLBACK_CHARS, max(0, left) // 3) if answer.hand_off is not None else 0
+    reserved = (
+        min(_FALLBACK_CHARS, max(0, left) // 3) if answer.fallback_passages is not None else 0
+    )
     room = _ResponseBudget(left - reserved)
     data = room.fit_data(extracted.data)
     proof = room.fit_list("values of the proof", list(describe_proof(extracted)))
@@ -157,9 +159,9 @@ def describe_extract(answer: ExtractAnswer, max_chars: int) -> dict[str, Json]:
     answered: dict[str, Json] = {"data": data, "proof": proof, **shown}
     if conflicts:
         answered["conflicts"] = conflicts
-    if answer.hand_off is not None:
+    if answer.fallback_passages is not None:
         room.chars += reserved
-        answered["handOff"] = _describe_fallback(answer.hand_off, room)
+        answered["handOff"] = _describe_fallback(answer.fallback_passages, room)
     if warnings := [*extracted.warnings, *room.cuts]:
         answered["warnings"] = fit_items(warnings, _MAX_WARNING_CHARS) or warnings[:1]
     return answered
@@ -222,17 +224,17 @@ def _describe_source(source: PageSource) -> dict[str, Json]:
     return shown | {name: value for name, value in uris.items() if value}
 
 
-def _describe_fallback(hand_off: FallbackPassages, room: _ResponseBudget) -> dict[str, Json]:
+def _describe_fallback(fallback: FallbackPassages, room: _ResponseBudget) -> dict[str, Json]:
     shown: dict[str, Json] = {
-        "fields": _name_all(hand_off.fields),
-        "instruction": hand_off.instruction,
+        "fields": _name_all(fallback.fields),
+        "instruction": fallback.instruction,
     }
-    if hand_off.schema is not None and json_chars(hand_off.schema) <= room.left:
-        shown["schema"] = dict(hand_off.schema)
+    if fallback.schema is not None and json_chars(fallback.schema) <= room.left:
+        shown["schema"] = dict(fallback.schema)
     room.take(shown)
     passages: list[dict[str, Json]] = [
         {"id": one.id, "url": one.url, "heading": one.heading, "text": one.text}
-        for one in hand_off.passages
+        for one in fallback.passages
     ]
     # The passages are sorted by relevance: the least relevant ones are left out.
     shown["passages"] = list(fit_items(passages, room.left))

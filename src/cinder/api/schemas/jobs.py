@@ -7,13 +7,13 @@ from pydantic import Field
 from cinder.api.arguments import Arguments, Pagination, read_body
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
-from cinder.models.job import Job, JobKind, JobStatus, LedgerPage, PageStatus
+from cinder.models.job import ERROR_STATUSES, Job, JobKind, JobStatus, LedgerPage, PageStatus
 from cinder.models.redaction import redact
 from cinder.models.saved import format_timestamp, parse_saved_uri
 from cinder.models.webhook import EventListing, WebhookTarget
 from cinder.services.archive import Archive
 from cinder.services.excerpt import fit_text, json_chars
-from cinder.services.jobs.control import ERROR_FILTER, BatchStart, JobControl, JobReport
+from cinder.services.jobs.control import BatchStart, JobControl, JobReport
 from cinder.services.webhooks import WebhookOptions, make_target, target_of
 
 _MAX_INVALID_SHOWN = 100
@@ -60,7 +60,7 @@ class JobResponses:
         work = "batch scrape" if kind is JobKind.BATCH else "crawl"
         return {
             id_key(kind): job.id,
-            **await self._part("errors", job, ERROR_FILTER, part, _plain(describe_failed_page)),
+            **await self._part("errors", job, ERROR_STATUSES, part, _plain(describe_failed_page)),
             "total": count,
             "message": f"Found {count} {noun} in {work}",
         }

@@ -302,13 +302,13 @@ class Encoder(Protocol):
     """
 
     def begin(self) -> bytes:
-        """Return the bytes before all pages."""
-        ...
+        """Return the bytes before all pages: none by default."""
+        return b""
 
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
         """Return the next bytes for these pages; none while they are buffered."""
         ...
 
     def end(self) -> bytes:
-        """Return the bytes after all pages."""
-        ...
+        """Return the bytes after all pages: none by default."""
+        return b""

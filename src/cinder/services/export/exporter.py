@@ -25,15 +25,11 @@ from cinder.services.export.base import (
 from cinder.store.documents import Store
 
 
-class JsonlEncoder:
-    """Writes pages as lines of JSON. See `cinder.services.export.base.Encoder`."""
+class JsonlEncoder(Encoder):
+    """Writes pages as lines of JSON."""
 
     def __init__(self, request: ExportRequest) -> None:
         self._include = request.include
-
-    def begin(self) -> bytes:
-        """Return nothing: lines need no header."""
-        return b""
 
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
         """Return the lines of some pages."""
@@ -50,10 +46,6 @@ class JsonlEncoder:
                     data |= {"raw": raw, "rawEncoding": None if raw is None else "text"}
             lines.append(json.dumps(data, ensure_ascii=False).encode() + b"\n")
         return b"".join(lines)
-
-    def end(self) -> bytes:
-        """Return nothing."""
-        return b""
 
 
 async def write_file(path: Path, chunks: AsyncIterable[bytes]) -> int:

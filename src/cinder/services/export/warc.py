@@ -20,7 +20,13 @@ from cinder import __version__
 from cinder.models.document import Document
 from cinder.models.job import Job
 from cinder.models.saved import format_timestamp
-from cinder.services.export.base import ExportedPage, ExportExtra, ExportRequest, describe_page
+from cinder.services.export.base import (
+    Encoder,
+    ExportedPage,
+    ExportExtra,
+    ExportRequest,
+    describe_page,
+)
 
 WARC_VERSION = "1.1"
 # Level 9 takes 50 % longer, for files that are less than 1 % smaller.
@@ -33,8 +39,8 @@ _UNSAFE_IN_HEADER = re.compile(r"[^\x21-\x7e]")
 _PRINTABLE = re.compile(r"[\x20-\x7e]+")
 
 
-class WarcEncoder:
-    """Writes pages as WARC records. See `cinder.services.export.base.Encoder`."""
+class WarcEncoder(Encoder):
+    """Writes pages as WARC records."""
 
     def __init__(self, job: Job, request: ExportRequest) -> None:
         self._job = job
@@ -60,10 +66,6 @@ class WarcEncoder:
     def add(self, pages: Sequence[ExportedPage]) -> bytes:
         """Return the records of some pages."""
         return b"".join(record for page in pages for record in self._records(page))
-
-    def end(self) -> bytes:
-        """Return nothing."""
-        return b""
 
     def _records(self, page: ExportedPage) -> list[bytes]:
         document, raw = page.document, page.raw

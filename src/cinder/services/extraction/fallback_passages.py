@@ -26,47 +26,39 @@ _READ_PROMPT = (
 )
 
 
-class FallbackPassageFinder:
-    """Finds passages for missing fields."""
-
-    def __init__(self, sandbox: ExtractionSandbox) -> None:
-        self._sandbox = sandbox
-
-    async def make(
-        self,
-        pages: Sequence[tuple[int, LoadedPage]],
-        prompt: str,
-        schema: Mapping[str, Json] | None,
-        missing: tuple[str, ...],
-    ) -> FallbackPassages:
-        """Return passages for missing fields; pages come with their index in the urls."""
-        fields = _walk(read_schema(schema)[0]) if schema is not None else ()
-        query = build_passage_query(prompt, [field for field in fields if field.path in missing])
-        ranked: list[tuple[RankedPassage, int, str]] = []
-        for index, page in pages:
-            # Without passages, the answer still names the missing fields.
-            with suppress(CinderError):
-                markdown = page.markdown or ""
-                found = await self._sandbox.rank_passages(markdown, query, limit=_PER_PAGE)
-                ranked += [(passage, index, page.url) for passage in found]
-        ranked.sort(key=lambda item: item[0].score, reverse=True)
-        offered = [
-            OfferedPassage(
-                id=f"{index + 1}-{passage.id}",
-                url=url,
-                heading=passage.heading,
-                text="\n\n".join(filter(None, (passage.context, passage.text)))[
-                    :_MAX_PASSAGE_CHARS
-                ],
-            )
-            for passage, index, url in ranked[:MAX_FALLBACK_PASSAGES]
-        ]
-        return FallbackPassages(
-            fields=missing,
-            passages=tuple(offered),
-            schema=schema,
-            instruction=_READ_FIELDS if missing else _READ_PROMPT,
+async def find_fallback_passages(
+    sandbox: ExtractionSandbox,
+    pages: Sequence[tuple[int, LoadedPage]],
+    prompt: str,
+    schema: Mapping[str, Json] | None,
+    missing: tuple[str, ...],
+) -> FallbackPassages:
+    """Return passages for missing fields; pages come with their index in the urls."""
+    fields = _walk(read_schema(schema)[0]) if schema is not None else ()
+    query = build_passage_query(prompt, [field for field in fields if field.path in missing])
+    ranked: list[tuple[RankedPassage, int, str]] = []
+    for index, page in pages:
+        # Without passages, the answer still names the missing fields.
+        with suppress(CinderError):
+            markdown = page.markdown or ""
+            found = await sandbox.rank_passages(markdown, query, limit=_PER_PAGE)
+            ranked += [(passage, index, page.url) for passage in found]
+    ranked.sort(key=lambda item: item[0].score, reverse=True)
+    offered = [
+        OfferedPassage(
+            id=f"{index + 1}-{passage.id}",
+            url=url,
+            heading=passage.heading,
+            text="\n\n".join(filter(None, (passage.context, passage.text)))[:_MAX_PASSAGE_CHARS],
         )
+        for passage, index, url in ranked[:MAX_FALLBACK_PASSAGES]
+    ]
+    return FallbackPassages(
+        fields=missing,
+        passages=tuple(offered),
+        schema=schema,
+        instruction=_READ_FIELDS if missing else _READ_PROMPT,
+    )
 
 
 def _walk(spec: FieldSpec) -> Iterator[FieldSpec]:

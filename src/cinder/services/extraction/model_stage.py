@@ -117,7 +117,6 @@ class ModelFindings:
     """The fields without a value."""
     tried: tuple[str, ...] = ()
     """What failed, in sentences."""
-    passages_read: int = 0
     is_over: bool = False
     """Whether not to ask the model again for this request: it failed, or the budget is used up."""
 
@@ -131,15 +130,11 @@ class ModelExtractor:
         sandbox: ExtractionSandbox,
         chunk_tokens: int = DEFAULT_CHUNK_TOKENS,
     ) -> None:
+        self.model_name = model.name
         self._model = model
         self._sandbox = sandbox
         self._chunk_tokens = chunk_tokens
         self._limit = PromptLimit()
-
-    @property
-    def model_name(self) -> str:
-        """The model's name in the settings."""
-        return self._model.name
 
     async def ask(self, question: PageQuestion, budget: Budget) -> ModelFindings:
         """Return the model's values; failures are reported in the findings, not raised."""
@@ -159,7 +154,6 @@ class ModelExtractor:
             values=tuple(value for search in searches for value in search.values),
             missing=(*(s.name for s in searches if not s.values and s.name), *unknown),
             tried=(*not_asked, *session.tried),
-            passages_read=len(session.read_ids),
             is_over=session.is_over,
         )
 
@@ -179,14 +173,8 @@ class ModelExtractor:
             ModelFailed: there is no answer; the subclass says why.
         """
         prompt = make_prompt(question.prompt, chunk.searches, chunk.passages)
-        tokens = _tokens_of(prompt)
-        try:
-            answer = await self._model.complete(prompt, budget)
-        except ContextTooLong:
-            self._limit.note_refused(tokens)
-            raise
-        self._limit.note_read(tokens)
-        return answer.value
+        with self._limit.learning_from(_tokens_of(prompt)):
+            return (await self._model.complete(prompt, budget)).value
 
     def room_for_passages(self, question: PageQuestion, searches: Sequence[FieldSearch]) -> int:
         """Return about how many tokens of a page fit into one call."""

@@ -24,7 +24,8 @@ from cinder.models.extraction import (
     Grounding,
     Method,
 )
-from cinder.services.extraction.fallback_passages import FallbackPassageFinder
+from cinder.sandbox.sandbox import ExtractionSandbox
+from cinder.services.extraction.fallback_passages import find_fallback_passages
 from cinder.services.extraction.found_fields import (
     describe_conflict,
     describe_engines,
@@ -41,7 +42,7 @@ from cinder.services.extraction.stages import (
     ExtractionRun,
     ExtractionSpec,
     LoadedPage,
-    PageReader,
+    PageScraper,
     SourcePage,
     make_extraction_spec,
     page_of,
@@ -218,14 +219,14 @@ class ExtractService:
     def __init__(
         self,
         *,
-        reader: PageReader,
+        reader: PageScraper,
         extractor: Extractor,
-        fallback_finder: FallbackPassageFinder,
+        sandbox: ExtractionSandbox,
         limits: ExtractLimits,
     ) -> None:
         self._reader = reader
         self._extractor = extractor
-        self._fallback_finder = fallback_finder
+        self._sandbox = sandbox
         self._limits = limits
 
     async def extract(self, request: ExtractRequest) -> ExtractAnswer:
@@ -303,8 +304,8 @@ class ExtractService:
         if found.missing or not found.values:
             pages = [(n, each.page) for n, each in enumerate(sources) if each.page is not None]
             schema = spec.schema if spec else None
-            fallback = await self._fallback_finder.make(
-                pages, request.prompt, schema, found.missing
+            fallback = await find_fallback_passages(
+                self._sandbox, pages, request.prompt, schema, found.missing
             )
             if run.budget is None and not request.claims:
                 warnings.append(_NO_MODEL)
@@ -314,7 +315,7 @@ class ExtractService:
             engines=tuple(run.engines),
             schema_problems=spec.check.problems(found.data) if spec else (),
             usage=self._extractor.usage_of(run),
-            hand_off=fallback,
+            fallback_passages=fallback,
         )
 
 

@@ -19,6 +19,7 @@ from cinder.models.recipe import (
     Trial,
     is_worth_learning,
 )
+from cinder.sandbox.extraction_messages import LearnRecipeJob, TryRecipesJob
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.stages import ExtractionRun, ExtractionSpec, LoadedPage
 from cinder.store.recipe_book import NewRecipe, RecipeBook, RecipeLimits
@@ -110,14 +111,11 @@ class RecipeStage:
         known = await self._book.find(replace(place, owner=run.caller), limit=MAX_RECIPES)
         if not known:
             return nothing
-        tried = await self._sandbox.try_recipes(
-            page.text,
-            page.markdown,
-            content_type=page.content_type,
-            url=page.url,
-            schema=spec.schema,
-            recipes=[each.recipe for each in known],
+        recipes = tuple(each.recipe for each in known)
+        job = TryRecipesJob(
+            page.text, page.markdown, page.content_type, page.url, spec.schema, recipes
         )
+        tried = await self._sandbox.try_recipes(job)
         trials = tried.trials
         values = tried.extracted.values
         by_recipe = {v.path for v in values if v.evidence[0].method is Method.RECIPE}
@@ -201,14 +199,10 @@ class RecipeLearner:
     ) -> None:
         if page.text is None:
             return
-        recipe = await self._sandbox.learn_recipe(
-            page.text,
-            page.markdown,
-            content_type=page.content_type,
-            url=page.url,
-            schema=spec.schema,
-            values=found.values,
+        job = LearnRecipeJob(
+            page.text, page.markdown, page.content_type, page.url, spec.schema, found.values
         )
+        recipe = await self._sandbox.learn_recipe(job)
         if not recipe.rules:
             return
         place = recipe_place_of(page, spec)

@@ -16,6 +16,7 @@ from cinder.models.document import Document, Json, Verdict, VerdictKind
 from cinder.models.extraction import ExtractedData, ExtractionEngine, ExtractRequest, PageSource
 from cinder.models.request import ContentOptions, Format, PdfParser, RenderOptions, ScrapeRequest
 from cinder.models.saved import SavedKind
+from cinder.sandbox.extraction_messages import FieldsJob
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.found_fields import SchemaFields, list_fields
 from cinder.services.scraping.outcome import Scraper
@@ -139,11 +140,7 @@ class RulesStage:
             Overloaded: too many slow pages wait already.
         """
         return await self._sandbox.extract_fields(
-            page.text,
-            page.markdown,
-            content_type=page.content_type,
-            url=page.url,
-            schema=spec.schema,
+            FieldsJob(page.text, page.markdown, page.content_type, page.url, spec.schema)
         )
 
 
@@ -153,14 +150,6 @@ class SourcePage:
 
     source: PageSource
     page: LoadedPage | None = None
-
-
-class PageReader(Protocol):
-    """Loads the pages of an extraction."""
-
-    async def read(self, request: ExtractRequest, seconds: float) -> list[SourcePage]:
-        """Return the outcome of each URL; a failure of one does not affect the others."""
-        ...
 
 
 def page_of(document: Document) -> LoadedPage:
@@ -188,7 +177,7 @@ class PageScraper:
         self._slots = FairQueue(at_once)
 
     async def read(self, request: ExtractRequest, seconds: float) -> list[SourcePage]:
-        """Return the page of each URL, or why it failed."""
+        """Return the page of each URL, or why it failed; that does not affect the others."""
         limit = min(seconds, _MAX_SCRAPE_SECONDS)
         async with asyncio.TaskGroup() as tasks:
             reads = [tasks.create_task(self._read(url, request, limit)) for url in request.urls]

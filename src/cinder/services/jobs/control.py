@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TypeAlias
 
+import msgspec
+
 from cinder.background import run_in_thread
 from cinder.crawl.scope import CrawlScope
 from cinder.crawl.urls import FINGERPRINT_BYTES, canonicalize_url
 from cinder.errors import (
     BatchExpired,
     BatchNotFound,
-    CinderError,
     CrawlExpired,
     CrawlNotFound,
     FieldProblem,
@@ -22,6 +23,7 @@ from cinder.errors import (
     Overloaded,
     RateLimited,
 )
+from cinder.fetch.escalation import check_mode
 from cinder.models.document import Json
 from cinder.models.job import (
     ERROR_STATUSES,
@@ -38,22 +40,14 @@ from cinder.models.request import ResultHandling, ScrapeRequest
 from cinder.models.url import origin_of, parse_web_url
 from cinder.models.webhook import WebhookTarget, write_target
 from cinder.services.jobs.handlers import new_page
-from cinder.services.jobs.specs import CrawlSpec, batch_request, request_to_json
+from cinder.services.jobs.specs import CrawlSpec, batch_request
 from cinder.services.scraping.cache_key import without_fragment
-from cinder.services.scraping.service import require_supported
 from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store.ledger import Ledger
 
-ERROR_FILTER = ERROR_STATUSES
 _ID_BYTES = 12
-_NOT_FOUND: dict[JobKind, type[CinderError]] = {
-    JobKind.BATCH: BatchNotFound,
-    JobKind.CRAWL: CrawlNotFound,
-}
-_EXPIRED: dict[JobKind, type[CinderError]] = {
-    JobKind.BATCH: BatchExpired,
-    JobKind.CRAWL: CrawlExpired,
-}
+_NOT_FOUND = {JobKind.BATCH: BatchNotFound, JobKind.CRAWL: CrawlNotFound}
+_EXPIRED = {JobKind.BATCH: BatchExpired, JobKind.CRAWL: CrawlExpired}
 
 
 # Refuses a webhook that the caller may not use, or that cannot be reached.
@@ -110,7 +104,7 @@ class JobReport:
     @property
     def errors(self) -> int:
         """The number of pages that could not be fetched."""
-        return sum(self.counts.fates.get(fate, 0) for fate in ERROR_FILTER)
+        return sum(self.counts.fates.get(fate, 0) for fate in ERROR_STATUSES)
 
     @property
     def progress(self) -> float:
@@ -165,7 +159,7 @@ class JobControl:
         if spec.max_pages > self._limits.max_pages:
             message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
             raise InvalidRequest(problems=(FieldProblem("maxPages", message),))
-        data = _with_webhook(spec.to_json(), webhook)
+        data = _with_webhook(msgspec.to_builtins(spec), webhook)
         job = self._new_job(JobKind.CRAWL, data, caller, idempotency_key, spec.max_pages)
         return await self._start(job, [new_page(start)], is_seeded=False)
 
@@ -187,13 +181,15 @@ class JobControl:
             EgressBlocked: the egress policy refuses the webhook's address.
         """
         self._check_batch(urls, request)
-        require_supported(request)
+        check_mode(request)
         await self._require_room(request.caller)
         await self._require_reachable(webhook, request.caller)
         pages, invalid = await run_in_thread(sum(map(len, urls)), _read_urls, urls)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
-        spec = _with_webhook({"request": request_to_json(batch_request(request))}, webhook)
+        # It includes headers until the job ends.
+        stored = msgspec.to_builtins(batch_request(request))
+        spec = _with_webhook({"request": stored}, webhook)
         job = self._new_job(JobKind.BATCH, spec, request.caller, idempotency_key, len(pages))
         started = await self._start(job, list(pages.values()), is_seeded=True)
         return BatchStart(job=started, duplicates=len(urls) - len(pages), invalid=tuple(invalid))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from cinder.crawl.near_duplicates import (
     FAR_SHARE,
     LOOSE_FAR_SHARE,
@@ -199,7 +201,7 @@ class CrawlHandler:
         timeout_ms: int,
     ) -> None:
         self._job = job
-        self._spec = CrawlSpec.from_json(job.spec)
+        self._spec = msgspec.convert(job.spec, CrawlSpec)
         self._ledger = ledger
         self._sitemaps = sitemaps
         self._timeout_ms = timeout_ms

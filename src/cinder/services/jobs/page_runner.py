@@ -54,24 +54,16 @@ class CrashIsolation:
     def __init__(self) -> None:
         self._running = 0
         self._left = asyncio.Event()
-        self._is_taken = False
-        self._is_waited_for = False
-
-    @property
-    def is_wanted(self) -> bool:
+        self.is_wanted = False
         """Whether a job runs alone, or waits to: no other may lease further pages."""
-        return self._is_taken
-
-    @property
-    def is_waited_for(self) -> bool:
+        self.is_waited_for = False
         """Whether another job was refused while one ran alone, or waited to."""
-        return self._is_waited_for
 
     @contextmanager
     def beside_others(self) -> Iterator[bool]:
         """Run a job together with others until the exit; False where one runs alone."""
-        if self._is_taken:
-            self._is_waited_for = True
+        if self.is_wanted:
+            self.is_waited_for = True
             yield False
             return
         self._running += 1
@@ -87,18 +79,18 @@ class CrashIsolation:
 
         The wait lasts until the running pages are done.
         """
-        if self._is_taken:
-            self._is_waited_for = True
+        if self.is_wanted:
+            self.is_waited_for = True
             yield False
             return
-        self._is_taken, self._is_waited_for = True, False
+        self.is_wanted, self.is_waited_for = True, False
         try:
             while self._running:
                 self._left.clear()
                 await self._left.wait()
             yield True
         finally:
-            self._is_taken = False
+            self.is_wanted = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +298,7 @@ class PageRunner:
     async def _commit(self, lease: PageLease, result: PageResult, session: "_Session") -> None:
         page_commit = self._ledger.page_commit(lease, lambda _: result, emitter=session.emitter)
         with suppress(LeaseLost):
-            await self._ledger.settle(page_commit)
+            await self._ledger.commit(page_commit)
 
 
 class _Session:

@@ -1,12 +1,12 @@
 """The stored specification of a job: its scrape options and a crawl's limits, as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Self
+from typing import Annotated
 
 import msgspec
 
-from cinder.crawl.scope import MAX_PATTERNS, ScopeKind, ScopeRules, compile_patterns
+from cinder.crawl.scope import ScopeRules, compile_patterns
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Json
 from cinder.models.options import Option
@@ -21,25 +21,12 @@ from cinder.models.request import (
     ScrapeRequest,
 )
 
-__all__ = [
-    "MAX_PATTERNS",
-    "CrawlSpec",
-    "ScopeKind",
-    "ScopeRules",
-    "batch_request",
-    "crawl_request",
-    "find_pattern_problems",
-    "request_from_json",
-    "request_to_json",
-]
-
-
 MAX_DELAY_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSpec:
-    """A site to explore."""
+    """A site to explore; a job stores it as JSON, beside a webhook if it has one."""
 
     url: str
     scope: ScopeRules = field(default_factory=ScopeRules)
@@ -71,20 +58,6 @@ class CrawlSpec:
     ] = None
     """None for the server's setting."""
 
-    def to_json(self) -> dict[str, Json]:
-        """Return the JSON object that is stored."""
-        data: dict[str, Json] = msgspec.to_builtins(self)
-        return data
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Json]) -> Self:
-        """Return the spec of a stored JSON object; keys of others, such as a webhook, are ignored.
-
-        Raises:
-            ValueError: the object does not have this shape.
-        """
-        return msgspec.convert(data, cls)
-
 
 def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldProblem, ...]:
     """Return what is wrong with the patterns of a crawl; `field` is their name in the request."""
@@ -93,12 +66,6 @@ def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldPro
     except InvalidRequest as error:
         return error.problems
     return ()
-
-
-def request_to_json(request: ScrapeRequest) -> dict[str, Json]:
-    """Return the JSON object that is stored. It includes headers until the job ends."""
-    data: dict[str, Json] = msgspec.to_builtins(request)
-    return data
 
 
 def request_from_json(data: Json, url: str) -> ScrapeRequest:

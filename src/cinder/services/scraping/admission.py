@@ -35,7 +35,7 @@ class AdmissionLimits:
     """How many more may queue."""
     wait_seconds: float = 0.25
     """The limit drops when every page of an interval waits longer than this for a parser."""
-    moment_seconds: float = 1
+    interval_seconds: float = 1
     """The length of an interval."""
 
 
@@ -145,7 +145,7 @@ class Admission:
     def _measure(self) -> None:
         """Adjust the limit after each interval: halve it, add one, or double it."""
         self._shortest_wait = min(self._shortest_wait, self._recent_wait())
-        if self._clock() - self._began < self._limits.moment_seconds:
+        if self._clock() - self._began < self._limits.interval_seconds:
             return
         least, most = min(self._limits.least, self._limits.most), self._limits.most
         if self._shortest_wait > self._limits.wait_seconds:

@@ -22,7 +22,7 @@ class RequestKeys:
     """The keys under which the answer to a request is kept; `defaults` are the owner's options."""
 
     def __init__(self, request: ScrapeRequest, defaults: Mapping[str, Json] | None = None) -> None:
-        """Describe the request: once, since every page of a crawl comes by here."""
+        """Describe the request only once, since every page of a crawl needs it."""
         self.options = describe_options(request)
         """The request's options as they may be kept and shown."""
         self.is_own = request.is_private or request.is_customized
@@ -43,8 +43,8 @@ class RequestKeys:
     def cache(self) -> str:
         """The key of the answer.
 
-        It covers everything that changes the answer. What pages through a kept answer, or says
-        when it is too old, is not part of it.
+        It covers everything that changes the answer, but not which part of a stored answer is
+        returned, or how old it may be.
         """
         return (self._prefix + _hash(self._parts))[:_KEY_CHARS]
 
@@ -52,8 +52,7 @@ class RequestKeys:
     def content(self) -> str:
         """The key that requests share whose content may be compared.
 
-        It covers what the cache key covers, but for the formats in which the content was asked
-        for.
+        It covers what the cache key covers, except the requested formats.
         """
         return _hash(self._parts | {"formats": [], "extract": None})
 
@@ -68,8 +67,8 @@ class RequestKeyCache:
     def of(self, request: ScrapeRequest) -> RequestKeys:
         """Return the keys of a request.
 
-        Those of one that may hold secrets are not kept, nor of one that wants no kept answer: each
-        page of a crawl is such.
+        Keys are not kept for a request that may hold secrets, or that skips the cache, as each page
+        of a crawl does.
         """
         known = self._known.get(request)
         if known is not None:
@@ -86,10 +85,10 @@ def _hash(parts: Mapping[str, Json]) -> str:
 
 
 def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:
-    """Return the formats that are kept of those asked for.
+    """Return the formats that are stored of those requested.
 
-    What has changed is told and not kept; where only that was asked for, the markdown is that was
-    compared. So what comes later finds the newest page, whoever asked for it and why.
+    The change of a page is returned and not stored; if nothing else was requested, the compared
+    markdown is stored. Later requests thus find the newest page, whoever requested it and why.
     """
     if formats == (Format.CHANGE_TRACKING,):
         return (Format.MARKDOWN,)

@@ -1,7 +1,7 @@
 """Change tracking: compares a page with its last saved version."""
 
 from cinder.errors import Overloaded, ParseLimitExceeded
-from cinder.models.caller import CallerPolicy, may_fetch_from
+from cinder.models.caller import CallerPolicy, is_url_within
 from cinder.models.document import Document, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, Comparison, PageChange, SavedDocument
@@ -35,7 +35,7 @@ class ChangeTracker:
         if not is_gone and verdict in _NOT_THE_PAGE:
             return None
         previous = await self._store.find_comparable(request.url, content_key, request.caller)
-        if previous is None or not may_fetch_from(policy, previous.document.final_url):
+        if previous is None or not is_url_within(previous.document.final_url, policy.domains):
             return None if document.status_code >= 400 else PageChange(status=ChangeStatus.NEW)
         if is_gone:
             return _change(ChangeStatus.REMOVED, previous)

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
 from cinder.fetch.base import RedirectRefused
-from cinder.models.caller import CallerPolicy, may_fetch_from, require_domain
+from cinder.models.caller import CallerPolicy, is_url_within, require_domain
 from cinder.models.document import Document, Verdict, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
@@ -27,10 +27,10 @@ class AccessPolicy:
     @property
     def landing_check(self) -> Callable[[str], bool] | None:
         """Tells which URLs a page may redirect to; None for any."""
-        may_land, policy = self.may_land, self.policy
-        if not policy.domains:
+        may_land, domains = self.may_land, self.policy.domains
+        if not domains:
             return may_land
-        return lambda url: (may_land is None or may_land(url)) and may_fetch_from(policy, url)
+        return lambda url: (may_land is None or may_land(url)) and is_url_within(url, domains)
 
     def connection_check(self, request: ScrapeRequest) -> Callable[[str], bool] | None:
         """Tells which hosts a browser may connect to; None for all that egress allows.

@@ -128,8 +128,8 @@ class ScrapeService:
         return replace(outcome, summary=summary)
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        require_supported(request)
-        access_policy = AccessPolicy(await self._callers.permit(request))
+        check_mode(request)
+        access_policy = AccessPolicy(await self._callers.authorize(request))
         keys = self._keys.of(request)
         flight = (
             *(keys.cache, request.result_handling, request.timeout_ms, request.cache),
@@ -155,7 +155,7 @@ class ScrapeService:
     async def scrape_for_job(
         self,
         request: ScrapeRequest,
-        settle: BuildCommit,
+        build_commit: BuildCommit,
         *,
         may_land: Callable[[str], bool] | None = None,
     ) -> ScrapeOutcome:
@@ -166,8 +166,8 @@ class ScrapeService:
         Raises:
             CinderError: the page could not be scraped, and nothing was written.
         """
-        require_supported(request)
-        access_policy = AccessPolicy(await self._callers.permit(request), may_land)
+        check_mode(request)
+        access_policy = AccessPolicy(await self._callers.authorize(request), may_land)
         keys = self._keys.of(request)
         log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
         async with _within_timeout(request, log):
@@ -175,10 +175,12 @@ class ScrapeService:
             if kept is not None and is_fresh:
                 outcome = authorize(self._answer_from_cache(kept, request), access_policy)
             else:
-                found = await self._scrape_web(request, keys, kept, log, access_policy, settle)
+                found = await self._scrape_web(
+                    request, keys, kept, log, access_policy, build_commit
+                )
                 outcome = as_requested(found, request)
         if not outcome.is_committed:
-            await self._store.ledger.settle(settle(outcome), outcome.saved)
+            await self._store.ledger.commit(build_commit(outcome), outcome.saved)
         return outcome
 
     async def _fly(
@@ -243,7 +245,7 @@ class ScrapeService:
         stale: SavedDocument | None,
         log: AttemptLog,
         access_policy: AccessPolicy,
-        settle: BuildCommit | None = None,
+        build_commit: BuildCommit | None = None,
     ) -> ScrapeOutcome:
         with _describing_failure(request, log), access_policy.explaining_refusal():
             await self._callers.spend_page(request.caller, access_policy.policy)
@@ -258,7 +260,7 @@ class ScrapeService:
                 stale = None
             task = replace(
                 _fetch_task(request, stale),
-                is_for_job=settle is not None,
+                is_for_job=build_commit is not None,
                 may_land=access_policy.landing_check,
                 may_connect=access_policy.connection_check(request),
             )
@@ -282,7 +284,7 @@ class ScrapeService:
             is_failed = outcome.is_removed or document.verdict.kind in _FAILURES
             if is_failed or request.result_handling is ResultHandling.RETURN_ONLY:
                 return outcome
-            page_commit = settle(outcome) if settle is not None else None
+            page_commit = build_commit(outcome) if build_commit is not None else None
             document, saved = await self._save(document, request, keys, page_commit)
             return replace(
                 outcome, document=document, saved=saved, is_committed=page_commit is not None
@@ -339,15 +341,6 @@ class ScrapeService:
             content = with_warnings(document.content, (_GOOD_ONE_STAYS + advice,))
             document = replace(document, content=content)
         return document, saved
-
-
-def require_supported(request: ScrapeRequest) -> None:
-    """Return if the request can be served at all.
-
-    Raises:
-        InvalidRequest: its options contradict each other.
-    """
-    check_mode(request)
 
 
 def _fetch_task(request: ScrapeRequest, stale: SavedDocument | None) -> FetchTask:

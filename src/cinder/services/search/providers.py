@@ -108,7 +108,7 @@ class ProviderCaller:
         hits: Sequence[SearchHit] | None = None,
         error: str | None = None,
     ) -> ProviderAnswer:
-        self._metrics.observe_provider(name, outcome, seconds)
+        self._metrics.provider_seconds.labels(name, outcome).observe(seconds)
         return ProviderAnswer(
             provider=name, milliseconds=round(seconds * 1000), hits=hits, error=error
         )

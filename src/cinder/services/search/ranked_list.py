@@ -13,6 +13,7 @@ from cinder.services.search.providers import ProviderAnswer
 
 MAX_RESULTS_HELD = 1_000
 _MAX_PAGES = 60
+_MAX_LISTS = 500
 
 
 @dataclass(slots=True, eq=False)
@@ -143,12 +144,10 @@ class RankedListCache:
     def __init__(
         self,
         *,
-        max_lists: int = 500,
         max_results: int = 20_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.clock = clock
-        self._max_lists = max_lists
         self._max_results = max_results
         self._lists: OrderedDict[Hashable, RankedList] = OrderedDict()
 
@@ -176,6 +175,6 @@ class RankedListCache:
     def tidy(self) -> None:
         """Evict the least recently used lists until the cache is within its limits."""
         held = sum(len(ranked.results) for ranked in self._lists.values())
-        while self._lists and (len(self._lists) > self._max_lists or held > self._max_results):
+        while self._lists and (len(self._lists) > _MAX_LISTS or held > self._max_results):
             _, oldest = self._lists.popitem(last=False)
             held -= len(oldest.results)

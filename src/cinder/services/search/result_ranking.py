@@ -4,11 +4,11 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import TypeAlias
 
 from cinder.errors import CinderError
 from cinder.fair_queue import FairQueue, Requester
@@ -29,6 +29,7 @@ from cinder.services.search.fusion import (
 )
 from cinder.services.search.query import comparable
 from cinder.services.search.ranked_list import RankedList
+from cinder.text.bm25 import Bm25
 from cinder.text.markdown_blocks import BlockKind, find_blocks
 from cinder.text.outline import find_outline
 from cinder.text.passages import find_passages
@@ -38,8 +39,6 @@ from cinder.text.terms import find_query_terms, find_terms
 # Only the beginning of longer pages is scored, for the sake of the search's time.
 SCORED_CHARS = 60_000
 
-# The usual constants of BM25.
-_SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 _COVERAGE_SHARE = 0.5
 _WORD = re.compile(r"\w+")
 # The delimiter row of a table, and the pipes between its cells.
@@ -94,20 +93,17 @@ def find_best_passage(markdown: str, query: str) -> str:
 
 def _score_bm25(texts: Mapping[str, str], terms: set[str]) -> dict[str, float]:
     counts = {name: Counter(find_terms(text)) for name, text in texts.items()}
-    having = Counter(term for found in counts.values() for term in terms if term in found)
     lengths = {name: found.total() for name, found in counts.items()}
-    mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
-    weights = {}
-    for name, found in counts.items():
-        relative = _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths[name] / mean)
-        weights[name] = sum(
-            math.log(1 + (len(texts) + 0.5) / (having[term] + 0.5))
-            * found[term]
-            * (_SATURATION + 1)
-            / (found[term] + relative)
-            for term in sorted(terms)
-        )
-    return weights
+    model = Bm25(
+        (terms & found.keys() for found in counts.values()),
+        list(lengths.values()),
+        # A term that all of the few pages have still counts.
+        rarity=lambda texts, having: math.log(1 + (texts + 0.5) / (having + 0.5)),
+    )
+    return {
+        name: sum(model.score(term, found[term], lengths[name]) for term in sorted(terms))
+        for name, found in counts.items()
+    }
 
 
 def _densest(text: str, terms: set[str]) -> str:
@@ -198,37 +194,23 @@ def read_date(text: str | None) -> datetime | None:
 _MAX_ENTRIES = 5
 
 
-class SavedTexts(Protocol):
-    """Finds the text of saved pages."""
-
-    async def find(self, url: str, caller: str) -> str | None:
-        """Return the newest text of a page; None if none is saved for the caller.
-
-        Raises:
-            CacheFailed: the database could not be read.
-        """
-        ...
+# Returns the newest text of a saved page, by its URL and the caller; None if there is none.
+FindSavedText: TypeAlias = Callable[[str, str], Awaitable[str | None]]
 
 
-class ArchivedTexts:
-    """Finds the text of saved pages in the archive."""
+async def find_saved_text(archive: Archive, url: str, caller: str) -> str | None:
+    """Return the newest text of a page; None if none is saved for the caller.
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-
-    async def find(self, url: str, caller: str) -> str | None:
-        """Return the newest text of a page; None if none is saved for the caller.
-
-        Raises:
-            CacheFailed: the database could not be read.
-        """
-        for entry in (await self._archive.list_entries(url))[:_MAX_ENTRIES]:
-            _, kind = parse_saved_uri(entry.uri)
-            if kind is SavedKind.CLEANED:
-                body = await self._archive.read(entry.uri, caller)
-                if body is not None and body.text is not None:
-                    return body.text
-        return None
+    Raises:
+        CacheFailed: the database could not be read.
+    """
+    for entry in (await archive.list_entries(url))[:_MAX_ENTRIES]:
+        _, kind = parse_saved_uri(entry.uri)
+        if kind is SavedKind.CLEANED:
+            body = await archive.read(entry.uri, caller)
+            if body is not None and body.text is not None:
+                return body.text
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,11 +263,11 @@ class ResultRanker:
     def __init__(
         self,
         reader: ResultReader,
-        saved: SavedTexts,
+        find_saved_text: FindSavedText,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._reader = reader
-        self._saved = saved
+        self._find_saved_text = find_saved_text
         self._now = now
 
     async def settle(self, ranked: RankedList, request: SearchRequest, read_by: float) -> None:
@@ -326,7 +308,7 @@ class ResultRanker:
         pages = {}
         for found in first:
             with suppress(CinderError):  # the candidate is ranked by its summary then
-                text = await self._saved.find(found.address.provider_url, request.caller)
+                text = await self._find_saved_text(found.address.provider_url, request.caller)
                 if text is not None:
                     pages[found.address.id] = ResultText(markdown=text, title=found.title)
         return pages
@@ -348,7 +330,7 @@ class ResultRanker:
                 return False
             try:
                 async with asyncio.timeout_at(until):
-                    text = await self._saved.find(candidate.address.provider_url, caller)
+                    text = await self._find_saved_text(candidate.address.provider_url, caller)
             except (TimeoutError, CinderError):
                 return False  # it is reported as unread
             return text is not None and result_filter.has_required((*candidate.texts, text))

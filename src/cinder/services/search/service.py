@@ -329,8 +329,8 @@ class SearchService:
             outcome = "ok"
             return answer
         finally:
-            seconds = time.monotonic() - started
-            self._metrics.observe_search(request.mode, outcome, seconds)
+            spent = self._metrics.search_seconds.labels(request.mode, outcome)
+            spent.observe(time.monotonic() - started)
 
     async def _search(
         self, request: SearchRequest, chosen: Sequence[Provider], started: float

@@ -151,13 +151,11 @@ class Outbox(Repository):
         for row in sorted(rows, key=lambda row: row["id"]):
             payload = json.loads(self._dialect.unpack_text(row["payload"]))
             event = NewEvent(
-                id=payload["id"],
                 type=row["event"],
                 job_id=row["job_id"],
                 owner=row["owner"],
                 url=row["url"],
-                headers=payload["headers"],
-                body=payload["body"],
+                **payload,
             )
             events.append(DueEvent(row["id"], row["tries"], event))
         return events

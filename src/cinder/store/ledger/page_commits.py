@@ -221,7 +221,7 @@ class PageCommitOperations(Repository):
 
         return PageCommit(claim.job_id, write)
 
-    async def settle(self, page_commit: PageCommit, saved: SavedDocument | None = None) -> None:
+    async def commit(self, page_commit: PageCommit, saved: SavedDocument | None = None) -> None:
         """Commit the result of a URL whose page is not saved, or was saved before.
 
         Raises:
