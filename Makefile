@@ -8,7 +8,8 @@ EMBEDDINGS := bench/embeddings
 TOOL_LISTS := bench/tool_lists
 CLIENTS := tests/clients
 DATA ?= ../shared/data
-TEST_PROCESSES ?= 2
+# Half of the tests wait: for a browser, a lease, a process that starts.
+TEST_PROCESSES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -26,7 +27,7 @@ setup-dev: $(VENV)/.installed-dev ## Install what testing and checking need as w
 run: setup ## Serve on 127.0.0.1:8000
 	$(BIN)/cinder serve
 
-# They start cinder hundreds of times: each would compile it anew where nobody keeps what is compiled.
+# Tests start cinder hundreds of times: without stored bytecode, each start would compile it.
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup-dev $(VENV)/.installed-model ## Run the tests, in TEST_PROCESSES processes
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal

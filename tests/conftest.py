@@ -17,14 +17,14 @@ from tests.api.working import TOKEN, serve_jobs, started
 from tests.resolver import TableResolver
 from tests.site import Canary, Site, serve_site
 
-# How fast examples are made and tried is the machine's affair: a busy one is no failure.
+# A busy machine makes and tries examples slowly; that is no failure.
 hypothesis_settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("unhurried")
 
-# Who is started in the background may have been told to ignore it, and hands that down to all
-# processes that tests start and interrupt.
+# A shell's background jobs ignore SIGINT, and so would the processes that tests start and
+# interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
