@@ -74,7 +74,7 @@ $(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules packaging/mcpb/nod
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-lock: setup-dev ## Pin the dependencies anew
+lock: setup-dev ## Resolve and pin the dependencies
 	$(BIN)/pip install --quiet uv
 	$(LOCK) pyproject.toml --extra all --group build -o requirements.lock
 	$(LOCK) pyproject.toml --extra all --group build --group dev -o requirements-dev.lock
