@@ -63,8 +63,8 @@ async def test_the_text_of_a_page_that_is_kept_is_found(app: App, site: Site) ->
 
 async def test_what_came_with_credentials_is_found_by_its_owner_alone(app: App, site: Site) -> None:
     request = ScrapeRequest(
-        url=site.url("/article"), headers=(("Authorization", "Bearer x"),), caller="somebody"
+        url=site.url("/article"), headers=(("Authorization", "Bearer x"),), caller="another"
     )
     await app.scrape.scrape(request)
-    assert await find_saved_text(app.archive, site.url("/article"), "somebody") is not None
+    assert await find_saved_text(app.archive, site.url("/article"), "another") is not None
     assert await find_saved_text(app.archive, site.url("/article"), OWNER) is None

@@ -88,7 +88,7 @@ def kept_formats(formats: tuple[Format, ...]) -> tuple[Format, ...]:
     """Return the formats that are stored of those requested.
 
     The change of a page is returned and not stored; if nothing else was requested, the compared
-    markdown is stored. Later requests thus find the newest page, whoever requested it and why.
+    markdown is stored. Later requests thus find the newest page, for any caller and reason.
     """
     if formats == (Format.CHANGE_TRACKING,):
         return (Format.MARKDOWN,)
