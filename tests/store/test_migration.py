@@ -39,7 +39,8 @@ SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid
 UNION ALL
 SELECT 'index', tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'webhook'
 UNION ALL
-SELECT 'function', '', proname, prosrc FROM pg_proc WHERE pronamespace = 'webhook'::regnamespace
+SELECT 'function', '', proname, concat_ws(' ', prosrc, proconfig::text)
+  FROM pg_proc WHERE pronamespace = 'webhook'::regnamespace
  ORDER BY 1, 2, 3
 """
 

@@ -111,6 +111,33 @@ async def test_a_word_that_is_too_long_for_postgresql_is_left_out(connection: "C
     assert await connection.fetchval("SELECT CAST(CAST($1 AS TEXT) AS TSVECTOR)::text", lexemes[0])
 
 
+FILL = """
+INSERT INTO webhook.page_words (id, text, words)
+SELECT n, '', array_to_tsvector(ARRAY(
+           SELECT 'w' || n % 7 || '_' || word FROM generate_series(1, 500) word))
+  FROM generate_series(1, 3000) n
+"""
+SCANS = """
+SELECT indexrelid::regclass::text, pg_stat_get_xact_numscans(indexrelid)
+  FROM pg_index WHERE indrelid = 'webhook.page_words'::regclass
+"""
+
+
+async def test_words_are_looked_up_in_their_index_before_the_table_is_analysed(
+    connection: "Connection",
+) -> None:
+    # Without the other tables: only the words matter.
+    await connection.execute("ALTER TABLE webhook.page_words DROP CONSTRAINT page_words_id_fkey")
+    await connection.execute("ALTER TABLE webhook.page_words SET (autovacuum_enabled = off)")
+    await connection.execute(FILL)
+    async with connection.transaction():
+        found = await connection.fetch("SELECT webhook.pages_with('w3_1', 10)")
+        scans = dict(await connection.fetch(SCANS))
+
+    assert [row[0] for row in found] == list(range(2999, 2929, -7))
+    assert scans == {"webhook.idx_page_words_words": 1, "webhook.page_words_pkey": 0}
+
+
 WEIGHTS = st.lists(st.floats(0.1, 12), min_size=1, max_size=MAX_COMBINED_TERMS).map(
     lambda weights: sorted(weights, reverse=True)
 )

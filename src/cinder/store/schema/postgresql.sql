@@ -15,7 +15,7 @@ CREATE TABLE webhook.alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO webhook.alembic_version (version_num) VALUES ('0010');
+INSERT INTO webhook.alembic_version (version_num) VALUES ('0011');
 
 -- Every version that a scrape:// URI names.
 CREATE TABLE webhook.saved_versions (
@@ -285,9 +285,10 @@ CREATE TABLE webhook.page_words (
 );
 CREATE INDEX idx_page_words_words ON webhook.page_words USING gin (words);
 
--- Reading the words of every page takes far longer than PostgreSQL estimates: it must use the index.
+-- Reading the words of every page takes far longer than PostgreSQL estimates: it must use the index of
+-- the words. Without `enable_indexscan = off` it walks the primary key until the table is analysed.
 CREATE FUNCTION webhook.pages_with(query tsquery, most bigint) RETURNS SETOF bigint
-LANGUAGE sql STABLE ROWS 1000 SET enable_seqscan = off
+LANGUAGE sql STABLE ROWS 1000 SET enable_seqscan = off SET enable_indexscan = off
 AS $$ SELECT id FROM webhook.page_words WHERE words @@ query ORDER BY id DESC LIMIT most $$;
 
 -- Where the pages of a site have the values of a schema. place_hash is that of site, shape, wish and

@@ -9,7 +9,7 @@ CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO alembic_version (version_num) VALUES ('0010');
+INSERT INTO alembic_version (version_num) VALUES ('0011');
 
 CREATE TABLE saved_versions (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
