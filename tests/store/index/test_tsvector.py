@@ -132,7 +132,7 @@ async def test_words_are_looked_up_in_their_index_before_the_table_is_analysed(
     await connection.execute(FILL)
     async with connection.transaction():
         found = await connection.fetch("SELECT webhook.pages_with('w3_1', 10)")
-        scans = dict(await connection.fetch(SCANS))
+        scans = {row[0]: row[1] for row in await connection.fetch(SCANS)}
 
     assert [row[0] for row in found] == list(range(2999, 2929, -7))
     assert scans == {"webhook.idx_page_words_words": 1, "webhook.page_words_pkey": 0}
