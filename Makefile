@@ -44,7 +44,7 @@ soak: setup-dev ## Render, crawl, search and fuzz for long; run every hostile in
 train: $(TRAINING)/.venv/.installed ## Teach the main-content scorer from the labelled pages in DATA
 	$(TRAINING)/.venv/bin/python -m training $(DATA)
 
-bench: setup-dev $(PEERS)/.venv/.installed $(TOOL_LISTS)/.venv/.installed $(TOOL_LISTS)/node_modules $(TRAINING)/.venv/.installed $(EMBEDDINGS)/.venv/.installed ## Measure speed beside others doing the same work
+bench: setup-dev $(PEERS)/.venv/.installed $(PEERS)/node_modules $(TOOL_LISTS)/.venv/.installed $(TOOL_LISTS)/node_modules $(TRAINING)/.venv/.installed $(EMBEDDINGS)/.venv/.installed ## Measure speed beside others doing the same work
 	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY)) --data $(DATA) $(if $(SAMPLE),--sample $(SAMPLE))
 	$(if $(filter-out search,$(ONLY)),,$(EMBEDDINGS)/.venv/bin/python -m bench.embeddings $(DATA))
 
@@ -70,7 +70,7 @@ clients: setup-dev $(CLIENTS)/sdk1/.venv/.installed $(CLIENTS)/sdk2/.venv/.insta
 mcpb: packaging/mcpb/node_modules ## Build the bundle that desktop clients install with a click
 	scripts/build-bundle
 
-$(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules packaging/mcpb/node_modules: %/node_modules: %/package-lock.json
+$(CLIENTS)/typescript/node_modules $(TOOL_LISTS)/node_modules $(PEERS)/node_modules packaging/mcpb/node_modules: %/node_modules: %/package-lock.json
 	cd $* && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
@@ -81,7 +81,7 @@ lock: setup-dev ## Resolve and pin the dependencies
 	$(LOCK) --no-deps --group model -o requirements-model.lock
 	$(LOCK) $(PEERS)/requirements.in -o $(PEERS)/requirements.lock
 	for folder in $(CLIENTS)/sdk1 $(CLIENTS)/sdk2 $(TOOL_LISTS); do $(LOCK) $$folder/requirements.in -o $$folder/requirements.lock || exit 1; done
-	for folder in $(CLIENTS)/typescript $(TOOL_LISTS) packaging/mcpb; do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
+	for folder in $(CLIENTS)/typescript $(TOOL_LISTS) $(PEERS) packaging/mcpb; do (cd $$folder && npm install --package-lock-only --no-audit --no-fund) || exit 1; done
 	$(LOCK) pyproject.toml $(TRAINING)/requirements.in --group build -o $(TRAINING)/requirements.lock
 	$(LOCK) pyproject.toml --extra all --extra embeddings --group build --group dev -o $(EMBEDDINGS)/requirements.lock
 

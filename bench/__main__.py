@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
 from bench.crawl import bench_crawl
+from bench.docs import bench_docs
 from bench.extraction import bench_extraction
 from bench.fields import bench_fields
 from bench.fresh_scrape import bench_fresh_scrape
@@ -28,6 +29,7 @@ NAMES = (
     "workers",
     "start-up",
     "extraction",
+    "docs",
     "render",
     "hostile",
     "crawl",
@@ -58,6 +60,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "workers": bench_workers,
         "start-up": bench_start_up,
         "extraction": partial(bench_extraction, data, sample),
+        "docs": partial(bench_docs, data, sample),
         "render": bench_render,
         "hostile": partial(bench_hostile, data),
         "crawl": bench_crawl,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-DATASETS = ("wcxb", "aeb")
+DATASETS = ("wcxb", "aeb", "languages", "docs")
+LANGUAGES = ("Chinese", "Greek", "Polish", "Russian")
 KINDS = ("article", "service", "product", "collection", "forum", "listing", "documentation")
 
 
@@ -42,7 +43,8 @@ class Page:
 
 def read_pages(data: Path, sample: int | None) -> list[Page]:
     """Return all pages, or as many as the sample is large, the same ones each time."""
-    pages = [page for dataset in DATASETS for page in _read_dataset(data / dataset)]
+    folders = [data / dataset for dataset in DATASETS if (data / dataset).exists()]
+    pages = [page for folder in folders for page in _read_dataset(folder)]
     return pages if sample is None else random.Random(0).sample(pages, min(sample, len(pages)))
 
 
@@ -53,7 +55,7 @@ def _read_dataset(folder: Path) -> Iterator[Page]:
                 dataset=folder.name,
                 id=truth["id"],
                 url=truth["url"] or "",
-                kind=truth.get("type", "article"),
+                kind=truth.get("language") or truth.get("type", "article"),
                 text=truth["text"] or "",
                 title=truth.get("title") or "",
                 author=truth.get("author") or "",

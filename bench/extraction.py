@@ -2,38 +2,51 @@
 
 import asyncio
 import os
+import re
 import sys
 import tempfile
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from types import ModuleType
 
 from bench.contestant import PEERS_PYTHON, ROOT, ContestantFailed
-from bench.corpus import KINDS, Page, load_scorer, read_pages
+from bench.corpus import KINDS, LANGUAGES, Page, load_scorer, read_pages
 from bench.metadata_scores import print_metadata_scores
-from bench.prediction import Prediction, Predictions, read_predictions
+from bench.prediction import Predictions, read_predictions
 
 CPU_BAR, CPU_AIM = 40, 100
+COLUMNS = (*KINDS, "all", "aeb", *LANGUAGES, "languages")
+# The title that markdown begins with.
+_TITLE_LINE = re.compile(r"# (.*)\n")
+_MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """A contestant: the Python it runs on, its module and arguments, and what it writes."""
+    """A contestant: the program that runs it, its module and arguments, and what it writes."""
 
     name: str
-    python: Path
+    program: Path
     module: str
+    """A module of `bench.extractors`, or a script for Node.js."""
     arguments: tuple[str, ...] = ()
     writes_markdown: bool = True
 
 
 TRAINING_PYTHON = ROOT / "training/.venv/bin/python"
+PEERS_NODE = ROOT / "bench/peers/node_modules/.bin/node"
+TRAFILATURA = Extractor("trafilatura", PEERS_PYTHON, "trafilatura")
+DEFUDDLE = Extractor("defuddle", PEERS_NODE, "defuddle.mjs")
 PEERS = (
-    Extractor("trafilatura", PEERS_PYTHON, "trafilatura"),
+    TRAFILATURA,
     Extractor("trafilatura fast", PEERS_PYTHON, "trafilatura", ("--fast",)),
     Extractor("resiliparse", PEERS_PYTHON, "resiliparse", writes_markdown=False),
+    Extractor("readability", PEERS_PYTHON, "readability", writes_markdown=False),
     Extractor("Crawl4AI", PEERS_PYTHON, "crawl4ai"),
 )
 METADATA = Extractor("trafilatura", PEERS_PYTHON, "trafilatura_metadata")
@@ -52,7 +65,7 @@ async def bench_extraction(data: Path, sample: int | None) -> None:
         folder = Path(name)
         await _learn_folds(data, folder)
         made = [
-            (extractor, await _run(extractor, data, sample, folder))
+            (extractor, await run_extractor(extractor, data, sample, folder))
             for extractor in (_cross_validated(folder), *PEERS, METADATA)
         ]
     pages = read_pages(data, sample)
@@ -76,11 +89,16 @@ def _cross_validated(folds: Path) -> Extractor:
     return Extractor("cinder", Path(sys.executable), "cinder", ("--folds", str(folds)))
 
 
-async def _run(extractor: Extractor, data: Path, sample: int | None, folder: Path) -> Predictions:
+async def run_extractor(
+    extractor: Extractor, data: Path, sample: int | None, folder: Path
+) -> Predictions:
     """Have a contestant predict all pages in a process of its own."""
     out = folder / "predictions.jsonl"
+    is_script = extractor.module.endswith(".mjs")
+    script = (str(ROOT / "bench/extractors" / extractor.module),)
+    module = ("-m", f"bench.extractors.{extractor.module}")
     process = await asyncio.create_subprocess_exec(
-        *(str(extractor.python), "-m", f"bench.extractors.{extractor.module}"),
+        *(str(extractor.program), *(script if is_script else module)),
         *(str(data), str(out), *extractor.arguments),
         *(() if sample is None else ("--sample", str(sample))),
         stdout=asyncio.subprocess.DEVNULL,
@@ -98,40 +116,72 @@ def _print_content_scores(
 ) -> None:
     print(
         f"extraction of {len(pages)} saved pages: F1 of the main content by page kind (words, mean "
-        f"over pages), F1 on aeb (4-word shingles), and pages a second a core (bar {CPU_BAR}, aim "
-        f"{CPU_AIM}); cinder is cross-validated by site"
+        f"over pages), F1 on aeb (4-word shingles), by language, and pages a second a core (bar "
+        f"{CPU_BAR}, aim {CPU_AIM}); cinder is cross-validated by site"
     )
-    widths = {column: max(len(column) + 2, 9) for column in (*KINDS, "all", "aeb")}
-    header = "".join(f"{column:>{width}}" for column, width in widths.items())
-    print(f"{'':16}{header}{'pages/s':>9}")
-    for extractor, said in made:
-        scores = _content_scores(pages, said.by_key, scorer, is_markdown=extractor.writes_markdown)
-        cells = "".join(
-            f"{scores[column]:{width}.3f}" if column in scores else f"{'-':>{width}}"
-            for column, width in widths.items()
-        )
-        print(f"{extractor.name:16}{cells}{said.pages_per_second:9.1f}")
+    widths = {column: max(len(column) + 2, 9) for column in COLUMNS}
+    for with_title in (False, True):
+        header = "".join(f"{column:>{width}}" for column, width in widths.items())
+        print(f"{'with titles' if with_title else 'without titles':16}{header}{'pages/s':>9}")
+        for extractor, said in made:
+            scores = _content_scores(pages, (extractor, said), scorer, with_title=with_title)
+            cells = "".join(
+                f"{scores[column]:{width}.3f}" if column in scores else f"{'-':>{width}}"
+                for column, width in widths.items()
+            )
+            print(f"{extractor.name:16}{cells}{said.pages_per_second:9.1f}")
 
 
 def _content_scores(
     pages: Sequence[Page],
-    said: Mapping[str, Prediction],
+    made: tuple[Extractor, Predictions],
     scorer: ModuleType,
     *,
-    is_markdown: bool,
+    with_title: bool,
 ) -> dict[str, float]:
-    """Return F1 by page kind, over `all` of wcxb, and on `aeb`, as the data defines them."""
+    """Return F1 by page kind, over `all` of wcxb, by language, and on `aeb`.
+
+    A title that a page shows is left out of text and truth, or is in both.
+    """
+    extractor, said = made
     rows = defaultdict(list)
     for page in pages:
-        text = said[page.key].text
-        bag = scorer.words if page.dataset == "wcxb" else scorer.shingles
-        found = scorer.overlap(bag(scorer.plain(text) if is_markdown else text), bag(page.text))
-        for name in (page.kind, "all") if page.dataset == "wcxb" else ("aeb",):
-            rows[name].append(found)
+        text, truth = said.by_key[page.key].text, page.text
+        if with_title and _shows_title(page):
+            truth = f"{page.title}\n{truth}"
+        elif not with_title and (title := _TITLE_LINE.match(text)):
+            text, truth = text[title.end() :], _without_line(truth, title[1])
+        text = scorer.plain(text) if extractor.writes_markdown else text
+        bag = {"wcxb": scorer.words, "aeb": scorer.shingles}.get(page.dataset, _bag_of_any_script)
+        whole = {"wcxb": "all"}.get(page.dataset, page.dataset)
+        for name in {page.kind if page.dataset != "aeb" else whole, whole}:
+            rows[name].append(scorer.overlap(bag(text), bag(truth)))
     return {
         name: _f1_of_means(found, scorer) if name == "aeb" else _mean_f1(found, scorer)
         for name, found in rows.items()
     }
+
+
+def _shows_title(page: Page) -> bool:
+    """Whether a page shows the title that its truth leaves out."""
+    title = " ".join(_TOKEN.findall(page.title.lower()))
+    if not title or " ".join(_TOKEN.findall(page.text.lower()[: 2 * len(page.title)])) == title:
+        return False
+    shown = _MARKUP.sub(" ", page.read_body().decode("utf-8", "replace").partition("</head>")[2])
+    return title in " ".join(_TOKEN.findall(unescape(shown).lower()))
+
+
+def _without_line(text: str, title: str) -> str:
+    """Return a text without the first of its lines that has just the words of a title."""
+    words, lines = _TOKEN.findall(title.lower()), text.splitlines()
+    same = (number for number, line in enumerate(lines) if _TOKEN.findall(line.lower()) == words)
+    number = next(same, len(lines))
+    return "\n".join(lines[:number] + lines[number + 1 :])
+
+
+def _bag_of_any_script(text: str) -> Counter[str]:
+    """Return words, and each character of Chinese and Japanese, which have no spaces."""
+    return Counter(_TOKEN.findall(text.lower()))
 
 
 def _mean_f1(found: Sequence[tuple[float, float]], scorer: ModuleType) -> float:

@@ -23,6 +23,8 @@ class Prediction:
     title: str = ""
     author: str = ""
     published: str = ""
+    kept_share: float = 1.0
+    """How much of the page's text it has, by its own account."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Teaches the main-content scorer: `python -m training DATA` (or `make train DATA=...`).
 
-DATA is a folder of labelled pages with the sub-folders `wcxb` and `aeb`, each with
-`truth.jsonl.gz` and `html/ID.html.gz`. The result replaces the scorer in the package. With
+DATA is a folder of labelled pages with the sub-folders `wcxb`, `aeb` and `languages`, each with
+`truth.jsonl.gz` and `html/ID.html.gz`. Pages of documentation come from installed packages. The
+result replaces the scorer in the package. With
 `--folds DIRECTORY`, one scorer for each fold of the sites is written there instead, learned
 from all other folds, and `pages.json`, which names the scorer that has not seen each page.
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import cinder.html.main_content
 from cinder.html.main_content.scorer import SHIPPED_NAME
+from training.documentation import DOC_SITES
 from training.folds import fold_of
 from training.learning import learn_scorer
 from training.pages import LabelledPage, load_pages
@@ -24,6 +26,9 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder of labelled pages")
     parser.add_argument("--folds", type=Path, metavar="DIRECTORY", help="cross-validate instead")
     arguments = parser.parse_args()
+    for site in DOC_SITES:
+        if not site.find_pages():
+            print(f"{site.package} is not installed: the scorer learns without it", flush=True)
     pages = load_pages(arguments.data)
     print(f"{len(pages)} pages, {sum(len(page.labels) for page in pages):,} blocks", flush=True)
     if arguments.folds is None:

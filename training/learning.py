@@ -2,7 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import lightgbm
@@ -35,37 +37,59 @@ _PARAMETERS = {
     "verbose": -1,
 }
 _CUE_FOLDS = 4
+# A long page has many blocks of one make: more of them teach nothing, and take long.
+_MAX_BLOCKS = 220
 
 
 def learn_scorer(pages: Sequence[LabelledPage]) -> bytes:
     """Return a scorer's file."""
-    rows = np.concatenate(list(_rows_without_hindsight(pages)))
-    labels = np.concatenate([page.labels for page in pages])
-    weights = np.concatenate([page.weights for page in pages])
-    known = labels >= 0
-    data = lightgbm.Dataset(rows[known], labels[known], weight=weights[known])
+    pages = [page for page in pages if any(label >= 0 for label in page.labels)]
+    samples = [_sample_blocks(page) for page in pages]
+    rows = np.concatenate(list(_rows_without_hindsight(pages, samples)))
+    labels = [
+        page.labels[number] for page, some in zip(pages, samples, strict=True) for number in some
+    ]
+    weights = [
+        page.weights[number] * sum(label >= 0 for label in page.labels) / len(some)
+        for page, some in zip(pages, samples, strict=True)
+        for number in some
+    ]
+    data = lightgbm.Dataset(rows, np.array(labels), weight=np.array(weights))
     booster = lightgbm.train(_PARAMETERS, data, num_boost_round=_ROUNDS)
     return _encode(booster, learn_cue_weights(pages))
 
 
-def feature_rows(page: LabelledPage, weights: CueWeights) -> np.ndarray[Any, Any]:
-    """Return the features of a page's blocks, one row for each."""
+def _sample_blocks(page: LabelledPage) -> list[int]:
+    """Return the numbers of labelled blocks of a page, at most so many, the same each time."""
+    known = [number for number, label in enumerate(page.labels) if label >= 0]
+    chance = random.Random(page.key)  # noqa: S311 - the same blocks each time
+    return sorted(chance.sample(known, min(_MAX_BLOCKS, len(known))))
+
+
+def feature_rows(
+    page: LabelledPage, weights: CueWeights, numbers: Iterable[int]
+) -> np.ndarray[Any, Any]:
+    """Return the features of some of a page's blocks, one row for each."""
     features = PageFeatures(page.tree, page.hints, weights)
     of_page = features.of_page()
+    of_parent, of_owner = cache(features.of_parent), cache(features.of_owner)
+    owners = [(number, page.tree.blocks[number].owner) for number in numbers]
     return np.array(
         [
             (
                 *of_page,
-                *features.of_parent(max(page.tree.elements[block.owner].parent, 0)),
-                *features.of_owner(block.owner),
+                *of_parent(max(page.tree.elements[owner].parent, 0)),
+                *of_owner(owner),
                 *features.of_block(number),
             )
-            for number, block in enumerate(page.tree.blocks)
+            for number, owner in owners
         ]
     )
 
 
-def _rows_without_hindsight(pages: Sequence[LabelledPage]) -> Iterator[np.ndarray[Any, Any]]:
+def _rows_without_hindsight(
+    pages: Sequence[LabelledPage], samples: Sequence[Sequence[int]]
+) -> Iterator[np.ndarray[Any, Any]]:
     """Yield each page's rows with weights of cues that were learned from other sites.
 
     With weights that know its own site, the forest would trust them more than new sites deserve.
@@ -74,8 +98,8 @@ def _rows_without_hindsight(pages: Sequence[LabelledPage]) -> Iterator[np.ndarra
         learn_cue_weights(p for p in pages if fold_of(p.site, _CUE_FOLDS) != fold)
         for fold in range(_CUE_FOLDS)
     ]
-    for page in pages:
-        yield feature_rows(page, weights[fold_of(page.site, _CUE_FOLDS)])
+    for page, numbers in zip(pages, samples, strict=True):
+        yield feature_rows(page, weights[fold_of(page.site, _CUE_FOLDS)], numbers)
 
 
 def _encode(booster: lightgbm.Booster, cue_weights: dict[str, float]) -> bytes:

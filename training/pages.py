@@ -16,11 +16,15 @@ from cinder.html.metadata.page_metadata import read_metadata
 from cinder.html.tree import Elements, content_root, document_base, parse_html
 from cinder.html.visibility.hiding_rules import read_hiding_rules
 from cinder.text.content_type import decode_body
+from cinder.text.terms import extra_words
+from training.documentation import DOC_SITES, sample_pages
 from training.labels import label_blocks
 
-# News pages whose truth leaves out what the other collection keeps: they are few, so they count
-# more, or the scorer would learn nothing from them.
-_COLLECTION_WEIGHTS = {"wcxb": 1.0, "aeb": 12.0}
+# Collections with few pages, whose truth or markup differs from the others, count more: the scorer
+# would learn nothing from them otherwise. Documentation pages are many blocks of one make.
+_COLLECTION_WEIGHTS = {"wcxb": 1.0, "aeb": 12.0, "languages": 2.0}
+_DOCUMENTATION_WEIGHT = 0.25
+_DOCUMENTATION_PAGES = 30
 _MIN_TRUTH_WORDS = 80
 _MAX_BLOCK_WEIGHT = 3.0
 _SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gov", "net", "org"))
@@ -39,13 +43,17 @@ class LabelledPage:
 
 
 def load_pages(data: Path) -> list[LabelledPage]:
-    """Return all pages of the folder that have any text."""
-    return [
-        page
+    """Return all pages of the folder that have any text, and those of installed documentation."""
+    found = [
+        _load(data / collection, row, weight)
         for collection, weight in _COLLECTION_WEIGHTS.items()
         for row in _read_truth(data / collection)
-        if (page := _load(data / collection, row, weight)) is not None
     ]
+    for site in DOC_SITES:
+        for path, html in sample_pages(site, _DOCUMENTATION_PAGES):
+            key, truth = f"docs/{site.name}/{path.name}", site.read_truth(html)
+            found.append(_label(key, site.url_of(path), html, truth, _DOCUMENTATION_WEIGHT))
+    return [page for page in found if page is not None]
 
 
 def _read_truth(folder: Path) -> Iterator[Mapping[str, str | None]]:
@@ -54,15 +62,19 @@ def _read_truth(folder: Path) -> Iterator[Mapping[str, str | None]]:
 
 
 def _load(folder: Path, row: Mapping[str, str | None], weight: float) -> LabelledPage | None:
-    url, truth = row["url"] or "", row["text"] or ""
-    key = f"{folder.name}/{row['id']}"
     body = gzip.decompress((folder / "html" / f"{row['id']}.html.gz").read_bytes())
-    read = _read_page(decode_body(body, ""), url)
+    # Most truths leave the title out, but that is kept whatever its score.
+    key, html = f"{folder.name}/{row['id']}", decode_body(body, "")
+    return _label(key, row["url"] or "", html, row["text"] or "", weight)
+
+
+def _label(key: str, url: str, html: str, truth: str, weight: float) -> LabelledPage | None:
+    read = _read_page(html, url)
     if read is None or not read[0].blocks:
         return None
     tree, hints = read
     labels = label_blocks([block.text for block in tree.blocks], truth)
-    words = max(len(truth.split()), _MIN_TRUTH_WORDS)
+    words = max(len(truth.split()) + extra_words(truth), _MIN_TRUTH_WORDS)
     weights = [weight * min((block.words + 1) / words, _MAX_BLOCK_WEIGHT) for block in tree.blocks]
     _let_go_of_nodes(tree)
     return LabelledPage(key, _site(url) or key, tree, hints, labels, weights)

@@ -83,6 +83,9 @@ async def _predict_one(
         title=extraction.metadata.title or "",
         author=extraction.metadata.author or "",
         published=extraction.metadata.published or "",
+        kept_share=1.0
+        if extraction.metadata.kept_share is None
+        else extraction.metadata.kept_share,
     )
 
 

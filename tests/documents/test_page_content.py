@@ -44,11 +44,11 @@ def test_a_page_gives_every_format_asked_for() -> None:
     assert extract(html, *formats) == Extraction(
         text=html,
         markdown=markdown,
-        html='<article><h1>One</h1><p>two <a href="https://example.com/d/x">three</a>'
+        html='<article><div><h1>One</h1></div><p>two <a href="https://example.com/d/x">three</a>'
         '<img src="https://example.com/d/i"></p></article>',
         links=("https://example.com/d/x",),
         images=("https://example.com/d/i",),
-        metadata=PageMetadata(title="T"),
+        metadata=PageMetadata(title="T", kept_share=1.0),
         word_count=3,
         token_count=(len(markdown) + 3) // 4,
     )

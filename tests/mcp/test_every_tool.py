@@ -33,7 +33,7 @@ BOOKKEEPING = frozenset(
     {
         *("contentType", "rawLength", "cleanedLength", "wordCount", "tokenCount", "cacheAge"),
         *("wasTruncated", "nextStartIndex", "cached", "timestamp", "outlineLeftOut"),
-        *("start", "end"),
+        *("start", "end", "keptShare"),
     }
 )
 

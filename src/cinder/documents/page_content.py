@@ -31,7 +31,7 @@ from cinder.html.links import (
     resolve_urls,
 )
 from cinder.html.main_content import keep_main_content
-from cinder.html.main_content.features import read_hints
+from cinder.html.main_content.features import PageHints, read_hints
 from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.html.markdown.conversion import html_of, tree_to_markdown
 from cinder.html.metadata.declared import read_declared, truncation_warnings
@@ -189,6 +189,10 @@ def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Ext
     )
 
 
+# Below it, a warning says how much is kept.
+_LOW_KEPT_SHARE = 0.5
+
+
 @dataclass(slots=True)
 class _Content:
     """The elements that are a page's content, and its links and images."""
@@ -197,6 +201,7 @@ class _Content:
     links: tuple[str, ...] | None
     images: tuple[str, ...] | None
     warnings: tuple[str, ...] = ()
+    kept_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +249,12 @@ class _Page:
             images = tuple(dict.fromkeys((*images, *metadata.images)))
         title = metadata.title and only_visible_characters(metadata.title)
         description = metadata.description and only_visible_characters(metadata.description)
-        if (title, description) != (metadata.title, metadata.description):
-            metadata = replace(metadata, title=title, description=description)
+        metadata = replace(
+            metadata,
+            title=title,
+            description=description,
+            kept_share=round(selected.kept_share, 2),
+        )
         return Extraction(
             text=self.text,
             markdown=markdown,
@@ -294,15 +303,34 @@ class _Page:
         self._clean(selected, parts, rules, metadata.title or "")
         # Elements that the caller selects are content, whatever they look like.
         if not content.include_tags and content.only_main_content:
-            hints = read_hints(tree, metadata, self.url)
-            scorer = self.scorer or shipped_scorer()
-            selected.roots = [keep_main_content(root, hints, scorer) for root in selected.roots]
+            self._keep_main_content(selected, read_hints(tree, metadata, self.url), metadata)
         elif not content.include_tags and self.options.strip_chrome_tags:
             for part in parts:
                 remove_chrome(part)
         for root, part in zip(selected.roots, parts, strict=True):
             resolve_urls(root, base, part)
         return selected
+
+    def _keep_main_content(
+        self, selected: _Content, hints: PageHints, metadata: PageMetadata
+    ) -> None:
+        """Remove everything but the main content, and warn if that is most of the page."""
+        scorer = self.scorer or shipped_scorer()
+        main = keep_main_content(
+            selected.roots[0],
+            hints,
+            scorer,
+            metadata.title or "",
+            metadata.images,
+            # A caller may have removed the heading.
+            adds_title=not self.options.content.exclude_tags,
+        )
+        selected.roots = [main.root]
+        selected.kept_share = main.kept_share
+        if main.kept_share < _LOW_KEPT_SHARE:
+            selected.warnings += (
+                f"{main.kept_share:.0%} of this page's text kept; onlyMainContent: false has all.",
+            )
 
     def _clean(
         self, selected: _Content, parts: Sequence[Elements], rules: HidingRules, title: str

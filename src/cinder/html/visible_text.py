@@ -7,6 +7,7 @@ from operator import itemgetter, not_
 from selectolax.lexbor import LexborNode
 
 from cinder.html.tree import collapse
+from cinder.text.terms import extra_words
 
 INLINE_TAGS = frozenset(
     (
@@ -56,7 +57,10 @@ def visible_text(root: LexborNode) -> str:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs without white space that hold a letter or digit."""
+    """Return the number of words: runs without white space that hold a letter or digit.
+
+    Scripts without spaces have about two characters to a word.
+    """
     # Without punctuation, runs that consist only of it are gone.
     if text.isascii():
         # Counting where runs begin takes a third of the time of splitting them.
@@ -65,4 +69,5 @@ def count_words(text: str) -> int:
     runs = bare.decode("utf-8", "surrogatepass").split()
     # Nearly all runs begin with a letter or digit; only the others are searched.
     doubtful = compress(runs, map(not_, map(str.isalnum, map(_FIRST, runs))))
-    return len(runs) - sum(_LETTER_OR_DIGIT.search(run) is None for run in doubtful)
+    empty = sum(_LETTER_OR_DIGIT.search(run) is None for run in doubtful)
+    return len(runs) - empty + extra_words(text)

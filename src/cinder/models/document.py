@@ -169,6 +169,8 @@ class PageMetadata:
     json_ld: tuple[Json, ...] = ()
     page_count: int | None = None
     """The number of pages of a PDF."""
+    kept_share: float | None = None
+    """The share of an HTML page's text outside its chrome that the content has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)

@@ -9,6 +9,7 @@ from itertools import pairwise
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+_UNSPACED_RUNS = re.compile(rf"[{_UNSPACED}]{{4,}}")
 _VOWEL = re.compile(r"[aeiouy]")
 _MIN_STEM = 3
 
@@ -62,6 +63,16 @@ def _stem(word: str) -> str:
             word = stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in "lsz" else stem
             break
     return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM else word
+
+
+def extra_words(text: str) -> int:
+    """Return how many more words a text has than runs between spaces.
+
+    Scripts without spaces have about two characters to a word.
+    """
+    if text.isascii():
+        return 0
+    return sum(max(0, len(run) // 2 - 1) for run in _UNSPACED_RUNS.findall(text))
 
 
 _WORD = re.compile(r"\w+")

@@ -1,12 +1,17 @@
 """tests.html.main_content.test_selection"""
 
+from dataclasses import replace
+
 from cinder.html.main_content.blocks import read_blocks
+from cinder.html.main_content.features import PageHints
 from cinder.html.main_content.selection import (
     choose_blocks,
     complete_selection,
+    find_outside_chrome,
     level_tables,
     lift_insets,
     prune,
+    share_of,
 )
 from cinder.html.tree import parse_html
 from tests.html.main_content.trees import block_tree
@@ -65,16 +70,6 @@ def test_the_innermost_wrapper_of_all_words_and_pictures_comes_back() -> None:
     assert prune(tree, {1, 2}).tag == "main"
 
 
-def test_a_figure_amid_the_text_stays_without_a_caption_that_was_not_chosen() -> None:
-    figure = "<figure><img src='a.png'><figcaption>caption</figcaption></figure>"
-    html = f"<article><p>text text</p>{figure}<p>text text</p></article>"
-
-    assert '<figure><img src="a.png"></figure>' in pruned(html, "text")
-
-
-LONG = "word " * 60
-
-
 def test_the_cells_of_a_table_have_one_score() -> None:
     tree = block_tree("<table><tr><th>a<th>b<tr><td>c<td>d</table><p>e</p>")
 
@@ -115,60 +110,87 @@ def test_a_small_main_element_of_which_half_is_chosen_is_kept_whole() -> None:
     assert complete_selection(large, {0}) == {0}
 
 
-def test_the_only_heading_is_kept() -> None:
-    tree = block_tree(f"<header><h1>Name</h1></header><p>{LONG * 3}</p>")
-    two = block_tree(f"<h1>One</h1><h1>Two</h1><p>{LONG * 3}</p>")
-
-    assert complete_selection(tree, {1}) == {0, 1}
-    assert complete_selection(two, {2}) == {2}
-
-
 def test_a_small_page_is_read_whole_but_for_its_chrome() -> None:
     tree = block_tree("<nav>menu</nav><div><p>text</p><p>price</p></div><footer>imprint</footer>")
 
     assert complete_selection(tree, {1}) == {1, 2}
 
 
+LONG = "word " * 60
 LONGER = "word " * 160
+PAGE = PageHints((), frozenset(), frozenset())
+ARTICLE = replace(PAGE, is_article=True)
+PRODUCT = replace(PAGE, is_product=True)
 
 
 def test_likely_blocks_are_chosen_and_unlikely_ones_are_not() -> None:
     tree = block_tree(f"<p>{LONGER}</p><div>{LONGER}</div><h2>{LONGER}</h2>")
 
-    assert choose_blocks(tree, [0.9, 0.1, 0.8], is_article=True) == {0, 2}
+    assert choose_blocks(tree, [0.9, 0.1, 0.8], ARTICLE) == {0, 2}
 
 
 def test_a_doubtful_block_is_chosen_where_there_is_nothing_better() -> None:
     tree = block_tree(f"<p>{LONGER}</p><p>{LONGER}</p>")
 
-    assert choose_blocks(tree, [0.3, 0.01], is_article=True) == {0}
+    assert choose_blocks(tree, [0.3, 0.01], ARTICLE) == {0}
 
 
 def test_a_table_is_chosen_whole_or_not_at_all() -> None:
     cells = f"<tr><td>{LONGER}<td>{LONGER}"
     tree = block_tree(f"<table>{cells}</table><table class=other>{cells}</table>")
 
-    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1], is_article=True) == {0, 1}
+    assert choose_blocks(tree, [0.95, 0.4, 0.05, 0.1], ARTICLE) == {0, 1}
 
 
 def test_a_listing_goes_with_the_text_around_it() -> None:
     tree = block_tree(f"<main><p>{LONGER}</p><pre>{LONGER}</pre></main><p>{LONGER}</p>")
 
-    assert choose_blocks(tree, [0.9, 0.1, 0.1], is_article=True) == {0, 1}
-
-
-def test_the_heading_belongs_to_any_page_but_an_article() -> None:
-    tree = block_tree(f"<h1>Name</h1><p>{LONGER}</p>")
-
-    assert choose_blocks(tree, [0.01, 0.9], is_article=False) == {0, 1}
-    assert choose_blocks(tree, [0.01, 0.9], is_article=True) == {1}
+    assert choose_blocks(tree, [0.9, 0.1, 0.1], ARTICLE) == {0, 1}
 
 
 def test_a_page_without_blocks_has_nothing_to_choose() -> None:
-    assert choose_blocks(block_tree(""), [], is_article=False) == set()
+    assert choose_blocks(block_tree(""), [], PAGE) == set()
 
 
 def test_a_small_article_is_read_whole() -> None:
     tree = block_tree("<h1>Name</h1><p>few words</p><nav>menu</nav>")
 
-    assert choose_blocks(tree, [0.01, 0.9, 0.01], is_article=True) == {0, 1}
+    assert choose_blocks(tree, [0.01, 0.9, 0.01], ARTICLE) == {0, 1}
+
+
+def test_doubtful_text_is_kept_where_most_of_the_page_would_go() -> None:
+    tree = block_tree(f"<p>{LONGER}</p><dl>" + f"<dd>{LONGER}</dd>" * 3 + f"</dl><div>{LONGER}")
+    scores = [0.95, 0.15, 0.15, 0.15, 0.01]
+
+    assert choose_blocks(tree, scores, PAGE) == {0, 1, 2, 3}
+    assert choose_blocks(tree, scores, ARTICLE) == {0}
+    assert choose_blocks(tree, scores, PRODUCT) == {0}
+
+
+def test_a_long_text_is_kept_however_unlikely_it_is() -> None:
+    tree = block_tree(f"<p>{LONGER}</p><div>" + f"<p class=x>{LONGER}</p>" * 12 + "</div>")
+    links = block_tree(f"<p>{LONGER}</p><div>" + f"<p><a href=x>{LONGER}</a></p>" * 12 + "</div>")
+
+    assert choose_blocks(tree, [0.95] + [0.01] * 12, PAGE) == set(range(13))
+    assert choose_blocks(links, [0.95] + [0.01] * 12, PAGE) == {0}
+
+
+def test_chrome_is_left_out_of_the_share_that_is_kept() -> None:
+    html = f"<nav>{LONG}</nav><p>{LONG}</p><div class=sidebar>{LONG}</div><p>{LONG}</p>"
+    tree = block_tree(html)
+
+    assert find_outside_chrome(tree, {1}) == [1, 3]
+    assert share_of(tree, {1}, [1, 3]) == 0.5
+
+
+def test_chrome_that_holds_the_content_is_none() -> None:
+    tree = block_tree(f"<div class=sidebar><p>{LONG}</p></div><p>few</p>")
+
+    assert find_outside_chrome(tree, {0}) == [0, 1]
+
+
+def test_the_caption_of_a_picture_stays_with_it() -> None:
+    figure = "<figure><img src='a.png'><figcaption>a caption</figcaption></figure>"
+    html = f"<article><p>text text text</p>{figure}</article>"
+
+    assert pruned(html, "text") == html.replace("'", '"')

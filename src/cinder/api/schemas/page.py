@@ -211,4 +211,5 @@ def _describe_metadata(content: Extraction) -> dict[str, Json]:
         "openGraph": dict(metadata.open_graph),
         "jsonLd": [without_nulls(thing) for thing in metadata.json_ld],
     }
-    return {name: value for name, value in shown.items() if value}
+    shown = {name: value for name, value in shown.items() if value}
+    return shown if metadata.kept_share is None else shown | {"keptShare": metadata.kept_share}

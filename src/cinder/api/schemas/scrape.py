@@ -458,6 +458,8 @@ def _metadata(document: Document) -> dict[str, Json]:
         shown["rawLength"] = len(document.original.data)
     if content.metadata.page_count is not None:
         shown["pageCount"] = content.metadata.page_count
+    if content.metadata.kept_share is not None:
+        shown["keptShare"] = content.metadata.kept_share
     shown["statusCode"] = document.status_code
     if content.metadata.title:
         shown["title"] = content.metadata.title

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
+from cinder.text.terms import extra_words
+
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]{2,}")
 _MAX_CHARS = 400
@@ -241,6 +243,7 @@ class _Reader:
         words = len(text.split())
         if not words:
             return
+        words += extra_words(text)
         holder = place.line or place
         owner = holder.index if holder.index >= 0 else self._number(holder)
         block = self._block

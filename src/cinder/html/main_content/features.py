@@ -68,6 +68,8 @@ class PageHints:
     description_words: frozenset[str]
     is_article: bool = False
     """Whether the page declares to be an article."""
+    is_product: bool = False
+    """Whether the page declares to be that of a product."""
 
 
 def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> PageHints:
@@ -102,9 +104,12 @@ def read_hints(tree: LexborHTMLParser, metadata: PageMetadata, url: str) -> Page
         *(float(pattern.search(whole) is not None) for pattern in _URL_KINDS),
         *(float(any(name in generator for name in names)) for names in _GENERATOR_KINDS),
     )
-    is_article = "article" in og_type or bool(schema[0])
     return PageHints(
-        values, _hint_words(titles), _hint_words(metadata.description or ""), is_article
+        values,
+        _hint_words(titles),
+        _hint_words(metadata.description or ""),
+        is_article="article" in og_type or bool(schema[0]),
+        is_product="product" in og_type or bool(schema[1]),
     )
 
 
@@ -189,8 +194,14 @@ class PageFeatures:
             words / count,
             tags["form"],
             max(self._siblings.values(), default=0),
+            self._bytes_per_char(),
             *self._hints.values,
         )
+
+    def _bytes_per_char(self) -> float:
+        """Return a number that tells scripts apart: 1 for English, 2 for Russian, 3 for Chinese."""
+        text = "".join(self._texts)
+        return len(text.encode("utf-8", "replace")) / max(len(text), 1)
 
     def of_parent(self, index: int) -> tuple[float, ...]:
         """Return the features of a parent of block owners: where it is in the page."""

@@ -121,8 +121,9 @@ def group_similar_blocks(tree: BlockTree) -> list[list[int]]:
 
 SHIPPED_NAME = "scorer.json.gz"
 
-# How many blocks of one make are scored; more would not change the result.
-_SAMPLE = 2
+# How many blocks of one make are scored. With two, hundreds of paragraphs of a manual are kept or
+# dropped by chance.
+_SAMPLE = 8
 
 
 class BlockScorer:

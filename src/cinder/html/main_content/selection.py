@@ -5,8 +5,10 @@ from collections.abc import Set as AbstractSet
 
 from selectolax.lexbor import LexborNode
 
+from cinder.html.main_content.attached_parts import is_below
 from cinder.html.main_content.blocks import BlockTree, ContentBlock
-from cinder.html.tree import detach
+from cinder.html.main_content.features import PageHints
+from cinder.html.tree import detach, move_into
 from cinder.html.vocabulary import load_vocabulary
 
 _CELLS = frozenset(("td", "th"))
@@ -17,21 +19,34 @@ _MIN_SHARE = 0.5
 # A page or a main element with no more words than this is kept whole.
 _SMALL_WORDS = 150
 _CHROME = frozenset(load_vocabulary()["chrome"]["cues"])
+_INNER_CHROME = frozenset(load_vocabulary()["chrome"]["inner_cues"])
+# Of a page with more words than this, the scorer knows share bars and side bars by itself.
+_INNER_CHROME_WORDS = 500
+# Forms are not chrome of a large page: some wrap all of it.
+_WIDE_CHROME = _CHROME.union(load_vocabulary()["chrome"]["further_cues"]) - {"<form>"}
 # Doubtful blocks of an article seldom belong to it.
 _ARTICLE_DOUBT = 1.6
+# A page of which less is kept is looked at again.
+_MIN_KEPT_SHARE = 0.5
+# Its other blocks are kept if they are this likely on average, and each a little.
+_DOUBTFUL_SCORE = 0.1
+_MIN_DOUBTFUL_SCORE = 0.05
+# They are kept whatever their score, if they are a long text that is not mostly links.
+_LONG_WORDS = 1_500
+_LONG_MAX_LINK_SHARE = 0.35
 _WRAPPERS = frozenset(("article", "body", "div", "form", "main", "section", "span"))
 
 
-def choose_blocks(tree: BlockTree, scores: Sequence[float], *, is_article: bool) -> set[int]:
+def choose_blocks(tree: BlockTree, scores: Sequence[float], hints: PageHints) -> set[int]:
     """Return the numbers of the blocks that are the page's content, given the score of each.
 
     Blocks are taken in the order of their scores, up to where the expected harmonic mean of
     precision and recall, in words, is highest: a doubtful block is taken on a page with little
-    else. A long article is prose, and its title is metadata; of other pages, the rest of lists and
-    small main elements and the heading belong to the content.
+    else. A long article is prose; of other pages, the rest of lists and small main elements belong
+    to the content.
     """
     scores = lift_insets(tree, level_tables(tree, scores))
-    if is_article:
+    if hints.is_article:
         scores = [score**_ARTICLE_DOUBT for score in scores]
     order = sorted(range(len(scores)), key=lambda number: -scores[number])
     expected = sum(score * block.words for score, block in zip(scores, tree.blocks, strict=True))
@@ -45,8 +60,61 @@ def choose_blocks(tree: BlockTree, scores: Sequence[float], *, is_article: bool)
         if balance > best:
             best, best_count = balance, count
     chosen = set(order[:best_count])
-    is_long_article = is_article and tree.root.words > _SMALL_WORDS
-    return chosen if is_long_article else complete_selection(tree, chosen)
+    if tree.root.words <= _INNER_CHROME_WORDS:
+        chosen = chosen.intersection(_find_outside(tree, chosen, _INNER_CHROME, 1 / 4))
+    if hints.is_article and tree.root.words > _SMALL_WORDS:
+        return chosen
+    chosen = complete_selection(tree, chosen)
+    # The other text of a product's page is about other products.
+    return chosen if hints.is_product else keep_more(tree, scores, chosen)
+
+
+def keep_more(tree: BlockTree, scores: Sequence[float], chosen: set[int]) -> set[int]:
+    """Return the chosen blocks of a page, with others where too much of its text is left out.
+
+    A scorer that has seen no such page doubts all of a reference manual or of a listing, but for a
+    few blocks: losing a page is worse than keeping some of its chrome.
+    """
+    outside = find_outside_chrome(tree, chosen)
+    if share_of(tree, chosen, outside) >= _MIN_KEPT_SHARE:
+        return chosen
+    left = [number for number in outside if number not in chosen]
+    blocks = [tree.blocks[number] for number in left]
+    words = sum(block.words for block in blocks)
+    mean = sum(scores[number] * tree.blocks[number].words for number in left) / words
+    if mean > _DOUBTFUL_SCORE:
+        return chosen.union(number for number in left if scores[number] >= _MIN_DOUBTFUL_SCORE)
+    links = sum(block.link_words for block in blocks)
+    is_long = words > _LONG_WORDS and links < words * _LONG_MAX_LINK_SHARE
+    return chosen.union(left) if is_long else chosen
+
+
+def find_outside_chrome(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
+    """Return the numbers of the blocks that are not in navigation, side bars and the like.
+
+    An element that holds most of the chosen words is none of these, whatever its name.
+    """
+    return _find_outside(tree, chosen, _WIDE_CHROME, 1 / 2)
+
+
+def _find_outside(
+    tree: BlockTree, chosen: AbstractSet[int], cues: AbstractSet[str], max_share: float
+) -> list[int]:
+    """Return the blocks outside elements with these cues and at most a share of the content."""
+    kept = _count_kept(tree, chosen)
+    is_chrome: list[bool] = []
+    for element, words in zip(tree.elements, kept, strict=True):
+        above = element.parent >= 0 and is_chrome[element.parent]
+        is_named = not cues.isdisjoint(element.cues) and words <= kept[0] * max_share
+        is_chrome.append(above or is_named)
+    return [number for number, block in enumerate(tree.blocks) if not is_chrome[block.owner]]
+
+
+def share_of(tree: BlockTree, chosen: AbstractSet[int], outside: Sequence[int]) -> float:
+    """Return the share of the words outside chrome that are chosen."""
+    words = sum(tree.blocks[number].words for number in outside)
+    kept = sum(tree.blocks[number].words for number in outside if number in chosen)
+    return kept / words if words else 1.0
 
 
 def level_tables(tree: BlockTree, scores: Sequence[float]) -> list[float]:
@@ -98,8 +166,8 @@ def lift_insets(tree: BlockTree, scores: Sequence[float]) -> list[float]:
 def complete_selection(tree: BlockTree, chosen: set[int]) -> set[int]:
     """Add the blocks that belong to the chosen ones.
 
-    These are the rest of a list, or of a small main element, of which half is chosen; all but the
-    chrome of a small page; and the page's only `h1`.
+    These are the rest of a list, or of a small main element, of which half is chosen, and all but
+    the chrome of a small page.
     """
     if tree.root.words <= _SMALL_WORDS:
         is_chrome: list[bool] = []
@@ -117,9 +185,7 @@ def complete_selection(tree: BlockTree, chosen: set[int]) -> set[int]:
     if len(mains) == 1 and tree.elements[mains[0]].words <= _SMALL_WORDS:
         nearest = _nearest(tree, frozenset(mains), by_index=True)
         chosen = _fill(tree, chosen, [nearest[block.owner] for block in tree.blocks])
-    owners = (tree.elements[block.owner].tag for block in tree.blocks)
-    headings = {number for number, tag in enumerate(owners) if tag == "h1"}
-    return chosen | headings if len(headings) == 1 else chosen
+    return chosen
 
 
 def _nearest(
@@ -154,23 +220,39 @@ def _fill(tree: BlockTree, chosen: set[int], groups: Sequence[int]) -> set[int]:
     return chosen | {number for number, group in enumerate(groups) if group in whole}
 
 
-def prune(tree: BlockTree, chosen: AbstractSet[int]) -> LexborNode:
-    """Reduce the tree to the chosen blocks, the elements around them, and their pictures.
-
-    Returns the innermost element that contains all of it.
-    """
+def _count_kept(tree: BlockTree, chosen: AbstractSet[int]) -> list[int]:
+    """Return the number of chosen words in each element."""
     kept = [0] * len(tree.elements)
-    pictures = [0] * len(tree.elements)
     for number in chosen:
         block = tree.blocks[number]
         kept[block.owner] += block.words
+    for index in range(len(tree.elements) - 1, 0, -1):
+        kept[tree.elements[index].parent] += kept[index]
+    return kept
+
+
+def prune(
+    tree: BlockTree,
+    chosen: AbstractSet[int],
+    head: LexborNode | None = None,
+    lead: LexborNode | None = None,
+) -> LexborNode:
+    """Reduce the tree to the chosen blocks, the elements around them, and their pictures.
+
+    A lead picture that would go is moved to the head, if there is one. Returns the innermost
+    element that contains all of the tree's content.
+    """
+    kept = _count_kept(tree, chosen)
+    pictures = [0] * len(tree.elements)
     for index, _ in tree.pictures:
         pictures[index] += 1
     for index in range(len(tree.elements) - 1, 0, -1):
-        parent = tree.elements[index].parent
-        kept[parent] += kept[index]
-        pictures[parent] += pictures[index]
-    detach([*_find_dropped(tree, chosen, kept)])
+        pictures[tree.elements[index].parent] += pictures[index]
+    dropped = [*_find_dropped(tree, chosen, kept)]
+    if head is not None and lead is not None and is_below(lead, dropped):
+        move_into(head, [lead])
+        dropped = [node for node in dropped if not is_below(node, [lead])]
+    detach(dropped)
     # The last of the wrappers that contain every word and every picture.
     found = 0
     for index, element in enumerate(tree.elements[1:], 1):
@@ -194,8 +276,11 @@ def _find_dropped(
         and kept[element.parent] * 2 >= elements[element.parent].words - element.words
         and kept[element.parent]
     }
+    in_figure: list[bool] = []
     for index, element in enumerate(elements):
-        if not kept[index] and index not in staying_figures:
+        above = element.parent >= 0 and in_figure[element.parent]
+        in_figure.append(above or index in staying_figures)
+        if not kept[index] and not in_figure[index]:
             yield element.node
     for index, node in tree.pictures:
         around = index

@@ -1,6 +1,7 @@
 """Reads the metadata of a page from its declarations, its markup and its text."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import can_ada
 from selectolax.lexbor import LexborNode
@@ -45,6 +46,9 @@ def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "
     site_names = [meta.get("og:site_name", ""), *graph.site_names()]
     if base is not None:
         site_names += host_names(base.hostname)
+    # A heading that is one link is the banner of the site, which its other pages have as well.
+    headings = [heading for heading in declared.headings if not _is_link(heading)]
+    declared = replace(declared, headings=headings or declared.headings)
     titles = Titles(
         element=declared.title,
         shared=meta.get("og:title", ""),
@@ -87,6 +91,11 @@ def _heading_text(heading: LexborNode) -> str:
         elif node.tag in _BREAKS:
             parts.append(" ")
     return truncate_value("".join(parts))
+
+
+def _is_link(heading: LexborNode) -> bool:
+    children = [node for node in heading.iter(include_text=True) if node.text().strip()]
+    return len(children) == 1 and children[0].tag == "a"
 
 
 def _heading_of(

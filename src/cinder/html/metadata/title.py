@@ -27,7 +27,7 @@ class Titles:
     shared: str
     """The title for sharing: `og:title`."""
     headings: Sequence[str]
-    """The texts of the page's `h1` elements."""
+    """The texts of the page's `h1` elements, without banners where it has others."""
     headlines: Sequence[str]
     """The headlines of its JSON-LD."""
     site_names: frozenset[str]
@@ -44,7 +44,12 @@ def choose_title(titles: Titles) -> str:
         if (heading := _tidy(each)) and name_key(heading) not in titles.site_names
     ]
     references = [each for each in (named, shared, *titles.headlines[:1]) if each]
-    best = max(headings, key=lambda heading: title_agreement(heading, references), default="")
+    # A part of `Settings — Django documentation` may be a heading by itself.
+    references += _SEPARATOR.split(named)[:-1]
+    # The last of equals: the heading of a site comes before that of its page.
+    best = max(
+        reversed(headings), key=lambda heading: title_agreement(heading, references), default=""
+    )
     if best and (not references or title_agreement(best, references) >= _MIN_AGREEMENT):
         return best
     return shared or named or best

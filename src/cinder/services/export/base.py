@@ -204,6 +204,7 @@ def describe_document(document: Document) -> dict[str, Json]:
     more: dict[str, Json] = {
         "jsonLd": list(content.metadata.json_ld),
         "pageCount": content.metadata.page_count,
+        "keptShare": content.metadata.kept_share,
         "wordCount": content.word_count,
         "tokenCount": content.token_count,
         "source": document.source,
