@@ -19,6 +19,7 @@ from bench.render import bench_render
 from bench.search import bench_search
 from bench.start_up import bench_start_up
 from bench.tool_lists.bench import bench_tool_lists
+from bench.verdicts import bench_verdicts
 from bench.workers import bench_workers
 from cinder.logs import configure_logs
 
@@ -35,6 +36,7 @@ NAMES = (
     "crawl",
     "search",
     "fields",
+    "verdicts",
     "tools",
     "growth",
 )
@@ -66,6 +68,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "crawl": bench_crawl,
         "search": partial(bench_search, data),
         "fields": bench_fields,
+        "verdicts": partial(bench_verdicts, data, sample),
         "tools": bench_tool_lists,
         "growth": bench_growth,
     }

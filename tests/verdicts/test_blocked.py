@@ -72,6 +72,12 @@ def find_block_signs(answer: FetchedPage) -> str | None:
             200,
             "<p>The requested URL was rejected. Please consult with your administrator.</p>",
         ),
+        ("Cloudflare", 403, "<script src='/cdn-cgi/challenge-platform/h/g/orchestrate/jsch/v1'>"),
+        ("HUMAN", 200, "<script src='https://captcha.px-cdn.net/PX1/captcha.js'></script>"),
+        ("DataDome", 403, "<script>var dd={'host':'geo.captcha-delivery.com'}</script>"),
+        ("Imperva", 403, "<iframe src='/_Incapsula_Resource?incident_id=1'></iframe>"),
+        ("Kasada", 429, "<script>KPSDK.scriptStart = KPSDK.now();</script>"),
+        ("hCaptcha", 403, "<script src='https://js.hcaptcha.com/1/api.js'></script>"),
         ("Sucuri", 403, "<title>Sucuri WebSite Firewall - Access Denied</title>"),
         ("Anubis", 200, "<script id=\"anubis_challenge\" type='application/json'>{}</script>"),
         (
@@ -97,6 +103,9 @@ def test_the_walls_of_known_vendors_are_told_by_their_marks(
         ({"x-vercel-mitigated": "challenge"}, 429),
         ({"x-datadome": "protected"}, 403),
         ({"x-kpsdk-ct": "0a"}, 429),
+        ({"server": "AkamaiGHost"}, 403),
+        ({"set-cookie": "datadome=a1; Path=/"}, 403),
+        ({}, 999),
     ],
 )
 def test_a_wall_is_told_by_its_headers(headers: dict[str, str], status: int) -> None:
@@ -106,6 +115,9 @@ def test_a_wall_is_told_by_its_headers(headers: dict[str, str], status: int) -> 
 def test_a_header_of_a_guarded_site_counts_with_a_refusal_only() -> None:
     assert find_block_signs(page("<p>Yes.</p>", 200, {"x-datadome": "protected"})) is None
     assert find_block_signs(page("<p>Gone.</p>", 404, {"x-datadome": "protected"})) is None
+    cookie = {"set-cookie": "_abck=1; Path=/"}
+    assert find_block_signs(page("<p>Yes.</p>", 200, cookie)) is None
+    assert find_block_signs(page(f"<p>{'A long word. ' * 30}</p>", 403, cookie)) is None
 
 
 @pytest.mark.parametrize(
@@ -116,6 +128,9 @@ def test_a_header_of_a_guarded_site_counts_with_a_refusal_only() -> None:
         "<p>Checking your browser before accessing a.example.</p>",
         "<p>Access to this page has been denied because we believe you use automation tools.</p>",
         "<form><input type='hidden'><div class='g-recaptcha'></div><input type='submit'></form>",
+        "<p>You are temporarily blocked. Try again later.</p>",
+        "<main><iframe title='Challenge' src='/captcha?id=1'></iframe></main>",
+        f"<h1>Verify you are human</h1><div hidden><p>{SENTENCE * 99}</p></div>",
         "<p>Are you there?</p><div class='box cf-turnstile' data-sitekey='1'></div>",
     ],
 )
@@ -132,10 +147,11 @@ def test_a_wall_of_no_known_vendor_is_told_by_what_it_says(body: str) -> None:
         "<p>Hello.</p><script src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'></script>",
         "<div id='root'></div><script>let captcha = 'challenges.cloudflare.com/turnstile'</script>",
         "<script>window._pxAppId = 'PX1'</script><p>A shop.</p>",
+        "<p>Your IP address is 127.0.0.1.</p>",
         "<p>Example Domain</p>",
         "",
     ],
-    ids=["article", "login", "form", "guarded", "shell", "sensor", "small", "empty"],
+    ids=["article", "login", "form", "guarded", "shell", "sensor", "address", "small", "empty"],
 )
 def test_a_page_is_not_a_wall(body: str) -> None:
     assert find_block_signs(page(body)) is None

@@ -38,7 +38,9 @@ def test_a_page_is_taken_apart() -> None:
 
 def test_words_are_counted_with_and_without_spaces() -> None:
     assert read_outline(b"<p>three short words</p>").word_count == 3
-    assert read_outline(f"<p>{'灯台' * 12}</p>".encode()).word_count == 6
+    assert read_outline(f"<p>{'灯台' * 12}</p>".encode()).word_count == 12
+    assert read_outline("<p>灯台 and two words</p>".encode()).word_count == 4
+    assert read_outline(f"<p>{'ประภาคาร' * 3}</p>".encode()).word_count == 12
 
 
 def test_sentences_are_told_from_menus() -> None:
@@ -117,3 +119,49 @@ def test_a_page_is_read_in_the_letters_that_it_was_decoded_to() -> None:
         PageEvidence(page, Extraction(text="<p>Страница не найдена</p>")).text
         == "страница не найдена"
     )
+
+
+DECOY = "<p>" + "The lamps are lit along the water before the town wakes. " * 99 + "</p>"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        f"<div style='display: none'>{DECOY}<div>more</div></div>",
+        f"<div hidden>{DECOY}</div>",
+        f"<section style='position:absolute;left:-9999px'>{DECOY}</section>",
+        f"<style>.a,.far {{ visibility: hidden }}</style><div class='b far'>{DECOY}</div>",
+        f"<style>#x{{display:none}}</style><div id=x>{DECOY}<script>1</script>{DECOY}</div>",
+    ],
+)
+def test_text_that_a_style_hides_does_not_count(hidden: str) -> None:
+    body = f"<h1>Seen</h1>{hidden}<p>Seen too</p>".encode()
+    assert read_outline(body).text == "Seen\nSeen too"
+    assert measure_text(body).sentence_bytes == 0
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        f"<style>.tab{{display:none}}.tab.on{{display:block}}</style><div class=tab>{DECOY}</div>",
+        f"<style>@media print {{ .x {{ display:none }} }}</style><div class='x'>{DECOY}</div>",
+        f"<div id='page' style='display:none'>{DECOY}</div><script>show('#page')</script>",
+        f"<body style='visibility:hidden'>{DECOY}</body>",
+        f"<p style='display:none'>Gone{DECOY}",
+    ],
+    ids=["other rule", "print", "script", "body", "next paragraph"],
+)
+def test_text_that_may_be_shown_counts(shown: str) -> None:
+    assert measure_text(shown.encode()).sentence_bytes > 2_000
+
+
+def test_an_element_is_closed_in_any_case() -> None:
+    body = b"<noScript>No scripts?</noScript><p>Words</p><SCRIPT>1</Script><p>More</p>"
+    assert read_outline(body).text == "Words\nMore"
+
+
+@pytest.mark.parametrize(
+    "body", [b"<div hidden>" * 20_000, b"display:none" * 20_000, b"<style>.a{display:none" * 9_000]
+)
+def test_hostile_styles_are_read_without_an_error(body: bytes) -> None:
+    assert read_outline(body).word_count >= 0

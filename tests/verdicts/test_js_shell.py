@@ -260,3 +260,16 @@ def test_only_html_can_be_a_shell(content_type: str, is_shell: bool) -> None:
 )
 def test_hostile_bytes_are_judged_without_an_error(body: bytes) -> None:
     find_shell_signs(page(body))
+
+
+@pytest.mark.parametrize("anchor", ["<span id='{}'></span>", "<a id='{}'></a>"])
+@pytest.mark.parametrize("name", ["app", "root", "generic-views"])
+def test_an_empty_anchor_is_no_root_of_an_application(anchor: str, name: str) -> None:
+    html = f"{NAVIGATION}{anchor.format(name)}<p>See the guide.</p><script src='/d.js'></script>"
+    assert find_shell_signs(document(html)) is None
+
+
+def test_a_skeleton_beside_a_text_is_a_widget() -> None:
+    skeleton = "<div class='rail-skeleton'></div><script src='/rail.js'></script>"
+    assert find_shell_signs(document(f"<p>{SENTENCE * 3}</p>{skeleton}")) is None
+    assert find_shell_signs(document(f"<p>A rail.</p>{skeleton}"))

@@ -19,6 +19,9 @@ FRONT = f"<title>The Courier</title><h1>Today</h1><p>{STORY}</p>"
         "<h1>Page introuvable</h1>",
         "<title>Страница не найдена</title>",
         "<title>ページが見つかりません</title>",
+        "<title>500 Internal Server Error</title><h1>Internal Server Error</h1>",
+        "<title>Lamps</title><h1>Something went wrong</h1><p>Try again.</p>",
+        "<h1>Site under maintenance</h1>",
         "<h1>lamps.example</h1><p>This domain is for sale: $2,395</p>",
     ],
 )

@@ -32,7 +32,7 @@ def test_a_page_with_words_is_ok() -> None:
     assert judge(page(), Extraction(word_count=1)) == Verdict()
 
 
-@pytest.mark.parametrize("status", [304, 404, 503, 999])
+@pytest.mark.parametrize("status", [304, 404, 503, 599])
 def test_an_http_error_is_shown_by_its_status(status: int) -> None:
     verdict = judge(page(status), Extraction(word_count=9))
     assert (verdict.kind, verdict.evidence) == (VerdictKind.HTTP_ERROR, describe_status(status))

@@ -46,6 +46,46 @@ def test_a_page_that_speaks_of_cookies_is_a_page(html: str) -> None:
     assert find_consent_signs(reading(html)) is None
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<title>Before you continue to Lamps</title><p>We use cookies to measure engagement.</p>"
+        f"<p>{STORY}</p><form><input type='submit' value='Reject all'>"
+        "<input type='submit' value='Accept all'></form><a>More options</a>",
+        "<h1>Bevor Sie zu Lampen weitergehen</h1><p>Wir verwenden Cookies und Daten dazu.</p>"
+        f"<p>{STORY}</p><button>Alle ablehnen</button><button>Alle akzeptieren</button>",
+    ],
+)
+def test_the_question_of_a_portal_is_told_by_its_title_and_choices(html: str) -> None:
+    assert find_consent_signs(reading(html))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>Welcome</h1><p>You must be 21 or older to enter this site.</p>"
+        "<button>Yes, I am</button><button>No</button>",
+        "<h1>Age verification</h1><label>Year of birth</label><input><button>Enter</button>",
+        "<p>Sind Sie mindestens 18 Jahre alt?</p><a href='/in'>Ja</a><a href='/out'>Nein</a>",
+        "<p>あなたは18歳以上ですか?</p><a>はい</a><a>いいえ</a>",
+    ],
+)
+def test_a_page_that_only_asks_for_an_age_is_told(html: str) -> None:
+    assert "age" in (find_consent_signs(reading(html)) or "")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<h1>Old gin</h1><p>{STORY * 6}</p><p>You must be 18 to buy it.</p><button>Enter</button>",
+        "<h1>Volunteers</h1><p>Volunteers must be over 18.</p><a>Write to us</a>",
+    ],
+    ids=["shop", "no answer"],
+)
+def test_a_page_that_speaks_of_an_age_is_a_page(html: str) -> None:
+    assert find_consent_signs(reading(html)) is None
+
+
 FORM = "<form><input name='user'><input type='password' name='p'><button>Log in</button></form>"
 
 
@@ -58,6 +98,11 @@ FORM = "<form><input name='user'><input type='password' name='p'><button>Log in<
         "<h1>Protokoll</h1><p>Bitte melden Sie sich an, um diese Seite zu sehen.</p>",
         "<p>Vous devez être connecté pour accéder à cette page.</p>",
         "<p>请先登录后查看</p>",
+        "<title>Sign in to your account</title><input type='email'><button>Next</button>",
+        "<h1>Log in</h1><form><input id='identifier' autocomplete='username'></form>",
+        "<h1>Log in to Boards</h1><button>Continue with Google</button>",
+        "<main>This record isn't available because you don't have permission.</main>",
+        f"<h1>The portal</h1><p>{STORY}</p>{FORM}<a>Forgot password?</a>",
         "<h1>Join</h1><a>Sign up with Google</a><a>Create account</a><p>Already on Pins? Go on</p>",
     ],
 )
@@ -66,7 +111,7 @@ def test_a_page_that_only_asks_to_log_in_is_a_wall(html: str) -> None:
 
 
 def test_a_redirect_to_a_login_page_is_a_wall() -> None:
-    html = "<title>Sign in to your account</title><input type='email'><button>Next</button>"
+    html = "<title>Sign in to your account</title><button>Use a key</button>"
     asked, final = "https://a.example/report", "https://login.b.example/oauth2/authorize"
     assert find_login_signs(reading(html, asked=asked, final=final))
     assert find_login_signs(reading(html, asked=asked)) is None

@@ -8,7 +8,7 @@ import re
 from itertools import islice
 
 from cinder.models.document import FetchedPage
-from cinder.verdicts.evidence import PageEvidence, any_phrase, load_phrases
+from cinder.verdicts.evidence import PageEvidence, any_phrase, estimate_words, load_phrases
 
 _VOCABULARY = load_phrases()["bot_wall"]
 # Plain strings: one pattern for all of them takes thirty times as long.
@@ -18,9 +18,11 @@ _VENDOR_MARKS = {
         for vendor, marks in _VOCABULARY[kind].items()
         for mark in marks
     ]
-    for kind in ("vendor_marks", "bare_page_marks")
+    for kind in ("vendor_marks", "bare_page_marks", "refusal_marks")
 }
-_REFUSALS = (401, 403, 405, 406, 429, 503)
+# Some large sites answer automated clients with 999, a status of their own.
+_ONLY_FOR_PROGRAMS = 999
+_REFUSALS = (401, 403, 405, 406, 418, 429, 503, _ONLY_FOR_PROGRAMS)
 
 _TO_A_PROGRAM = any_phrase("bot_wall", "human", "unusual", "stopped")
 _TO_A_VISITOR = any_phrase("bot_wall", "asked_of_visitor", "stopped")
@@ -46,6 +48,7 @@ _MAX_WORDS_BELOW_TITLE = 60
 _MAX_WORDS_AROUND_CAPTCHA = 40
 _MAX_WORDS_OF_TITLE = 5
 _MAX_WORDS_OF_BARE_WALL = 15
+_MAX_WORDS_OF_REFUSAL = 60
 _REACH_CHARS = 60
 _MAX_PHRASES = 20
 # A wall has hardly any links: a page with menus belongs to the site itself.
@@ -61,6 +64,9 @@ _BLOCKING_VALUES = ("challenge", "captcha", "block", "blocked", "deny", "denied"
 _CAPTCHA = re.compile(
     rb"(?i)\s(?:class|id)\s*=\s*[\"']?[^\"'<>]{0,100}?"
     rb"(?<![a-z])((?:[a-z]{0,20}[-_]?)captcha|cf-turnstile)"
+)
+_CAPTCHA_FRAME = re.compile(
+    rb"(?i)<i?frame\s[^<>]{0,500}?\s(?:src|title)\s*=\s*[\"']?[^\"'<>]{0,300}?(captcha|challenge)"
 )
 _FIELD = re.compile(
     rb"(?i)<textarea|<select[\s>]|<input(?![^<>]{0,500}(?:captcha|\stype\s*=\s*[\"']?"
@@ -82,22 +88,39 @@ def find_block_signs(evidence: PageEvidence) -> str | None:
         return None
     if sign := _sign_in_headers(page):
         return sign
+    if page.status_code == _ONLY_FOR_PROGRAMS:
+        return "the status 999 is for automated clients"
     if evidence.is_html:
         is_page = evidence.text_amount.exceeds(_MAX_SENTENCE_BYTES, _MAX_TEXT_BYTES)
     else:
         is_page = page.status_code < 400
     if is_page:
         return None
-    if sign := _sign_in_marks(page, "vendor_marks"):
-        return sign
-    bare_sign = _sign_in_marks(page, "bare_page_marks")
-    if bare_sign and evidence.words <= _MAX_WORDS_OF_BARE_WALL:
-        return bare_sign
-    return _sign_without_vendor(evidence)
+    return (
+        _sign_in_marks(page, "vendor_marks")
+        or _sign_on_bare_page(evidence)
+        or _sign_without_vendor(evidence)
+    )
 
 
-def _sign_in_headers(page: FetchedPage) -> str | None:
-    kinds = ("headers", "refusal_headers") if page.status_code in _REFUSALS else ("headers",)
+def _sign_on_bare_page(evidence: PageEvidence) -> str | None:
+    """Return what shows that a page with hardly any text is a wall."""
+    page, markup = evidence.page, evidence.outline.markup
+    if evidence.words <= _MAX_WORDS_OF_BARE_WALL:
+        if sign := _sign_in_marks(page, "bare_page_marks"):
+            return sign
+        if frame := _CAPTCHA_FRAME.search(markup):
+            return f"the page is a frame with a {frame[1].decode().lower()}"
+    is_refusal = page.status_code in _REFUSALS and evidence.words <= _MAX_WORDS_OF_REFUSAL
+    if not is_refusal or _FIELD.search(markup):
+        return None
+    return _sign_in_marks(page, "refusal_marks") or _sign_in_headers(page, "bare_refusal_headers")
+
+
+def _sign_in_headers(page: FetchedPage, *kinds: str) -> str | None:
+    if not kinds:
+        is_refusal = page.status_code in _REFUSALS
+        kinds = ("headers", "refusal_headers") if is_refusal else ("headers",)
     for kind in kinds:
         for name, wall in _VOCABULARY[kind].items():
             value = page.headers.get(name)
@@ -179,7 +202,7 @@ def _find_title(evidence: PageEvidence) -> str | None:
     for name in evidence.names:
         if _SURE_TITLE.search(name):
             return name[:100]
-        is_short = len(name.split()) <= _MAX_WORDS_OF_TITLE
+        is_short = estimate_words(name) <= _MAX_WORDS_OF_TITLE
         if not is_short or not _POSSIBLE_TITLE.search(name):
             continue
         if _CAPTCHA.search(evidence.outline.markup) or _NEAR_TITLE.search(evidence.text):

@@ -7,6 +7,7 @@ byte is scanned a bounded number of times.
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -79,6 +80,11 @@ _UNSEEN = re.compile(
     rb"<(?=[sntSNT!])(?:(?i:(script|style|noscript|template|title))(?=[\s/>])|!--)"
 )
 _COMMENT = b"!--"
+# A plain start: a pattern that ignores case everywhere takes ten times as long on long scripts.
+_ENDINGS = {
+    name: re.compile(rb"</(?i:%b)" % name)
+    for name in (b"script", b"style", b"noscript", b"template", b"title")
+} | {_COMMENT: re.compile(rb"-->")}
 _TEXT = re.compile(rb">\s*+([^<>\s][^<>]*)")
 _TAG = re.compile(rb"<[^<>]*>?")
 _STYLE = re.compile(rb"(?i)<style[^<>]*>[^<]*+")
@@ -90,6 +96,10 @@ _SOURCE = re.compile(rb"(?i)\ssrc\s*=\s*[\"']?([^\s\"'>]{1,2000})")
 # `unescape` raises on a number of thousands of digits.
 _ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")
 
+# Chinese, Japanese, Thai, Lao, Burmese and Khmer.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]"
+)
 _MAX_CONTENT_WORDS = 700
 _MAX_HEADINGS = 12
 _MAX_HEADING_BYTES = 1_000
@@ -121,7 +131,7 @@ class Outline:
     text: str
     """The text that shows without running a script, one line for each run of text."""
     markup: bytes
-    """The page without scripts, styles, templates and comments."""
+    """The page without scripts, styles, templates, comments and hidden elements."""
     noscript: bytes
     """The markup for browsers that run no scripts."""
     inline_scripts: tuple[bytes, ...]
@@ -144,14 +154,18 @@ def is_sentence(line: str) -> bool:
 
 
 def estimate_words(text: str) -> int:
-    """Return about how many words a text has; without spaces, its length decides."""
-    return max(len(text.split()), len(text.encode()) // 12)
+    """Return about how many words a text has; in scripts without spaces, two characters make one.
+
+    A long run of other characters, such as an address, counts by its length.
+    """
+    spaced, unspaced = _UNSPACED.subn("", text)
+    return max(len(spaced.split()), len(spaced) // 12) + unspaced // 2
 
 
 def measure_text(body: bytes) -> TextAmount:
     """Return how much text a page shows; stops once that is much."""
     sentences = total = 0
-    for name, start, end in _pieces(body):
+    for name, start, end in _shown_pieces(body):
         if name:
             continue
         for found in _TEXT.finditer(body, start, end):
@@ -178,7 +192,7 @@ def has_unclosed_element(body: bytes) -> bool:
 def read_outline(body: bytes) -> Outline:
     """Return the outline of a page, whatever its bytes are."""
     parts: dict[bytes, list[bytes]] = {}
-    for name, start, end in _pieces(body):
+    for name, start, end in _shown_pieces(body):
         parts.setdefault(name, []).append(body[start:end])
     markup = b" ".join(parts.get(b"", ()))
     addresses: list[str] = []
@@ -232,16 +246,120 @@ def _pieces_from(
         yield b"", start, unseen.start()
         budget -= unseen.start() - start
         name = unseen[1].lower() if unseen[1] else _COMMENT
-        ending = b"-->" if name == _COMMENT else b"</" + name
-        end = body.find(ending, unseen.end())
-        if end < 0:
-            end = body.find(ending.upper(), unseen.end())
+        ending = _ENDINGS[name].search(body, unseen.end())
         # An element that is never closed extends to the end of the page.
-        start = body.find(b">", end) + 1 or len(body) if end >= 0 else len(body)
+        start = body.find(b">", ending.start()) + 1 or len(body) if ending else len(body)
         yield name, unseen.start(), start
     end = min(len(body), start + budget)
     yield b"", start, end
     return end
+
+
+# Elements that a style hides with all that they hold: decoys, dialogs that scripts open.
+_HIDEABLE = re.compile(
+    rb"<((?i:div|section|article|main|aside|span|p|ul|ol|table|form|nav|header|footer|figure))\s"
+)
+# Plain strings are looked for first: a pattern takes ten times as long.
+_HINTS = (
+    b" hidden",
+    b"display:none",
+    b"display: none",
+    b":hidden",
+    b": hidden",
+    b"font-size:0",
+    b":-9",
+)
+_HIDING = re.compile(
+    rb"\shidden(?=[\s=/>])|\sstyle\s*=[^<>]*?(?:display\s*:\s*none|visibility\s*:\s*hidden|"
+    rb"font-size\s*:\s*0(?![.\d])|(?:left|top|text-indent)\s*:\s*-\d{3})"
+)
+_NAMES = re.compile(rb"(?i)\s(?:class|id)\s*=\s*(?:\"([^\"<>]*)|'([^'<>]*)|([^\s\"'<>]*))")
+_HIDING_DECLARATIONS = (b"display:none", b"visibility:hidden", b"left:-9", b"text-indent:-9")
+_SIMPLE_SELECTOR = re.compile(rb"[.#]([a-zA-Z][\w-]{0,60})")
+_GROUP_RULE = re.compile(rb"@[^{};@]{0,300}\{(?:[^{}]{0,999}\{[^{}]{0,999}\}){0,99}[^{}]{0,999}\}")
+_MAX_TAG_BYTES = 1_000
+_MAX_HIDING_BYTES = 200_000
+_MAX_STYLE_BYTES = 60_000
+_MAX_HIDDEN_NAMES = 20
+_MAX_HIDDEN = 1_000
+
+
+def _shown_pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Split a page like `_pieces`, without the elements that a style hides."""
+    hidden = iter(_find_hidden(body))
+    opening = next(hidden, None)
+    tag, depth = b"", 0
+    for name, at, end in _pieces(body):
+        if name:
+            yield name, at, end
+            continue
+        start = at
+        while start < end:
+            if not tag:
+                while opening and opening.start() < start:
+                    opening = next(hidden, None)
+                if opening is None or opening.start() >= end:
+                    yield b"", start, end
+                    break
+                yield b"", start, opening.start()
+                tag, depth, start = opening[1].lower(), 1, opening.end()
+            for same in re.compile(rb"<(/?)(?i:%b)(?=[\s/>])" % tag).finditer(body, start, end):
+                # A paragraph ends where the next one begins.
+                depth += -1 if same[1] or tag == b"p" else 1
+                if not depth:
+                    tag, start = b"", same.start()
+                    break
+            else:
+                break
+
+
+def _find_hidden(body: bytes) -> list[re.Match[bytes]]:
+    """Return the openings of the elements that a style hides, in document order.
+
+    Elements whose name occurs in a script may be shown later.
+    """
+    # Walls are small, with their decoys too.
+    if len(body) > _MAX_HIDING_BYTES:
+        return []
+    parts: dict[bytes, list[bytes]] = {}
+    for name, start, end in _pieces(body):
+        parts.setdefault(name, []).append(body[start:end])
+    scripts = b"".join(parts.get(b"script", ()))
+    names = _names_hidden_by_styles(b"".join(parts.get(b"style", ()))[:_MAX_STYLE_BYTES])
+    tags: dict[int, None] = {}
+    for hint in (*_HINTS, *names):
+        at = body.find(hint)
+        while at >= 0 and len(tags) < _MAX_HIDDEN:
+            tags[body.rfind(b"<", max(0, at - _MAX_TAG_BYTES), at)] = None
+            at = body.find(hint, at + len(hint))
+    found: list[re.Match[bytes]] = []
+    for at in sorted(tags):
+        opening = _HIDEABLE.match(body, at) if at >= 0 else None
+        attributes = opening and body[opening.end() - 1 : body.find(b">", at) + 1]
+        if not opening or not attributes:
+            continue
+        own = b" ".join(b"".join(groups) for groups in _NAMES.findall(attributes)).split()
+        is_hidden = _HIDING.search(attributes) or not names.isdisjoint(own)
+        if is_hidden and not any(name in scripts for name in own):
+            found.append(opening)
+    return found
+
+
+def _names_hidden_by_styles(styles: bytes) -> frozenset[bytes]:
+    """Return the classes and ids that styles hide, and that occur in no other rule."""
+    styles = _GROUP_RULE.sub(b"", styles.translate(None, b" \t\r\n\f"))
+    names: dict[bytes, None] = {}
+    for declaration in _HIDING_DECLARATIONS:
+        at = styles.find(declaration)
+        while at >= 0 and len(names) < _MAX_HIDDEN_NAMES:
+            brace = max(0, styles.rfind(b"{", 0, at))
+            before = max(styles.rfind(end, 0, brace) for end in (b"}", b">", b"/"))
+            for selector in styles[before + 1 : brace].split(b","):
+                if simple := _SIMPLE_SELECTOR.fullmatch(selector):
+                    names[simple[1]] = None
+            at = styles.find(declaration, at + 1)
+    uses = Counter(_SIMPLE_SELECTOR.findall(styles)) if names else Counter()
+    return frozenset(name for name in names if uses[name] == 1)
 
 
 def _decode(text: bytes) -> str:

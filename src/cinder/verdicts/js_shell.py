@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from cinder.verdicts.evidence import Outline, PageEvidence, load_phrases, read_outline, read_text
+from cinder.verdicts.evidence import (
+    Outline,
+    PageEvidence,
+    estimate_words,
+    load_phrases,
+    read_outline,
+    read_text,
+)
 
 # A page with more text in sentences than this has content, whatever else its scripts load.
 _MAX_SENTENCE_BYTES = 1_000
@@ -45,9 +52,12 @@ _EMPTY_CUSTOM_ELEMENT = re.compile(
     rb"(?i)<([a-z][a-z0-9]{0,30}-[a-z0-9-]{1,40})(?:\s[^<>]{0,500})?>\s*+</\1\s*>"
 )
 _EMPTY_CONTAINER = re.compile(
-    rb"(?i)<(?:div|main|section|article|ul|ol|dl|table|tbody|p|pre|span|output|h[1-6])"
+    rb"(?i)<(div|main|section|article|ul|ol|dl|table|tbody|p|pre|span|output|h[1-6])"
     rb"(\s[^<>]{0,500})>\s*+</"
 )
+# Elements of text: an empty one with an id is the target of a link.
+_ANCHORS = re.compile(rb"(?i)a|span|p|pre|output|h[1-6]")
+_TAG_NAME = re.compile(rb"<([a-zA-Z][\w-]*)")
 _NAMES = re.compile(rb"(?i)\s(id|class)\s*=\s*(?:\"([^\"]{1,200})\"|'([^']{1,200})'|([\w-]{1,80}))")
 _NAME_IN_SCRIPT = re.compile(rb"[\"'`#.]([A-Za-z_][\w-]{0,80})(?=[\"'`\s])")
 _FETCHES = re.compile(
@@ -114,7 +124,7 @@ def _is_service(script: str) -> bool:
 
 def _find_sign(outline: Outline, words: int) -> str | None:
     """Return the first sign; the stronger a sign, the more words may be on the page."""
-    for root in islice(_ROOT.finditer(outline.markup), _MAX_ROOTS):
+    for root in _roots(outline.markup):
         if _EMPTY_REST.match(outline.markup, root.end()):
             return f"the application's root '{_decode(root[1])}' is empty"
     if words > _MAX_THIN_WORDS:
@@ -124,7 +134,10 @@ def _find_sign(outline: Outline, words: int) -> str | None:
     code = b"\n".join(codes)[:_MAX_SEARCHED_BYTES]
     if sign := _sign_on_thin_page(outline, code):
         return sign
-    is_bare = words <= _MAX_SPARSE_WORDS and outline.sentence_bytes <= _MAX_SENTENCE_BYTES_OF_FRAME
+    is_frame = outline.sentence_bytes <= _MAX_SENTENCE_BYTES_OF_FRAME
+    if is_frame and _SKELETON.search(outline.markup):
+        return "it shows a skeleton of what is to come"
+    is_bare = words <= _MAX_SPARSE_WORDS and is_frame
     if words <= _MAX_THIN_WORDS // 2 and (sign := _empty_content(outline, is_bare=is_bare)):
         return sign
     if words > _MAX_SPARSE_WORDS:
@@ -136,6 +149,13 @@ def _find_sign(outline: Outline, words: int) -> str | None:
     return _sign_on_bare_page(outline, code, words)
 
 
+def _roots(markup: bytes) -> Iterator[re.Match[bytes]]:
+    for root in islice(_ROOT.finditer(markup), _MAX_ROOTS):
+        opening = _TAG_NAME.match(markup, max(0, markup.rfind(b"<", 0, root.start())))
+        if opening is None or not _ANCHORS.fullmatch(opening[1]):
+            yield root
+
+
 def _sign_on_thin_page(outline: Outline, code: bytes) -> str | None:
     text = read_text(outline.noscript)
     plea = _PLEA.search(text)
@@ -144,10 +164,10 @@ def _sign_on_thin_page(outline: Outline, code: bytes) -> str | None:
     if _FETCHES.search(code) or _WRITES.search(code):
         named_in_code = {_decode(name) for name in _NAME_IN_SCRIPT.findall(code)}
         has_sentences = outline.sentence_bytes > _MAX_SENTENCE_BYTES_AROUND_CONTAINER
-        for _, name in _names_of_empty_containers(outline.markup):
+        for _, _, name in _names_of_empty_containers(outline.markup):
             if name in named_in_code and (not has_sentences or _CONTENT_NAME.fullmatch(name)):
                 return f"a script fills the empty container '{name}'"
-    return "it shows a skeleton of what is to come" if _SKELETON.search(outline.markup) else None
+    return None
 
 
 def _empty_content(outline: Outline, *, is_bare: bool) -> str | None:
@@ -155,29 +175,30 @@ def _empty_content(outline: Outline, *, is_bare: bool) -> str | None:
         return "its <main> is empty"
     if not outline.script_addresses:
         return None
-    for attribute, name in _names_of_empty_containers(outline.markup):
-        if attribute == "id" and (is_bare or _CONTENT_NAME.fullmatch(name)):
+    for tag, attribute, name in _names_of_empty_containers(outline.markup):
+        is_container = attribute == "id" and not _ANCHORS.fullmatch(tag)
+        if is_container and (is_bare or _CONTENT_NAME.fullmatch(name)):
             return f"the container '{name}' is empty"
     return None
 
 
-def _names_of_empty_containers(markup: bytes) -> Iterator[tuple[str, str]]:
-    """Yield `id` or `class` with each id and class of empty elements, widgets left out."""
-    names: dict[tuple[str, str], None] = {}
+def _names_of_empty_containers(markup: bytes) -> Iterator[tuple[bytes, str, str]]:
+    """Yield tag, `id` or `class`, and each id and class of empty elements, widgets left out."""
+    names: dict[tuple[bytes, str, str], None] = {}
     for container in _EMPTY_CONTAINER.finditer(markup):
-        for attribute, *values in _NAMES.findall(container[1]):
+        for attribute, *values in _NAMES.findall(container[2]):
             for name in _decode(b"".join(values)).split():
-                names[_decode(attribute).lower(), name] = None
+                names[container[1], _decode(attribute).lower(), name] = None
         if len(names) > _MAX_CONTAINERS:
             break
-    return ((attribute, name) for attribute, name in names if not _WIDGET_NAME.search(name))
+    return (found for found in names if not _WIDGET_NAME.search(found[2]))
 
 
 def _sign_on_sparse_page(outline: Outline, code: bytes) -> str | None:
     if _WRITES_MARKUP.search(code):
         return "a script writes the page"
-    root = _ROOT.search(outline.markup)
-    if root and len(read_text(outline.markup[root.end() :]).split()) <= _MAX_BARE_WORDS:
+    root = next(_roots(outline.markup), None)
+    if root and estimate_words(read_text(outline.markup[root.end() :])) <= _MAX_BARE_WORDS:
         return f"the root '{_decode(root[1])}' holds no text"
     for element in _EMPTY_CUSTOM_ELEMENT.finditer(outline.markup):
         if not _WIDGET_NAME.search(name := _decode(element[1])):

@@ -6,7 +6,13 @@ from http import HTTPStatus
 
 from cinder.models.document import Extraction, FetchedPage, FetchSource, Verdict, VerdictKind
 from cinder.verdicts.blocked import find_block_signs
-from cinder.verdicts.evidence import PageEvidence, any_phrase, has_unclosed_element, load_phrases
+from cinder.verdicts.evidence import (
+    PageEvidence,
+    any_phrase,
+    estimate_words,
+    has_unclosed_element,
+    load_phrases,
+)
 from cinder.verdicts.js_shell import find_shell_signs
 from cinder.verdicts.walls import find_consent_signs, find_login_signs, find_paywall_signs
 
@@ -57,12 +63,12 @@ def _sign_in_words(evidence: PageEvidence) -> str | None:
     if parked:
         return f"the domain is unused ('{parked[0][:80]}')"
     for name in evidence.names:
-        if len(name.split()) <= _MAX_WORDS_OF_TITLE and _TITLE.fullmatch(name.strip(" .!")):
+        if estimate_words(name) <= _MAX_WORDS_OF_TITLE and _TITLE.fullmatch(name.strip(" .!")):
             return f"the page is called '{name[:100]}'"
     if evidence.words > _MAX_WORDS_AROUND_PHRASE:
         return None
     found = _SENTENCE.search(evidence.text)
-    whole = (one for one in evidence.sentences if len(one.split()) >= _MIN_WORDS_OF_SENTENCE)
+    whole = (one for one in evidence.sentences if estimate_words(one) >= _MIN_WORDS_OF_SENTENCE)
     sentence = (
         found[0] if found else next((s for s in whole if _TITLE.fullmatch(s.strip(" .!"))), None)
     )
@@ -101,6 +107,8 @@ def judge(page: FetchedPage, content: Extraction | None) -> Verdict:
         status = describe_status(page.status_code)
         if sign := find_block_signs(evidence):
             return Verdict(VerdictKind.BLOCKED, f"{status}: {sign}")
+        if page.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            return Verdict(VerdictKind.BLOCKED, status)
         return Verdict(VerdictKind.HTTP_ERROR, status)
     if content is None:
         if page.is_cut:

@@ -1,7 +1,7 @@
-"""Consent walls, login walls and paywalls: pages that show a request instead of their content."""
+"""Consent walls, age gates, login walls and paywalls: a request in place of the content."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from cinder.models.document import Json
@@ -23,27 +23,38 @@ _MAX_BUTTON_CHARS = 80
 
 _CONSENT_ADDRESS = any_phrase("consent", "addresses")
 _CONSENT_TOPICS = tuple(load_phrases()["consent"]["topics"])
+_CONSENT_TITLE = any_phrase("consent", "titles")
 _ACCEPT = any_phrase("consent", "accept")
+_CHOICE = any_phrase("consent", "choices")
+_BUTTON_VALUE = re.compile(
+    rb"(?i)<input(?=[^<>]{0,500}\stype\s*=\s*[\"']?(?:submit|button))[^<>]{0,500}?"
+    rb"\svalue\s*=\s*[\"']([^\"'<>]{1,80})"
+)
 
 
 def find_consent_signs(evidence: PageEvidence) -> str | None:
-    """Return what shows that a page only asks for cookie consent; None if nothing does.
+    """Return what shows that a page only asks for consent or for an age; None if nothing does.
 
     A page with a consent banner also shows other text, so it is not a consent wall.
     """
     if not evidence.is_html or evidence.is_long or evidence.words > _MAX_CONSENT_WORDS:
         return None
-    lines = (line.strip() for line in evidence.outline.text.lower().splitlines())
-    short = (line for line in lines if len(line) <= _MAX_BUTTON_CHARS)
-    button = next((line for line in short if _ACCEPT.fullmatch(line)), None)
+    buttons = _read_buttons(evidence)
+    if sign := _find_age_question(evidence, buttons):
+        return sign
+    button = next(filter(_ACCEPT.fullmatch, buttons), None)
     if button is None:
         return None
     sentences = evidence.sentences
     about = [one for one in sentences if any(topic in one for topic in _CONSENT_TOPICS)]
     address = f"{evidence.host}{evidence.path}".lower()
-    if about and evidence.was_redirected_elsewhere and _CONSENT_ADDRESS.search(address):
+    is_led_there = evidence.was_redirected_elsewhere or _CONSENT_ADDRESS.search(evidence.host)
+    if about and is_led_there and _CONSENT_ADDRESS.search(address):
         return f"the address leads to a question for consent ({evidence.path[:100]})"
     is_asked = any(estimate_words(sentence) >= _MIN_WORDS_OF_QUESTION for sentence in about)
+    title = next(filter(_CONSENT_TITLE.fullmatch, evidence.names), None)
+    if is_asked and title and any(map(_CHOICE.fullmatch, buttons)):
+        return f"the page is called '{title[:100]}' and asks for consent ('{button}')"
     other_words = sum(map(estimate_words, set(sentences) - set(about)))
     total = max(1, sum(len(sentence.encode()) for sentence in sentences))
     share = sum(len(sentence.encode()) for sentence in about) / total
@@ -52,15 +63,56 @@ def find_consent_signs(evidence: PageEvidence) -> str | None:
     return None
 
 
+def _read_buttons(evidence: PageEvidence) -> list[str]:
+    """Return the short lines of a page, which its buttons are among, in lower case."""
+    lines = (line.strip() for line in evidence.outline.text.lower().splitlines())
+    values = _BUTTON_VALUE.findall(evidence.outline.markup)
+    short = [line for line in lines if len(line) <= _MAX_BUTTON_CHARS]
+    return [*short, *(read_text(value).lower() for value in values)]
+
+
+_MAX_WORDS_OF_AGE_GATE = 160
+_MAX_SENTENCE_BYTES_OF_AGE_GATE = 900
+_MAX_LINKS_OF_AGE_GATE = 20
+_AGE_QUESTION = any_phrase("age", "questions")
+_AGE_ANSWER = any_phrase("age", "answers")
+
+
+def _find_age_question(evidence: PageEvidence, buttons: Iterable[str]) -> str | None:
+    if (
+        evidence.words > _MAX_WORDS_OF_AGE_GATE
+        or evidence.sentence_bytes > _MAX_SENTENCE_BYTES_OF_AGE_GATE
+        or evidence.outline.markup.count(b"<a ") > _MAX_LINKS_OF_AGE_GATE
+    ):
+        return None
+    question = _AGE_QUESTION.search(f"{evidence.title}\n{evidence.text}")
+    answer = next(filter(_AGE_ANSWER.fullmatch, buttons), None) if question else None
+    return (
+        f"the page asks for an age ('{question[0]}', '{answer}')" if question and answer else None
+    )
+
+
 _MAX_LOGIN_WORDS = 260
 _MAX_WORDS_AROUND_BUTTONS = 110
-_MIN_WORDS_OF_FORM = 3
+_MIN_WORDS_OF_FORM = 1
+_MAX_WORDS_AROUND_OFFERS = 160
+_MAX_SENTENCE_BYTES_AROUND_OFFERS = 500
 # Next to a form: the terms, a line about registering, a link for lost passwords.
 _MAX_OTHER_SENTENCE_BYTES = 250
 _MAX_WORDS_OF_TITLE = 6
 _FORM_BYTES = 4_000
 
 _PASSWORD = re.compile(rb"(?i)<input(?=[\s/])[^<>]{0,500}\stype\s*=\s*[\"']?password\b")
+_INPUT = re.compile(rb"(?i)<input(?=[\s/])[^<>]{0,800}>?")
+_UNTYPED = re.compile(
+    rb"(?i)\stype\s*=\s*[\"']?(?:hidden|submit|button|image|checkbox|radio|search|reset|file)"
+)
+_USER_FIELD = re.compile(
+    rb"(?i)\s(?:type\s*=\s*[\"']?email|autocomplete\s*=\s*[\"']?[^\"'<>]{0,40}username|"
+    rb"(?:name|id)\s*=\s*[\"']?[^\"'<>\s]{0,60}(?:%b))"
+    % "|".join(load_phrases()["login"]["user_fields"]).encode()
+)
+_MAX_INPUTS = 50
 # Some applications have an invisible form for password managers.
 _HIDDEN = re.compile(rb"(?i)display\s*:\s*none|\shidden[\s=>]")
 _LOGIN_PATH = any_phrase("login", "paths")
@@ -80,10 +132,8 @@ def find_login_signs(evidence: PageEvidence) -> str | None:
     has_form = _has_login_form(evidence.outline.markup)
     plea = _PLEA.search(evidence.text)
     is_redirect = _leads_to_login(evidence)
-    title: str | None = None
-    if has_form or is_redirect:
-        short = (name for name in evidence.names if len(name.split()) <= _MAX_WORDS_OF_TITLE)
-        title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
+    short = (name for name in evidence.names if estimate_words(name) <= _MAX_WORDS_OF_TITLE)
+    title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
     if is_redirect and (has_form or title or plea):
         return f"the address leads to a login page ({evidence.path[:100]})"
     if has_form and plea:
@@ -93,7 +143,32 @@ def find_login_signs(evidence: PageEvidence) -> str | None:
         return f"the page is called '{title}' and has a form to log in"
     if has_form and is_bare and _MIN_WORDS_OF_FORM <= evidence.words <= _MAX_WORDS_AROUND_BUTTONS:
         return f"the page has a form to log in and about {evidence.words} words"
-    return _login_sign_without_form(evidence, plea or _PLEA.search(evidence.title))
+    return _sign_in_form_with_offers(
+        evidence, has_form=has_form, title=title
+    ) or _login_sign_without_form(evidence, plea or _PLEA.search(evidence.title))
+
+
+def _sign_in_form_with_offers(
+    evidence: PageEvidence, *, has_form: bool, title: str | None
+) -> str | None:
+    """Return the sign of a form with what belongs to one: lost passwords, other accounts."""
+    if (
+        evidence.words > _MAX_WORDS_AROUND_OFFERS
+        or evidence.sentence_bytes > _MAX_SENTENCE_BYTES_AROUND_OFFERS
+    ):
+        return None
+    offer = _ACCOUNT_OFFER.search(evidence.text)
+    if has_form and offer:
+        return f"the page has a form to log in ('{offer[0]}')"
+    is_asking = title and (offer or _asks_for_user(evidence.outline.markup))
+    return f"the page is called '{title}' and asks who the visitor is" if is_asking else None
+
+
+def _asks_for_user(markup: bytes) -> bool:
+    """Whether the only field of a page is for a user name: the password is asked for later."""
+    inputs = (found[0] for found in islice(_INPUT.finditer(markup), _MAX_INPUTS))
+    fields = [field for field in inputs if not _UNTYPED.search(field)]
+    return len(fields) == 1 and _USER_FIELD.search(fields[0]) is not None
 
 
 def _has_login_form(markup: bytes) -> bool:
@@ -218,6 +293,6 @@ def _has_paid_part(evidence: PageEvidence) -> bool:
     for name in names[:_MAX_PARTS]:
         start = markup.find(name.encode())
         part = markup[start : start + _PART_BYTES] if start >= 0 else b""
-        if len(read_text(part).split()) >= _MIN_WORDS_OF_PAID_PART:
+        if estimate_words(read_text(part)) >= _MIN_WORDS_OF_PAID_PART:
             return True
     return False

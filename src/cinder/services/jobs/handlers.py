@@ -131,7 +131,8 @@ def fetched_page(outcome: ScrapeOutcome, content: ContentFingerprint | None = No
 def failure_of(outcome: ScrapeOutcome) -> PageResult | None:
     """Return the ledger's record of an error page; None for other pages."""
     document = outcome.document
-    if document.verdict.kind not in (VerdictKind.HTTP_ERROR, VerdictKind.SOFT_404):
+    failures = (VerdictKind.HTTP_ERROR, VerdictKind.SOFT_404, VerdictKind.BLOCKED)
+    if document.verdict.kind not in failures:
         return None
     return PageResult(
         fate=PageStatus.FAILED,

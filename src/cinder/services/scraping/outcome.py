@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Protocol, TypeAlias
 
 from cinder.errors import Diagnostics, ScrapeFailed
 from cinder.fetch.base import RedirectRefused
 from cinder.models.caller import CallerPolicy, is_url_within, require_domain
-from cinder.models.document import Document, Verdict, VerdictKind
+from cinder.models.document import Document, VerdictKind
 from cinder.models.request import ScrapeRequest
 from cinder.models.saved import ChangeStatus, PageChange, SavedDocument
 from cinder.models.url import is_within
@@ -115,7 +116,7 @@ def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcom
             does not keep errors.
     """
     document = outcome.document
-    failure = None if outcome.is_removed else _describe_failure(document.verdict, request)
+    failure = None if outcome.is_removed else _describe_failure(document, request)
     if failure:
         raise ScrapeFailed(
             f"Failed to scrape {request.url}: {failure}",
@@ -126,9 +127,11 @@ def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcom
     return replace(outcome, document=replace(document, url=request.url))
 
 
-def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
+def _describe_failure(document: Document, request: ScrapeRequest) -> str | None:
     """Return why a page is a failure for its request; None if it is not."""
-    if verdict.kind is VerdictKind.BLOCKED:
+    verdict = document.verdict
+    is_limited = document.status_code == HTTPStatus.TOO_MANY_REQUESTS
+    if verdict.kind is VerdictKind.BLOCKED and not (is_limited and request.keep_http_errors):
         return f"The site blocked the request ({verdict.evidence})"
     if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
         return f"The server answered {verdict.evidence}"
@@ -137,4 +140,4 @@ def _describe_failure(verdict: Verdict, request: ScrapeRequest) -> str | None:
 
 def is_failure(document: Document, request: ScrapeRequest) -> bool:
     """Whether a page is a failure for its request."""
-    return _describe_failure(document.verdict, request) is not None
+    return _describe_failure(document, request) is not None
