@@ -56,6 +56,7 @@ class ScriptedFetcher:
     """An engine that answers as it is told: with a status, or with an error."""
 
     name = "scripted"
+    content_type = "text/html"
 
     def __init__(self, *script: int | Exception, body: bytes = b"") -> None:
         self._script = list(script)
@@ -71,7 +72,7 @@ class ScriptedFetcher:
             url=task.url,
             final_url=task.url,
             status_code=step,
-            headers={"content-type": "text/html"},
+            headers={"content-type": self.content_type},
             body=self.body,
             source=FetchSource.NATIVE,
             strategy=self.name,
@@ -141,13 +142,48 @@ async def test_a_shell_is_rendered_and_the_log_says_why() -> None:
     assert list(log.diagnostics.timing) == ["scripted", "browser"]
 
 
-async def test_a_site_of_shells_is_remembered() -> None:
-    static = ScriptedFetcher(200, 200, body=SHELL)
+async def test_a_site_of_shells_is_remembered_and_its_other_pages_are_rendered() -> None:
+    static = ScriptedFetcher(200, 200, 200, body=SHELL)
     browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
     escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
-    for page in "abc":
+    for page in "ab":
+        assert not escalation.starts_in_browser(SMART)
         await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
-    assert (len(static.tasks), len(browser.tasks)) == (2, 3)
+    assert escalation.starts_in_browser(SMART)
+    static.body = ARTICLE
+    await escalation.fetch(replace(SMART, url="https://a.example/c"), log)
+    assert (len(static.tasks), len(browser.tasks)) == (3, 3)
+
+
+async def test_the_missing_pages_and_files_of_a_site_of_shells_go_to_no_browser() -> None:
+    static = ScriptedFetcher(200, 200, 404, 200, body=SHELL)
+    browser = ScriptedFetcher(200, 200, body=ARTICLE)
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    for page in "ab":
+        await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
+    assert (await escalation.fetch(SMART, log)).status_code == 404
+    static.body, static.content_type = b"%PDF", "application/pdf"
+    assert (await escalation.fetch(SMART, log)).body == b"%PDF"
+    assert escalation.starts_in_browser(SMART)
+
+
+@pytest.mark.parametrize("status", [200, 403, 500])
+@pytest.mark.parametrize("body", [b"", b"<title>A guard</title><p>" + b"Hold on. " * 20])
+async def test_a_wall_is_kept_where_a_browser_shows_less(status: int, body: bytes) -> None:
+    browser = ScriptedFetcher(status, status, status, body=body)
+    static = ScriptedFetcher(403, body=WALL.replace(b"Just a moment...", b"A guard"))
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    page = await escalation.fetch(SMART, log)
+    assert (page.body, page.status_code) == (static.body, 403)
+    assert "rendering it failed" in page.warnings[0]
+
+
+async def test_a_shell_is_kept_where_a_browser_gets_an_error() -> None:
+    static, browser = ScriptedFetcher(200, body=SHELL), ScriptedFetcher(404, body=ARTICLE)
+    escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
+    page = await escalation.fetch(SMART, log)
+    assert (page.body, page.status_code) == (SHELL, 200)
+    assert "404" in page.warnings[0]
 
 
 async def test_a_wall_is_tried_in_stealth_where_the_request_leaves_it_open() -> None:
@@ -222,19 +258,30 @@ async def test_what_was_fetched_stands_when_rendering_takes_all_the_time() -> No
     assert "took too long" in page.warnings[0]
 
 
+async def test_a_wall_is_known_while_a_browser_takes_all_the_time() -> None:
+    engines: dict[EngineStep, Fetcher] = {
+        EngineStep.STATIC: ScriptedFetcher(200, body=WALL),
+        EngineStep.BROWSER: SilentFetcher(),
+    }
+    escalation, log = escalate(engines)
+    page = await escalation.fetch(replace(SMART, timeout_seconds=0.2), log)
+    assert page.body == WALL
+    assert log.page is not None
+    assert log.page.body == WALL
+
+
 async def test_a_shell_in_static_mode_comes_with_advice() -> None:
     escalation, log = escalate(ScriptedFetcher(200, body=SHELL))
     assert "dynamic" in (await escalation.fetch(TASK, log)).warnings[0]
 
 
 async def test_an_error_page_says_nothing_of_what_a_site_needs() -> None:
-    static = ScriptedFetcher(200, 200, 404, body=SHELL)
-    browser = ScriptedFetcher(200, 200, 200, body=ARTICLE)
+    static = ScriptedFetcher(200, 404, 200, body=SHELL)
+    browser = ScriptedFetcher(200, 200, body=ARTICLE)
     escalation, log = escalate({EngineStep.STATIC: static, EngineStep.BROWSER: browser})
-    for page in "ab":
+    for page in "abc":
         await escalation.fetch(replace(SMART, url=f"https://a.example/{page}"), log)
-    await escalation.fetch(replace(SMART, url="https://a.example/c"), log)
-    assert (len(static.tasks), len(browser.tasks)) == (2, 3)
+    assert escalation.starts_in_browser(SMART)
 
 
 class Clock:
@@ -362,8 +409,8 @@ NEEDING = (
 )
 
 
-def plan(render: RenderOptions, *, site_needs_browser: bool = False) -> tuple[EngineStep, ...]:
-    return plan_steps(replace(PLANNED, render=render), site_needs_browser=site_needs_browser)
+def plan(render: RenderOptions) -> tuple[EngineStep, ...]:
+    return plan_steps(replace(PLANNED, render=render))
 
 
 def test_each_mode_has_its_engines() -> None:
@@ -377,14 +424,6 @@ def test_the_proxy_tier_says_how_far_to_go() -> None:
     assert plan(RenderOptions(proxy=ProxyTier.STEALTH)) == (EngineStep.STEALTH,)
 
 
-def test_a_site_that_needed_a_browser_gets_one_at_once() -> None:
-    assert plan(RenderOptions(), site_needs_browser=True) == (
-        EngineStep.BROWSER,
-        EngineStep.STEALTH,
-    )
-    assert plan(RenderOptions(mode=Mode.STATIC), site_needs_browser=True) == (EngineStep.STATIC,)
-
-
 def test_a_persons_profile_is_used_once() -> None:
     assert plan(RenderOptions(profile=Profile.MASTER)) == (EngineStep.BROWSER,)
 
@@ -396,7 +435,7 @@ def test_what_only_a_browser_can_do_goes_to_one(render: RenderOptions) -> None:
 
 def test_a_screenshot_goes_to_a_browser() -> None:
     task = replace(PLANNED, screenshot=Format.SCREENSHOT)
-    assert plan_steps(task, site_needs_browser=False) == (EngineStep.BROWSER, EngineStep.STEALTH)
+    assert plan_steps(task) == (EngineStep.BROWSER, EngineStep.STEALTH)
 
 
 @pytest.mark.parametrize("render", NEEDING)

@@ -155,6 +155,11 @@ def test_text_that_may_be_shown_counts(shown: str) -> None:
     assert measure_text(shown.encode()).sentence_bytes > 2_000
 
 
+def test_a_hidden_element_leaves_nothing_in_its_parent() -> None:
+    markup = read_outline(b"<div id=a><div hidden>x</div><p>Words</p></div>").markup
+    assert b"".join(markup.split(b" ")) == b"<divid=a><p>Words</p></div>"
+
+
 def test_an_element_is_closed_in_any_case() -> None:
     body = b"<noScript>No scripts?</noScript><p>Words</p><SCRIPT>1</Script><p>More</p>"
     assert read_outline(body).text == "Words\nMore"

@@ -273,3 +273,8 @@ def test_a_skeleton_beside_a_text_is_a_widget() -> None:
     skeleton = "<div class='rail-skeleton'></div><script src='/rail.js'></script>"
     assert find_shell_signs(document(f"<p>{SENTENCE * 3}</p>{skeleton}")) is None
     assert find_shell_signs(document(f"<p>A rail.</p>{skeleton}"))
+
+
+def test_an_empty_element_of_the_pages_own_is_a_shell_without_a_script_too() -> None:
+    assert find_shell_signs(document("<lamp-app></lamp-app>"))
+    assert find_shell_signs(document(f"{NAVIGATION}<lamp-map></lamp-map>")) is None

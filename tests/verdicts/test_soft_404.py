@@ -69,3 +69,8 @@ def test_a_page_that_speaks_of_absence_is_a_page(html: str) -> None:
 def test_a_search_without_results_is_an_answer() -> None:
     page = reading("<title>Nothing found</title>", asked="https://a.example/?q=zzz")
     assert find_soft_404_signs(page) is None
+
+
+def test_a_page_that_explains_why_something_was_removed_is_a_page() -> None:
+    html = f"<h1>The code</h1><p>In May this document has been removed. {STORY * 4}</p>"
+    assert find_soft_404_signs(reading(html)) is None

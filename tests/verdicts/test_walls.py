@@ -101,6 +101,7 @@ FORM = "<form><input name='user'><input type='password' name='p'><button>Log in<
         "<title>Sign in to your account</title><input type='email'><button>Next</button>",
         "<h1>Log in</h1><form><input id='identifier' autocomplete='username'></form>",
         "<h1>Log in to Boards</h1><button>Continue with Google</button>",
+        "<h1>Welcome to Graphs</h1><a href='/oauth'>Sign in with dex</a>",
         "<main>This record isn't available because you don't have permission.</main>",
         f"<h1>The portal</h1><p>{STORY}</p>{FORM}<a>Forgot password?</a>",
         "<h1>Join</h1><a>Sign up with Google</a><a>Create account</a><p>Already on Pins? Go on</p>",

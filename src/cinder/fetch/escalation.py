@@ -46,8 +46,8 @@ _BROWSER_STEPS = {
 }
 
 
-def plan_steps(task: FetchTask, *, site_needs_browser: bool) -> tuple[EngineStep, ...]:
-    """Return the engines that may try a URL, in order; see `SiteMemory` for the flag."""
+def plan_steps(task: FetchTask) -> tuple[EngineStep, ...]:
+    """Return the engines that may try a URL, in order."""
     render = task.render
     if render.mode is Mode.STATIC:
         return (EngineStep.STATIC,)
@@ -55,7 +55,7 @@ def plan_steps(task: FetchTask, *, site_needs_browser: bool) -> tuple[EngineStep
     if render.profile is Profile.MASTER:
         steps = steps[:1]  # a person's profile visits a page once
     is_required = render.mode is Mode.DYNAMIC or option_for_browser(render, task.screenshot)
-    return steps if is_required or site_needs_browser else (EngineStep.STATIC, *steps)
+    return steps if is_required else (EngineStep.STATIC, *steps)
 
 
 def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
@@ -70,6 +70,27 @@ def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
     if signs := find_shell_signs(evidence):
         return f"The page needs JavaScript: {signs}"
     return None
+
+
+_MAX_WORDS_OF_NO_PAGE = 15
+_MAX_WORDS_BELOW_SAME_TITLE = 150
+
+
+def shows_less(page: FetchedPage, before: FetchedPage) -> bool:
+    """Whether the page of a later engine says less than the page of the engine before.
+
+    An error page or the remains of a bot wall that a browser rendered would lose its verdict.
+    """
+    evidence, earlier = PageEvidence(page), PageEvidence(before)
+    if find_block_signs(evidence):
+        return False
+    if page.status_code >= 400:
+        return True
+    if not evidence.is_html or not find_block_signs(earlier):
+        return False
+    is_same_wall = earlier.title and evidence.title == earlier.title
+    limit = _MAX_WORDS_BELOW_SAME_TITLE if is_same_wall else _MAX_WORDS_OF_NO_PAGE
+    return evidence.words <= limit
 
 
 def check_mode(request: ScrapeRequest) -> None:
@@ -135,7 +156,7 @@ class _SiteRecord:
 
 
 class SiteMemory:
-    """Remembers which sites need a browser, so that their next page starts in one.
+    """Remembers which sites need a browser, so that all their pages are rendered.
 
     A site (host and port) needs one after two different pages in a row were JavaScript shells; a
     single page, however often fetched, does not count for the others. A page that was complete
@@ -157,7 +178,7 @@ class SiteMemory:
         self._clock = clock
 
     def needs_browser(self, url: str) -> bool:
-        """Whether a page of this site should be fetched with a browser from the start."""
+        """Whether a page of this site should be rendered, whatever it shows without a browser."""
         record = self._sites.get(_site(url))
         if record is None or self._clock() - record.last_shell_at > self._expiry_seconds:
             return False
@@ -166,7 +187,7 @@ class SiteMemory:
     def remember(self, url: str, *, needs_browser: bool) -> None:
         """Record whether a page that was fetched without a browser needed one.
 
-        Pages that started in a browser must not be recorded: the record would never expire.
+        Pages that are rendered because of the record must not renew it: it would never expire.
         """
         site = _site(url)
         if not needs_browser:
@@ -187,7 +208,10 @@ def _site(url: str) -> str:
 
 # A page whose browser crashed is retried once: the process may have been killed from outside.
 _RETRIES_AFTER_CRASH = 1
-_LATER_ENGINES_SHARE = 0.9
+# The share of the remaining time for a later engine: the rest is for processing the page before,
+# and a browser that gets past a wall does so soon.
+_LATER_ENGINES_SHARE = 0.8
+_SHARE_AFTER_WALL = 0.6
 _ADVICE = "The page may be more than this: mode 'dynamic' renders it in a browser."
 
 # Called after each attempt with the strategy and its outcome: ok, http_error, partial (incomplete
@@ -205,6 +229,8 @@ class AttemptLog:
         self._running: tuple[str, float] | None = None
         self.retries = 0
         """How many attempts repeated the strategy of the attempt before."""
+        self.page: FetchedPage | None = None
+        """The best page so far."""
         self._observe = observe
 
     @property
@@ -256,11 +282,11 @@ class EngineEscalation:
         return self._engines[step]
 
     def starts_in_browser(self, task: FetchTask) -> bool:
-        """Whether a browser is the first engine for a URL."""
-        return self._plan(task)[0] is not EngineStep.STATIC
-
-    def _plan(self, task: FetchTask) -> tuple[EngineStep, ...]:
-        return plan_steps(task, site_needs_browser=self._memory.needs_browser(task.url))
+        """Whether a URL is known to need a browser."""
+        steps = plan_steps(task)
+        return steps[0] is not EngineStep.STATIC or (
+            len(steps) > 1 and self._memory.needs_browser(task.url)
+        )
 
     async def fetch(self, task: FetchTask, log: AttemptLog) -> FetchedPage:
         """Return the page; an error page if the server kept responding with one.
@@ -269,34 +295,37 @@ class EngineEscalation:
             CinderError: there was no response.
         """
         deadline = time.monotonic() + task.timeout_seconds
-        steps = self._plan(task)
-        page: FetchedPage | None = None
+        steps = plan_steps(task)
+        is_smart = steps[0] is EngineStep.STATIC and len(steps) > 1
+        is_known = is_smart and self._memory.needs_browser(task.url)
+        log.page = None
         for step in steps:
-            is_last = step is steps[-1]
+            before: FetchedPage | None = log.page
             try:
-                # With a page already, leave time to process it.
-                share = None if page is None else _seconds_until(deadline) * _LATER_ENGINES_SHARE
-                async with asyncio.timeout(share):
+                async with asyncio.timeout(_share_of_time(before, deadline)):
                     page, reason = await self._try_engine(
-                        step, task, log, deadline, is_last=is_last
+                        step, task, log, deadline, is_last=step is steps[-1]
                     )
             except (CinderError, TimeoutError) as error:
-                if page is None:
+                if before is None:
                     raise
-                # Return the page of the engine before, with a warning.
-                failure = str(error) or "it took too long"
-                warning = f"The page may need a browser, and rendering it failed: {failure}"
-                return replace(page, warnings=(*page.warnings, warning))
-            if reason is None:
-                # Error pages do not show whether the site needs a browser.
-                if EngineStep.STATIC in steps and len(steps) > 1 and page.status_code < 400:
-                    self._memory.remember(task.url, needs_browser=step is not EngineStep.STATIC)
+                return _with_failure(before, str(error) or "it took too long")
+            if before is not None and shows_less(page, before):
+                failure = f"it got {describe_status(page.status_code)} without the page"
+                return _with_failure(before, failure)
+            log.page = page
+            # Error pages and files do not show whether the site needs a browser.
+            is_page = page.status_code < 300 and PageEvidence(page).is_html
+            is_first = step is EngineStep.STATIC
+            if reason is None and not (is_first and is_known and is_page):
+                if is_smart and is_page and not is_known:
+                    self._memory.remember(task.url, needs_browser=not is_first)
                 return page
-        if page is None:
+        if log.page is None:
             raise RuntimeError("a plan has at least one step")
-        if task.render.mode is Mode.STATIC and page.status_code < 400:
-            return replace(page, warnings=(*page.warnings, _ADVICE))
-        return page
+        if task.render.mode is Mode.STATIC and log.page.status_code < 400:
+            return replace(log.page, warnings=(*log.page.warnings, _ADVICE))
+        return log.page
 
     async def _try_engine(
         self, step: EngineStep, task: FetchTask, log: AttemptLog, deadline: float, *, is_last: bool
@@ -353,6 +382,20 @@ class EngineEscalation:
         else:
             log.add(engine.name, started, None, "ok")
         return page, reason
+
+
+def _share_of_time(before: FetchedPage | None, deadline: float) -> float | None:
+    """Return how long an engine may take; with a page already, leave time to process it."""
+    if before is None:
+        return None
+    is_wall = find_block_signs(PageEvidence(before)) is not None
+    return _seconds_until(deadline) * (_SHARE_AFTER_WALL if is_wall else _LATER_ENGINES_SHARE)
+
+
+def _with_failure(page: FetchedPage, failure: str) -> FetchedPage:
+    """Return the page of the engine before, with a warning about the one that failed."""
+    warning = f"The page may need a browser, and rendering it failed: {failure}"
+    return replace(page, warnings=(*page.warnings, warning))
 
 
 def _seconds_until(deadline: float) -> float:

@@ -307,7 +307,8 @@ def _shown_pieces(body: bytes) -> Iterator[tuple[bytes, int, int]]:
                 # A paragraph ends where the next one begins.
                 depth += -1 if same[1] or tag == b"p" else 1
                 if not depth:
-                    tag, start = b"", same.start()
+                    close = body.find(b">", same.end()) + 1 or end
+                    tag, start = b"", close if same[1] else same.start()
                     break
             else:
                 break

@@ -2,7 +2,7 @@
 
 A page is a shell when it shows little text and something announces more: an empty root element, a
 request to enable JavaScript, a loading message, an empty container that a script fills. Little text
-alone means nothing, and a page without scripts is complete.
+alone means nothing, and a page without scripts and custom elements is complete.
 """
 
 import re
@@ -110,10 +110,13 @@ def find_shell_signs(evidence: PageEvidence) -> str | None:
         script_addresses=tuple(address for address in addresses if not _is_service(address)),
     )
     words = outline.word_count
-    has_scripts = outline.inline_scripts or outline.script_addresses
-    if not has_scripts or words > _MAX_WORDS_AROUND_ROOT:
+    if words > _MAX_WORDS_AROUND_ROOT:
         return None
-    sign = _find_sign(outline, words)
+    if outline.inline_scripts or outline.script_addresses:
+        sign = _find_sign(outline, words)
+    else:
+        # An element of the page's own does nothing without a script, wherever that comes from.
+        sign = _empty_custom_element(outline) if words <= _MAX_BARE_WORDS else None
     return f"{sign}, and there are about {words} words" if sign else None
 
 
@@ -200,11 +203,16 @@ def _sign_on_sparse_page(outline: Outline, code: bytes) -> str | None:
     root = next(_roots(outline.markup), None)
     if root and estimate_words(read_text(outline.markup[root.end() :])) <= _MAX_BARE_WORDS:
         return f"the root '{_decode(root[1])}' holds no text"
-    for element in _EMPTY_CUSTOM_ELEMENT.finditer(outline.markup):
-        if not _WIDGET_NAME.search(name := _decode(element[1])):
-            return f"the element '{name}' is empty"
+    if sign := _empty_custom_element(outline):
+        return sign
     found = _WAITING.search(outline.text) or _WAITING.search(outline.title)
     return f"it says '{found[0].strip()}'" if found else None
+
+
+def _empty_custom_element(outline: Outline) -> str | None:
+    names = (_decode(found[1]) for found in _EMPTY_CUSTOM_ELEMENT.finditer(outline.markup))
+    name = next((name for name in names if not _WIDGET_NAME.search(name)), None)
+    return f"the element '{name}' is empty" if name else None
 
 
 def _sign_on_bare_page(outline: Outline, code: bytes, words: int) -> str | None:

@@ -20,6 +20,8 @@ _MAX_WORDS_OF_TITLE = 9
 _MIN_WORDS_OF_SENTENCE = 4
 _MAX_WORDS_AROUND_PHRASE = 160
 _MAX_SENTENCE_BYTES = 1_200
+# A page that tells at length why something was removed is a page.
+_MAX_SENTENCE_BYTES_AROUND_PHRASE = 500
 
 _TITLE = any_phrase("soft_404", "titles")
 _SENTENCE = any_phrase("soft_404", "sentences")
@@ -65,7 +67,8 @@ def _sign_in_words(evidence: PageEvidence) -> str | None:
     for name in evidence.names:
         if estimate_words(name) <= _MAX_WORDS_OF_TITLE and _TITLE.fullmatch(name.strip(" .!")):
             return f"the page is called '{name[:100]}'"
-    if evidence.words > _MAX_WORDS_AROUND_PHRASE:
+    is_short = evidence.sentence_bytes <= _MAX_SENTENCE_BYTES_AROUND_PHRASE
+    if not is_short or evidence.words > _MAX_WORDS_AROUND_PHRASE:
         return None
     found = _SENTENCE.search(evidence.text)
     whole = (one for one in evidence.sentences if estimate_words(one) >= _MIN_WORDS_OF_SENTENCE)

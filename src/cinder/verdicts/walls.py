@@ -94,7 +94,7 @@ def _find_age_question(evidence: PageEvidence, buttons: Iterable[str]) -> str | 
 
 _MAX_LOGIN_WORDS = 260
 _MAX_WORDS_AROUND_BUTTONS = 110
-_MIN_WORDS_OF_FORM = 1
+_MAX_WORDS_AROUND_BUTTON = 30
 _MAX_WORDS_AROUND_OFFERS = 160
 _MAX_SENTENCE_BYTES_AROUND_OFFERS = 500
 # Next to a form: the terms, a line about registering, a link for lost passwords.
@@ -119,6 +119,7 @@ _LOGIN_PATH = any_phrase("login", "paths")
 _LOGIN_HOST = any_phrase("login", "hosts")
 _LOGIN_TITLE = any_phrase("login", "titles")
 _PLEA = any_phrase("login", "pleas")
+_LOGIN_BUTTON = any_phrase("login", "buttons")
 _ACCOUNT_OFFER = any_phrase("login", "account_offers")
 
 
@@ -134,14 +135,15 @@ def find_login_signs(evidence: PageEvidence) -> str | None:
     is_redirect = _leads_to_login(evidence)
     short = (name for name in evidence.names if estimate_words(name) <= _MAX_WORDS_OF_TITLE)
     title = next((name for name in short if _LOGIN_TITLE.search(name)), None)
-    if is_redirect and (has_form or title or plea):
+    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
+    is_short = is_bare and evidence.words <= _MAX_WORDS_AROUND_BUTTONS
+    if is_redirect and (has_form or title or plea or (is_short and evidence.words)):
         return f"the address leads to a login page ({evidence.path[:100]})"
     if has_form and plea:
         return f"the page says '{plea[0][:100]}' and has a form to log in"
-    is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
     if has_form and is_bare and title:
         return f"the page is called '{title}' and has a form to log in"
-    if has_form and is_bare and _MIN_WORDS_OF_FORM <= evidence.words <= _MAX_WORDS_AROUND_BUTTONS:
+    if has_form and is_short and evidence.words:
         return f"the page has a form to log in and about {evidence.words} words"
     return _sign_in_form_with_offers(
         evidence, has_form=has_form, title=title
@@ -203,6 +205,9 @@ def _login_sign_without_form(evidence: PageEvidence, plea: re.Match[str] | None)
     is_bare = evidence.sentence_bytes <= _MAX_OTHER_SENTENCE_BYTES
     if not is_bare or evidence.words > _MAX_WORDS_AROUND_BUTTONS:
         return None
+    button = next(filter(_LOGIN_BUTTON.fullmatch, _read_buttons(evidence)), None)
+    if button and evidence.words <= _MAX_WORDS_AROUND_BUTTON:
+        return f"the page only has a way to log in ('{button}')"
     offers = set(_ACCOUNT_OFFER.findall(evidence.text))
     return f"the page only offers accounts ('{min(offers)}')" if len(offers) > 1 else None
 

@@ -41,6 +41,8 @@ from cinder.services.summary import Summarizer
 from cinder.store.document_rows import EntryKey
 from cinder.store.documents import Store
 from cinder.store.ledger.page_commits import PageCommit
+from cinder.verdicts.blocked import find_block_signs
+from cinder.verdicts.evidence import PageEvidence
 from cinder.verdicts.verdict import NOT_MODIFIED
 
 # How much the clocks of servers that share a database may differ.
@@ -366,6 +368,13 @@ async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncItera
         async with asyncio.timeout(request.timeout_ms / 1000):
             yield
     except TimeoutError:
+        if log.page is not None and (sign := find_block_signs(PageEvidence(log.page))):
+            raise ScrapeFailed(
+                f"Failed to scrape {request.url}: The site blocked the request ({sign})",
+                url=request.url,
+                diagnostics=log.diagnostics,
+                verdict=VerdictKind.BLOCKED,
+            ) from None
         raise ScrapeTimeout(
             f"Failed to scrape {request.url}: Timed out after {request.timeout_ms}ms. "
             "Try again with a longer timeout.",
