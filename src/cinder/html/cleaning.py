@@ -1,12 +1,23 @@
 """Removes code, hidden parts, page chrome and excluded elements from a page."""
 
+import re
 from collections.abc import Sequence
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.html.css.declarations import read_declarations
 from cinder.html.links import is_data_image
-from cinder.html.tree import HIDDEN_MARK, Elements, ancestors, clear_marks, detach, element_walk
+from cinder.html.tree import (
+    HIDDEN_MARK,
+    Elements,
+    ancestors,
+    child_nodes,
+    clear_marks,
+    detach,
+    element_walk,
+)
 from cinder.html.visibility.contrast import sets_colour
 from cinder.html.visibility.hidden_text import (
     HiddenText,
@@ -20,13 +31,33 @@ from cinder.html.vocabulary import load_vocabulary
 
 _INVISIBLE_TAGS = frozenset(
     (
-        *("applet", "base", "canvas", "embed", "frame", "head", "iframe", "link", "map"),
+        *(
+            "applet",
+            "base",
+            "canvas",
+            "datalist",
+            "embed",
+            "frame",
+            "head",
+            "iframe",
+            "link",
+            "map",
+        ),
         *("meta", "noembed", "noframes", "noscript", "object", "param", "script", "style"),
         *("svg", "template", "title"),
     )
 )
 # Comments, and processing instructions, which have no tag.
 _NEVER_SHOWN = _INVISIBLE_TAGS | {"-comment", None}
+# Their content is for browsers that do not know them.
+_WITH_FALLBACK = ("audio", "meter", "progress", "video")
+_MEDIA_PARTS = frozenset(("img", "picture", "source", "track"))
+_CELLS = frozenset(("td", "th"))
+_SLOT_NAME = re.compile(
+    r"<slot(?![\w-])(?:[^>]{0,200}?\sname\s*=\s*[\"']?([\w-]+))?", re.IGNORECASE
+)
+_MAX_COLUMNS = 20
+_MAX_ROWS = 5_000
 _CHROME_TAGS = frozenset(load_vocabulary()["chrome"]["tags"])
 _CHROME_ROLES = frozenset(load_vocabulary()["chrome"]["roles"])
 _CHROME_CANDIDATES = (*_CHROME_TAGS, "header", "footer", "form")
@@ -92,7 +123,10 @@ def remove_invisible(
             coloured.append(node)
         elif HIDDEN_MARK in attributes:
             marked.append(node)
+    hidden += (*_unslotted(elements), *_collapsed_cells(elements))
     detach(elements.nodes(dead))
+    for node in elements.nodes(elements.tagged(*_WITH_FALLBACK)):
+        detach([inner for inner in child_nodes(node) if inner.tag not in _MEDIA_PARTS])
     hidden += find_blending(coloured, rules)
     outermost = find_hidden(hidden, elements.root, rules)
     if report is not None:
@@ -100,6 +134,41 @@ def remove_invisible(
     detach(outermost)
     for node in (*hidden, *coloured, *marked):
         clear_marks(node)
+
+
+def _unslotted(elements: Elements) -> list[LexborNode]:
+    """Return the elements that the declared shadow tree of their parent has no slot for."""
+    found: list[LexborNode] = []
+    hosts = set[int]()
+    for place in elements.tagged("template") if elements.have_attribute("shadowrootmode") else ():
+        template = elements.node(place)
+        host = template.parent
+        if host is None or host.mem_id in hosts or "shadowrootmode" not in template.attributes:
+            continue
+        hosts.add(host.mem_id)
+        slots = {match[1] or "" for match in _SLOT_NAME.finditer(template.html or "")}
+        children = (node for node in host.iter() if node.tag != "template")
+        found += (node for node in children if (node.attributes.get("slot") or "") not in slots)
+    return found
+
+
+def _collapsed_cells(elements: Elements) -> list[LexborNode]:
+    """Return the cells of table columns that are collapsed."""
+    found: list[LexborNode] = []
+    columns = (
+        elements.node(place)
+        for place in elements.tagged("col")
+        if "collapse" in (elements.attributes(place).get("style") or "").lower()
+    )
+    for column in islice(columns, _MAX_COLUMNS):
+        declared = read_declarations(column.attributes.get("style") or "")
+        table = next((above for above in ancestors(column, 2) if above.tag == "table"), None)
+        if table is None or declared.get("visibility") != "collapse":
+            continue
+        number = [each.mem_id for each in table.css("col")].index(column.mem_id)
+        for row in table.css("tr")[:_MAX_ROWS]:
+            found += [cell for cell in row.iter() if cell.tag in _CELLS][number : number + 1]
+    return found
 
 
 def remove_base64_images(elements: Elements) -> None:

@@ -30,6 +30,9 @@ def test_rules_come_in_order_with_their_selectors_and_declarations() -> None:
     [
         *("%s", "@media screen { %s }", "@layer base { %s }", "@supports (color: red) { %s }"),
         *("@media (min-width: 200px) { %s }", "%s } }", "@import 'x;y'; %s", "%s /* { not closed"),
+        *("@media not print { %s }", "@media (width >= 1px) and (height > 1px) { %s }"),
+        *("@container (min-width: 1px) { %s }", "@container card (10px < inline-size) { %s }"),
+        "@media (max-width: 99999px) { %s }",
     ],
 )
 def test_what_holds_for_the_page_counts(around: str) -> None:
@@ -42,6 +45,8 @@ def test_what_holds_for_the_page_counts(around: str) -> None:
         "@media print { a{b:c} }",
         "@media (prefers-color-scheme: dark) { a{b:c} }",
         "@media (max-width: 1px) { @layer x { a{b:c} } }",
+        "@container (min-width: 600px) { a{b:c} }",
+        "@container style(--x: 1) { a{b:c} }",
         "@font-face { font-family: x }",
         "@keyframes k { from { color: red } }",
         "a {}",

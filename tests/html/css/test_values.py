@@ -2,7 +2,13 @@
 
 import pytest
 
-from cinder.html.css.values import Colour, find_colour, measure_length, parse_colour
+from cinder.html.css.values import (
+    Colour,
+    background_colour,
+    find_colour,
+    measure_length,
+    parse_colour,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +22,16 @@ from cinder.html.css.values import Colour, find_colour, measure_length, parse_co
         ("hsla(380, 100%, 50%, 1)", "#ff5500"),
         ("oklch(0.637 0.237 25.331)", "#fb2c36"),
         ("color(srgb 1 0 0)", "#ff0000"),
+        ("color(display-p3 1 1 1)", "#ffffff"),
+        ("hwb(20 0% 0%)", "#ff5500"),
+        ("hwb(0 60% 60%)", "#808080"),
+        ("oklab(1 0 0)", "#ffffff"),
+        ("lab(100% 0 0)", "#ffffff"),
+        ("lch(0 0 0)", "#000000"),
+        ("color-mix(in srgb, white, black)", "#808080"),
+        ("color-mix(in oklab, rgb(255, 0, 0) 100%, blue)", "#ff0000"),
+        ("light-dark(#fff, #000)", "#ffffff"),
+        ("rgb(from white r g b)", "#ffffff"),
         (" Rebeccapurple ", "#663399"),
     ],
 )
@@ -30,6 +46,7 @@ def test_a_colour_is_read(text: str, expected: str) -> None:
     [
         *("", "transparent", "currentColor", "#12", "#ggg", "rgb(1, 2)", "rgb(a, b, c)"),
         *("rgba(0, 0, 0, .2)", "#00000011", "hsl(nan 1 1)", "color(display-p3 1 0 0)", "var(--x)"),
+        *("lab(50 80 0)", "color-mix(in srgb, red 20%, transparent)", "color-mix(in srgb, red)"),
     ],
 )
 def test_what_is_no_colour_or_shines_through_is_none(text: str) -> None:
@@ -42,6 +59,21 @@ def test_the_first_colour_of_a_value_is_found() -> None:
     assert find_colour("1px solid orange") == Colour(255, 165, 0)
     assert find_colour("url(red.png)") is None
     assert find_colour("inherit") is None
+
+
+@pytest.mark.parametrize(
+    ("background", "expected"),
+    [
+        ("linear-gradient(#222, #222)", "#222222"),
+        ("linear-gradient(to right, rgb(34 34 34) 0%, #232323 100%)", "#222222"),
+        ("linear-gradient(#222, #fff)", None),
+        ("linear-gradient(#222, transparent)", None),
+        ("linear-gradient(#222, #222) no-repeat 0 100%/100% 2px", None),
+    ],
+)
+def test_a_gradient_of_one_colour_is_that_colour(background: str, expected: str | None) -> None:
+    colour = background_colour({"background": background})
+    assert (colour and colour.hex) == expected
 
 
 def test_greys_and_darkness_are_told() -> None:

@@ -13,10 +13,18 @@ _MAX_RULES = 40_000
 _MAX_DEPTH = 50
 _MAX_NESTED_SELECTOR_CHARS = 1_000
 _MAX_STYLE_CHARS = 100_000
-# Conditions that every screen meets.
+# Conditions that every screen meets, and every box but the smallest.
+_SIDE = r"(?:width|height|inline-size|block-size)"
+_SHORT = r"(?:[0-2]?\d{1,2}(?:\.\d+)?px|\d(?:\.\d+)?r?em|0)"
+_LONG = r"(?:\d{4,}(?:\.\d+)?px)"
+_SIZE = (
+    rf"\(\s*(?:min-{_SIDE}\s*:\s*{_SHORT}|max-{_SIDE}\s*:\s*{_LONG}|{_SIDE}\s*>=?\s*{_SHORT}"
+    rf"|{_SHORT}\s*<=?\s*{_SIDE}|{_SIDE}\s*<=?\s*{_LONG})\s*\)"
+)
+_SIZES = rf"{_SIZE}(?:\s*and\s*{_SIZE}){{0,3}}"
 _FOR_ALL = re.compile(
-    r"@media\s*(?:only\s+)?(?:all|screen)?\s*(?:and\s*)?(?:\(\s*min-(?:width|height)\s*:\s*"
-    r"(?:[0-2]?\d{1,2}(?:\.\d+)?px|0)\s*\))?\s*"
+    rf"@media\s*(?:only\s+)?(?:all|screen|not\s+print)?\s*(?:and\s*)?(?:{_SIZES})?\s*"
+    rf"|@container\s*(?:[\w-]{{1,60}}\s+)?{_SIZES}"
     r"|@supports(?!\s*not\b)[^{}]*|@layer[^{}]*|@scope\s*",
     re.IGNORECASE,
 )

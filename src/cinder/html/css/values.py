@@ -12,11 +12,22 @@ from cinder.html.vocabulary import load_vocabulary
 # Below this opacity a colour only tints its background.
 _MIN_COVERING_ALPHA = 0.5
 _GREY_SPREAD = 24
+_MAX_TINT = 2
 
 _HEX_COLOUR = re.compile(r"#([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})", re.IGNORECASE)
-_COLOUR_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|color)\(([^()]{1,100})\)", re.IGNORECASE)
+_COLOUR_FUNCTION = re.compile(
+    r"(rgba?|hsla?|hwb|lab|lch|oklab|oklch|color)\(([^()]{1,100})\)", re.IGNORECASE
+)
+_LIGHT_DARK = re.compile(r"light-dark\((.{1,100}?),[^,]{1,100}\)")
+_MIX = re.compile(r"color-mix\(\s*in\s+[a-z0-9\s-]{3,40},(.{1,200})\)")
+_MIXED = re.compile(r"(.+?)(?:\s+(\d+(?:\.\d+)?)%)?")
+_RELATIVE = re.compile(
+    r"(?:rgba?|hsla?|color)\(\s*from\s+(.{1,100}?)\s+(?:srgb\s+)?(?:r g b|h s l)\s*\)"
+)
+_COMMA = re.compile(r",(?![^()]*\))")
 _COLOUR_CANDIDATE = re.compile(
-    r"url\([^)]*\)?|#[0-9a-f]{3,8}\b|(?:rgba?|hsla?|oklch|color)\([^()]{1,100}\)|(?<![\w-])[a-z]{3,20}(?![\w(-])",
+    r"url\([^)]*\)?|#[0-9a-f]{3,8}\b|(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color)\([^()]{1,100}\)"
+    r"|(?<![\w-])[a-z]{3,20}(?![\w(-])",
     re.IGNORECASE,
 )
 _SEPARATORS = re.compile(r"[\s,/]+")
@@ -63,12 +74,37 @@ def parse_colour(text: str) -> Colour | None:
         return _from_hex(_NAMED_COLOURS[text])
     if found := _HEX_COLOUR.fullmatch(text):
         return _from_hex(found[1])
+    if inner := _LIGHT_DARK.fullmatch(text) or _RELATIVE.fullmatch(text):
+        return parse_colour(inner[1])
     if found := _COLOUR_FUNCTION.fullmatch(text):
         try:
             return _from_function(found[1], found[2])
         except (ValueError, IndexError, OverflowError):
             return None
-    return None
+    mixed = _parse_mix(text)
+    return mixed[0] if mixed and mixed[1] >= _MIN_COVERING_ALPHA else None
+
+
+def _parse_mix(text: str) -> tuple[Colour, float] | None:
+    """Return the colour of a `color-mix()` of colours and `transparent`, and its alpha."""
+    found = _MIX.fullmatch(text) if text.startswith("color-mix(") else None
+    parts = _COMMA.split(found[1]) if found else []
+    mixed = [match.groups() for part in parts if (match := _MIXED.fullmatch(part.strip()))]
+    if len(mixed) != 2:
+        return None
+    given = sum(float(share) / 100 for _, share in mixed if share)
+    rest = (1 - given) / max(1, sum(not share for _, share in mixed))
+    weighed = [(name, float(share) / 100 if share else rest) for name, share in mixed]
+    opaque = [(parse_colour(name), share) for name, share in weighed if name != "transparent"]
+    alpha = sum(share for _, share in opaque)
+    levels = [0.0, 0.0, 0.0]
+    for colour, share in opaque:
+        if colour is None:
+            return None
+        for index, level in enumerate((colour.red, colour.green, colour.blue)):
+            levels[index] += level * share / (alpha or 1)
+    red, green, blue = (min(255, round(level)) for level in levels)
+    return Colour(red, green, blue), min(alpha, 1.0)
 
 
 def _from_hex(digits: str) -> Colour | None:
@@ -81,18 +117,33 @@ def _from_hex(digits: str) -> Colour | None:
 def _from_function(name: str, inside: str) -> Colour | None:
     parts = [part for part in _SEPARATORS.split(inside.strip()) if part]
     if name == "color":
-        if parts.pop(0) != "srgb":
-            return None
+        space = parts.pop(0)
         levels = [255 * _colour_component(part, 1) for part in parts[:3]]
+        # The greys of most spaces are the same.
+        if space != "srgb" and max(levels) - min(levels) > 1:
+            return None
     elif name.startswith("rgb"):
         levels = [_colour_component(part, 255) for part in parts[:3]]
     elif name.startswith("hsl"):
         saturation, lightness = (_colour_component(part, 1) for part in parts[1:3])
-        reach = saturation * min(lightness, 1 - lightness)
-        turns = [(offset + _degrees(parts[0]) / 30) % 12 for offset in (0, 8, 4)]
-        levels = [
-            255 * (lightness - reach * max(-1.0, min(turn - 3, 9 - turn, 1.0))) for turn in turns
-        ]
+        levels = _from_hsl(_degrees(parts[0]), saturation, lightness)
+    elif name == "hwb":
+        white, black = (_colour_component(part, 1) for part in parts[1:3])
+        scale = max(1.0, white + black)
+        pure = _from_hsl(_degrees(parts[0]), 1, 0.5)
+        levels = [level * (1 - (white + black) / scale) + 255 * white / scale for level in pure]
+    elif name == "oklab":
+        a, b = (_colour_component(part, 0.4) for part in parts[1:3])
+        hue = math.degrees(math.atan2(b, a)) % 360
+        levels = _from_oklch(_colour_component(parts[0], 1), math.hypot(a, b), hue)
+    elif name in ("lab", "lch"):
+        # Only greys: their lightness is all there is to convert.
+        tints = parts[1:3] if name == "lab" else parts[1:2]
+        if any(abs(_colour_component(part, 125)) > _MAX_TINT for part in tints):
+            return None
+        lightness = _colour_component(parts[0], 100)
+        level = ((lightness + 16) / 116) ** 3 if lightness > 8 else lightness / 903.3
+        levels = [_encode_level(level)] * 3
     else:
         levels = _from_oklch(
             _colour_component(parts[0], 1), _colour_component(parts[1], 0.4), _degrees(parts[2])
@@ -115,6 +166,12 @@ def _degrees(text: str) -> float:
     return _colour_component(text.removesuffix("deg"), 360) % 360
 
 
+def _from_hsl(hue: float, saturation: float, lightness: float) -> list[float]:
+    reach = saturation * min(lightness, 1 - lightness)
+    turns = [(offset + hue / 30) % 12 for offset in (0, 8, 4)]
+    return [255 * (lightness - reach * max(-1.0, min(turn - 3, 9 - turn, 1.0))) for turn in turns]
+
+
 def _from_oklch(lightness: float, chroma: float, hue: float) -> list[float]:
     a = chroma * math.cos(math.radians(hue))
     b = chroma * math.sin(math.radians(hue))
@@ -126,10 +183,12 @@ def _from_oklch(lightness: float, chroma: float, hue: float) -> list[float]:
         -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
     )
-    return [
-        255 * (12.92 * level if level <= 0.0031308 else 1.055 * level ** (1 / 2.4) - 0.055)
-        for level in linear
-    ]
+    return [_encode_level(level) for level in linear]
+
+
+def _encode_level(level: float) -> float:
+    """Return a level of light as sRGB encodes it."""
+    return 255 * (12.92 * level if level <= 0.0031308 else 1.055 * level ** (1 / 2.4) - 0.055)
 
 
 _EM = 16.0
@@ -268,6 +327,10 @@ _BACKGROUND_WORDS = re.compile(
     r"\b(?:no-repeat|repeat(?:-[xy])?|scroll|fixed|local|none|top|left|right|bottom|center"
     r"|(?:border|padding|content)-box|important)\b|(?<![\w#.])-?\d+(?:\.\d+)?(?:px|%|em)?(?![\w.])"
 )
+_PLAIN_GRADIENT = re.compile(r"[a-z-]{0,20}gradient\([^()]*(?:\([^()]*\)[^()]*){0,20}\)")
+_DIRECTIONS = frozenset(
+    ("to", "top", "left", "right", "bottom", "at", "center", "deg", "circle", "in", "turn")
+)
 _cached_colour = lru_cache(maxsize=512)(parse_colour)
 
 
@@ -279,22 +342,47 @@ def text_colour(declared: Declarations) -> Colour | None:
 def background_colour(declared: Declarations) -> Colour | None:
     """Return the background colour that a style sets, if it sets no picture."""
     whole, alone = declared.get("background"), declared.get("background-color")
-    if _PICTURE.search(f"{whole or ''}{declared.get('background-image') or ''}"):
-        return None
+    image = f"{whole or ''}{declared.get('background-image') or ''}"
+    if _PICTURE.search(image):
+        return _gradient_colour(image)
     if alone is not None:
         return _cached_colour(alone)
     return _cached_colour(" ".join(_BACKGROUND_WORDS.sub(" ", whole or "").split()).strip(" /"))
 
 
+def _gradient_colour(image: str) -> Colour | None:
+    """Return the colour of a gradient whose colours are all alike, if it fills its box."""
+    stops = gradient_colours(image) if _PLAIN_GRADIENT.fullmatch(image) else []
+    return (
+        stops[0] if stops and all(are_indistinguishable(stops[0], stop) for stop in stops) else None
+    )
+
+
+def gradient_colours(image: str) -> list[Colour | None]:
+    """Return the colours of a gradient; None stands for a colour that is unknown."""
+    inside = _COLOUR_CANDIDATE.findall(image.partition("(")[2])
+    return [_cached_colour(name) for name in inside if name not in _DIRECTIONS]
+
+
 def has_background(declared: Declarations) -> bool:
     """Whether a style sets any background."""
-    return any(name.startswith("background") and "clip" not in name for name in declared)
+    return any(
+        name.startswith("background") and "clip" not in name and not is_see_through(value)
+        for name, value in declared.items()
+    )
+
+
+def is_cut_out(declared: Declarations) -> bool:
+    """Whether letters are cut out of a background, which then is their colour."""
+    return "text" in f"{declared.get('background-clip')} {declared.get('-webkit-background-clip')}"
 
 
 def is_see_through(colour: str) -> bool:
     """Whether a colour is practically transparent."""
     if colour == "transparent":
         return True
+    if mixed := _parse_mix(colour):
+        return mixed[1] < _MIN_VISIBLE_ALPHA
     if found := _HEX_ALPHA.fullmatch(colour):
         digits = found[1] * 2 if found[1] else found[2]
         return int(digits, 16) / 255 < _MIN_VISIBLE_ALPHA

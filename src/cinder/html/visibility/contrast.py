@@ -5,8 +5,8 @@ elements without either are judged, below an ancestor whose own attributes set t
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
 from itertools import chain, islice, product
 
 from selectolax.lexbor import LexborNode
@@ -25,7 +25,9 @@ from cinder.html.css.values import (
     Colour,
     are_indistinguishable,
     background_colour,
+    find_colour,
     has_background,
+    is_cut_out,
     may_be_indistinguishable,
     parse_colour,
     text_colour,
@@ -41,7 +43,8 @@ _MAX_MARKED = 3_000
 _UNKNOWN = "?"
 _PAGE = ("html", "body", ":root")
 _PSEUDO_ELEMENT = re.compile(r":{1,2}(?:before|after)\b", re.IGNORECASE)
-_STYLED = '[style*="color" i], [style*="background" i], [style*="\\\\"]'
+_LAYERED = '[style*="mix-blend-mode" i], [style*="z-index" i]'
+_STYLED = f'[style*="color" i], [style*="background" i], [style*="\\\\"], {_LAYERED}'
 _FONTS = "font[color], [bgcolor]"
 _MAX_STYLED = 300
 _MAX_PAIRS = 2_000
@@ -54,10 +57,30 @@ _MAX_ANCESTORS = 60
 _MAX_CHECKED = 200
 # How many levels up a picture may be the background of a text.
 _PICTURE_LEVELS = 3
-_PICTURES = "img, picture, video, canvas, svg, amp-img"
+_PICTURES = (
+    'img, picture, video, canvas, svg, amp-img, [style*="absolute" i][style*="background" i]'
+)
 _FRAMES = frozenset(("html", "body", "main", "article"))
 _NEVER_JUDGED = frozenset(("html", "body", "main", "article", "option", "select", "input", "mark"))
-_OTHER_EFFECTS = ("text-shadow", "-webkit-text-stroke", "mix-blend-mode")
+_OUTLINES = ("text-shadow", "-webkit-text-stroke")
+# What a blend mode makes of a level of the background and of the text, both from 0 to 1.
+_BLENDS: Mapping[str, Callable[[float, float], float]] = {
+    "multiply": lambda behind, text: behind * text,
+    "screen": lambda behind, text: behind + text - behind * text,
+    "darken": min,
+    "lighten": max,
+    "color-dodge": lambda behind, text: behind and min(1.0, behind / max(1 - text, 1e-6)),
+    "color-burn": lambda behind, text: 1 - min(1.0, (1 - behind) / max(text, 1e-6)),
+    "difference": lambda behind, text: abs(behind - text),
+    "exclusion": lambda behind, text: behind + text - 2 * behind * text,
+    "plus-lighter": lambda behind, text: min(1.0, behind + text),
+    # Only the lightness differs where there is no colour.
+    "hue": lambda behind, _: behind,
+    "saturation": lambda behind, _: behind,
+    "color": lambda behind, _: behind,
+}
+# Any of them makes an element the layer of what is in it.
+_LAYERING = ("transform", "filter", "opacity", "isolation", "will-change", "contain")
 
 # Specificity, order, selector, text colour, background colour.
 _Ranked = tuple[Specificity, int, str, str, str]
@@ -96,7 +119,9 @@ def mark_colours(
     by_attribute = [
         ((0, 0, 0), 0, "", font.get("color") or "", font.get("bgcolor") or "") for font in fonts
     ]
-    if not _could_blend([*coloured, *_rank_colours(inline, variables), *by_attribute]):
+    is_layered = root.css_first(_LAYERED) is not None
+    known = (*coloured, *_rank_colours(inline, variables), *by_attribute)
+    if not is_layered and not _could_blend(known):
         return False
     left = _MAX_MARKED
     for _, _, selector, text, background in sorted(coloured):
@@ -124,8 +149,8 @@ def _rank_colours(rules: Iterable[StyleRule], variables: Mapping[str, str]) -> l
     found: list[_Ranked] = []
     for selectors, style, holds_for_all in rules:
         declared = read_declarations(style, variables)
-        text, behind = text_colour(declared), background_colour(declared)
-        background = (behind.hex if behind else _UNKNOWN) if has_background(declared) else ""
+        text, behind, has_one = _declared_colours(declared)
+        background = (behind.hex if behind else _UNKNOWN) if has_one else ""
         if background and not holds_for_all:
             background = _UNKNOWN
         if text is None and not background:
@@ -165,6 +190,10 @@ class _OwnColours:
     background: Colour | None
     has_background: bool
     is_plain: bool
+    blend: str = "normal"
+    is_layer: bool = False
+    is_below: bool = False
+    """Whether its z-index is negative."""
 
 
 def sets_colour(tag: str | None, attributes: Mapping[str, str | None]) -> bool:
@@ -174,7 +203,7 @@ def sets_colour(tag: str | None, attributes: Mapping[str, str | None]) -> bool:
     if tag == "font" or "bgcolor" in attributes:
         return True
     style = attributes.get("style") or ""
-    return "color" in style or "background" in style or "\\" in style
+    return any(word in style for word in ("color", "background", "\\", "blend-mode", "z-index"))
 
 
 def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool) -> bool:
@@ -189,6 +218,8 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
         return False
     text: Colour | None = None
     background: Colour | None = None
+    blend = "normal"
+    is_below = False
     level = 0
     above: LexborNode | None = node
     while above is not None and level < _MAX_ANCESTORS and (text is None or background is None):
@@ -198,9 +229,14 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
             return False
         text = text or own.text
         if background is None and own.has_background:
-            if own.background is None:
+            # What an element paints itself is blended too.
+            if own.background is None or own.blend != "normal":
                 return False
             background = own.background
+        if is_below and not own.is_layer and own.background and above.tag not in _FRAMES:
+            return True
+        blend = own.blend if blend == "normal" else blend
+        is_below = (is_below and not own.is_layer) or own.is_below
         # A picture in an ancestor may be the background.
         may_be_behind = background is None and 0 < level <= _PICTURE_LEVELS
         has_picture = may_be_behind and above.tag not in _FRAMES and above.css_first(_PICTURES)
@@ -209,8 +245,19 @@ def blends_in(node: LexborNode, variables: Mapping[str, str], *, is_closed: bool
         above, level = above.parent, level + 1
     if not is_closed and (text is None or background is None):
         return False
-    is_alike = are_indistinguishable(text or _BLACK, background or WHITE)
+    is_alike = _are_alike(text or _BLACK, background or WHITE, blend)
     return is_alike and not is_mostly_recoloured(node, variables, is_closed=is_closed)
+
+
+def _are_alike(text: Colour, background: Colour, blend: str) -> bool:
+    if blend == "normal":
+        return are_indistinguishable(text, background)
+    mix = _BLENDS.get(blend)
+    if mix is None:
+        return False
+    pairs = zip(astuple(background), astuple(text), strict=True)
+    mixed = Colour(*(round(255 * mix(behind / 255, level / 255)) for behind, level in pairs))
+    return are_indistinguishable(mixed, background)
 
 
 def is_mostly_recoloured(
@@ -236,25 +283,44 @@ def _is_readable(inner: LexborNode, outer: LexborNode, variables: Mapping[str, s
     if not sets_colour(inner.tag, inner.attributes):
         return False
     own, around = _own_colours(inner, variables), _own_colours(outer, variables)
+    if not own.is_plain or (own.has_background and own.background is None):
+        return True
     text = own.text or around.text
     background = own.background if own.has_background else around.background
-    return not own.is_plain or not are_indistinguishable(text or _BLACK, background or WHITE)
+    return not are_indistinguishable(text or _BLACK, background or WHITE)
 
 
 def _own_colours(node: LexborNode, variables: Mapping[str, str]) -> _OwnColours:
     attributes = node.attributes
     style = attributes.get("style")
     declared: Declarations = read_declarations(style, variables) if style else {}
-    text = text_colour(declared)
+    text, background, has_one = _declared_colours(declared)
     if text is None:
         font_colour = attributes.get("color") if node.tag == "font" else None
         colour = attributes.get(COLOUR_MARK) or font_colour
         text = parse_colour(colour) if colour else None
-    has_one = has_background(declared)
-    background = background_colour(declared) if has_one else None
     ground = attributes.get(BACKGROUND_MARK) or attributes.get("bgcolor")
     if not has_one and ground:
         has_one, background = True, parse_colour(ground)
-    has_effects = any(name in declared for name in _OTHER_EFFECTS)
-    is_plain = not has_effects and not attributes.get("background")
-    return _OwnColours(text, background, has_one, is_plain)
+    outlines = (find_colour(declared[name]) for name in _OUTLINES if name in declared)
+    is_plain = all(are_indistinguishable(outline, text) for outline in outlines)
+    is_placed = declared.get("position", "static") != "static"
+    depth = declared.get("z-index", "auto")
+    return _OwnColours(
+        text,
+        background,
+        has_one,
+        is_plain and not attributes.get("background"),
+        blend=declared.get("mix-blend-mode", "normal"),
+        is_layer=(is_placed and depth != "auto") or any(name in declared for name in _LAYERING),
+        is_below=is_placed and depth.startswith("-"),
+    )
+
+
+def _declared_colours(declared: Declarations) -> tuple[Colour | None, Colour | None, bool]:
+    """Return the text colour and the background that a style sets, and whether it sets one."""
+    text, background = text_colour(declared), background_colour(declared)
+    if is_cut_out(declared):
+        text = text or background
+        return text, None, text is None
+    return text, background, has_background(declared)

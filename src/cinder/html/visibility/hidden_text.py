@@ -63,6 +63,7 @@ _PICTURES = frozenset(("img", "picture", "video", "audio"))
 _DOUBTFUL_STYLE = re.compile(
     r"none|hidden|collapse|opacity|font|clip|indent|transparent|color|background|scale|rotate"
     r"|translate|matrix|mask|spacing|zoom|animation|inset|\\|/\*|var\(|calc\(|-\d{3}|\d{3}(?:%|v|px)"
+    r"|filter|security|backface|offset|overflow|contain"
     r"|[:\s][012]?(?:\.\d*)?(?:px|em|%)?\s*(?:[;!]|$)",
     re.IGNORECASE,
 )

@@ -81,13 +81,21 @@ _TABLE = (
         r"letter-spacing\s*:\s*(?:-\d{1,3}(?:\.\d+)?r?em|-0?\.[5-9]\d*r?em|-\d\d|calc)",
     ),
     ("animation", r"animation"),
+    ("blur", r"blur\(\s*(?:\d{2}|[89]|\.[5-9]\d*r?em|0\.[5-9]\d*r?em|\d(?:\.\d+)?r?em|calc)"),
+    ("filter", r"filter\s*:[^;{}]{0,60}?(?:brightness|contrast)\(\s*0"),
+    ("security", r"text-security\s*:"),
+    ("backface", r"backface-visibility\s*:\s*hidden"),
+    ("offset", r"offset(?:-path|-distance)?\s*:"),
+    ("contain", r"(?<![\w-])contain\s*:\s*(?:strict|size|[a-z ]{0,40} size)"),
 )
 # Escapes in names and in unquoted values; icons are escapes in strings.
 _ESCAPED = re.compile(r"\\[0-9a-z-]{1,20}[\s\w\\-]{0,20}:|:\s*[\w-]{0,20}\\[0-9a-z]")
 _MAX_TRIES = 2_000
 _PATTERNS_BY_WORD = tuple((word, re.compile(look)) for word, look in _TABLE)
 _PLACED = frozenset(("left", "right", "top", "bottom", "inset", "margin", "translate", "indent"))
-_FLAT = re.compile(rf"(?:^|[;\s]|max-)(?:height|width)\s*:\s*(?:0(?!\.[1-9])|\.|1px|{_SUM}|var\()")
+_FLAT = re.compile(
+    rf"(?:^|[;\s]|max-)(?:height|width)\s*:\s*(?:[0-3](?![.\d])|[12]?\dpx|0?\.|[01](?:\.\d+)?r?em|{_SUM}|var\()"
+)
 _CUT = re.compile(r"overflow[xy-]{0,2}\s*:\s*(?:\w+\s+)?(?:hidden|clip)")
 _COLOUR = re.compile(r"(?<![\w-])color\s*:\s*([^;!{}]{1,60})")
 _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([^;!{}]{1,60})")

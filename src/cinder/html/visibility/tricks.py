@@ -7,12 +7,15 @@ from cinder.html.css.declarations import Declarations
 from cinder.html.css.values import (
     are_indistinguishable,
     background_colour,
+    is_cut_out,
     is_see_through,
     measure_length,
     text_colour,
 )
 
 _SMALL_BOX = 1.0
+# A narrower box shows no word of a text that is kept on one line.
+_NARROW_BOX = 24.0
 _SMALL_TEXT = 2.0
 _THIN = 0.05
 # In pixels, or in percent of the box or the window.
@@ -27,18 +30,28 @@ _CLIPPED = re.compile(r"rect\(\s*(?:[01](?:px)?[\s,]*+){4}\)")
 _CLIPPED_AWAY = re.compile(
     r"inset\(\s*(?:[5-9]\d|\d{3,})(?:\.\d+)?%(?:\s+(?:[5-9]\d|\d{3,})(?:\.\d+)?%){0,3}\s*\)"
     r"|(?:circle|ellipse)\(\s*0(?:px|%)?(?:\s+0(?:px|%)?)?\s*(?:at [^)]*)?\)"
-    r"|polygon\([\s,0px%]+\)|rect\([\s,0px%]+\)|xywh\([^)]*\s0(?:px|%)?\s+0(?:px|%)?\s*\)"
+    r"|inset\([^()]*\b\d{3,}(?:\.\d+)?%[^()]*\)|(?:circle|ellipse)\([^()]*at -\d{2,}[^()]*\)"
+    r"|polygon\((?:\s*-?0*(?:px|%)?\s*,?)+\)|polygon\((?:\s*-\d+(?:\.\d+)?(?:px|%)?\s*,?)+\)"
+    r"|rect\([\s,0px%]+\)|xywh\([^)]*\s0(?:px|%)?\s+0(?:px|%)?\s*\)"
+    # A line has no inside.
+    r"|path\([\"']\s*(?:[mlz][\s\d.,-]*){0,2}[\"']\)"
 )
+_FAR_PATH = re.compile(
+    r"(?:path|polygon|shape)\([\"'\s]*(?:m|from)?[\s,]*(?:-\d{4}|-?\d+[\spx,]+-\d{4})"
+)
+_TURNED = re.compile(r"(?:^|[\s(])(?:[xy]|[01] [01] 0)\s+(\S+)")
 _FUNCTION = re.compile(r"([a-z0-9-]{4,12})\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+(?![^()]*\))")
 _FONT_SIZE = re.compile(r"(?:^|\s)([-+]?(?:\d+\.?\d*|\.\d+)(?:px|pt|r?em|%|v[wh])?)(?:\s*/|\s|$)")
 _BARE_WEIGHT = re.compile(r"[1-9]\d{2}")
 _MASKED_AWAY = re.compile(
-    r"linear-gradient\((?:\s*(?:transparent|rgba\(0,\s*0,\s*0,\s*0\)|#0000)\s*,?){2,}\)"
+    r"[a-z-]{6,25}-gradient\((?:\s*(?:transparent|rgba?\(0[,\s]+0[,\s]+0[,\s/]+0\)|#0000|#00000000)\s*,?){2,}\)"
+    r"|.*no-repeat.*/\s*0(?:px|%)?(?:\s+0(?:px|%)?)?|.*/\s*0(?:px|%)?(?:\s+0(?:px|%)?)?\s+no-repeat"
 )
 _ANIMATION_PROPERTIES = ("transition", "animation", "animation-name", "will-change")
 _STILL = frozenset(("none", "auto", "initial", "unset", "0s", "all 0s", "all 0s ease 0s"))
 _SIDES = ("left", "top", "right", "bottom")
+_TURNS = frozenset(("rotatex", "rotatey"))
 _INSETS = ("inset", "inset-inline-start", "inset-inline", "inset-block-start", "inset-block")
 _CUTS = frozenset(("hidden", "clip"))
 # Neither alone nor together do these hide anything.
@@ -81,7 +94,11 @@ def find_trick(declared: Declarations) -> TrickMatch | None:
         return Trick.LABEL, by
     if by := _shrinking_properties(declared):
         return Trick.SHRUNK, by
-    if by := _moving_properties(declared) or _transforming_properties(declared):
+    if by := (
+        _moving_properties(declared)
+        or _transforming_properties(declared)
+        or _obscuring_properties(declared)
+    ):
         return Trick.OTHER, by
     if _is_unreadable(declared):
         return Trick.COLOURED, frozenset(("color",))
@@ -175,6 +192,33 @@ def _transforming_properties(declared: Declarations) -> frozenset[str]:
     return frozenset()
 
 
+def _obscuring_properties(declared: Declarations) -> frozenset[str]:
+    if declared.get("-webkit-text-security", "none") not in _STILL:
+        return frozenset(("-webkit-text-security",))
+    path = declared.get("offset-path") or declared.get("offset") or ""
+    if _FAR_PATH.match(path) or _is_very_far(declared.get("offset-distance") or ""):
+        return frozenset(("offset-path", "offset"))
+    # The two sides of a card that turns are in the same place.
+    is_side = declared.get("position") == "absolute"
+    if declared.get("backface-visibility") == "hidden" and _is_turned_away(declared):
+        return frozenset() if is_side else frozenset(("backface-visibility",))
+    # Both make text and background the same grey or black.
+    filters = dict(_FUNCTION.findall(declared.get("filter") or ""))
+    levels = [measure_length(filters.get(name), share_of=1) for name in ("brightness", "contrast")]
+    is_even = any(level is not None and level <= _THIN for level in levels)
+    if is_even and any(name.startswith("background") for name in declared):
+        return frozenset(("filter",))
+    return frozenset()
+
+
+def _is_turned_away(declared: Declarations) -> bool:
+    turns = [found[1] for found in _TURNED.finditer(declared.get("rotate") or "")]
+    transform = declared.get("transform") or ""
+    turns += [inside for name, inside in _FUNCTION.findall(transform) if name in _TURNS]
+    angles = [measure_length(turn.strip()) for turn in turns]
+    return any(angle is not None and 90 < abs(angle) % 360 < 270 for angle in angles)
+
+
 def _makes_flat(function: str, parts: list[str]) -> bool:
     if function.startswith("scale"):
         return _is_flattened(parts)
@@ -196,7 +240,7 @@ def _is_flattened(parts: list[str]) -> bool:
 
 def _is_unreadable(declared: Declarations) -> bool:
     colour = declared.get("-webkit-text-fill-color") or declared.get("color")
-    if not colour or "background-clip" in declared or "-webkit-background-clip" in declared:
+    if not colour or is_cut_out(declared):
         return False
     if "text-shadow" not in declared and is_see_through(colour):
         return True
@@ -212,11 +256,20 @@ def _fading_properties(declared: Declarations) -> frozenset[str]:
             share = measure_length(inside.strip(), share_of=1)
             if function == "opacity" and share is not None and share <= _THIN:
                 return frozenset((name,))
+            radius = measure_length(inside.strip()) if function == "blur" else None
+            if radius is not None and radius >= _EM / 2:
+                return frozenset((name,))
     return frozenset()
 
 
 def _collapsing_properties(declared: Declarations) -> frozenset[str]:
-    if not _is_cut(declared) or starts_animation(declared):
+    if starts_animation(declared):
+        return frozenset()
+    contain = declared.get("contain", "")
+    is_contained = contain == "strict" or ("size" in contain and "inline" not in contain)
+    if is_contained and not any("height" in name or "size" in name for name in declared):
+        return frozenset(("contain",))
+    if not _is_cut(declared):
         return frozenset()
     # A box whose padding gives it its height contains a picture.
     if any(name.startswith(("padding", "min-")) for name in declared):
@@ -225,7 +278,13 @@ def _collapsing_properties(declared: Declarations) -> frozenset[str]:
         name: measure_length(declared.get(name))
         for name in ("height", "width", "max-height", "max-width")
     }
-    flat = [name for name, size in sizes.items() if size is not None and size <= 0]
+    is_one_line = declared.get("white-space") in ("nowrap", "pre")
+    narrow = _NARROW_BOX if is_one_line and "height" not in declared else 0.0
+    flat = [
+        name
+        for name, size in sizes.items()
+        if size is not None and size <= (narrow if name.endswith("width") else 0)
+    ]
     return frozenset(("overflow", *flat) if flat else ())
 
 
