@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -58,6 +59,7 @@ def page_too_large(page: str, limit: int) -> ContentTooLarge:
 
 
 _SCRIPTS_FOLDER = Path(__file__).parent / "scripts"
+_USED_SCRIPT = re.compile(r"\bUSE_(\w+)")
 
 
 def script_call(name: str, *arguments: object) -> str:
@@ -75,9 +77,10 @@ def wrap_script(expression: str, max_chars: int) -> str:
 
 @cache
 def read_script(name: str) -> str:
-    """Return the text of a script, without its first comment."""
+    """Return the text of a script without its first comment, and with the scripts it uses."""
     text = (_SCRIPTS_FOLDER / f"{name}.js").read_text()
-    return text.partition("\n")[2].strip() if text.startswith("//") else text.strip()
+    text = text.partition("\n")[2].strip() if text.startswith("//") else text.strip()
+    return _USED_SCRIPT.sub(lambda found: f"({read_script(found[1])})", text)
 
 
 # A page that keeps opening dialogs would never finish.
