@@ -14,6 +14,7 @@ from bench.extraction import bench_extraction
 from bench.fields import bench_fields
 from bench.fresh_scrape import bench_fresh_scrape
 from bench.growth import bench_growth
+from bench.hidden import bench_hidden
 from bench.hostile.bench import bench_hostile
 from bench.render import bench_render
 from bench.search import bench_search
@@ -37,6 +38,7 @@ NAMES = (
     "search",
     "fields",
     "verdicts",
+    "hidden",
     "tools",
     "growth",
 )
@@ -69,6 +71,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "search": partial(bench_search, data),
         "fields": bench_fields,
         "verdicts": partial(bench_verdicts, data, sample),
+        "hidden": partial(bench_hidden, data, sample),
         "tools": bench_tool_lists,
         "growth": bench_growth,
     }
