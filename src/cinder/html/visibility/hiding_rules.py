@@ -83,6 +83,7 @@ _TABLE = (
     ("animation", r"animation"),
     ("blur", r"blur\(\s*(?:\d{2}|[89]|\.[5-9]\d*r?em|0\.[5-9]\d*r?em|\d(?:\.\d+)?r?em|calc)"),
     ("filter", r"filter\s*:[^;{}]{0,60}?(?:brightness|contrast)\(\s*0"),
+    ("column", r"column(?:s|-width|-count)\s*:"),
     ("security", r"text-security\s*:"),
     ("backface", r"backface-visibility\s*:\s*hidden"),
     ("offset", r"offset(?:-path|-distance)?\s*:"),

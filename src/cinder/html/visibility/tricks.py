@@ -16,6 +16,8 @@ from cinder.html.css.values import (
 _SMALL_BOX = 1.0
 # A narrower box shows no word of a text that is kept on one line.
 _NARROW_BOX = 24.0
+_LOW_COLUMNS = 40.0
+_COLUMNS = ("columns", "column-width", "column-count")
 _SMALL_TEXT = 2.0
 _THIN = 0.05
 # In pixels, or in percent of the box or the window.
@@ -278,6 +280,10 @@ def _collapsing_properties(declared: Declarations) -> frozenset[str]:
         name: measure_length(declared.get(name))
         for name in ("height", "width", "max-height", "max-width")
     }
+    # Columns of a line or two go on to the side of their box.
+    height = sizes["height"]
+    if height is not None and height <= _LOW_COLUMNS and any(n in declared for n in _COLUMNS):
+        return frozenset(("overflow", "height"))
     is_one_line = declared.get("white-space") in ("nowrap", "pre")
     narrow = _NARROW_BOX if is_one_line and "height" not in declared else 0.0
     flat = [
