@@ -18,6 +18,7 @@
     ├── RateLimited           RATE_LIMITED         the caller is over a limit; try again later
     ├── ContentTooLarge       CONTENT_TOO_LARGE    the target's body is over the limit
     ├── ParseLimitExceeded    PARSE_LIMIT          the content could not be processed within limits
+    │   └── ParseTimeout      PARSE_LIMIT          not within the limit of time: worth another try
     ├── BatchNotFound         BATCH_NOT_FOUND      there is no batch of this id
     ├── BatchExpired          BATCH_EXPIRED        it existed, and is no longer kept
     ├── CrawlNotFound         CRAWL_NOT_FOUND      there is no crawl of this id
@@ -312,6 +313,10 @@ class ParseLimitExceeded(CinderError):
     """The page's content could not be processed within the limits of time and memory."""
 
     code = ErrorCode.PARSE_LIMIT
+
+
+class ParseTimeout(ParseLimitExceeded):
+    """The page's content could not be processed within the limit of time."""
 
 
 class CacheFailed(CinderError):

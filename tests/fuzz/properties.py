@@ -26,7 +26,7 @@ from cinder.egress.base import PlainUrl, Target
 from cinder.egress.credentials import read_authorization
 from cinder.egress.relay import request_for_origin
 from cinder.errors import InvalidRequest
-from cinder.html.bombs import extract_unparsed_html, find_bomb
+from cinder.html.bombs import UnparsedFormats, extract_unparsed_html, find_bomb
 from cinder.html.links import parse_srcset
 from cinder.models.http import check_headers
 from cinder.models.redaction import redact
@@ -196,7 +196,9 @@ def a_page_becomes_text_without_nulls(page: tuple[bytes, str]) -> None:
 def a_look_along_a_page_ends(html: str) -> None:
     found = find_bomb(html)
     assert found is None or found
-    bare = extract_unparsed_html(html.replace("\0", ""), wants_markdown=True, reason="trial")
+    formats = UnparsedFormats(markdown=True, links=True)
+    url = "https://example.com/"
+    bare = extract_unparsed_html(html.replace("\0", ""), url=url, formats=formats, reason="trial")
     assert bare.markdown is not None
     assert len(bare.markdown) <= 2 * len(html)
     parse_srcset(html)

@@ -9,6 +9,7 @@ from cinder.html.bombs import (
     MAX_DEPTH,
     MAX_ELEMENTS,
     MAX_INDENTED_DEPTH,
+    UnparsedFormats,
     bare_title,
     extract_unparsed,
     find_bomb,
@@ -127,11 +128,13 @@ def test_no_word_is_lost(words: list[str]) -> None:
     assert strip_tags(html).split() == words
 
 
-def read(
-    body: bytes, content_type: str = "text/html", *, wants_markdown: bool = True
-) -> Extraction:
+def read(body: bytes, content_type: str = "text/html", *, links: bool = False) -> Extraction:
     return extract_unparsed(
-        body, content_type=content_type, wants_markdown=wants_markdown, reason="It hurts."
+        body,
+        content_type=content_type,
+        url="https://example.com/d/p",
+        formats=UnparsedFormats(markdown=not links, links=links),
+        reason="It hurts.",
     )
 
 
@@ -146,8 +149,22 @@ def test_a_page_gives_its_bare_text_and_says_that_this_is_not_all() -> None:
 
 
 def test_markdown_comes_only_where_it_is_wanted() -> None:
-    found = read(b"<p>word", wants_markdown=False)
+    found = read(b"<p>word", links=True)
     assert (found.markdown, found.word_count) == (None, 1)
+
+
+def test_links_are_found_without_a_tree() -> None:
+    html = b"""<base href=/b/><a href="one?a=1&amp;b=2">1</a><A class=x HREF='../two'>2</a>
+    <area href=three><!-- <a href=no> --><script>"<a href=no>"</script><a href=#here>x</a>
+    <a name=no>x</a><a href="javascript:no()">x</a><a data-href=no>x</a><a href=three>3</a>"""
+    found = read(html, links=True)
+    paths = ("b/one?a=1&b=2", "two", "b/three")
+    assert found.links == tuple(f"https://example.com/{path}" for path in paths)
+
+
+@given(st.text(alphabet="<a href='\"=>&#;9"))
+def test_any_text_can_be_scanned_for_links(html: str) -> None:
+    assert read(html.encode(), links=True).links is not None
 
 
 def test_text_that_is_no_html_stays_as_it_is() -> None:

@@ -142,10 +142,33 @@ async def test_a_page_that_takes_too_long_gives_its_bare_text_flagged(before: se
     async with ExtractionSandbox(1, timeout_seconds=2, memory_bytes=1024 * MEBIBYTE) as sandbox:
         found = await sandbox.extract(fetched(NESTED), ENDLESS)
         assert (found.markdown or "").split() == ["first", "words", "last", "words"]
-        assert found.is_partial
+        assert (found.is_partial, found.is_out_of_time) == (True, True)
         assert "extract-timeout-seconds" in found.warnings[0]
         assert len(children() - before) == 1
         assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"
+
+
+async def test_a_page_keeps_its_content_while_the_machine_has_no_time_for_it(
+    before: set[int],
+) -> None:
+    async with ExtractionSandbox(1, timeout_seconds=1, memory_bytes=512 * MEBIBYTE) as sandbox:
+        await sandbox.inspect("<p>", "")
+        (child,) = children() - before
+        os.kill(child, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(2, os.kill, child, signal.SIGCONT)
+        found = await sandbox.extract(fetched(b"<p>two <b>words</b>"), ExtractOptions())
+        assert (found.markdown, found.is_partial) == ("two **words**", False)
+
+
+async def test_a_child_that_gets_no_time_at_all_is_given_up(before: set[int]) -> None:
+    options = ChildOptions(wall_seconds=3)
+    async with ExtractionSandbox(1, 60, 512 * MEBIBYTE, children=options) as sandbox:
+        await sandbox.inspect("<p>", "")
+        (child,) = children() - before
+        os.kill(child, signal.SIGSTOP)
+        found = await sandbox.extract(fetched(b"<p>two <b>words</b>"), ExtractOptions())
+        assert (found.markdown, found.is_out_of_time) == ("two words", True)
+        assert "extract-wall-seconds" in found.warnings[0]
 
 
 async def test_a_page_that_needs_too_much_memory_gives_its_bare_text_flagged(
@@ -154,7 +177,7 @@ async def test_a_page_that_needs_too_much_memory_gives_its_bare_text_flagged(
     async with ExtractionSandbox(1, timeout_seconds=60, memory_bytes=192 * MEBIBYTE) as sandbox:
         found = await sandbox.extract(fetched(HUGE), ExtractOptions())
         assert (found.markdown or "").split() == ["x"] * 200_000
-        assert found.is_partial
+        assert (found.is_partial, found.is_out_of_time) == (True, False)
         assert "extract-memory-bytes" in found.warnings[0]
         assert len(children() - before) == 1
         assert (await sandbox.inspect("<h1>next</h1>", "")).title == "next"

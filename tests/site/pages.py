@@ -185,6 +185,11 @@ class Pages:
         """Be five megabytes of everything that fills an answer."""
         return HTMLResponse(vast_page())
 
+    async def nested(self, request: Request) -> Response:
+        """Be a page on which the selector `b div div div div div i` takes minutes."""
+        nested = "<div>" * 200 + "<i>last words"
+        return HTMLResponse(f"<p>first words <a href='/article'>more</a>{nested}")
+
     async def echo(self, request: Request) -> Response:
         return JSONResponse(dict(request.headers))
 

@@ -375,6 +375,7 @@ def _make_sandbox(scrape: ScrapeSettings, metrics: Metrics, workers: int) -> Ext
             workers=scrape.extract_slow_workers,
             waiting=scrape.extract_slow_waiting,
         ),
+        children=ChildOptions(wall_seconds=scrape.extract_wall_seconds),
         count=counting(metrics.extractions),
     )
 
@@ -388,7 +389,9 @@ def _make_pdf_sandbox(scrape: ScrapeSettings, metrics: Metrics) -> ExtractionSan
         # All PDFs are slow. A slow lane would start more processes than the settings allow.
         slow=SlowLane(workers=0),
         # Few jobs for each process: pdfium keeps memory of earlier files.
-        children=ChildOptions(jobs_per_worker=50, settings="scrape.pdf"),
+        children=ChildOptions(
+            jobs_per_worker=50, settings="scrape.pdf", wall_seconds=scrape.extract_wall_seconds
+        ),
         count=counting(metrics.extractions),
     )
 

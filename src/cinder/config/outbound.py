@@ -89,7 +89,9 @@ class ScrapeSettings(SettingsSection):
     extract_workers: int = Field(2, ge=1)
     """Processes that parse pages."""
     extract_timeout_seconds: float = Field(10, gt=0)
-    """How long parsing one page may take."""
+    """CPU seconds that parsing one page may take."""
+    extract_wall_seconds: float = Field(120, gt=0)
+    """How long parsing one page or PDF may take on a machine that leaves it little CPU time."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
     """Memory that each of those processes may use."""
     extract_slow_after_seconds: float = Field(0.5, gt=0)
@@ -103,7 +105,7 @@ class ScrapeSettings(SettingsSection):
     pdf_workers: int = Field(1, ge=1)
     """Processes that parse PDF documents, separate from those for pages."""
     pdf_timeout_seconds: float = Field(15, gt=0)
-    """How long parsing one PDF may take."""
+    """CPU seconds that parsing one PDF may take."""
     pdf_memory_bytes: int = Field(640 * MEBIBYTE, ge=256 * MEBIBYTE)
     """Memory that each of those processes may use."""
     pdf_max_pages: int = Field(200, ge=1)

@@ -13,7 +13,7 @@ from html_to_markdown import ConversionError
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.html.bombs import extract_unparsed_html, find_bomb
+from cinder.html.bombs import UnparsedFormats, extract_unparsed_html, find_bomb
 from cinder.html.cleaning import (
     find_included,
     remove_base64_images,
@@ -221,8 +221,10 @@ class _Page:
                 return self._extract_parsed(parse_rendered_page(self.text, self.unseen))
             except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
                 reason = str(exc)[:200] or type(exc).__name__
-        wants_markdown = self.options.wants_markdown
-        return extract_unparsed_html(self.text, wants_markdown=wants_markdown, reason=reason)
+        formats = UnparsedFormats(
+            markdown=self.options.wants_markdown, links=Format.LINKS in self.options.formats
+        )
+        return extract_unparsed_html(self.text, url=self.url, formats=formats, reason=reason)
 
     def _extract_parsed(self, tree: LexborHTMLParser) -> Extraction:
         elements = Elements.of_page(tree)

@@ -5,9 +5,11 @@ Pages that evade detection run into the sandbox's limits, which takes longer.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from html import unescape
 from itertools import islice
 
+from cinder.html.links import scan_links
 from cinder.html.visible_text import count_words
 from cinder.models.document import Extraction, PageMetadata
 from cinder.text.content_type import Shape, content_kind, decode_body
@@ -204,32 +206,46 @@ def bare_title(html: str) -> str | None:
 
 _UNPARSED = (
     "The page was fetched, but its content could not be cleaned: {}. "
-    "Its bare text is returned instead, including text that the page may hide; other formats are "
-    "missing."
+    "Its bare text is returned instead, including text that the page may hide, and its links; "
+    "other formats are missing."
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnparsedFormats:
+    """What is read of a page that is not parsed, beside its text."""
+
+    markdown: bool
+    links: bool
+
+
 def extract_unparsed(
-    body: bytes, *, content_type: str, wants_markdown: bool, reason: str
+    body: bytes, *, content_type: str, url: str, formats: UnparsedFormats, reason: str
 ) -> Extraction:
     """Return the text of a page that exceeds the limits; binary data has no `text`."""
     text = decode_body(body, content_type)
     shape = content_kind(content_type, text).shape
+    if shape is Shape.HTML:
+        return extract_unparsed_html(text, url=url, formats=formats, reason=reason)
     if shape is Shape.BINARY:
         return Extraction(is_partial=True, warnings=(_UNPARSED.format(reason.rstrip(".")),))
-    bare = strip_tags(text) if shape is Shape.HTML else text.strip()
-    return _with_bare_text(text, bare, wants_markdown=wants_markdown, reason=reason)
+    return _with_bare_text(text, text.strip(), formats, reason)
 
 
-def extract_unparsed_html(html: str, *, wants_markdown: bool, reason: str) -> Extraction:
-    """Return the bare text of a page, with a warning that gives the reason."""
-    return _with_bare_text(html, strip_tags(html), wants_markdown=wants_markdown, reason=reason)
+def extract_unparsed_html(
+    html: str, *, url: str, formats: UnparsedFormats, reason: str
+) -> Extraction:
+    """Return the bare text and the links of a page, with a warning that gives the reason."""
+    extraction = _with_bare_text(html, strip_tags(html), formats, reason)
+    if not formats.links:
+        return extraction
+    return replace(extraction, links=scan_links(_UNSEEN_ELEMENTS.sub(" ", html), url))
 
 
-def _with_bare_text(source: str, text: str, *, wants_markdown: bool, reason: str) -> Extraction:
+def _with_bare_text(source: str, text: str, formats: UnparsedFormats, reason: str) -> Extraction:
     return Extraction(
         text=source,
-        markdown=text if wants_markdown else None,
+        markdown=text if formats.markdown else None,
         metadata=PageMetadata(title=bare_title(source)),
         word_count=count_words(text),
         token_count=estimate_tokens(len(text)),

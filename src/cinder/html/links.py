@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable
+from html import unescape
+from itertools import islice
 
 import can_ada
 from selectolax.lexbor import LexborAttributes, LexborNode
@@ -14,6 +16,7 @@ from cinder.html.tree import (
     join_url,
     previous_element,
     rename_element,
+    resolve_base,
 )
 from cinder.html.vocabulary import load_vocabulary
 
@@ -48,6 +51,12 @@ _IMAGE_ATTRIBUTES = {
 _SRCSET_ATTRIBUTES = ("srcset", "data-srcset")
 _MAX_STYLE_CHARS = 10_000
 _STYLE_URL = re.compile(r"url\(([^()]*)\)", re.IGNORECASE)
+
+# Every character is matched a bounded number of times: a tag ends at the next `<`.
+_ANCHOR = re.compile(r"<(?:a|area)(\s[^<>]{0,4000})", re.IGNORECASE)
+_BASE = re.compile(r"<base(\s[^<>]{0,4000})", re.IGNORECASE)
+_HREF = re.compile(r"\shref\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))", re.IGNORECASE)
+_MAX_SCANNED_LINKS = 20_000
 
 _EMOJI_IMAGES = ", ".join(f"img.{name}" for name in _VOCABULARY["emoji_classes"])
 _MAX_EMOJI_TEXT = 32
@@ -94,13 +103,30 @@ def collect_links(parts: Iterable[Elements], base: can_ada.URL | None) -> tuple[
 
     Links to a fragment of the page itself are left out.
     """
-    page = base.href.partition("#")[0] if base is not None else ""
     hrefs: dict[str, None] = {}
     for elements in parts:
         for place in elements.tagged("a", "area"):
             attributes = elements.attributes(place)
             # In SVG a link may be in a namespace.
             hrefs[attributes.get("href") or attributes.get("xlink:href") or ""] = None
+    return _resolve_links(hrefs, base)
+
+
+def scan_links(markup: str, url: str) -> tuple[str, ...]:
+    """Return the web addresses that markup links to, found in linear time and without a tree."""
+    first_base = _BASE.search(markup)
+    base = resolve_base(_href_in(first_base[1]) if first_base else None, url)
+    tags = islice(_ANCHOR.finditer(markup), _MAX_SCANNED_LINKS)
+    return _resolve_links(dict.fromkeys(_href_in(tag[1]) or "" for tag in tags), base)
+
+
+def _href_in(attributes: str) -> str | None:
+    found = _HREF.search(attributes)
+    return unescape(next(filter(None, found.groups()), "")) if found else None
+
+
+def _resolve_links(hrefs: Iterable[str], base: can_ada.URL | None) -> tuple[str, ...]:
+    page = base.href.partition("#")[0] if base is not None else ""
     found: dict[str, None] = {}
     for href in hrefs:
         if not href.strip() or href.lstrip().startswith("#"):

@@ -192,6 +192,8 @@ class Extraction:
     """Why a document has no text to extract; empty where it has some."""
     is_partial: bool = False
     """Whether a limit cut the content; the warnings name it."""
+    is_out_of_time: bool = False
+    """Whether that limit was one of time, so that another try may give the whole content."""
     warnings: tuple[str, ...] = ()
     derived: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Values computed from these texts and cached with them; never stored."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 from msgspec.msgpack import Decoder, Encoder
 
+from cinder.html.bombs import UnparsedFormats
 from cinder.models.document import Extraction, HiddenPart, Json
 from cinder.models.request import ExtractOptions
 
@@ -115,13 +116,14 @@ class PdfJob(SandboxJob, frozen=True):
 
 
 class UnparsedJob(SandboxJob, frozen=True):
-    """Return the bare text of a page that could not be turned into content."""
+    """Return the bare text and the links of a page that could not be turned into content."""
 
     kind = "unparsed"
 
     body: bytes
     content_type: str
-    wants_markdown: bool
+    url: str
+    formats: UnparsedFormats
     reason: str
 
 

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 import structlog
 
 from cinder.background import BackgroundTasks
-from cinder.errors import CinderError, ParseLimitExceeded
+from cinder.errors import CinderError, ParseLimitExceeded, ParseTimeout
 from cinder.fair_queue import OWNER_REQUESTER, Requester
 from cinder.models.url import host_and_port
 from cinder.sandbox.lanes import Lane, LaneLimits, Lanes, LaneSlot
@@ -25,7 +25,8 @@ from cinder.sandbox.messages import (
     read_sizes,
 )
 
-_START_TIMEOUT_SECONDS = 30.0
+# Starting takes less than a CPU second, of which a busy machine may give little.
+_START_TIMEOUT_SECONDS = 120.0
 _STREAM_BUFFER_BYTES = 1024 * 1024
 LOW_PRIORITY = 5
 
@@ -138,6 +139,10 @@ class _Evicted(Exception):
     """A job took long while the slow lane was full, and lost its slot."""
 
 
+class _CpuLimitReached(Exception):
+    """A job used all the CPU time that it may use."""
+
+
 class _Watch:
     """Calls back once a worker has used so much CPU time; a busy machine makes no job slow."""
 
@@ -167,6 +172,24 @@ class _Watch:
         self._timer = loop.call_later(max(seconds, _MIN_CHECK_SECONDS), self._check)
 
 
+@contextmanager
+def _cpu_limit(worker: ExtractionWorker, seconds: float) -> Iterator[None]:
+    """Kill a worker once its job has used so much CPU time.
+
+    Raises:
+        _CpuLimitReached: it was killed.
+    """
+    watch = _Watch(worker, seconds, worker.kill)
+    try:
+        yield
+    except WORKER_FAILURES:
+        if watch.is_over:
+            raise _CpuLimitReached from None
+        raise
+    finally:
+        watch.stop()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLane:
     """When a job counts as slow, how many of those run at once, and how many may wait.
@@ -188,6 +211,8 @@ class ChildOptions:
     """The file of the main-content scorer; None for the one that comes with the package."""
     settings: str = "scrape.extract"
     """The prefix of the settings that error messages name."""
+    wall_seconds: float = 120
+    """How long a job may take, however little of the CPU it gets."""
 
 
 class WorkerPool:
@@ -211,7 +236,10 @@ class WorkerPool:
         children: ChildOptions | None = None,
         count: Callable[[str], None] = lambda _event: None,
     ) -> None:
-        """Start nothing yet; `count` is called for each job that moved, was put off or failed."""
+        """Start nothing yet; `count` is called for each job that moved, was put off or failed.
+
+        Jobs have a limit on CPU time, because a busy machine must not cost a page its content.
+        """
         self._workers = workers
         self._timeout_seconds = timeout_seconds
         self._memory_bytes = memory_bytes
@@ -267,25 +295,28 @@ class WorkerPool:
         """Lend a child to a job on the page of a URL, and return the job's result.
 
         Raises:
-            ParseLimitExceeded: it took too long or too much memory.
+            ParseTimeout: it took too long.
+            ParseLimitExceeded: it took too much memory.
             Overloaded: too many slow pages wait already.
         """
+        prefix = self._children.settings
         try:
             site = ":".join(map(str, host_and_port(url))) if url else ""
             return await self._run(work, LaneSlot(Lane.QUICK, site, who))
-        except TimeoutError:
+        except (_CpuLimitReached, TimeoutError) as limit:
             self._count("timed_out")
-            raise ParseLimitExceeded(
-                f"Turning {url or 'the HTML'} into content took longer than "
-                f"{self._timeout_seconds:g} s (setting {self._children.settings}-timeout-seconds).",
-                url=url,
+            if isinstance(limit, TimeoutError):
+                most = f"{self._children.wall_seconds:g} s (setting scrape.extract-wall-seconds)"
+            else:
+                most = f"{self._timeout_seconds:g} CPU seconds (setting {prefix}-timeout-seconds)"
+            raise ParseTimeout(
+                f"Turning {url or 'the HTML'} into content took longer than {most}.", url=url
             ) from None
         except WORKER_FAILURES as exc:
             self._count("died")
             raise ParseLimitExceeded(
                 f"Turning {url or 'the HTML'} into content failed, most likely because it needs "
-                f"more than {self._memory_bytes} bytes of memory "
-                f"(setting {self._children.settings}-memory-bytes).",
+                f"more than {self._memory_bytes} bytes of memory (setting {prefix}-memory-bytes).",
                 url=url,
             ) from exc
 
@@ -300,8 +331,11 @@ class WorkerPool:
         try:
             entering = self._lanes.enter(requested.lane, requested.site, requested.who)
             async with entering as slot, self._borrow(slot) as worker:
-                async with asyncio.timeout(self._timeout_seconds):
-                    with self._watched(slot, worker):
+                async with asyncio.timeout(self._children.wall_seconds):
+                    with (
+                        _cpu_limit(worker, self._timeout_seconds),
+                        self._watched(slot, worker),
+                    ):
                         return await work(worker)
         except _Evicted:
             self._count("put_off")
@@ -401,6 +435,10 @@ class WorkerPool:
             await worker.await_ready()
         except BaseException as exc:
             await self._end(worker)
+            if isinstance(exc, TimeoutError):
+                raise ParseTimeout(
+                    "No process that turns pages into content has started in time; try again."
+                ) from exc
             if isinstance(exc, WORKER_FAILURES):
                 raise ParseLimitExceeded(
                     "The process that turns pages into content could not start; is "

@@ -1,17 +1,25 @@
 """The sandbox: runs extraction in child processes, so that no page can harm the server."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import structlog
 
-from cinder.errors import CinderError, FieldProblem, InvalidRequest, ParseLimitExceeded, Unsupported
+from cinder.errors import (
+    CinderError,
+    FieldProblem,
+    InvalidRequest,
+    ParseLimitExceeded,
+    ParseTimeout,
+    Unsupported,
+)
 from cinder.fair_queue import OWNER_REQUESTER, Requester
+from cinder.html.bombs import UnparsedFormats
 from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
 from cinder.models.extraction import ExtractedData, PassageQuery, RankedPassage
 from cinder.models.recipe import Recipe, RecipeTrials
-from cinder.models.request import ExtractOptions
+from cinder.models.request import ExtractOptions, Format
 from cinder.models.saved import Comparison
 from cinder.sandbox.extraction_messages import (
     FieldsJob,
@@ -75,7 +83,7 @@ class ExtractionSandbox(WorkerPool):
             unparsed = await self._read_unparsed(page, options, limit.message)
             if unparsed.text is None:
                 raise
-            return unparsed
+            return replace(unparsed, is_out_of_time=isinstance(limit, ParseTimeout))
 
     async def extract_pdf(
         self,
@@ -149,7 +157,10 @@ class ExtractionSandbox(WorkerPool):
     async def _read_unparsed(
         self, page: FetchedPage, options: ExtractOptions, reason: str
     ) -> Extraction:
-        job = UnparsedJob(page.body, _content_type(page), options.wants_markdown, reason)
+        formats = UnparsedFormats(
+            markdown=options.wants_markdown, links=Format.LINKS in options.formats
+        )
+        job = UnparsedJob(page.body, _content_type(page), page.final_url, formats, reason)
         try:
             return (await self._ask(job, ExtractionAnswer, page.url)).restore(page.body)
         except _JobFailed as failure:

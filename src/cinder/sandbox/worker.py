@@ -123,7 +123,8 @@ def _run(message: Message, scorer: BlockScorer) -> object:
         extraction = extract_unparsed(
             job.body,
             content_type=job.content_type,
-            wants_markdown=job.wants_markdown,
+            url=job.url,
+            formats=job.formats,
             reason=job.reason,
         )
         return ExtractionAnswer.of(extraction, job.body)

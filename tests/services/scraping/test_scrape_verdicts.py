@@ -4,10 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from cinder.app.composition import App
+from cinder.app.composition import App, open_app
+from cinder.config.settings import Settings
 from cinder.errors import ScrapeFailed
 from cinder.models.document import VerdictKind
-from cinder.models.request import CachePolicy, Mode, RenderOptions, ScrapeRequest
+from cinder.models.request import (
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    RenderOptions,
+    ScrapeRequest,
+)
+from tests.resolver import TableResolver
 from tests.site import Site
 from tests.site.verdict_pages import read_pages
 
@@ -78,6 +87,24 @@ async def test_a_page_that_ends_early_by_itself_is_fresh_as_long_as_others(
     first = await app.scrape.scrape(request)
     assert first.document.verdict.kind is VerdictKind.PARTIAL
     assert (await app.scrape.scrape(request)).cached
+
+
+async def test_a_page_given_up_for_lack_of_time_is_tried_again_and_has_its_links(
+    settings: Settings, resolver: TableResolver, site: Site
+) -> None:
+    scrape = settings.scrape.model_copy(update={"extract_timeout_seconds": 1})
+    request = ScrapeRequest(
+        url=site.url("/nested"),
+        formats=(Format.MARKDOWN, Format.LINKS),
+        content=ContentOptions(exclude_tags=("b div div div div div i",)),
+        render=STATIC,
+    )
+    async with open_app(settings.model_copy(update={"scrape": scrape}), resolver=resolver) as app:
+        first, second = [await app.scrape.scrape(request) for _ in range(2)]
+    assert (first.document.verdict.kind, first.cached) == (VerdictKind.PARTIAL, False)
+    assert first.document.content.links == (site.url("/article"),)
+    assert first.saved is not None
+    assert (second.cached, site.hits("/nested")) == (False, 2)
 
 
 @pytest.mark.parametrize("keep", [3, 10, 150, 300])

@@ -222,7 +222,7 @@ class ScrapeService:
         is_fresh = (
             kept is not None
             and Format.CHANGE_TRACKING not in request.formats
-            and not kept.document.is_cut
+            and not (kept.document.is_cut or kept.document.content.is_out_of_time)
             and -_SKEW_MS <= self._age_ms(kept.document) <= request.cache.max_age_ms
         )
         result = "miss" if kept is None else "hit" if is_fresh else "stale"
