@@ -4,10 +4,12 @@ import asyncio
 import gzip
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import (
+    FileResponse,
     HTMLResponse,
     JSONResponse,
     PlainTextResponse,
@@ -24,6 +26,8 @@ from tests.site.plain import PLAIN
 from tests.site.scripted import LATE_DATA, SCRIPTED
 from tests.site.shop import WARES
 from tests.site.verdict_pages import answer_verdict_page
+
+BUILDS = Path(__file__).with_name("builds")
 
 ARTICLE = """<!doctype html>
 <html lang="en"><head>
@@ -93,6 +97,8 @@ class Pages:
             name = request.path_params["name"]
             if name in SCRIPTED:
                 return HTMLResponse(SCRIPTED[name])
+            if (BUILDS / name).is_file() and ".." not in name:
+                return FileResponse(BUILDS / name)
             if judged := answer_verdict_page(request):
                 return judged
             handler = getattr(self, name.replace("-", "_").replace(".", "_"), self.missing)

@@ -23,6 +23,7 @@ from cinder.html.cleaning import (
     strip_attributes,
 )
 from cinder.html.deferred_content import place_deferred_content
+from cinder.html.hydration import read_hydration
 from cinder.html.links import (
     collect_images,
     collect_links,
@@ -50,6 +51,8 @@ from cinder.html.visible_text import count_words, visible_text
 from cinder.models.document import (
     NOTHING_INCLUDED,
     Extraction,
+    FetchedPage,
+    FetchSource,
     HiddenPart,
     HtmlFacts,
     HtmlHeading,
@@ -59,6 +62,8 @@ from cinder.models.request import ExtractOptions, Format
 from cinder.text.content_type import ContentKind, Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings, only_visible_characters
 from cinder.text.terms import estimate_tokens
+from cinder.verdicts.evidence import PageEvidence
+from cinder.verdicts.js_shell import find_shell_signs
 
 
 def inspect_html(html: str, base_url: str = "") -> HtmlFacts:
@@ -191,6 +196,12 @@ def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Ext
 
 # Below it, a warning says how much is kept.
 _LOW_KEPT_SHARE = 0.5
+# A shell's data with fewer words is no content.
+_MIN_DATA_WORDS = 30
+_READ_FROM_DATA = (
+    "The page shows nothing without its scripts: its text was read from the data that it carries "
+    "for them ({})."
+)
 
 
 @dataclass(slots=True)
@@ -215,16 +226,37 @@ class _Page:
     unseen: tuple[HiddenPart, ...]
 
     def extract(self) -> Extraction:
-        reason = find_bomb(self.text)
+        data = read_hydration(self.text) if self._is_shell() else None
+        if data is not None and data.word_count < _MIN_DATA_WORDS:
+            data = None
+        # After the end of the page, where a parser continues its body.
+        html = f"{self.text}<main>{data.html}</main>" if data else self.text
+        reason = find_bomb(html)
         if reason is None:
             try:
-                return self._extract_parsed(parse_rendered_page(self.text, self.unseen))
+                extraction = self._extract_parsed(parse_rendered_page(html, self.unseen))
+                if data is None:
+                    return extraction
+                warning = _READ_FROM_DATA.format(data.source)
+                return replace(extraction, warnings=(*extraction.warnings, warning))
             except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
                 reason = str(exc)[:200] or type(exc).__name__
         formats = UnparsedFormats(
             markdown=self.options.wants_markdown, links=Format.LINKS in self.options.formats
         )
         return extract_unparsed_html(self.text, url=self.url, formats=formats, reason=reason)
+
+    def _is_shell(self) -> bool:
+        page = FetchedPage(
+            url=self.url,
+            final_url=self.url,
+            status_code=200,
+            headers={"content-type": "text/html"},
+            body=self.text.encode("utf-8", "replace"),
+            source=FetchSource.NATIVE,
+            strategy="",
+        )
+        return find_shell_signs(PageEvidence(page)) is not None
 
     def _extract_parsed(self, tree: LexborHTMLParser) -> Extraction:
         elements = Elements.of_page(tree)

@@ -21,9 +21,11 @@ from cinder.errors import (
     InvalidRequest,
 )
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
+from cinder.html.hydration import read_hydration
 from cinder.models.document import FetchedPage
 from cinder.models.http import read_retry_after
 from cinder.models.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
+from cinder.text.content_type import decode_body
 from cinder.verdicts.blocked import find_block_signs
 from cinder.verdicts.evidence import PageEvidence
 from cinder.verdicts.js_shell import find_shell_signs
@@ -67,9 +69,13 @@ def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
         return None
     if signs := find_consent_signs(evidence):
         return f"The page asks for consent first: {signs}"
-    if signs := find_shell_signs(evidence):
-        return f"The page needs JavaScript: {signs}"
-    return None
+    signs = find_shell_signs(evidence)
+    if signs is None:
+        return None
+    html = decode_body(page.body, page.headers.get("content-type", ""))
+    data = read_hydration(html)
+    # What the scripts would show is in the page already.
+    return None if data and data.is_ample else f"The page needs JavaScript: {signs}"
 
 
 _MAX_WORDS_OF_NO_PAGE = 15

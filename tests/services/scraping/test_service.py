@@ -40,6 +40,14 @@ async def test_a_page_comes_back_as_clean_markdown_with_what_it_says_of_itself(
     assert outcome.diagnostics.strategies == ["native"]
 
 
+async def test_a_shell_that_carries_its_text_as_data_needs_no_browser(app: App, site: Site) -> None:
+    outcome = await app.scrape.scrape(ScrapeRequest(url=site.url("/next/harbour.html")))
+    document = outcome.document
+    assert (document.source, outcome.diagnostics.strategies) == (FetchSource.NATIVE, ["native"])
+    assert (document.content.markdown or "").startswith("# The harbour at night")
+    assert "__NEXT_DATA__" in (outcome.warning or "")
+
+
 async def test_the_second_request_is_answered_from_the_cache(app: App, site: Site) -> None:
     request = ScrapeRequest(url=site.url("/article"))
     first = await app.scrape.scrape(request)
