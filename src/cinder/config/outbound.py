@@ -94,7 +94,7 @@ class ScrapeSettings(SettingsSection):
     """How long parsing one page or PDF may take on a machine that leaves it little CPU time."""
     extract_memory_bytes: int = Field(1024 * MEBIBYTE, ge=128 * MEBIBYTE)
     """Memory that each of those processes may use."""
-    extract_slow_after_seconds: float = Field(0.5, gt=0)
+    extract_slow_after_seconds: float = Field(2, gt=0)
     """CPU seconds after which the parsing of a page moves to separate processes of a low
     priority."""
     extract_slow_workers: int = Field(2, ge=1)

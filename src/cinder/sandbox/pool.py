@@ -28,7 +28,8 @@ from cinder.sandbox.messages import (
 # Starting takes less than a CPU second, of which a busy machine may give little.
 _START_TIMEOUT_SECONDS = 120.0
 _STREAM_BUFFER_BYTES = 1024 * 1024
-LOW_PRIORITY = 5
+# Low enough for ordinary pages to go first, and no lower: other work must not starve a slow page.
+LOW_PRIORITY = 2
 
 # Checks whether a child has ended, and leaves its exit status to the event loop.
 _PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT if sys.platform == "linux" else 0
