@@ -1,7 +1,9 @@
 """tests.html.test_deferred_content"""
 
-from cinder.html.deferred_content import place_streamed_parts, unwrap_noscript
+from cinder.documents.page_content import extract_content
+from cinder.html.deferred_content import open_shadow_roots, place_streamed_parts, unwrap_noscript
 from cinder.html.tree import parse_html
+from cinder.models.request import ExtractOptions
 
 
 def _placed(html: str) -> str | None:
@@ -65,3 +67,27 @@ def test_a_request_to_switch_scripts_on_stays_out_of_sight() -> None:
 
 def test_a_copy_of_what_the_page_shows_stays_out_of_sight() -> None:
     assert "<noscript>" in shown(f"{THREAD}<noscript>{THREAD}</noscript>")
+
+
+def test_declared_open_shadow_roots_are_parts_of_their_hosts() -> None:
+    html = (
+        '<my-card><template shadowrootmode="open"><h2>Title</h2><template><p>x</p></template>'
+        "<slot></slot></template><p>text</p></my-card>"
+        "<b-c><TEMPLATE shadowrootmode=closed><p>x</p></TEMPLATE></b-c><template>y</template>"
+    )
+    assert open_shadow_roots(html) == (
+        "<my-card><div><h2>Title</h2><template><p>x</p></template><slot></slot></div><p>text</p>"
+        "</my-card><b-c><TEMPLATE shadowrootmode=closed><p>x</p></TEMPLATE></b-c>"
+        "<template>y</template>"
+    )
+
+
+def test_text_in_a_declared_shadow_root_is_content() -> None:
+    html = "<main><x-y><template shadowrootmode=open><p>In the root.</p></template></x-y></main>"
+    found = extract_content(
+        html.encode(),
+        content_type="text/html",
+        url="https://example.com/",
+        options=ExtractOptions(),
+    )
+    assert found.markdown == "In the root."

@@ -47,6 +47,13 @@ for (const id of ['name', 'note', 'wood', 'date'])
   document.getElementById(id).addEventListener('input', event => log(id + '=' + event.target.value))
 </script>"""
 
+# A dialog that nobody asked for, over a page with an inline part of that role.
+WITH_NEWSLETTER = f"""<!doctype html><title>Ash</title><main><h1>Ash</h1>
+<p>Cover the coals with ash. {_TEXT}</p>
+<div role="dialog"><p>A part of the page that only has the role of a dialog.</p></div></main>
+<div role="dialog" aria-modal="true" style="position: fixed; top: 20%; left: 20%; width: 60%">
+<h2>Never miss a fire</h2><p>Get our letter every week.</p><input type="email"></div>"""
+
 HOSTILE = {
     "endless": "<title>Endless</title><p>Before</p><script>while (true);</script>",
     "popups": "<title>Pop-ups</title><p>Page with pop-ups</p><script>"
@@ -185,6 +192,7 @@ SCRIPTED = {
     "form": FORM,
     "who-am-i": WHO_AM_I,
     "pictures": PICTURES,
+    "with-newsletter": WITH_NEWSLETTER,
     **ACTED_ON,
     **MOVING,
     **HOSTILE,

@@ -288,7 +288,9 @@ class Visit:
             # Random each time, so that a page can neither use it nor remove it.
             mark = f"data-{secrets.token_hex(16)}"
             room = MAX_UNSEEN_PARTS * (len(mark) + MAX_PATH_CHARS) + self._settings.max_body_bytes
-            taken = await self._evaluate(script_call("seen_html", mark, room))
+            # An action may have opened a dialog for what it shows.
+            keeps_overlays = bool(self._task.render.actions)
+            taken = await self._evaluate(script_call("seen_html", mark, room, keeps_overlays))
             if taken.get("isMostlyUnseen"):
                 self._warnings.append(
                     "Most of the page's text is out of a visitor's sight in the browser; it was "

@@ -22,7 +22,7 @@ from cinder.html.cleaning import (
     remove_matching,
     strip_attributes,
 )
-from cinder.html.deferred_content import place_deferred_content
+from cinder.html.deferred_content import open_shadow_roots, place_deferred_content
 from cinder.html.hydration import read_hydration
 from cinder.html.links import (
     collect_images,
@@ -231,6 +231,9 @@ class _Page:
             data = None
         # After the end of the page, where a parser continues its body.
         html = f"{self.text}<main>{data.html}</main>" if data else self.text
+        if not self.unseen:
+            # In a rendered page shadow roots are open already, and positions must not change.
+            html = open_shadow_roots(html)
         reason = find_bomb(html)
         if reason is None:
             try:

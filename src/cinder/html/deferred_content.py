@@ -1,4 +1,4 @@
-"""Content that scripts insert: streamed parts, `noscript`, formulas and lazy images.
+"""Content that scripts insert: streamed parts, `noscript`, shadow roots, formulas and lazy images.
 
 Each becomes what Pandoc writes: a span of the class `math inline` or `math display`.
 
@@ -186,6 +186,30 @@ def unwrap_noscript(root: LexborNode) -> bool:
         return False
     largest.unwrap()
     return True
+
+
+_TEMPLATE_TAG = re.compile(r"<(/?)template\b([^<>]*)>", re.IGNORECASE)
+_OPEN_ROOT = re.compile(r"\sshadowrootmode\s*=\s*[\"']?open\b", re.IGNORECASE)
+
+
+def open_shadow_roots(html: str) -> str:
+    """Return a page with the declared open shadow roots as ordinary elements of their hosts.
+
+    A parser that runs no scripts keeps them as templates, which do not show.
+    """
+    if "shadowroot" not in html:
+        return html
+    is_root: list[bool] = []
+
+    def rename(tag: re.Match[str]) -> str:
+        if tag[1]:
+            return "</div>" if is_root and is_root.pop() else tag[0]
+        # A template within another one is not shown with it.
+        is_within = bool(is_root) and not is_root[-1]
+        is_root.append(not is_within and _OPEN_ROOT.search(tag[2]) is not None)
+        return "<div>" if is_root[-1] else tag[0]
+
+    return _TEMPLATE_TAG.sub(rename, html)
 
 
 _STREAMED_PARTS = 'div[hidden][id^="S:"]'

@@ -1,6 +1,6 @@
 // Makes a field ready for text: focused, with what it holds selected, so that typing replaces it.
 (selector, text) => {
-  const element = document.querySelector(selector);
+  const element = deepQuery(selector);
   if (!element) return { problem: 'the element has just gone' };
   if (element.disabled || element.readOnly) return { problem: 'the field takes no input' };
   element.focus();
@@ -18,7 +18,7 @@
     return { isDone: true };
   }
   if (element.isContentEditable) {
-    getSelection().selectAllChildren(element);
+    element.ownerDocument.getSelection().selectAllChildren(element);
     return {};
   }
   const isField = element.localName === 'textarea'
@@ -26,7 +26,7 @@
       && !/^(checkbox|radio|button|submit|reset|file|image|hidden|range|color)$/.test(element.type));
   if (!isField) return { problem: `<${element.localName}> is not a field that takes text` };
   if (/^(date|time|month|week|datetime-local|number|email)$/.test(element.type)) {
-    const setter = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+    const setter = Object.getOwnPropertyDescriptor(element.ownerDocument.defaultView.HTMLInputElement.prototype, 'value').set;
     setter.call(element, text);
     if (element.value !== text) return { problem: `the field of type ${element.type} refuses the text` };
     element.dispatchEvent(new Event('input', { bubbles: true }));

@@ -7,7 +7,7 @@
   };
   let element;
   try {
-    element = document.querySelector(selector);
+    element = deepQuery(selector);
   } catch (error) {
     return { problem: 'it is not a valid CSS selector', isFinal: true };
   }
@@ -15,15 +15,24 @@
   if (!mustBeSeen) return { description: describe(element) };
   element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
   const box = [...element.getClientRects()].find(box => box.width > 0 && box.height > 0);
-  if (!box || getComputedStyle(element).visibility !== 'visible')
+  if (!box || element.ownerDocument.defaultView.getComputedStyle(element).visibility !== 'visible')
     return { problem: `${describe(element)} is there and cannot be seen` };
-  const x = Math.min(Math.max(box.left + box.width / 2, 0), innerWidth - 1);
-  const y = Math.min(Math.max(box.top + box.height / 2, 0), innerHeight - 1);
+  // Boxes in a frame are measured from its corner.
+  let left = box.left + box.width / 2, above = box.top + box.height / 2;
+  for (let view = element.ownerDocument.defaultView; view !== window; view = view.parent) {
+    const frame = view.frameElement, edge = frame.getBoundingClientRect();
+    left += edge.left + frame.clientLeft;
+    above += edge.top + frame.clientTop;
+  }
+  const x = Math.min(Math.max(left, 0), innerWidth - 1);
+  const y = Math.min(Math.max(above, 0), innerHeight - 1);
+  if (element.ownerDocument !== document) return { x, y, description: describe(element) };
   let top = document.elementFromPoint(x, y);
   while (top && top.shadowRoot && top.shadowRoot.elementFromPoint(x, y) !== top && top.shadowRoot.elementFromPoint(x, y))
     top = top.shadowRoot.elementFromPoint(x, y);
   const label = element.closest('label');
-  if (top && !element.contains(top) && !top.contains(element) && !(label && label.contains(top)))
+  const host = element.getRootNode().host;
+  if (top && !element.contains(top) && !top.contains(element) && top !== host && !(label && label.contains(top)))
     return { problem: `${describe(element)} is covered by ${describe(top)}`, isCovered: true };
   return { x, y, description: describe(element) };
 }

@@ -1,5 +1,5 @@
 // Takes the page as HTML in which the elements whose text nobody sees have a mark, and says how.
-(mark, maxLength) => {
+(mark, maxLength, keepsOverlays) => {
   const BUDGET_MS = 400, MAX_TEXTS = 20000, MAX_MARKED = 2000, MAX_CLIMB = 200, MAX_SCROLLS = 20;
   const SMALL_TEXT = 2, THIN = 0.05, FAR = 3000, MANY_THIN = 5;
   // A narrower strip of a line shows no word, a lower box no line; higher ones are opened by a click.
@@ -8,7 +8,7 @@
   const root = document.documentElement;
   const doctype = document.doctype ? '<!DOCTYPE html>' : '';
   const take = () => {
-    const html = doctype + root.outerHTML;
+    const html = doctype + flatten(root, keepsOverlays);
     return html.length > maxLength ? { length: html.length } : { html };
   };
   if (!document.body) return take();
