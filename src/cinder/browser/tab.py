@@ -62,17 +62,9 @@ _SCRIPTS_FOLDER = Path(__file__).parent / "scripts"
 _USED_SCRIPT = re.compile(r"\bUSE_(\w+)")
 
 
-# Functions that several scripts call, by the file that has them.
-_SHARED_FUNCTIONS = {"deepQuery": "deep_query", "flatten": "flatten"}
-
-
 def script_call(name: str, *arguments: object) -> str:
     """Return the expression that calls the function in one of cinder's scripts."""
-    script = read_script(name)
-    shared = ((called, read_script(file)) for called, file in _SHARED_FUNCTIONS.items())
-    needed = "".join(f"const {called} = {text};" for called, text in shared if called in script)
-    call = f"({script})({', '.join(json.dumps(argument) for argument in arguments)})"
-    return f"(() => {{ {needed} return {call}; }})()" if needed else call
+    return f"({read_script(name)})({', '.join(json.dumps(argument) for argument in arguments)})"
 
 
 def wrap_script(expression: str, max_chars: int) -> str:

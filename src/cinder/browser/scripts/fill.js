@@ -1,6 +1,6 @@
 // Makes a field ready for text: focused, with what it holds selected, so that typing replaces it.
 (selector, text) => {
-  const element = deepQuery(selector);
+  const element = USE_deep_query(selector);
   if (!element) return { problem: 'the element has just gone' };
   if (element.disabled || element.readOnly) return { problem: 'the field takes no input' };
   element.focus();

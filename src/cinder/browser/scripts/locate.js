@@ -7,7 +7,7 @@
   };
   let element;
   try {
-    element = deepQuery(selector);
+    element = USE_deep_query(selector);
   } catch (error) {
     return { problem: 'it is not a valid CSS selector', isFinal: true };
   }
