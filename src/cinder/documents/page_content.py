@@ -23,7 +23,7 @@ from cinder.html.cleaning import (
     strip_attributes,
 )
 from cinder.html.deferred_content import open_shadow_roots, place_deferred_content
-from cinder.html.hydration import read_hydration
+from cinder.html.hydration import may_carry_data, read_hydration
 from cinder.html.links import (
     collect_images,
     collect_links,
@@ -226,7 +226,9 @@ class _Page:
     unseen: tuple[HiddenPart, ...]
 
     def extract(self) -> Extraction:
-        data = read_hydration(self.text) if self._is_shell() else None
+        data = None
+        if may_carry_data(self.text) and self._is_shell():
+            data = read_hydration(self.text)
         if data is not None and data.word_count < _MIN_DATA_WORDS:
             data = None
         # After the end of the page, where a parser continues its body.

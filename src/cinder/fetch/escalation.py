@@ -21,7 +21,7 @@ from cinder.errors import (
     InvalidRequest,
 )
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
-from cinder.html.hydration import read_hydration
+from cinder.html.hydration import may_carry_data, read_hydration
 from cinder.models.document import FetchedPage
 from cinder.models.http import read_retry_after
 from cinder.models.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
@@ -73,11 +73,12 @@ def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
     if signs is None:
         return None
     html = decode_body(page.body, page.headers.get("content-type", ""))
-    data = read_hydration(html)
+    data = read_hydration(html) if may_carry_data(html) else None
     # What the scripts would show is in the page already.
     return None if data and data.is_ample else f"The page needs JavaScript: {signs}"
 
 
+_LARGE_BODY = 200_000
 _MAX_WORDS_OF_NO_PAGE = 15
 _MAX_WORDS_BELOW_SAME_TITLE = 150
 
@@ -376,7 +377,13 @@ class EngineEscalation:
             file = replace(task, url=found.url, headers=(*task.headers, *found.headers))
             page, _ = await self._attempt(EngineStep.STATIC, file, log, time.monotonic())
             return replace(page, url=task.url), None
-        reason = reason_to_escalate(page, step)
+        # Reading the data of a large page would block the event loop.
+        is_large = len(page.body) > _LARGE_BODY
+        reason = (
+            await asyncio.to_thread(reason_to_escalate, page, step)
+            if is_large
+            else (reason_to_escalate(page, step))
+        )
         if reason:
             log.add(engine.name, started, reason, "unfit")
         elif page.status_code >= 400:

@@ -94,10 +94,13 @@ class HydrationContent:
         return self.word_count >= _AMPLE_WORDS and self.share >= _AMPLE_SHARE
 
 
+def may_carry_data(html: str) -> bool:
+    """Whether a page has one of the names that frameworks give their data."""
+    return _MARKS.search(html) is not None
+
+
 def read_hydration(html: str) -> HydrationContent | None:
     """Return the content in a page's data, the longest where there are several; never raises."""
-    if _MARKS.search(html) is None:
-        return None
     found = (_read_content(name, data) for name, data in _find_data(html))
     return max(found, key=lambda content: content.word_count, default=None)
 
