@@ -16,6 +16,7 @@ from bench.fresh_scrape import bench_fresh_scrape
 from bench.growth import bench_growth
 from bench.hidden import bench_hidden
 from bench.hostile.bench import bench_hostile
+from bench.reading import bench_reading
 from bench.render import bench_render
 from bench.search import bench_search
 from bench.start_up import bench_start_up
@@ -39,6 +40,7 @@ NAMES = (
     "fields",
     "verdicts",
     "hidden",
+    "reading",
     "tools",
     "growth",
 )
@@ -72,6 +74,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "fields": bench_fields,
         "verdicts": partial(bench_verdicts, data, sample),
         "hidden": partial(bench_hidden, data, sample),
+        "reading": bench_reading,
         "tools": bench_tool_lists,
         "growth": bench_growth,
     }

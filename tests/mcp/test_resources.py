@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from cinder.app.composition import App, open_app
 from cinder.config.settings import Settings
 from cinder.fair_queue import slots_without_reserve
-from cinder.mcp.resources import MAX_SUBSCRIPTIONS, PAGE_SIZE, Resources
+from cinder.mcp.resources import MAX_SUBSCRIPTIONS, NEXT_URI_KEY, PAGE_SIZE, Resources
 from cinder.mcp.server import build_server
 from cinder.models.caller import EVERYDAY_SCOPES
 from tests.api.running import RunningServer, run_server
@@ -280,4 +281,40 @@ async def test_text_over_the_ceiling_is_cut_and_says_so(
     (contents,) = (await Resources(app, max_chars=50).read(over_stdio, params)).contents
     assert isinstance(contents, types.TextResourceContents)
     assert contents.text.startswith(scraped.structured_content["content"][:50])
-    assert "startIndex 50" in contents.text
+    (following,) = re.findall(r"resources/read of (\S+) goes on", contents.text)
+    assert contents.meta is not None
+    assert contents.meta[NEXT_URI_KEY] == following == f"{uri}?startIndex=50"
+
+
+async def test_a_window_reads_a_part_of_a_saved_page(connect: Connect, site: Site) -> None:
+    async with connect() as client:
+        scraped = await client.call_tool("scrape", {"url": site.url("/article")})
+        uri = scraped.structured_content["savedUris"]["cleaned"]
+        content = scraped.structured_content["content"]
+        read = ""
+        part: str | None = f"{uri}?maxTokens=50"
+        while part:
+            (contents,) = (await client.read_resource(part)).contents
+            assert isinstance(contents, types.TextResourceContents)
+            assert contents.uri == part
+            part = (contents.meta or {}).get(NEXT_URI_KEY)
+            read += contents.text.rpartition("\n\n[")[0] if part else contents.text
+        assert read == content
+        word = content.split()[5]
+        (found,) = (await client.read_resource(f"{uri}?query={word}&maxChars=400")).contents
+        assert isinstance(found, types.TextResourceContents)
+        assert word in found.text
+
+
+@pytest.mark.parametrize(
+    "window", ["section=nothing-like-it", "startIndex=x", "other=1", "maxChars=1&maxTokens=1"]
+)
+async def test_a_window_that_is_not_one_is_refused(
+    connect: Connect, site: Site, window: str
+) -> None:
+    async with connect() as client:
+        scraped = await client.call_tool("scrape", {"url": site.url("/article")})
+        uri = scraped.structured_content["savedUris"]["cleaned"]
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(f"{uri}?{window}")
+    assert caught.value.code == types.INVALID_PARAMS

@@ -1,6 +1,7 @@
 """Documents read whole, by section, by query, and as JSON."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,7 +13,6 @@ from cinder.errors import InvalidRequest
 from cinder.models.document import Document, Extraction, FetchSource, PageMetadata
 from cinder.services.excerpt import TextWindow
 from cinder.services.reading import (
-    MAX_PASSAGES,
     ShownPassages,
     has_headings,
     is_structure_kept,
@@ -24,7 +24,7 @@ from cinder.services.reading import (
 )
 from cinder.text.markdown_blocks import find_blocks
 from cinder.text.outline import find_outline
-from cinder.text.passages import find_passages
+from cinder.text.query_passages import find_passages
 from tests.api.documents import a_page
 
 MARKDOWN = """# Ember care
@@ -108,10 +108,10 @@ def test_passages_are_read_in_order_with_their_places() -> None:
     first, second = reading.passages
     assert (first.section, second.section) == ("ember-care", "kindling")
     assert reading.excerpt.text == (
-        f"[ember-care, {first.start}-{first.end}]\nCover the coals with ash.\n\n"
-        f"[kindling, {second.start}-{second.end}]\nLay fine kindling on the coals."
+        f"[ember-care, {first.start}-{first.end}]\n# Ember care\n\nCover the coals with ash.\n\n"
+        f"[kindling, {second.start}-{second.end}]\n### Kindling\n\nLay fine kindling on the coals."
     )
-    assert MARKDOWN[first.start : first.end] == "Cover the coals with ash."
+    assert MARKDOWN[first.start : first.end] == "# Ember care\n\nCover the coals with ash."
     assert not reading.has_more
 
 
@@ -131,7 +131,11 @@ def test_passages_that_do_not_fit_are_counted() -> None:
     reading = read_markdown(markdown, TextWindow(0, 100, query="ember"))
     assert 0 < len(reading.excerpt.text) <= 100
     assert reading.has_more
-    assert reading.notices == ("30 passages match the query in the text; the best 2 are shown.",)
+    assert reading.notices == (
+        "30 passages match the query in the text; the best 2 are shown.",
+        "Ask again with startIndex 2 for the next ones.",
+    )
+    assert reading.next_start == 2
 
 
 def test_a_part_that_begins_within_code_says_so() -> None:
@@ -243,13 +247,17 @@ def test_a_section_longer_than_the_room_is_begun_and_told_at_its_real_length() -
 
 def show(markdown: str, query: str, max_chars: int) -> ShownPassages:
     blocks = find_blocks(markdown)
-    found = find_passages(markdown, blocks, find_outline(markdown, blocks), query)
-    return show_passages(markdown, found, max_chars)
+    outline = find_outline(markdown, blocks)
+    found = find_passages(markdown, blocks, outline, query)
+    return show_passages(markdown, outline, found, max_chars)
 
 
 def test_neighbours_become_one_passage() -> None:
     shown = show("An ember.\n\nAnother ember.\n\nAsh.", "ember", 1_000)
-    assert shown.text == "[top, 0-25]\nAn ember.\n\nAnother ember."
+    assert shown.text == "[top, 0-31]\nAn ember.\n\nAnother ember.\n\nAsh."
+    long = "Ash. " * 100
+    shown = show(f"An ember. {long}\n\nAnother ember. {long}", "ember", 2_000)
+    assert shown.text.count("[top, ") == 1
     assert (len(shown.passages), shown.count) == (1, 2)
 
 
@@ -267,13 +275,57 @@ def test_code_that_is_too_long_ends_at_a_line_and_is_closed() -> None:
     shown = show("~~~~py\n" + "ember = 1\n" * 100 + "~~~~", "ember", 150)
     assert len(shown.text) <= 150
     assert shown.is_cut
-    assert shown.text.startswith("[top, 0-1011]\n~~~~py\nember = 1\n")
+    assert shown.text.startswith("[top, 0-")
+    assert "]\n~~~~py\nember = 1\n" in shown.text
     assert shown.text.endswith("\nember = 1\n~~~~")
 
 
-def test_no_more_than_a_few_passages_are_shown() -> None:
+def test_passages_fill_the_room_there_is() -> None:
     markdown = "\n\n".join(f"# Part {n}\n\nAn ember of kind {n}." for n in range(30))
-    assert show(markdown, "ember", 100_000).count == MAX_PASSAGES
+    assert show(markdown, "ember", 100_000).count == 30
+    assert 900 < len(show(markdown, "ember", 1_000).text) <= 1_000
+
+
+def test_reading_goes_on_where_the_passages_ended() -> None:
+    markdown = "\n\n".join(
+        f"# Part {n}\n\nAn ember of kind {n}{' of ash' * (n % 7)}." for n in range(30)
+    )
+    start: int | None = 0
+    seen: list[int] = []
+    while start is not None:
+        reading = read_markdown(markdown, TextWindow(start, 300, query="ember"))
+        assert 0 < len(reading.excerpt.text) <= 300
+        seen += [int(kind) for kind in re.findall(r"of kind (\d+)", reading.excerpt.text)]
+        start = reading.next_start
+    assert sorted(seen) == list(range(30))
+    after = read_markdown(markdown, TextWindow(30, 300, query="ember"))
+    assert (after.excerpt.text, after.next_start) == ("", None)
+    assert after.notices == ("30 passages match the query in the text; no more follow.",)
+
+
+def test_a_passage_is_shown_beneath_its_heading_and_its_term() -> None:
+    filling = "Words about nothing at all. " * 15
+    markdown = f"# Tools\n\n- **tongs(*size*)**:\n\n  {filling}\n\n  Grips a coal."
+    shown = show(markdown, "coal", 300)
+    head, *rest = shown.text.split("\n")
+    assert head.endswith("] Tools")
+    assert rest == ["- **tongs(*size*)**", "Grips a coal."]
+
+
+def test_links_in_prose_are_shown_as_text_and_lists_of_links_as_links() -> None:
+    prose = "The [ember](http://x/1) glows for [hours](http://x/2) beneath `[ash](y)` of oak."
+    assert show(prose, "ember", 500).text.endswith(
+        "The ember glows for hours beneath `[ash](y)` of oak."
+    )
+    listed = "- [Ember one](http://x/1)\n- [Ember two](http://x/2)"
+    assert show(listed, "ember", 500).text.endswith(listed)
+
+
+def test_a_part_of_a_code_block_is_code() -> None:
+    code = "\n".join(f"burn(log{n})" for n in range(200))
+    shown = show(f"```py\n{code}\n```", "log150", 700)
+    assert shown.text.split("\n")[1] == "```py"
+    assert shown.text.endswith("\n```")
 
 
 @given(

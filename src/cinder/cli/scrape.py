@@ -33,7 +33,12 @@ def scrape(
     ] = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="Save nothing.")] = False,
     max_chars: Annotated[int | None, typer.Option(help="Show at most so many characters.")] = None,
-    start_index: Annotated[int, typer.Option(help="Show from this character on.")] = 0,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Show at most so many tokens, of about four characters each.")
+    ] = None,
+    start_index: Annotated[
+        int, typer.Option(help="Show from this character on; with --query skip so many passages.")
+    ] = 0,
     section: Annotated[
         str | None,
         typer.Option(help="Show this section alone: its id in the outline, or its title."),
@@ -56,6 +61,7 @@ def scrape(
             **parse_options(options),
             "url": url,
             "maxChars": max_chars,
+            "maxTokens": max_tokens,
             "startIndex": start_index,
             "section": section,
             "query": query,

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from urllib.parse import parse_qsl, urlencode
 
 import mcp_types as types
 import structlog
@@ -17,21 +18,25 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ServerEvent
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
+from pydantic import ValidationError
 
 from cinder.api.arguments import MAX_LIMIT, Pagination
 from cinder.api.requests import require_scope
 from cinder.api.schemas.jobs import JobResponses
+from cinder.api.schemas.page_parts import ReadingArguments, check_size
+from cinder.api.schemas.scrape import MARKDOWN
 from cinder.app.composition import App
 from cinder.background import BackgroundTasks
-from cinder.errors import CinderError, CrawlExpired, CrawlNotFound, Forbidden
+from cinder.errors import CinderError, CrawlExpired, CrawlNotFound, Forbidden, InvalidRequest
 from cinder.fair_queue import FairScheduler
 from cinder.mcp.request_context import Context, caller_in, connection_of
 from cinder.mcp.results import UNTRUSTED_META_KEY, note_annotations
 from cinder.mcp.schema import CRAWL_URI_TEMPLATE, SAVED_URI_TEMPLATE
 from cinder.models.caller import TokenScope
 from cinder.models.job import JobKind
-from cinder.models.saved import format_timestamp, parse_latest_uri
-from cinder.services.excerpt import TextWindow, take_excerpt
+from cinder.models.saved import SavedBody, SavedKind, format_timestamp, parse_latest_uri
+from cinder.services.excerpt import take_excerpt
+from cinder.services.reading import DocumentView, read_markdown
 
 PAGE_SIZE = 100
 MAX_SUBSCRIPTIONS = 1_000
@@ -39,12 +44,20 @@ MAX_SUBSCRIPTIONS = 1_000
 # Results of resources/read have no annotations in the protocol, unlike listings: they go here.
 ANNOTATIONS_KEY = "cinder/annotations"
 
+# The URI of the part after the one that was read.
+NEXT_URI_KEY = "cinder/nextUri"
+
 # Clients store resources, compare them and cite from them: the text has no boundary lines in it,
 # and its metadata declares it untrusted.
 _UNTRUSTED_META: dict[str, object] = {UNTRUSTED_META_KEY: True}
 _MAX_NAME_CHARS = 100
 _POLL_SECONDS = 1.0
 _SUBSCRIPTIONS_KEY = "cinder/subscriptions"
+_NUMBERS = ("startIndex", "maxChars", "maxTokens")
+# The parameters have no slash, which is percent-encoded: a page's own query ends with its kind.
+_WINDOW_URI = re.compile(
+    rf"(.*/(?:{'|'.join(SavedKind)})_[^/?]{{1,40}})\?([^/]{{1,5000}})", re.DOTALL
+)
 _CRAWL_URI = re.compile(r"crawl://([!-.0-~]{1,100})(?:\?offset=([0-9]{1,7}))?")
 
 log = structlog.get_logger()
@@ -56,7 +69,9 @@ SAVED_TEMPLATE = types.ResourceTemplate(
     description=(
         "A page as it was saved at one time. page: host[:port]/path[?query]; kind: cleaned "
         "(markdown), raw, extracted or screenshot; timestamp: as in the savedUris of a scrape, or "
-        "latest for the newest version, which can be subscribed to."
+        "latest for the newest version, which can be subscribed to. A part of a text: startIndex "
+        "and maxChars or maxTokens; of markdown also section (id or title) or query (only matching "
+        "passages; startIndex skips some)."
     ),
     annotations=note_annotations(),
 )
@@ -141,7 +156,8 @@ class Resources:
             caller = require_scope(caller_in(context), TokenScope.READ)
             if crawl := parse_crawl_uri(uri):
                 return await self._read_crawl(uri, *crawl, caller)
-            body = await self._archive.read(uri, caller)
+            page, part = parse_window(uri)
+            body = await self._archive.read(page, caller)
         except (ValueError, CrawlNotFound, CrawlExpired) as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from None
         except CinderError as error:
@@ -157,18 +173,18 @@ class Resources:
                 uri=body.uri, mime_type=body.mime, blob=blob, meta=meta
             )
         else:
-            text = body.text or ""
-            excerpt = take_excerpt(text, TextWindow(0, self._max_chars))
-            if excerpt.was_truncated:
-                text = (
-                    f"{excerpt.text}\n\n[Cut after {excerpt.end} of {excerpt.total} characters. "
-                    f"For the rest call the tool scrape with url {body.url} and startIndex "
-                    f"{excerpt.end}.]"
-                )
+            try:
+                text, next_uri = read_part(body, part, self._max_chars)
+            except InvalidRequest as error:
+                raise MCPError(types.INVALID_PARAMS, error.message, {"uri": uri}) from None
             contents = types.TextResourceContents(
-                uri=body.uri, mime_type=body.mime, text=text, meta=meta
+                # The part that was asked for, of the version that was found.
+                uri=f"{body.uri}{uri.removeprefix(page)}",
+                mime_type=body.mime,
+                text=text,
+                meta=meta | ({NEXT_URI_KEY: next_uri} if next_uri else {}),
             )
-        if parse_latest_uri(uri):
+        if parse_latest_uri(page):
             return types.ReadResourceResult(contents=[contents], ttl_ms=0)
         return types.ReadResourceResult(contents=[contents])
 
@@ -194,6 +210,56 @@ def parse_crawl_uri(uri: str) -> tuple[str, int] | None:
     """Return the crawl and the offset of a `crawl://` URI; None for other URIs."""
     found = _CRAWL_URI.fullmatch(uri)
     return (found[1], int(found[2] or 0)) if found else None
+
+
+def parse_window(uri: str) -> tuple[str, ReadingArguments]:
+    """Return the URI of a saved page, and the part of it that the parameters after it name.
+
+    Raises:
+        ValueError: there is no such parameter, or it has no such value.
+    """
+    found = _WINDOW_URI.fullmatch(uri)
+    if found is None:
+        return uri, ReadingArguments()
+    given = dict(parse_qsl(found[2], keep_blank_values=True))
+    numbers = {name: int(given[name]) for name in _NUMBERS if given.get(name, "").isdecimal()}
+    try:
+        part = ReadingArguments.model_validate(given | numbers)
+    except ValidationError as error:
+        names = sorted({str(problem["loc"][0]) for problem in error.errors()})
+        raise ValueError(
+            f"The parameters {', '.join(names)} do not name a part of a saved page: it takes "
+            "startIndex, maxChars or maxTokens, section and query"
+        ) from None
+    if problem := next(iter(check_size(given)), None):
+        raise ValueError(problem.message)
+    return found[1], part
+
+
+def read_part(body: SavedBody, part: ReadingArguments, max_chars: int) -> tuple[str, str | None]:
+    """Return a part of a saved text, with a note where it is cut, and the URI of the next part.
+
+    Raises:
+        InvalidRequest: there is no such section, or the text is not markdown.
+    """
+    window = part.window(max_chars, max_chars)
+    text = body.text or ""
+    if body.mime == MARKDOWN:
+        view = read_markdown(text, window)
+    elif window.is_narrowed:
+        raise InvalidRequest("Only markdown has sections and passages: leave section and query out")
+    else:
+        view = DocumentView(excerpt=take_excerpt(text, window))
+    excerpt = view.excerpt
+    notes = [] if view.passages is None else list(view.notices)
+    if excerpt.was_truncated:
+        notes.append(f"Characters {excerpt.start} to {excerpt.end} of {excerpt.total} are shown.")
+    next_uri = None
+    if view.next_start is not None:
+        asked = part.model_dump(by_alias=True, exclude_none=True) | {"startIndex": view.next_start}
+        next_uri = f"{body.uri}?{urlencode(asked)}"
+        notes.append(f"resources/read of {next_uri} goes on.")
+    return (f"{excerpt.text}\n\n[{' '.join(notes)}]" if notes else excerpt.text), next_uri
 
 
 def _meta(annotations: types.Annotations) -> dict[str, object]:

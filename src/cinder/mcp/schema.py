@@ -18,7 +18,9 @@ from cinder.models.options import options_of
 # Any, here and below: a JSON Schema is nested JSON, and mypy cannot narrow what lies in it.
 Schema = dict[str, Any]
 
-SAVED_URI_TEMPLATE = "scrape://{+page}/{kind}_{timestamp}"
+SAVED_URI_TEMPLATE = (
+    "scrape://{+page}/{kind}_{timestamp}{?startIndex,maxChars,maxTokens,section,query}"
+)
 CRAWL_URI_TEMPLATE = "crawl://{id}{?offset}"
 
 _KEPT_KEYWORDS = ("type", "enum", "items", "properties", "required", "additionalProperties")

@@ -17,7 +17,7 @@ class TextWindow:
     section: str | None = None
     """The id or title of the one section to read; `start` counts from its beginning."""
     query: str | None = None
-    """A query; only passages that match are returned."""
+    """A query; only passages that match are returned, after as many as `start` says."""
 
     @property
     def is_narrowed(self) -> bool:

@@ -4,11 +4,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from textwrap import dedent
 
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Document, Json, PageMetadata
 from cinder.services.excerpt import Excerpt, TextWindow, fit_items, fit_members, json_chars
-from cinder.text.markdown_blocks import BlockKind, MarkdownBlock, find_blocks
+from cinder.text.markdown_blocks import BlockKind, CodeFence, MarkdownBlock, find_blocks
 from cinder.text.outline import OutlineHeading as OutlineHeading
 from cinder.text.outline import (
     find_heading,
@@ -17,23 +19,18 @@ from cinder.text.outline import (
     nearest_ids,
     split_sections,
 )
-from cinder.text.passages import (
-    SEARCHED_CHARS,
-    MatchedPassage,
-    describe_begin,
-    find_cut,
-    find_passages,
-)
-
-MAX_PASSAGES = 10
+from cinder.text.passages import describe_begin, find_cut
+from cinder.text.query_passages import SEARCHED_CHARS, MatchedPassage, find_passages
+from cinder.text.sentences import shorten_links
 
 _JOINT = "\n\n"
 # Passages with a smaller gap are joined: a heading of their own would be longer than the gap.
-_GAP_CHARS = 8
-_TABLE_HEAD_CHARS = 500
+_GAP_CHARS = 12
+_TITLE_CHARS = 100
 # With less room than this, a passage has no heading.
 _HEADED_CHARS = 100
 _FENCE = re.compile(r"`{3,}|~{3,}")
+_KINDS_OF_LINES = (BlockKind.TABLE, BlockKind.CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,55 +45,126 @@ class ShownPassages:
     """Whether the only passage was too long to be shown whole."""
 
 
-def show_passages(markdown: str, ranked: Sequence[MatchedPassage], max_chars: int) -> ShownPassages:
-    """Return the text of the best passages, at most so many characters."""
+def show_passages(
+    markdown: str,
+    outline: Sequence[OutlineHeading],
+    ranked: Sequence[MatchedPassage],
+    max_chars: int,
+    skipped: int = 0,
+) -> ShownPassages:
+    """Return the text of the best passages, at most so many characters, in the text's order.
+
+    Args:
+        markdown: the whole text.
+        outline: of the text.
+        ranked: the passages, the best first.
+        max_chars: the room for them.
+        skipped: how many passages earlier answers of the same size showed.
+    """
+    printer = _PassagePrinter(markdown, outline)
     taken: list[MatchedPassage] = []
-    room = max_chars
-    for passage in ranked:
-        size = len(_show(markdown, passage)) + len(_JOINT)
-        if size - len(_JOINT) <= room and len(taken) < MAX_PASSAGES:
-            taken.append(passage)
-            room -= size
-    if ranked and not taken:
-        return _show_part(markdown, ranked[0], max_chars)
-    joined: list[MatchedPassage] = []
+    while ranked and not taken:
+        chosen = printer.choose(ranked, max_chars) or [ranked[0]]
+        taken = chosen[skipped:]
+        skipped = max(0, skipped - len(chosen))
+        shown = {passage.start for passage in chosen}
+        ranked = [passage for passage in ranked if passage.start not in shown]
+    if not taken:
+        return ShownPassages("", (), 0)
+    if printer.size(taken[0]) > max_chars:
+        return printer.show_part(taken[0], max_chars)
+    groups: list[list[MatchedPassage]] = []
     for passage in sorted(taken, key=lambda passage: passage.start):
-        last = joined[-1] if joined else None
-        gap = markdown[last.end : passage.start] if last else ""
-        if last and last.section == passage.section and len(gap) <= _GAP_CHARS and not gap.strip():
-            joined[-1] = replace(last, end=passage.end)
+        if groups and printer.follows(groups[-1][-1], passage):
+            groups[-1].append(passage)
         else:
-            joined.append(passage)
-    text = _JOINT.join(_show(markdown, passage) for passage in joined)
-    return ShownPassages(text, tuple(joined), len(taken))
+            groups.append([passage])
+    joined = tuple(replace(group[0], end=group[-1].end) for group in groups)
+    return ShownPassages(_JOINT.join(map(printer.show, groups)), joined, len(taken))
 
 
-def _show(markdown: str, passage: MatchedPassage) -> str:
-    return f"{_head(markdown, passage)}{markdown[passage.start : passage.end].strip()}"
+class _PassagePrinter:
+    """Shows passages with their positions, titles and the lines that define them."""
 
+    def __init__(self, markdown: str, outline: Sequence[OutlineHeading]) -> None:
+        self._markdown = markdown
+        self._titles = {heading.id: heading.title[:_TITLE_CHARS] for heading in outline}
 
-def _head(markdown: str, passage: MatchedPassage) -> str:
-    """Return the lines before a passage: its position, and the header of its table if cut off."""
-    place = f"[{passage.section}, {passage.start}-{passage.end}]\n"
-    if passage.kind is not BlockKind.TABLE or passage.start == passage.block:
-        return place
-    rows = markdown[passage.block : passage.block + _TABLE_HEAD_CHARS].split("\n", 2)
-    return f"{place}{rows[0]}\n{rows[1]}\n" if len(rows) > 2 else place
+    def choose(self, ranked: Sequence[MatchedPassage], max_chars: int) -> list[MatchedPassage]:
+        """Return the passages that fit, the best first."""
+        in_order = sorted(ranked, key=lambda passage: passage.start)
+        before = {
+            after.start: first for first, after in pairwise(in_order) if self.follows(first, after)
+        }
+        taken: dict[int, MatchedPassage] = {}
+        room = max_chars + len(_JOINT)
+        for passage in ranked:
+            if room <= len(_JOINT):
+                break
+            first = before.get(passage.start)
+            is_joined = first is not None and first.start in taken
+            size = self.size(passage, is_joined=is_joined) + len(_JOINT)
+            if size <= room:
+                taken[passage.start] = passage
+                room -= size
+        return list(taken.values())
 
+    def follows(self, first: MatchedPassage, after: MatchedPassage) -> bool:
+        """Whether a passage comes right after another one of the same section."""
+        if first.section != after.section or not 0 <= after.start - first.end <= _GAP_CHARS:
+            return False
+        return not self._markdown[first.end : after.start].strip()
 
-def _show_part(markdown: str, passage: MatchedPassage, max_chars: int) -> ShownPassages:
-    """Return the beginning of a passage that is too long; a cut code block is closed."""
-    head = _head(markdown, passage) if max_chars >= _HEADED_CHARS else ""
-    first_line = markdown[passage.start : passage.end].partition("\n")[0]
-    fence = _FENCE.search(first_line)
-    closing = f"\n{fence[0] if fence else ''}" if passage.kind is BlockKind.CODE else ""
-    room = max_chars - len(head) - len(closing)
-    if room < 1:
-        head, closing, room = "", "", max_chars
-    block = MarkdownBlock(passage.kind, passage.start, passage.end)
-    end = find_cut(markdown[: passage.end], [block], passage.start, room)
-    text = f"{head}{markdown[passage.start : end].rstrip()}{closing}"
-    return ShownPassages(text, (replace(passage, end=end),), 1, is_cut=True)
+    def size(self, passage: MatchedPassage, *, is_joined: bool = False) -> int:
+        """Return the most characters that a passage adds to the text."""
+        # The end of passages that are joined may have a digit more.
+        head = 0 if is_joined else len(self._head(passage)) + 1
+        return head + len(self._body(passage)) + len(self._closing(passage))
+
+    def show(self, group: Sequence[MatchedPassage]) -> str:
+        """Return the text of passages that follow each other."""
+        text = self._head(replace(group[0], end=group[-1].end)) + self._body(group[0])
+        for first, passage in pairwise(group):
+            is_split = first.block == passage.block and first.kind in _KINDS_OF_LINES
+            text += ("\n" if is_split else _JOINT) + self._body(passage)
+        return text + self._closing(group[-1])
+
+    def show_part(self, passage: MatchedPassage, max_chars: int) -> ShownPassages:
+        """Return the beginning of a passage that is too long; a cut code block is closed."""
+        markdown = self._markdown
+        head = self._head(passage) if max_chars >= _HEADED_CHARS else ""
+        head = head if len(head) <= max_chars // 2 else ""
+        fence = _FENCE.search(markdown, passage.block, passage.end)
+        closing = f"\n{fence[0]}" if fence and passage.kind is BlockKind.CODE else ""
+        room = max_chars - len(head) - len(closing)
+        if room < 1:
+            head, closing, room = "", "", max_chars
+        block = MarkdownBlock(passage.kind, passage.start, passage.end)
+        end = find_cut(markdown[: passage.end], [block], passage.start, room)
+        text = f"{head}{markdown[passage.start : end].rstrip()}{closing}"
+        return ShownPassages(text, (replace(passage, end=end),), 1, is_cut=True)
+
+    def _head(self, passage: MatchedPassage) -> str:
+        """Return the lines before a passage: its position, its heading, and what defines it."""
+        markdown, title = self._markdown, self._titles.get(passage.section, "")
+        has_title = not title or markdown.startswith("#", passage.start)
+        lines = [f"[{passage.section}, {passage.start}-{passage.end}]"]
+        lines[0] += "" if has_title else f" {title}"
+        lines += [shorten_links(dedent(markdown[slice(*line)]).strip()) for line in passage.lines]
+        return "\n".join([*lines, ""])
+
+    def _body(self, passage: MatchedPassage) -> str:
+        text = dedent(self._markdown[passage.start : passage.end]).strip("\n").rstrip()
+        return text if passage.kind is BlockKind.CODE else shorten_links(text)
+
+    def _closing(self, passage: MatchedPassage) -> str:
+        """Return the end of a code block that a passage ends inside of."""
+        markdown = self._markdown
+        opening = CodeFence.opened_by(markdown[passage.block : passage.end].partition("\n")[0])
+        if passage.kind is not BlockKind.CODE or opening is None:
+            return ""
+        last = markdown[passage.start : passage.end].rstrip().rpartition("\n")[2]
+        return "" if opening.is_closed_by(last) else f"\n{opening.mark}"
 
 
 # Error messages of tools are cut at a thousand characters.
@@ -140,8 +208,15 @@ class DocumentView:
     """The passages that match the query, in order; None if there was no query."""
     notices: tuple[str, ...] = ()
     """Sentences about the excerpt."""
+    next_passage: int | None = None
+    """The number of the passages up to here, if more match."""
     has_more: bool = False
     """Whether passages were left out."""
+
+    @property
+    def next_start(self) -> int | None:
+        """The `start` of the window that continues here; None if nothing follows."""
+        return self.excerpt.end if self.excerpt.was_truncated else self.next_passage
 
 
 def has_headings(document: Document) -> bool:
@@ -244,16 +319,21 @@ def _read_passages(
 ) -> DocumentView:
     query = window.query or ""
     start, end = (section.start, section.end) if section else (0, len(markdown))
-    first = bisect_left(structure.blocks, start, key=lambda block: block.start)
-    last = bisect_left(structure.blocks, end, key=lambda block: block.start)
-    blocks = structure.blocks[first:last]
+    begins = [
+        bisect_left(structure.blocks, at, key=lambda block: block.start) for at in (start, end)
+    ]
+    blocks = structure.blocks[slice(*begins)]
     found = find_passages(markdown, blocks, structure.outline, query)
-    shown = show_passages(markdown, found, window.max_chars)
+    shown = show_passages(markdown, structure.outline, found, window.max_chars, window.start)
     where = f"section {section.id!r}" if section else "the text"
+    last = window.start + shown.count
     if found:
         matches = f"{len(found)} passages match" if len(found) > 1 else "One passage matches"
-        cut = f"; the best {shown.count} are shown" if shown.count < len(found) else ""
-        notices = [f"{matches} the query in {where}{cut}."]
+        best = f"{window.start + 1} to {last}" if window.start else f"the best {last}"
+        cut = f"; {best} are shown" if 0 < shown.count < len(found) else ""
+        notices = [f"{matches} the query in {where}{cut if shown.count else '; no more follow'}."]
+        if last < len(found):
+            notices.append(f"Ask again with startIndex {last} for the next ones.")
     else:
         notices = [
             f"Nothing in {where} matches {query[:100]!r}: try other words, or choose a section "
@@ -267,7 +347,8 @@ def _read_passages(
         section=section,
         passages=shown.passages,
         notices=tuple(notices),
-        has_more=shown.is_cut or shown.count < len(found),
+        next_passage=last if last < len(found) else None,
+        has_more=shown.is_cut or last < len(found),
     )
 
 

@@ -29,7 +29,11 @@ class Bm25:
         self._unseen = rarity(total, 0)
         self._mean_length = sum(lengths) / total or 1.0
 
-    def score(self, term: str, times: float, length: int) -> float:
+    def rarity(self, term: str) -> float:
+        """Return the weight of a term."""
+        return self._rarity.get(term, self._unseen)
+
+    def score(self, term: str, times: float, length: float) -> float:
         """Return what a term adds to the score of a text that has it so many times."""
         relative = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length / self._mean_length
         rarity = self._rarity.get(term, self._unseen)

@@ -1,4 +1,4 @@
-"""Splits markdown into chunks at block boundaries, and finds passages for a query with BM25.
+"""Splits markdown into chunks at block boundaries.
 
 A chunk ends inside a block only where the block alone exceeds the limit: a code block then ends at
 a line, a table at a row, a paragraph at a sentence. The chunks of a text join to the whole text.
@@ -6,13 +6,10 @@ a line, a table at a row, a paragraph at a sentence. The chunks of a text join t
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from cinder.text.bm25 import Bm25
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock, find_blocks
-from cinder.text.outline import OutlineHeading
 from cinder.text.sentences import (
     CLOSING_MARKS,
     ENDS,
@@ -22,7 +19,6 @@ from cinder.text.sentences import (
     plain_text,
     span_around,
 )
-from cinder.text.terms import find_query_terms, find_terms
 
 _SENTENCE_END = re.compile(rf"[{ENDS}][{CLOSING_MARKS}\]]{{0,4}}\s+|[{UNSPACED_ENDS}]+\s*")
 _GAP = re.compile(r"\s+")
@@ -106,102 +102,7 @@ def _cut_inline(text: str, begin: int, end: int, limit: int) -> int | None:
     return span[0] if span[0] > begin else None
 
 
-# The text after these characters is not searched.
-SEARCHED_CHARS = 1_000_000
-
-_MAX_TERMS = 64
-# A longer paragraph or table is several passages; short list items are one together.
-_PASSAGE_CHARS = 1_000
-_LIST_CHARS = 500
-_HEADING_WEIGHT = 0.5
-# Passages that score less than this share of the best one are dropped.
-_MIN_SCORE_SHARE = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedPassage:
-    """A part of a text, and the section it belongs to."""
-
-    section: str
-    start: int
-    end: int
-    kind: BlockKind
-    block: int
-    """Where the block begins that it is part of."""
-    score: float = 0.0
-
-
-def find_passages(
-    text: str, blocks: Sequence[MarkdownBlock], outline: Sequence[OutlineHeading], query: str
-) -> list[MatchedPassage]:
-    """Return the passages that match a query, the best first; none where no term of it occurs.
-
-    Only the first `SEARCHED_CHARS` after the start of the first block are searched.
-    """
-    wanted = sorted(find_query_terms(query))[:_MAX_TERMS]
-    units = list(_split_passages(text, blocks, outline))
-    terms = [list(find_terms(text[unit.start : unit.end])) for unit in units]
-    counts = [Counter(filter(set(wanted).__contains__, found)) for found in terms]
-    # The wanted terms in a section's heading and in those above it, with weights. A heading above
-    # nearly all of the text weighs little.
-    weights: dict[str, dict[str, float]] = {}
-    headings: list[tuple[int, dict[str, float]]] = []
-    for heading in outline:
-        while headings and headings[-1][0] >= heading.level:
-            headings.pop()
-        weight = _HEADING_WEIGHT * (1 - heading.chars / (len(text) + 1))
-        own = dict.fromkeys(set(find_terms(heading.title)).intersection(wanted), weight)
-        weights[heading.id] = (headings[-1][1] | own) if headings else own
-        headings.append((heading.level, weights[heading.id]))
-    model = Bm25(counts, [len(found) for found in terms])
-    scored = []
-    for unit, found, every in zip(units, counts, terms, strict=True):
-        above = weights.get(unit.section, {})
-        matched = sorted(set(found) | set(above))
-        score = 0.0
-        for term in matched:
-            score += model.score(term, found[term] + above.get(term, 0.0), len(every))
-        score *= 0.5 + 0.5 * len(matched) / max(1, len(wanted))
-        if score > 0:
-            scored.append(replace(unit, score=score))
-    scored.sort(key=lambda passage: (-passage.score, passage.start))
-    least = scored[0].score * _MIN_SCORE_SHARE if scored else 0.0
-    return [passage for passage in scored if passage.score >= least]
-
-
-def _split_passages(
-    text: str, blocks: Sequence[MarkdownBlock], outline: Sequence[OutlineHeading]
-) -> Iterator[MatchedPassage]:
-    """Yield a text, headings left out, in passages of a size worth showing."""
-    section = -1
-    gathered: MatchedPassage | None = None
-    last = blocks[0].start + SEARCHED_CHARS if blocks else 0
-    for block in blocks:
-        if block.start >= last:
-            break
-        while section + 1 < len(outline) and outline[section + 1].start <= block.start:
-            section += 1
-        name = outline[section].id if section >= 0 else ""
-        is_item = block.kind is BlockKind.LIST_ITEM
-        if gathered is not None and not (
-            is_item and gathered.section == name and block.end - gathered.start <= _LIST_CHARS
-        ):
-            yield gathered
-            gathered = None
-        if is_item and block.end - block.start <= _PASSAGE_CHARS:
-            start = gathered.start if gathered is not None else block.start
-            gathered = MatchedPassage(name, start, block.end, block.kind, start)
-        elif block.kind is BlockKind.CODE:
-            yield MatchedPassage(name, block.start, block.end, block.kind, block.start)
-        elif block.kind is not BlockKind.HEADING:
-            end = min(block.end, block.start + SEARCHED_CHARS)
-            for start, cut in _cut_block(text, block, _PASSAGE_CHARS, end):
-                yield MatchedPassage(name, start, cut, block.kind, block.start)
-    if gathered is not None:
-        yield gathered
-
-
-def _cut_block(
+def cut_block(
     text: str, block: MarkdownBlock, max_chars: int, end: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts of a long block that begin before `end`."""
@@ -275,7 +176,7 @@ class _ChunkBuilder:
         elif block.kind is BlockKind.TABLE:
             self._split_table(block)
         else:
-            for start, end in _cut_block(self._text, block, CHUNK_CHARS, block.end):
+            for start, end in cut_block(self._text, block, CHUNK_CHARS, block.end):
                 self.chunks.append(TextChunk(start, end, self._heading))
 
     def close(self) -> None:

@@ -142,6 +142,23 @@ def linked_chars(markdown: str) -> int:
     return sum(len(link[1]) for link in _LINK.finditer(without_images))
 
 
+_CODE_OR_LINK = re.compile(
+    r"(?P<code>(?P<mark>`+)(?!`).*?(?<!`)(?P=mark)(?!`))|!?\[(?P<text>(?:[^\[\]\\]|\\.)*)\]"
+    + _TARGET,
+    re.DOTALL,
+)
+
+
+def shorten_links(markdown: str) -> str:
+    """Return markdown with links as their text, unless most of its text is in links.
+
+    A list of links is read for where they lead; links in prose are longer than what they say.
+    """
+    if "](" not in markdown or 2 * linked_chars(markdown) > len(plain_text(markdown)):
+        return markdown
+    return _CODE_OR_LINK.sub(lambda found: found["code"] or found["text"], markdown)
+
+
 # Marks that end a sentence before a space, and the marks that may come between.
 ENDS = ".!?\u2026\u061f\u0964"
 CLOSING_MARKS = "\"')\u201d\u2019\xbb*_"

@@ -16,10 +16,97 @@ _MIN_STEM = 3
 # Words of a question that carry no meaning of their own.
 _STOP_WORDS = frozenset(
     (
-        *("a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for"),
-        *("from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my"),
-        *("of", "on", "or", "that", "the", "their", "there", "these", "this", "to", "was"),
-        *("what", "when", "where", "which", "who", "why", "will", "with", "you", "your"),
+        *(
+            "a",
+            "about",
+            "already",
+            "also",
+            "although",
+            "am",
+            "an",
+            "and",
+            "any",
+            "are",
+            "as",
+            "at",
+            "be",
+        ),
+        *(
+            "been",
+            "but",
+            "by",
+            "can",
+            "could",
+            "did",
+            "do",
+            "does",
+            "don",
+            "e",
+            "for",
+            "from",
+            "g",
+            "had",
+        ),
+        *(
+            "has",
+            "have",
+            "how",
+            "i",
+            "if",
+            "in",
+            "into",
+            "is",
+            "it",
+            "its",
+            "just",
+            "may",
+            "me",
+            "might",
+        ),
+        *(
+            "my",
+            "of",
+            "on",
+            "or",
+            "our",
+            "s",
+            "should",
+            "so",
+            "t",
+            "than",
+            "that",
+            "the",
+            "their",
+            "them",
+        ),
+        *(
+            "then",
+            "there",
+            "these",
+            "they",
+            "this",
+            "those",
+            "though",
+            "to",
+            "us",
+            "was",
+            "we",
+            "were",
+        ),
+        *(
+            "what",
+            "when",
+            "where",
+            "which",
+            "while",
+            "who",
+            "why",
+            "will",
+            "with",
+            "would",
+            "you",
+            "your",
+        ),
     )
 )
 
@@ -32,6 +119,20 @@ def find_terms(text: str) -> Iterator[str]:
             yield from map("".join, pairwise(run))
         else:
             yield _stem(run)
+
+
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def find_identifier_terms(text: str) -> Iterator[str]:
+    """Yield the terms of a text, and those of the words that identifiers are made of."""
+    for run in _RUN.findall(text):
+        if not run.isascii():
+            yield from find_terms(run)
+            continue
+        yield _stem(run.casefold())
+        if not run.islower() and not run.istitle() and len(parts := _PART.findall(run)) > 1:
+            yield from (_stem(part.casefold()) for part in parts)
 
 
 def find_query_terms(query: str) -> set[str]:
@@ -82,6 +183,11 @@ _CHARS_PER_TOKEN = 4
 def estimate_tokens(chars: int) -> int:
     """Return about how many tokens a text of so many characters has."""
     return -(-chars // _CHARS_PER_TOKEN)
+
+
+def chars_of_tokens(tokens: int) -> int:
+    """Return about how many characters a number of tokens has."""
+    return tokens * _CHARS_PER_TOKEN
 
 
 def text_similarity(a: str, b: str) -> float:

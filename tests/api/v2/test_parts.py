@@ -118,7 +118,7 @@ async def test_cuts_fall_into_no_code_row_or_link(client: httpx2.AsyncClient, si
         ({"query": "a", "formats": ["html"]}, "query"),
         ({"section": "a", "cleanScrape": False}, "section"),
         ({"section": "a", "resultHandling": "saveOnly"}, "section"),
-        ({"query": "a", "startIndex": 5}, "startIndex"),
+        ({"maxChars": 5, "maxTokens": 5}, "maxTokens"),
         ({"query": ""}, "query"),
         ({"query": "  "}, "query"),
         ({"section": "  "}, "section"),

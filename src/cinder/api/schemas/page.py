@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cinder.api.arguments import Arguments, StrictBool, WebUrl
+from cinder.api.arguments import StrictBool, WebUrl
 from cinder.api.errors import explain_verdict
 from cinder.api.options import build_request, with_options
 from cinder.api.schemas.page_parts import (
     DescribeOutline,
-    Query,
-    SectionName,
+    ReadingArguments,
+    check_size,
     describe_outline,
     describe_reading,
     require_markdown,
@@ -49,7 +49,7 @@ _FORMATS = {
 
 
 @with_options(ScrapeRequest, only=("mode",))
-class PageArguments(Arguments):
+class PageArguments(ReadingArguments):
     """One page to scrape."""
 
     url: WebUrl
@@ -58,10 +58,6 @@ class PageArguments(Arguments):
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
     """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
-    section: SectionName | None = None
-    """Return this section alone, by the id in `outline` or by its title."""
-    query: Query | None = None
-    """Return the passages of the markdown that match these words, instead of all of it."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
         """Return the request for the page."""
@@ -83,15 +79,12 @@ def check_parts(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
     if narrowing and raw.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
         message = "Only markdown can be read in parts: leave returnFormat out"
         yield FieldProblem(narrowing, message)
+    if raw.get("returnFormat") == ReturnFormat.JSON and raw.get("startIndex"):
+        yield FieldProblem("startIndex", "JSON has no next part: leave returnFormat out")
+    yield from check_size(raw)
 
 
 PAGE_CHECKS = (check_parts,)
-
-
-_HOW_TO_READ_ON = (
-    "Ask for a section or a query; the `scrape` tool and POST /api/v2/scrape read on with "
-    "startIndex and maxChars."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +132,7 @@ def describe_page(
             warnings.append("Long metadata was cut.")
     if len(document.content.markdown or "") > max_chars:
         max_chars = max(max_chars - room.outline_chars, max_chars // 2)
-    window = TextWindow(0, max_chars, arguments.section, arguments.query)
+    window = arguments.window(max_chars, max_chars)
     data["content"], cut, reading = _content(document, arguments.return_format, window)
     if reading is not None:
         data |= describe_reading(reading) | room.tell(reading, window)
@@ -158,7 +151,7 @@ def describe_page(
     if cut:
         is_saved = outcome.saved is not None and arguments.return_format is ReturnFormat.MARKDOWN
         whole = [f"{data['savedUri']} holds the whole."] if is_saved else []
-        warnings += [cut, *whole, _HOW_TO_READ_ON]
+        warnings += [cut, *whole]
     if warnings:
         data["warning"] = " ".join(warnings)
     return data
@@ -167,7 +160,7 @@ def describe_page(
 def _content(
     document: Document, return_format: ReturnFormat, window: TextWindow
 ) -> tuple[str, str | None, DocumentView | None]:
-    """Return the content that fits, a sentence on what did not, and how markdown was read."""
+    """Return the content that fits, a sentence on what did not, and how text was read."""
     require_markdown(document, window)
     if document.media is None and return_format is ReturnFormat.JSON:
         page, cut = page_as_json(document, window.max_chars)
@@ -186,13 +179,19 @@ def _content(
     elif text is None:
         text = document.content.text or ""
     excerpt = take_excerpt(text, window)
-    return excerpt.text, _describe_cut(excerpt), None
+    return excerpt.text, _describe_cut(excerpt), DocumentView(excerpt=excerpt)
 
 
 def _describe_cut(excerpt: Excerpt) -> str | None:
+    if excerpt.start and not excerpt.text:
+        return f"There are only {excerpt.total} characters: nothing follows startIndex."
     if not excerpt.was_truncated:
         return None
-    return f"Only the first {excerpt.end} of {excerpt.total} characters are shown."
+    shown = f"Characters {excerpt.start} to" if excerpt.start else "Only the first"
+    return (
+        f"{shown} {excerpt.end} of {excerpt.total} characters are shown: ask again with startIndex "
+        f"{excerpt.end} for what follows, or for a section or a query."
+    )
 
 
 def _describe_metadata(content: Extraction) -> dict[str, Json]:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
+from cinder.api.arguments import Arguments, StrictInt
 from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Document, Json
 from cinder.models.request import Format, ScrapeRequest
@@ -13,6 +14,7 @@ from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_exce
 from cinder.services.reading import DocumentView, OutlineHeading, describe_heading, read_document
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summary import PageSummary, summarize_document
+from cinder.text.terms import chars_of_tokens
 
 MAX_SECTION_CHARS = 300
 MAX_QUERY_CHARS = 1_000
@@ -23,6 +25,40 @@ SectionName = Annotated[
 Query = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUERY_CHARS)
 ]
+
+# Where a caller asks for no size. Passages are sorted by rank: what follows seldom matters.
+QUERY_CHARS = 8_000
+
+
+class ReadingArguments(Arguments):
+    """Which part of a page's text to return."""
+
+    max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
+    """Most characters of each text format in the answer."""
+    max_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
+    """Most tokens of each text format, of about four characters each; instead of `maxChars`."""
+    start_index: Annotated[StrictInt, Field(ge=0)] = 0
+    """Where to go on: `nextStartIndex` of the answer before. A character of the text or of
+    `section`; with `query` the number of passages to skip."""
+    section: SectionName | None = None
+    """Return this section alone, by its id in the outline or by its title."""
+    query: Query | None = None
+    """Return the passages of the markdown that match these words, instead of all of it."""
+
+    def window(self, default_chars: int, ceiling: int) -> TextWindow:
+        """Return which part of each text the response may hold."""
+        asked = self.max_chars or chars_of_tokens(self.max_tokens or 0)
+        default = min(default_chars, QUERY_CHARS) if self.query is not None else default_chars
+        return TextWindow(
+            self.start_index, min(asked or default, ceiling), self.section, self.query
+        )
+
+
+def check_size(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
+    """Yield the conflict of the two ways to limit a text."""
+    if raw.get("maxChars") is not None and raw.get("maxTokens") is not None:
+        yield FieldProblem("maxTokens", "Give either maxChars or maxTokens, not both")
+
 
 # Describes the outline of a page for one surface.
 DescribeOutline = Callable[[DocumentView, TextWindow], dict[str, Json]]
@@ -64,7 +100,7 @@ def require_markdown(document: Document, window: TextWindow) -> None:
 
 
 def describe_reading(reading: DocumentView) -> dict[str, Json]:
-    """Return the section that was read and the positions of the passages."""
+    """Return the section that was read, the positions of the passages, and where to go on."""
     shown: dict[str, Json] = {}
     if reading.section is not None:
         shown["section"] = describe_heading(reading.section)
@@ -73,6 +109,8 @@ def describe_reading(reading: DocumentView) -> dict[str, Json]:
             {"section": passage.section, "start": passage.start, "end": passage.end}
             for passage in reading.passages
         ]
+    if reading.next_start is not None:
+        shown["nextStartIndex"] = reading.next_start
     return shown
 
 
@@ -114,8 +152,7 @@ def check_reading(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
         yield FieldProblem(narrowing, message)
     if narrowing and raw.get("resultHandling") == "saveOnly":
         yield FieldProblem(narrowing, "saveOnly returns no text to read a part of")
-    if "query" in raw and raw.get("startIndex"):
-        yield FieldProblem("startIndex", "A query brings its best passages at once: leave this out")
+    yield from check_size(raw)
     if isinstance(formats, list) and Format.SUMMARY in formats and not is_clean:
         yield FieldProblem(
             "formats", "A summary is made of the markdown: it needs cleanScrape true"

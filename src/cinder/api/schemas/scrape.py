@@ -26,8 +26,7 @@ from cinder.api.schemas.actions import Actions, check_actions, describe_actions
 from cinder.api.schemas.page_parts import (
     NO_SUMMARY,
     DescribeOutline,
-    Query,
-    SectionName,
+    ReadingArguments,
     check_reading,
     describe_change,
     describe_outline,
@@ -79,7 +78,7 @@ _WIRE_FORMS = {
 
 
 @with_options(ScrapeRequest, forms=_WIRE_FORMS)
-class ScrapeArguments(Arguments):
+class ScrapeArguments(ReadingArguments):
     """One URL to scrape, or a batch command."""
 
     command: Command = Command.START
@@ -98,14 +97,6 @@ class ScrapeArguments(Arguments):
     """Of `status`: list the pages with what was saved of them, as far as `maxChars` allows."""
     idempotency_key: IdempotencyKey | None = None
     """A name for a batch's start: a second one of the same name answers with the first's batch."""
-    max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
-    """Most characters of each text format in the answer."""
-    start_index: Annotated[StrictInt, Field(ge=0)] = 0
-    """The character to begin at, for reading a long page in parts; within `section`, if given."""
-    section: SectionName | None = None
-    """Return this section alone, by the id in `metadata.outline` or by its title."""
-    query: Query | None = None
-    """Return the passages of the markdown that match these words, instead of all of it."""
 
     if TYPE_CHECKING:
         # The options that are read from the arguments themselves; `with_options` adds all of them.
@@ -140,11 +131,6 @@ class ScrapeArguments(Arguments):
     ) -> ScrapeRequest:
         request = build_request(ScrapeRequest, self, _WIRE_FORMS, url=url, caller=caller)
         return request if request.formats else replace(request, formats=default_formats)
-
-    def window(self, default_chars: int, ceiling: int) -> TextWindow:
-        """Return which part of each text the response may hold."""
-        size = min(self.max_chars or default_chars, ceiling)
-        return TextWindow(self.start_index, size, self.section, self.query)
 
 
 def arguments_of_command(command: object) -> Collection[str]:
@@ -217,7 +203,7 @@ _DEFAULTS = {
     for name, field in ScrapeArguments.model_fields.items()
 }
 _OF_JOBS = ("jobId", "offset", "limit", "includeContent")
-_OF_ONE_PAGE = ("maxChars", "startIndex", "section", "query")
+_OF_ONE_PAGE = ("maxChars", "maxTokens", "startIndex", "section", "query")
 _TAKEN_BY = {
     Command.STATUS: ("command", *_OF_JOBS, "maxChars"),
     Command.CANCEL: ("command", "jobId"),

@@ -157,6 +157,13 @@ _OPTIONS |= {
     "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
 }
 _SHOWN_LAST = ("extract", "resultHandling", "maxAge", "forceRescrape", "headers", "timeout")
+_READING = {
+    "maxChars": Parameter(description="Default 20000, with query 8000"),
+    "maxTokens": Parameter(description="Instead of maxChars"),
+    "startIndex": Parameter(description="The nextStartIndex of a cut answer"),
+    "section": Parameter(description="Outline id or title"),
+    "query": Parameter(description="Only matching passages"),
+}
 SCRAPE_PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
     "urls": Parameter(description="Instead of url: a batch"),
@@ -165,10 +172,7 @@ SCRAPE_PARAMETERS = {
     "offset": Parameter(description="In a batch"),
     "format": Parameter(description="Default markdown"),
     **{name: shown for name, shown in _OPTIONS.items() if name not in _SHOWN_LAST},
-    "maxChars": Parameter(description="Default 20000"),
-    "startIndex": Parameter(description="Where to go on when cut"),
-    "section": Parameter(description="Outline id or title"),
-    "query": Parameter(description="Only matching passages"),
+    **_READING,
     **_OPTIONS,
 }
 
@@ -299,6 +303,7 @@ class PageOutput(ToolOutput):
     cached: bool
     saved_uri: str | None = None
     outline: list[str] | None = None
+    next_start_index: int | None = None
     warning: str | None = None
 
 
@@ -340,7 +345,7 @@ CINDER_SCRAPE = Tool(
     description=(
         "Read one known page, or a section or the passages on a query: content and metadata "
         "(author, date, images …). A page with an HTTP error is returned, with its statusCode. "
-        "Best for plain reading; scrape is for files, more formats, going on after a cut."
+        "Best for plain reading; scrape is for files and more formats."
     ),
     arguments=PageArguments,
     parameters={
@@ -350,8 +355,7 @@ CINDER_SCRAPE = Tool(
         "returnFormat": Parameter(
             description="Default markdown; json: outline, sections, tables, links"
         ),
-        "section": Parameter(description="Outline id or title"),
-        "query": Parameter(description="Only matching passages"),
+        **_READING,
     },
     output=PageOutput,
     annotations=read_only(idempotent=True, open_world=True),

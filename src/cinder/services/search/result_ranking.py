@@ -32,7 +32,7 @@ from cinder.services.search.ranked_list import RankedList
 from cinder.text.bm25 import Bm25
 from cinder.text.markdown_blocks import BlockKind, find_blocks
 from cinder.text.outline import find_outline
-from cinder.text.passages import find_passages
+from cinder.text.query_passages import find_passages
 from cinder.text.sentences import plain_text
 from cinder.text.terms import find_query_terms, find_terms
 
