@@ -280,10 +280,10 @@ async def test_text_over_the_ceiling_is_cut_and_says_so(
     params = types.ReadResourceRequestParams(uri=uri)
     (contents,) = (await Resources(app, max_chars=50).read(over_stdio, params)).contents
     assert isinstance(contents, types.TextResourceContents)
-    assert contents.text.startswith(scraped.structured_content["content"][:50])
+    assert contents.text.startswith(scraped.structured_content["content"][:24])
     (following,) = re.findall(r"resources/read of (\S+) goes on", contents.text)
     assert contents.meta is not None
-    assert contents.meta[NEXT_URI_KEY] == following == f"{uri}?startIndex=50"
+    assert contents.meta[NEXT_URI_KEY] == following == f"{uri}?startIndex=24"
 
 
 async def test_a_window_reads_a_part_of_a_saved_page(connect: Connect, site: Site) -> None:
@@ -300,10 +300,9 @@ async def test_a_window_reads_a_part_of_a_saved_page(connect: Connect, site: Sit
             part = (contents.meta or {}).get(NEXT_URI_KEY)
             read += contents.text.rpartition("\n\n[")[0] if part else contents.text
         assert read == content
-        word = content.split()[5]
-        (found,) = (await client.read_resource(f"{uri}?query={word}&maxChars=400")).contents
+        (found,) = (await client.read_resource(f"{uri}?query=coals&maxChars=400")).contents
         assert isinstance(found, types.TextResourceContents)
-        assert word in found.text
+        assert "Cover the coals" in found.text
 
 
 @pytest.mark.parametrize(
