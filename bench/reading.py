@@ -16,9 +16,8 @@ from pathlib import Path
 from bench.contestant import ROOT
 from cinder.documents.page_content import extract_content
 from cinder.models.request import ContentOptions, ExtractOptions
-from cinder.services.excerpt import TextWindow
+from cinder.services.excerpt import TextWindow, chars_of_tokens
 from cinder.services.reading import read_markdown
-from cinder.text.terms import chars_of_tokens
 
 BARS = {500: 0.85, 1_000: 0.92, 2_000: 0.96}
 _CHUNK_CHARS = 800

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cinder.models.document import Json
+from cinder.text.terms import CHARS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Excerpt:
     def was_truncated(self) -> bool:
         """Whether text follows after the excerpt."""
         return self.end < self.total
+
+
+def chars_of_tokens(tokens: int) -> int:
+    """Return about how many characters a number of tokens has."""
+    return tokens * CHARS_PER_TOKEN
 
 
 def take_excerpt(text: str, window: TextWindow) -> Excerpt:

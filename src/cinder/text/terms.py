@@ -177,17 +177,12 @@ def extra_words(text: str) -> int:
 
 
 _WORD = re.compile(r"\w+")
-_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
 
 
 def estimate_tokens(chars: int) -> int:
     """Return about how many tokens a text of so many characters has."""
-    return -(-chars // _CHARS_PER_TOKEN)
-
-
-def chars_of_tokens(tokens: int) -> int:
-    """Return about how many characters a number of tokens has."""
-    return tokens * _CHARS_PER_TOKEN
+    return -(-chars // CHARS_PER_TOKEN)
 
 
 def text_similarity(a: str, b: str) -> float:

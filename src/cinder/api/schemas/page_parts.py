@@ -10,11 +10,10 @@ from cinder.errors import FieldProblem, InvalidRequest
 from cinder.models.document import Document, Json
 from cinder.models.request import Format, ScrapeRequest
 from cinder.models.saved import PageChange, format_timestamp
-from cinder.services.excerpt import TextWindow, fit_items, json_chars, take_excerpt
+from cinder.services.excerpt import TextWindow, chars_of_tokens, fit_items, json_chars, take_excerpt
 from cinder.services.reading import DocumentView, OutlineHeading, describe_heading, read_document
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summary import PageSummary, summarize_document
-from cinder.text.terms import chars_of_tokens
 
 MAX_SECTION_CHARS = 300
 MAX_QUERY_CHARS = 1_000
