@@ -76,7 +76,8 @@ def test_declared_open_shadow_roots_are_parts_of_their_hosts() -> None:
         "<b-c><TEMPLATE shadowrootmode=closed><p>x</p></TEMPLATE></b-c><template>y</template>"
     )
     assert open_shadow_roots(html) == (
-        "<my-card><div><h2>Title</h2><template><p>x</p></template><slot></slot></div><p>text</p>"
+        "<my-card><div shadowrootmode=open><h2>Title</h2><template><p>x</p></template>"
+        "<slot></slot></div><p>text</p>"
         "</my-card><b-c><TEMPLATE shadowrootmode=closed><p>x</p></TEMPLATE></b-c>"
         "<template>y</template>"
     )

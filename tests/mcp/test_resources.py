@@ -225,7 +225,7 @@ async def test_template_describes_the_uris(connect: Connect) -> None:
     async with connect() as client:
         templates = (await client.list_resource_templates()).resource_templates
     assert [template.uri_template for template in templates] == [
-        "scrape://{+page}/{kind}_{timestamp}",
+        "scrape://{+page}/{kind}_{timestamp}{?startIndex,maxChars,maxTokens,section,query}",
         "crawl://{id}{?offset}",
     ]
 

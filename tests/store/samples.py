@@ -75,6 +75,7 @@ def a_full_document() -> Document:
             token_count=5,
             empty_evidence="no text layer",
             is_partial=True,
+            is_out_of_time=True,
             warnings=("cleaning failed",),
             metadata=a_full_metadata(),
         ),
@@ -104,6 +105,7 @@ def some_actions() -> tuple[ActionResult, ...]:
 def a_full_metadata() -> PageMetadata:
     return PageMetadata(
         page_count=3,
+        kept_share=0.25,
         title="Grüße 🎉",
         description="A page",
         language="de",

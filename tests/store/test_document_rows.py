@@ -20,7 +20,7 @@ from cinder.store.database import POSTGRESQL, SQLITE
 from cinder.store.document_rows import decode_entry, encode_entry
 from cinder.store.documents import Store
 from tests.store.conftest import open_at
-from tests.store.golden import DOCX, GOLDEN, a_file, a_long_url
+from tests.store.golden import DOCX, GOLDEN, a_file, a_long_url, an_old_document
 from tests.store.samples import Clock, a_document, a_full_document, a_full_metadata, a_key
 
 # JSON's own characters and both that cannot be stored come up often.
@@ -82,7 +82,7 @@ async def test_values_longer_than_their_columns_come_back_whole(store: Store) ->
 @pytest.mark.parametrize(
     ("name", "document"),
     [
-        ("full", a_full_document()),
+        ("full", an_old_document()),
         ("file", a_file()),
         ("page", a_document()),
         ("empty", a_document(None)),

@@ -19,10 +19,10 @@ from cinder.store.database import decompress
 from cinder.store.migration import SCHEMA_HEAD
 from cinder.store.sqlite import path_of
 from tests.store.conftest import open_at
-from tests.store.golden import GOLDEN, a_file, a_long_url
+from tests.store.golden import GOLDEN, a_file, a_long_url, an_old_document
 from tests.store.ledger.samples import HOST, a_page, commit_page, limits, the_job
 from tests.store.postgres import PostgresServer
-from tests.store.samples import Clock, a_document, a_full_document, a_key
+from tests.store.samples import Clock, a_document, a_key
 
 # Everything about the tables that the catalogue has.
 CATALOGUE = """
@@ -200,15 +200,15 @@ async def test_documents_of_schema_0009_are_read(empty_url: str, clock: Clock) -
         found = {name: await store.find(name) for name in ("key", "file", "long")}
         documents: dict[str, Document] = {n: s.document for n, s in found.items() if s}
         assert documents["key"].extracted == "newer"
-        assert documents["key"].content == a_full_document().content
-        assert documents["key"].actions == a_full_document().actions
+        assert documents["key"].content == an_old_document().content
+        assert documents["key"].actions == an_old_document().actions
         assert documents["file"] == a_file()
         assert documents["long"] == a_document("long address", url=a_long_url())
         first, *_ = reversed(await store.list_versions("example.com/article", "x", limit=10))
         assert (await store.find_versions([first], "x"))[0] is not None
         (archived,) = await store.find_versions([first], "x")
         assert archived is not None
-        assert archived.document == a_full_document()
+        assert archived.document == an_old_document()
         assert found["file"] is not None
         raw = await store.read(found["file"].version, SavedKind.RAW, "x")
         assert raw is not None

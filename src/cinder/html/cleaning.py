@@ -140,14 +140,13 @@ def _unslotted(elements: Elements) -> list[LexborNode]:
     """Return the elements that the declared shadow tree of their parent has no slot for."""
     found: list[LexborNode] = []
     hosts = set[int]()
-    for place in elements.tagged("template") if elements.have_attribute("shadowrootmode") else ():
-        template = elements.node(place)
-        host = template.parent
-        if host is None or host.mem_id in hosts or "shadowrootmode" not in template.attributes:
+    for shadow in elements.nodes(elements.having("shadowrootmode")):
+        host = shadow.parent
+        if host is None or host.mem_id in hosts:
             continue
         hosts.add(host.mem_id)
-        slots = {match[1] or "" for match in _SLOT_NAME.finditer(template.html or "")}
-        children = (node for node in host.iter() if node.tag != "template")
+        slots = {match[1] or "" for match in _SLOT_NAME.finditer(shadow.html or "")}
+        children = (node for node in host.iter() if "shadowrootmode" not in node.attributes)
         found += (node for node in children if (node.attributes.get("slot") or "") not in slots)
     return found
 

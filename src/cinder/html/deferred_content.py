@@ -207,7 +207,8 @@ def open_shadow_roots(html: str) -> str:
         # A template within another one is not shown with it.
         is_within = bool(is_root) and not is_root[-1]
         is_root.append(not is_within and _OPEN_ROOT.search(tag[2]) is not None)
-        return "<div>" if is_root[-1] else tag[0]
+        # With the mark: content of the host that it has no slot for is hidden.
+        return "<div shadowrootmode=open>" if is_root[-1] else tag[0]
 
     return _TEMPLATE_TAG.sub(rename, html)
 

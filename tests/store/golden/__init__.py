@@ -5,11 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from cinder.models.document import Document, Extraction, Media, PageMetadata
-from tests.store.samples import a_document
+from tests.store.samples import a_document, a_full_document
 
 GOLDEN = Path(__file__).parent
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def an_old_document() -> Document:
+    """Return the full document without the fields that came later."""
+    document = a_full_document()
+    metadata = replace(document.content.metadata, kept_share=None)
+    content = replace(document.content, metadata=metadata, is_out_of_time=False)
+    return replace(document, content=content)
 
 
 def a_file() -> Document:

@@ -1,5 +1,5 @@
 // Writes an element as HTML: open shadow roots with their slots filled, frames of the same origin in place, no overlays.
-(root, keepsOverlays) => {
+(root, keepsOverlays, mark) => {
   const MAX_NODES = 100000, MAX_FRAMES = 20, MAX_DEPTH = 400, MAX_CANDIDATES = 50;
   const MAX_OVERLAY_TEXT = 1500, LEAST_REST = 200, COVER = 0.4;
   const DIALOGS = 'dialog[open], [aria-modal=true], [role=dialog], [role=alertdialog]';
@@ -71,8 +71,13 @@
     if (place.isInner)
       for (const name of ['href', 'src'])
         if (copied.hasAttribute(name) && typeof node[name] === 'string') copied.setAttribute(name, node[name]);
-    if (node.shadowRoot) inside.isInner = true;
-    return copyAll((node.shadowRoot || node).childNodes, copied, inside);
+    if (!node.shadowRoot) return copyAll(node.childNodes, copied, inside);
+    inside.isInner = true;
+    copyAll(node.shadowRoot.childNodes, copied, inside);
+    // What no slot shows comes along with its mark: it is reported as hidden.
+    for (const child of mark ? node.children : [])
+      if (!child.assignedSlot && child.hasAttribute(mark)) copied.append(inert.importNode(child, true));
+    return copied;
   };
   const copied = copy(root, { depth: 0, isInner: false });
   return nodes > MAX_NODES ? root.outerHTML : copied.outerHTML;

@@ -8,7 +8,7 @@
   const root = document.documentElement;
   const doctype = document.doctype ? '<!DOCTYPE html>' : '';
   const take = () => {
-    const html = doctype + USE_flatten(root, keepsOverlays);
+    const html = doctype + USE_flatten(root, keepsOverlays, mark);
     return html.length > maxLength ? { length: html.length } : { html };
   };
   if (!document.body) return take();

@@ -85,10 +85,16 @@ def find_best_passage(markdown: str, query: str) -> str:
     found = find_passages(markdown, blocks, find_outline(markdown, blocks), query)
     if not found:
         return ""
-    text = markdown[found[0].start : found[0].end]
-    if found[0].kind is BlockKind.TABLE:
+    terms = find_query_terms(query)
+    # A passage may be part of a block, or several small ones.
+    within = [
+        block for block in blocks if block.start < found[0].end and block.end > found[0].start
+    ]
+    best = max(within, key=lambda block: coverage(markdown[block.start : block.end], terms))
+    text = markdown[best.start : best.end]
+    if best.kind is BlockKind.TABLE:
         text = _CELL_MARKS.sub(" ", _RULE.sub("", text))
-    return _densest(plain_text(text), find_query_terms(query))
+    return _densest(plain_text(text), terms)
 
 
 def _score_bm25(texts: Mapping[str, str], terms: set[str]) -> dict[str, float]:
