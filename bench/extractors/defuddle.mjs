@@ -6,7 +6,9 @@ import { createRequire } from "node:module";
 
 const require = createRequire(new URL("../peers/", import.meta.url));
 const { JSDOM, VirtualConsole } = require("jsdom");
-const { Defuddle } = require("defuddle/node");
+// Its entry for Node.js is for `import` alone, which looks for packages beside this file.
+const entry = new URL("../peers/node_modules/defuddle/dist/node.js", import.meta.url);
+const { Defuddle } = (await import(entry)).default;
 
 const [data, out] = process.argv.slice(2);
 console.log = console.warn = console.error = () => {};
