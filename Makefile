@@ -8,8 +8,8 @@ EMBEDDINGS := bench/embeddings
 TOOL_LISTS := bench/tool_lists
 CLIENTS := tests/clients
 DATA ?= ../shared/data
-# Half of the tests wait: for a browser, a lease, a process that starts.
-TEST_PROCESSES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# More would be faster, but tests of browsers then wait for each other's.
+TEST_PROCESSES ?= $(shell getconf _NPROCESSORS_ONLN)
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 

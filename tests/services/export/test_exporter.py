@@ -273,6 +273,7 @@ async def test_metadata_has_what_the_page_says_and_how_it_was_got(store: Store) 
         "openGraph": {"og:title": "Grüße", "og:type": "article"},
         "jsonLd": [{"@type": "Article", "parts": [1, 2.5, None, True, {"deep": []}]}, "text"],
         "pageCount": 3,
+        "keptShare": 0.25,
         "wordCount": 3,
         "tokenCount": 5,
         "source": "browser",
