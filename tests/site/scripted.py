@@ -47,7 +47,7 @@ for (const id of ['name', 'note', 'wood', 'date'])
   document.getElementById(id).addEventListener('input', event => log(id + '=' + event.target.value))
 </script>"""
 
-# A dialog that nobody asked for, over a page with an inline part of that role.
+# A dialog that opens by itself, over a page with an inline part of that role.
 WITH_NEWSLETTER = f"""<!doctype html><title>Ash</title><main><h1>Ash</h1>
 <p>Cover the coals with ash. {_TEXT}</p>
 <div role="dialog"><p>A part of the page that only has the role of a dialog.</p></div></main>

@@ -353,7 +353,7 @@ class _Page:
     def _keep_main_content(
         self, selected: _Content, hints: PageHints, metadata: PageMetadata
     ) -> None:
-        """Remove everything but the main content, and warn if that is most of the page."""
+        """Remove everything but the main content, and warn where that is less than half."""
         scorer = self.scorer or shipped_scorer()
         main = keep_main_content(
             selected.roots[0],

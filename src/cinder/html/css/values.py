@@ -359,7 +359,7 @@ def _gradient_colour(image: str) -> Colour | None:
 
 
 def gradient_colours(image: str) -> list[Colour | None]:
-    """Return the colours of a gradient; None stands for a colour that is unknown."""
+    """Return the colours of a gradient; None is a colour that is unknown."""
     inside = _COLOUR_CANDIDATE.findall(image.partition("(")[2])
     return [_cached_colour(name) for name in inside if name not in _DIRECTIONS]
 
