@@ -10,9 +10,11 @@ RUN python -m venv /opt/cinder \
  && find /opt/cinder -name __pycache__ -prune -exec rm -rf {} +
 
 FROM python:3.11-slim-bookworm
+# About 130 MB; `--build-arg FONTS=` leaves them out, and screenshots show boxes for other scripts than Latin.
+ARG FONTS="fonts-noto-core fonts-noto-cjk"
 RUN apt-get update -qq \
  && apt-get install -y -qq --no-install-recommends \
-      chromium chromium-headless-shell fonts-liberation tini \
+      chromium chromium-headless-shell fonts-liberation tini $FONTS \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --create-home --home-dir /var/lib/cinder cinder
 COPY --from=build /opt/cinder /opt/cinder

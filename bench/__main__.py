@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from bench.busy import bench_busy
 from bench.cached_scrape import bench_cached_scrape
 from bench.contestant import ROOT
 from bench.crawl import bench_crawl
@@ -16,9 +17,11 @@ from bench.fresh_scrape import bench_fresh_scrape
 from bench.growth import bench_growth
 from bench.hidden import bench_hidden
 from bench.hostile.bench import bench_hostile
+from bench.map import bench_map
 from bench.reading import bench_reading
 from bench.render import bench_render
 from bench.search import bench_search
+from bench.sites import bench_sites
 from bench.start_up import bench_start_up
 from bench.tool_lists.bench import bench_tool_lists
 from bench.verdicts import bench_verdicts
@@ -33,9 +36,11 @@ NAMES = (
     "start-up",
     "extraction",
     "docs",
+    "busy",
     "render",
     "hostile",
     "crawl",
+    "map",
     "search",
     "fields",
     "verdicts",
@@ -43,6 +48,7 @@ NAMES = (
     "reading",
     "tools",
     "growth",
+    "sites",
 )
 
 
@@ -67,9 +73,11 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "start-up": bench_start_up,
         "extraction": partial(bench_extraction, data, sample),
         "docs": partial(bench_docs, data, sample),
+        "busy": partial(bench_busy, sample),
         "render": bench_render,
         "hostile": partial(bench_hostile, data),
         "crawl": bench_crawl,
+        "map": bench_map,
         "search": partial(bench_search, data),
         "fields": bench_fields,
         "verdicts": partial(bench_verdicts, data, sample),
@@ -77,6 +85,7 @@ def _benches(data: Path, sample: int | None) -> dict[str, Bench]:
         "reading": bench_reading,
         "tools": bench_tool_lists,
         "growth": bench_growth,
+        "sites": partial(bench_sites, sample),
     }
 
 

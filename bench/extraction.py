@@ -14,13 +14,14 @@ from types import ModuleType
 
 from bench.contestant import PEERS_PYTHON, ROOT, ContestantFailed
 from bench.corpus import KINDS, LANGUAGES, Page, load_scorer, read_pages
+from bench.head_scores import print_head_scores
 from bench.metadata_scores import print_metadata_scores
 from bench.prediction import Predictions, read_predictions
 
 CPU_BAR, CPU_AIM = 40, 100
 COLUMNS = (*KINDS, "all", "aeb", *LANGUAGES, "languages")
 # The title that markdown begins with.
-_TITLE_LINE = re.compile(r"# (.*)\n")
+_TITLE_LINE = re.compile(r"# (.*)(?:\n|$)")
 _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
@@ -70,6 +71,7 @@ async def bench_extraction(data: Path, sample: int | None) -> None:
         ]
     pages = read_pages(data, sample)
     _print_content_scores(pages, made[:-1], load_scorer(data))
+    print_head_scores(pages, made[0][1])
     print_metadata_scores(pages, [(each.name, said) for each, said in (made[0], made[-1])])
 
 

@@ -219,7 +219,7 @@ async def _bench_crawl(database: _Database) -> None:
                 "url": f"http://{website.address}/",
                 "maxPages": CRAWLED,
                 "maxDepth": 9,
-                "sitemaps": False,
+                "sitemap": "skip",
             },
         )
         crawl_id = started.raise_for_status().json()["crawlId"]

@@ -89,7 +89,8 @@ def write_predictions(
 
 def read_predictions(file: Path) -> Predictions:
     """Return what a contestant wrote."""
-    *lines, last = file.read_text().splitlines()
+    # Not by `splitlines`: JavaScript leaves line separators of Unicode in its JSON.
+    *lines, last = file.read_text("utf-8").split("\n")
     by_key = {}
     for fields in map(json.loads, lines):
         key = fields.pop("key")

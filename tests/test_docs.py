@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from cinder.api.errors import HTTP_STATUS
 from cinder.app.composition import open_app
 from cinder.cli.options import flags_of
 from cinder.config.section import SettingsSection
@@ -19,10 +20,16 @@ from cinder.models.extraction import ExtractRequest
 from cinder.models.options import Option, options_of
 from cinder.models.request import ScrapeRequest
 from cinder.models.search import SearchRequest
-from cinder.services.jobs.specs import CrawlSpec
+from cinder.services.jobs.specs import CrawlSpec, MapRequest
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
+
+
+def test_every_error_code_is_documented_with_its_status() -> None:
+    page = (ROOT / "docs" / "rest.md").read_text()
+    for code, status in HTTP_STATUS.items():
+        assert re.search(rf"^\| `{code}` \| {status} \|", page, re.MULTILINE), code
 
 
 def rows() -> list[str]:
@@ -74,6 +81,7 @@ def option_tables() -> dict[str, list[str]]:
     requests = {
         "Scrape and batch": (ScrapeRequest, {}),
         "Crawl": (CrawlSpec, {}),
+        "Map": (MapRequest, {}),
         "Search": (SearchRequest, {}),
         "Extract": (ExtractRequest, {"maxAge": (), "forceRescrape": ("--force",)}),
     }

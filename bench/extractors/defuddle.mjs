@@ -1,11 +1,11 @@
-// defuddle's markdown of the saved pages, on jsdom: `node defuddle.mjs DATA OUT`.
+// defuddle's markdown of the saved pages, on linkedom, as its README has it: `node defuddle.mjs DATA OUT`.
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { join } from "node:path";
 import { createRequire } from "node:module";
 
 const require = createRequire(new URL("../peers/", import.meta.url));
-const { JSDOM, VirtualConsole } = require("jsdom");
+const { parseHTML } = require("linkedom");
 // Its entry for Node.js is for `import` alone, which looks for packages beside this file.
 const entry = new URL("../peers/node_modules/defuddle/dist/node.js", import.meta.url);
 const { Defuddle } = (await import(entry)).default;
@@ -23,11 +23,9 @@ for (const dataset of ["wcxb", "aeb", "languages", "docs"]) {
     const before = process.cpuUsage();
     let text = "", title = "";
     try {
-      const dom = new JSDOM(html, { url: url || "https://page.example/", virtualConsole: new VirtualConsole() });
-      const found = await Defuddle(dom.window.document, url, { markdown: true });
+      const found = await Defuddle(parseHTML(html).document, url, { markdown: true });
       text = found.content ?? "";
       title = found.title ?? "";
-      dom.window.close();
     } catch {
       // A page that it cannot read scores zero.
     }

@@ -9,7 +9,7 @@ from bench.prediction import Prediction, predict_each, task_of, task_parser
 
 def main() -> None:
     def predict(_page: Page, body: bytes) -> Prediction:
-        summary = Document(body).summary()
+        summary = Document(body.decode("utf-8", "replace")).summary()
         return Prediction(text=fromstring(summary).text_content() if summary else "")
 
     predict_each(task_of(task_parser().parse_args()), predict)

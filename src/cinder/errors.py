@@ -10,7 +10,10 @@
     ├── ScrapeTimeout         SCRAPE_TIMEOUT       the request's time ran out
     ├── ScrapeFailed          SCRAPE_FAILED        every strategy was tried and none worked
     │   ├── ConnectionFailed  SCRAPE_FAILED        the connection broke: worth another try
-    │   └── BrowserCrashed    SCRAPE_FAILED        the browser ended: worth another try
+    │   ├── TlsFailed         SCRAPE_FAILED        the TLS handshake failed
+    │   ├── BrowserCrashed    SCRAPE_FAILED        the browser ended: worth another try
+    │   ├── TargetHttpError   TARGET_HTTP_ERROR    the target's server answered 404, 429, 503, …
+    │   └── Blocked           BLOCKED              the site turns automated visitors away
     ├── ActionFailed          ACTION_FAILED        a browser action could not be done
     ├── BrowserUnavailable    BROWSER_UNAVAILABLE  no browser is installed, or none starts
     ├── ProfileLocked         PROFILE_LOCKED       another process uses the browser profile
@@ -59,6 +62,8 @@ class ErrorCode(StrEnum):
     UNAUTHORIZED = "UNAUTHORIZED"
     EGRESS_BLOCKED = "EGRESS_BLOCKED"
     ROBOTS_DISALLOWED = "ROBOTS_DISALLOWED"
+    TARGET_HTTP_ERROR = "TARGET_HTTP_ERROR"
+    BLOCKED = "BLOCKED"
     RATE_LIMITED = "RATE_LIMITED"
     CONTENT_TOO_LARGE = "CONTENT_TOO_LARGE"
     PARSE_LIMIT = "PARSE_LIMIT"
@@ -90,6 +95,8 @@ class Diagnostics:
 
     attempts: tuple[Attempt, ...] = ()
     retry_count: int = 0
+    proxy_pool: str | None = None
+    """The pool of upstream proxies that all attempts used."""
 
     @property
     def strategies(self) -> list[str]:
@@ -133,6 +140,10 @@ class CinderError(Exception):
     url: str | None = field(default=None, kw_only=True)
     diagnostics: Diagnostics | None = field(default=None, kw_only=True)
     verdict: str | None = field(default=None, kw_only=True)
+    status_code: int | None = field(default=None, kw_only=True)
+    """The HTTP status that the target answered with."""
+    retry_after_seconds: float | None = field(default=None, kw_only=True)
+    """When a retry may succeed, by the target or by the limit that refused the request."""
 
     def __post_init__(self) -> None:
         self.message = self.message or cleandoc(self.__doc__ or "")
@@ -163,6 +174,14 @@ class InvalidRequest(CinderError):
             listed = "; ".join(f"{p.field}: {p.message}" for p in self.problems)
             self.message = f"Invalid arguments: {listed}"
         super().__post_init__()
+
+    @property
+    def summary(self) -> str:
+        """The message, without the values that each problem expected and received."""
+        if not self.problems:
+            return self.message
+        listed = (f"{p.field}: {p.message.partition('. Expected ')[0]}" for p in self.problems)
+        return f"Invalid arguments: {'; '.join(listed)}"
 
     __hash__ = Exception.__hash__
 
@@ -228,8 +247,24 @@ class ConnectionFailed(ScrapeFailed):
     """The connection could not be made, or broke before the response was complete."""
 
 
+class TlsFailed(ScrapeFailed):
+    """No secure connection could be made: the TLS handshake failed."""
+
+
 class BrowserCrashed(ScrapeFailed):
     """The browser ended before the page was read."""
+
+
+class TargetHttpError(ScrapeFailed):
+    """The target's server answered with an HTTP error."""
+
+    code = ErrorCode.TARGET_HTTP_ERROR
+
+
+class Blocked(ScrapeFailed):
+    """The site turned the request away as an automated one."""
+
+    code = ErrorCode.BLOCKED
 
 
 class ActionFailed(CinderError):
@@ -256,15 +291,10 @@ class Overloaded(CinderError):
     code = ErrorCode.OVERLOADED
 
 
-@dataclass
 class RateLimited(CinderError):
     """The caller is over a limit; try again later."""
 
     code = ErrorCode.RATE_LIMITED
-
-    retry_after_seconds: int | None = field(default=None, kw_only=True)
-
-    __hash__ = Exception.__hash__
 
 
 class BatchNotFound(CinderError):

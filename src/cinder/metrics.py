@@ -24,7 +24,7 @@ class Metrics:
         )
         self.cache = counter(
             "cinder_cache_lookups",
-            "Cache lookups by result: hit, stale, miss or bypass.",
+            "Cache lookups by result: hit, stale, miss, derived or bypass.",
             ["result"],
         )
         self.strategies = counter(

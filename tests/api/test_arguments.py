@@ -162,8 +162,8 @@ def test_a_key_like_no_other_is_answered_with_all_there_are() -> None:
         read_arguments(PageArguments, {"url": "a.example", "zzzzzz": 1})
     message = failure.value.problems[0].message
     assert message == (
-        "Unknown key. Known are: includeMetadata, maxChars, maxTokens, mode, query, returnFormat, "
-        "section, startIndex, url"
+        "Unknown key. Known are: includeMetadata, maxChars, maxTokens, mode, proxyPool, query, "
+        "returnFormat, section, startIndex, url"
     )
 
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from cinder.api.errors import NEXT_STEP, next_step, next_step_after
+from cinder.api.errors import HTTP_STATUS, NEXT_STEP, next_step, next_step_after
+from cinder.errors import ErrorCode
 from cinder.models.document import NOTHING_INCLUDED, Extraction, Verdict, VerdictKind
 from tests.api.documents import a_page
 
@@ -13,6 +14,18 @@ EMPTY = replace(a_page(), verdict=Verdict(VerdictKind.EMPTY, "x"))
 def test_every_verdict_but_ok_has_a_short_next_step() -> None:
     assert set(NEXT_STEP) == set(VerdictKind) - {VerdictKind.OK}
     assert all(len(step) <= MAX_CHARS for step in NEXT_STEP.values())
+
+
+def test_every_code_has_a_status_and_none_is_a_bad_gateway() -> None:
+    assert set(HTTP_STATUS) == set(ErrorCode)
+    assert 502 not in HTTP_STATUS.values()
+
+
+def test_what_is_advised_on_an_http_error_fits_its_status() -> None:
+    advised = {code: next_step_after(VerdictKind.HTTP_ERROR, [], code) for code in (404, 410, 503)}
+    assert advised[404] == advised[410] != advised[503]
+    assert "try again" not in advised[404]
+    assert "try again later" in advised[503]
 
 
 def test_stealth_is_not_advised_where_it_was_tried() -> None:

@@ -27,7 +27,7 @@ def test_bounds_are_named_as_json_schema_names_them(document: Document) -> None:
 
 def test_what_may_be_left_out_may_be_null(document: Document) -> None:
     properties = document["components"]["schemas"]["CrawlArguments"]["properties"]
-    assert {"type": "null"} in properties["sitemaps"]["anyOf"]
+    assert {"type": "null"} in properties["sitemap"]["anyOf"]
     assert properties["url"]["type"] == "string"
 
 
@@ -65,7 +65,7 @@ async def test_a_wrong_method_is_answered_with_all_right_ones(client: httpx2.Asy
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("sitemaps", 0), ("sitemaps", "yes"), ("maxDepth", "2"), ("maxDepth", True)],
+    [("render", 0), ("render", "yes"), ("sitemap", "yes"), ("maxDepth", "2"), ("maxDepth", True)],
 )
 async def test_a_body_has_numbers_and_flags_of_its_own(
     client: httpx2.AsyncClient, field: str, value: object

@@ -262,6 +262,29 @@ async def test_an_upstream_proxy_is_named_by_its_setting_and_its_address_in_the_
     assert_kept_nowhere(settings)
 
 
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+@pytest.mark.parametrize("trouble", UPSTREAM_TROUBLES)
+async def test_a_proxy_of_a_pool_is_named_by_its_setting_and_its_address_in_the_log(
+    settings: Settings, resolver: TableResolver, site: Site, trouble: str, mode: str
+) -> None:
+    page = {"url": site.url("/article"), "mode": mode, "proxyPool": "eu", "proxy": "basic"}
+    scrape = Configured(lambda _: {}, "", "/api/v2/scrape", "scrape", page)
+    async with in_trouble(UPSTREAM_TROUBLES[trouble]) as port:
+        egress = {
+            "allow": settings.egress.allow,
+            "connect_timeout_seconds": 0.5,
+            "proxy_pools": {"eu": {"proxies": [f"http://{HOST}:{port}"]}},
+        }
+        with capture_logs() as log:
+            async with serving_with(settings, resolver, {"egress": egress}) as api:
+                answers = [await scrape.over_rest(api, page), await scrape.over_mcp(api, page)]
+    for answer in answers:
+        assert_hidden(answer, port)
+        assert "egress.proxy-pools.eu" in answer
+    assert f"{HOST}:{port}" in [line.get("upstream") for line in log]
+    assert_kept_nowhere(settings)
+
+
 async def test_a_job_that_failed_by_the_upstream_proxy_keeps_nothing_of_its_address(
     settings: Settings, resolver: TableResolver, site: Site
 ) -> None:

@@ -54,6 +54,9 @@ async def watched(tmp_path: Path, site: Site) -> AsyncIterator[Watched]:
         "CINDER_BROWSER__PROXY_SERVER": "http://127.0.0.1:9",
         "CINDER_BROWSER__PROXY_USERNAME": "someone",
         "CINDER_BROWSER__PROXY_PASSWORD": PROXY_PASSWORD,
+        "CINDER_EGRESS__PROXY_POOLS": json.dumps(
+            {"eu": {"proxies": [f"http://someone:{PROXY_PASSWORD}@127.0.0.1:9"]}}
+        ),
     }
     async with run_server(data_dir, log=str(log), **variables) as server:
         yield Watched(server, data_dir, log)
@@ -77,6 +80,8 @@ async def test_errors_over_rest_hold_no_secret(watched: Watched, site: Site) -> 
                 answers.append(await client.post(path, json=body))
         through_proxy = {"url": site.url("/article"), "proxy": "stealth", "mode": "static"}
         answers.append(await client.post("/api/v2/scrape", json=through_proxy))
+        through_pool = {"url": site.url("/article"), "proxyPool": "eu", "mode": "static"}
+        answers.append(await client.post("/api/v2/scrape", json=through_pool))
     async with watched.client(WRONG) as client:
         answers.append(await client.get(f"/v1/crawls?token={WRONG}"))
     failed = [answer for answer in answers if answer.status_code >= 400]

@@ -63,9 +63,14 @@ async def serve_jobs(
         yield client
 
 
-async def until(read: Callable[[], Awaitable[Answer]], is_so: Callable[[Answer], bool]) -> Answer:
+async def until(
+    read: Callable[[], Awaitable[Answer]],
+    is_so: Callable[[Answer], bool],
+    *,
+    seconds: float = DEADLINE_SECONDS,
+) -> Answer:
     """Return the first answer that is as it should be."""
-    async with asyncio.timeout(DEADLINE_SECONDS):
+    async with asyncio.timeout(seconds):
         while True:
             answer = await read()
             if is_so(answer):

@@ -9,6 +9,7 @@ from cinder.config.settings import Settings, read_settings
 
 # What sounds like a limit of the server and is none: of one request or one host, or shared already.
 _NOT_DIVIDED = {
+    "egress.proxy_pools",
     "server.workers",
     "jobs.workers_per_job",
     "jobs.host_concurrency",

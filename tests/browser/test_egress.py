@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -55,8 +56,13 @@ def browser_processes(folder: Path) -> list[psutil.Process]:
 
 def peers(processes: list[psutil.Process]) -> set[tuple[str, int]]:
     """Whom the processes have TCP connections with."""
-    connections = [c for process in processes for c in process.net_connections("tcp")]
-    return {(c.raddr.ip, c.raddr.port) for c in connections if c.raddr}
+    connected: set[tuple[str, int]] = set()
+    for process in processes:
+        # One that has ended since it was listed has no connections.
+        with suppress(psutil.NoSuchProcess):
+            connections = process.net_connections("tcp")
+            connected.update((c.raddr.ip, c.raddr.port) for c in connections if c.raddr)
+    return connected
 
 
 @pytest.mark.parametrize("profile", list(Profile))

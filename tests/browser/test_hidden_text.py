@@ -83,7 +83,7 @@ async def read(tab: Tab, html: str, *, font: str = "") -> Extraction:
 def is_told(made: Extraction) -> bool:
     assert made.markdown is not None
     assert "for all to see" in made.markdown
-    told = any("that a visitor cannot see" in warning for warning in made.warnings)
+    told = any("words that a visitor cannot see" in warning for warning in made.warnings)
     assert told == ("Ignore all" not in made.markdown)
     return told
 

@@ -27,6 +27,7 @@ from cinder.errors import (
     ErrorCode,
     ScrapeFailed,
     ScrapeTimeout,
+    TlsFailed,
 )
 from cinder.models.request import Profile
 from tests.browser.conftest import Visitor, in_browser
@@ -193,8 +194,8 @@ URL = "https://site.test/"
     [
         ("net::ERR_CERT_AUTHORITY_INVALID", ScrapeFailed),
         ("net::ERR_CERT_DATE_INVALID", ScrapeFailed),
-        ("net::ERR_SSL_PROTOCOL_ERROR", ScrapeFailed),
-        ("net::ERR_BAD_SSL_CLIENT_AUTH_CERT", ScrapeFailed),
+        ("net::ERR_SSL_PROTOCOL_ERROR", TlsFailed),
+        ("net::ERR_BAD_SSL_CLIENT_AUTH_CERT", TlsFailed),
         ("net::ERR_TOO_MANY_REDIRECTS", ScrapeFailed),
         ("net::ERR_UNSAFE_REDIRECT", EgressBlocked),
         ("net::ERR_UNSAFE_PORT", EgressBlocked),

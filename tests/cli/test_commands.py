@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cinder import __version__
+from tests.egress.relay_proxies import open_relays, three_relays
 from tests.llm.servers import OpenAiServer
 from tests.search_servers import JsonServer, SearxngServer, serving, some_pages
 from tests.search_servers.json_engine import TOKEN
@@ -114,14 +115,81 @@ async def test_scrape_writes_files(run: Run, site: Site, tmp_path: Path) -> None
     assert (tmp_path / "ember.png").read_bytes() == PNG
 
 
-async def test_scrape_reads_a_pdf_where_it_is_told_to(run: Run, site: Site) -> None:
+async def test_scrape_reads_a_pdf_unless_the_file_is_wanted(
+    run: Run, site: Site, tmp_path: Path
+) -> None:
     url = site.url("/document?name=leaflet.pdf")
-    told = await run("scrape", url)
-    assert told.out.startswith("application/pdf, ")
-    assert "--parse-pdf" in told.err
-    read = await run("scrape", url, "--max-pages", "1")
+    read = await run("scrape", url)
     assert read.out.startswith("<!-- page 1 -->\n\n# Ember care")
-    assert "Of 2 pages the first 1 were parsed" in read.err
+    first = await run("scrape", url, "--max-pages", "1")
+    assert "Of 2 pages the first 1 were parsed" in first.err
+    kept = await run("scrape", url, "--no-parse-pdf")
+    assert kept.out.startswith("application/pdf, ")
+    assert "--no-parse-pdf" in kept.err
+    await run("scrape", url, "-o", "leaflet.pdf")
+    assert (tmp_path / "leaflet.pdf").read_bytes().startswith(b"%PDF")
+    both = await run("scrape", url, "--max-pages", "1", "--no-parse-pdf")
+    assert (both.code, "--max-pages" in both.err) == (2, True)
+
+
+async def test_several_pages_are_printed_in_order_and_one_failure_costs_only_itself(
+    run: Run, site: Site
+) -> None:
+    urls = [site.url(path) for path in ("/guide", "/status?code=404", "/article")]
+    done = await run("scrape", *urls)
+    assert done.code == 1
+    headings = [line for line in done.out.splitlines() if line.startswith("==> ")]
+    assert headings == [f"==> {urls[0]} <==", f"==> {urls[2]} <=="]
+    assert "# Ember care" in done.out
+    assert "404 Not Found [TARGET_HTTP_ERROR]" in done.err
+    assert done.err.endswith("cinder: 1 of 3 pages failed\n")
+
+
+async def test_a_url_without_a_scheme_may_be_served_over_http(run: Run, site: Site) -> None:
+    done = await run("scrape", f"{site.address}/article")
+    assert done.out.startswith("# Ember care")
+    assert "http:// was used" in done.err
+
+
+async def test_links_of_a_page_that_was_read_come_from_the_saved_page(run: Run, site: Site) -> None:
+    await run("scrape", site.url("/article"), "-f", "markdown")
+    done = await run("scrape", site.url("/article"), "-f", "links")
+    assert done.out.startswith("http")
+    assert "ok, cached" in done.err
+    assert site.hits("/article") == 1
+
+
+async def test_several_pages_are_one_list_of_json(run: Run, site: Site) -> None:
+    urls = [site.url(path) for path in ("/status?code=404", "/article")]
+    done = await run("scrape", *urls, "--json")
+    failed, read = json.loads(done.out)
+    assert (done.code, failed["url"], read["url"]) == (1, *urls)
+    assert failed["error"]["code"] == "TARGET_HTTP_ERROR"
+    outlines = await run("scrape", urls[1], site.url("/guide"), "--json", "--outline")
+    assert outlines.code == 0
+    assert [page["url"] for page in json.loads(outlines.out)] == [urls[1], site.url("/guide")]
+
+
+async def test_several_pages_are_written_to_a_folder(run: Run, site: Site, tmp_path: Path) -> None:
+    urls = [site.url(path) for path in ("/article", "/article#part", "/image")]
+    done = await run("scrape", *urls, "-o", "pages")
+    assert (done.code, done.out) == (0, "")
+    place = f"127.0.0.1-{site.port}"
+    written = {path.name for path in (tmp_path / "pages").iterdir()}
+    assert written == {f"{place}-article.md", f"{place}-article-part.md", f"{place}-image.png"}
+    assert (tmp_path / "pages" / f"{place}-article.md").read_text().startswith("# Ember care")
+    assert (tmp_path / "pages" / f"{place}-image.png").read_bytes() == PNG
+    (tmp_path / "taken").write_text("")
+    taken = await run("scrape", *urls, "-o", "taken")
+    assert (taken.code, "taken" in taken.err) == (1, True)
+
+
+async def test_a_wrong_url_among_several_is_told_before_any_is_fetched(
+    run: Run, site: Site
+) -> None:
+    done = await run("scrape", site.url("/article"), "ftp://a.example/")
+    assert (done.code, done.out) == (2, "")
+    assert site.hits("/article") == 0
 
 
 async def test_scrape_writes_a_screenshot_and_its_uri_reads_the_same(
@@ -186,8 +254,17 @@ async def test_a_blocked_page_is_told_with_its_next_step_and_as_json(run: Run, s
     done = await run("scrape", site.url("/wall?code=403"), "--mode", "static", "--json")
     assert done.code == 1
     error = json.loads(done.out)["error"]
-    assert (error["code"], error["verdict"]) == ("SCRAPE_FAILED", "blocked")
+    assert (error["code"], error["verdict"]) == ("BLOCKED", "blocked")
     assert done.err.splitlines()[-1] == error["nextStep"]
+
+
+async def test_an_http_error_of_the_target_is_a_failure_with_its_status(
+    run: Run, site: Site
+) -> None:
+    done = await run("scrape", site.url("/status?code=404"), "--json")
+    assert done.code == 1
+    error = json.loads(done.out)["error"]
+    assert (error["code"], error["statusCode"]) == ("TARGET_HTTP_ERROR", 404)
 
 
 async def test_bad_input_is_told_as_json_too(run: Run) -> None:
@@ -278,8 +355,22 @@ async def test_doctor_checks_every_part(run: Run) -> None:
         "extraction",
         "browser",
         "jobs",
+        "fonts",
         "server",
     ]
+
+
+async def test_doctor_names_the_scripts_without_a_font(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "no-fonts").mkdir()
+    config = tmp_path / "fonts.conf"
+    config.write_text(f"<fontconfig><dir>{tmp_path / 'no-fonts'}</dir></fontconfig>")
+    done = await run("doctor", CINDER_SERVER__PORT="1", FONTCONFIG_FILE=str(config))
+    (line,) = (line for line in done.out.splitlines() if line.split()[1] == "fonts")
+    assert line.startswith("ok    fonts       none for Latin, ")
+    assert "Japanese, Korean" in line
+    assert "fonts-noto-cjk" in line
+    nothing = await run("doctor", CINDER_SERVER__PORT="1", PATH=str(tmp_path / "no-fonts"))
+    assert "fonts       not checked" in nothing.out
 
 
 async def test_doctor_says_how_to_mend(run: Run, tmp_path: Path) -> None:
@@ -309,6 +400,30 @@ async def test_doctor_tries_every_search_provider(run: Run) -> None:
     assert f"It was asked at {searxng.url}." in done.out
     assert "add `json` to `search.formats` in its settings.yml" in done.out
     assert "ok    search:wiki  works" in done.out
+
+
+async def test_pages_leave_through_a_pool_and_doctor_reaches_its_proxies(
+    run: Run, site: Site
+) -> None:
+    async with open_relays(*three_relays()) as relays:
+        pool = {"proxies": [relay.url for relay in relays]}
+        variables = {
+            "CINDER_SERVER__PORT": "1",
+            "CINDER_EGRESS__PROXY_POOLS": json.dumps({"eu": pool}),
+        }
+        done = await run("scrape", site.url("/article"), "--proxy-pool", "eu", **variables)
+        assert (done.code, relays[0].relayed) == (0, [site.address]), done.err
+        unknown = await run("scrape", site.url("/article"), "--proxy-pool", "us", **variables)
+        assert unknown.code == 2
+        assert "There is no pool 'us'. Configured are: eu" in unknown.err
+        fine = await run("doctor", **variables)
+        assert "ok    proxies:eu  works" in fine.out
+        await relays[1].stop()
+        failing = await run("doctor", **variables)
+    assert failing.code == 1
+    assert "FAIL  proxies:eu  1 of 3 proxies cannot be used" in failing.out
+    assert f"127.0.0.1:{relays[1].port}" in failing.out
+    assert relays[1].password not in failing.out
 
 
 async def test_doctor_tries_the_language_model(run: Run) -> None:

@@ -72,6 +72,14 @@ async def test_with_a_server_the_crawl_is_done_there(
     assert [crawl["crawlId"] for crawl in crawls] == [done.out.split()[0]]
 
 
+async def test_a_start_without_a_scheme_says_that_http_is_used(
+    commands: Commands, site: Site
+) -> None:
+    done = await commands.run("crawl", f"{site.address}/article", "--max-depth", "1")
+    assert done.code == 0, done.err
+    assert "Warning: https://" in done.err
+
+
 async def test_json_is_one_event_a_line(commands: Commands, site: Site) -> None:
     done = await commands.run("crawl", site.url("/shelf?books=2"), "--json")
     told = events(done)
@@ -91,7 +99,7 @@ async def test_json_is_one_event_a_line(commands: Commands, site: Site) -> None:
 
 
 async def test_options_bound_the_crawl(commands: Commands, site: Site) -> None:
-    options = ("--max-depth", "2", "--include", "/book", "--exclude", "n=1$", "--no-sitemaps")
+    options = ("--max-depth", "2", "--include", "/book", "--exclude", "n=1$", "--sitemap", "skip")
     done = await commands.run("crawl", site.url("/shelf?books=3"), *options, "--json")
     pages = [event["url"] for event in events(done) if event["event"] == "page"]
     assert sorted(pages) == sorted(
@@ -99,6 +107,11 @@ async def test_options_bound_the_crawl(commands: Commands, site: Site) -> None:
     )
     one = await commands.run("crawl", site.url("/shelf?books=3"), "--max-pages", "1")
     assert " completed: 1 page fetched" in one.out
+    assert "Scope: all hosts of the start's domain (--scope domain)" in one.err
+    one = await commands.run(
+        "crawl", site.url("/shelf?books=3"), "--max-pages", "1", "--scope", "path"
+    )
+    assert "Scope: the folder of the start and what is below it (--scope path)" in one.err
 
 
 async def test_ctrl_c_leaves_the_crawl_to_the_server_and_attach_comes_back(
@@ -235,7 +248,7 @@ async def test_what_is_wrong_with_the_list_is_told_and_not_fatal(
 ) -> None:
     urls = [site.url("/article"), site.url("/article"), "http://", site.url("/lost")]
     done = await commands.run("batch", *urls)
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err  # a part of it failed
     assert done.out.endswith(" completed: 1 page fetched, 2 errors\n")
     assert "URLs that are given more than once: 1\n" in done.err
     assert "URLs that are not valid: 1\n" in done.err
@@ -282,3 +295,19 @@ async def test_a_batch_is_done_on_the_server_that_runs(commands: Commands, site:
     assert listed.out.startswith(f"{batch_id}  completed ")
     assert cancelled.out == "Batch scrape was over before: completed\n"
     assert [batch["jobId"] for batch in batches] == [batch_id]
+
+
+async def test_a_crawl_takes_the_options_of_a_scrape_for_each_page(
+    commands: Commands, site: Site, tmp_path: Path
+) -> None:
+    options = ("-f", "html", "--exclude-tags", "ul", "-H", "X-Test: yes", "--max-depth", "1")
+    done = await commands.run("crawl", site.url("/shelf?books=1"), *options)
+    assert done.code == 0, done.err
+    target = tmp_path / "pages.jsonl"
+    crawl_id = done.out.split()[0]
+    exported = await commands.run("export", crawl_id, "-o", str(target), "--include", "html")
+    assert exported.code == 0, exported.err
+    page = json.loads(target.read_text())
+    assert page["html"].startswith("<")
+    assert "Book 0" not in page["markdown"]
+    assert site.pages.headers["/shelf"]["x-test"] == "yes"

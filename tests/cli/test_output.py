@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import re
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -138,6 +140,21 @@ def test_the_bar_shows_pages_rate_queue_errors_and_the_last_page(
     os.close(master)
     assert "3 pages, 0.0/s, 6 queued, 1 error " in shown
     assert "http://a.test/\ufffd[31mred" in shown
+
+
+def test_the_bar_stays_on_one_line_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    view = replace(a_view(url=f"http://a.test/{'x' * 200}"), fetched=100_000, queued=1_000_000)
+    with os.fdopen(slave, "w") as terminal, ProgressBar(terminal) as display:
+        display.show(view)
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", read_all(master))
+    os.close(master)
+    lines = [line for line in re.split(r"[\r\n]+", shown) if line.strip()]
+    assert max(map(len, lines)) <= 80
+    assert "100000 pages, 0.0/s, 1000000 queued, 1 error" in lines[-1]
+    assert "http" in lines[-1]
 
 
 def read_all(master: int) -> str:

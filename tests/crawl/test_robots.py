@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from protego import Protego
 
 from cinder.crawl.robots import (
     MAX_BYTES,
     MAX_CRAWL_DELAY_SECONDS,
     MAX_LINKS,
     MAX_SITEMAPS,
+    USER_AGENT,
     RobotsAccess,
     RobotsFile,
     RobotsRules,
@@ -171,3 +173,26 @@ def test_a_page_says_whether_its_links_may_be_followed(
     directives: str | None, *, may_follow: bool
 ) -> None:
     assert may_follow_links(directives) is may_follow
+
+
+_PATHS = st.text(alphabet="ab/*$%4?=", max_size=8).map(lambda rest: f"/{rest}")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["Disallow", "Allow", "disalow"]), _PATHS), max_size=6),
+    st.lists(st.text(alphabet="ab/%4?=", max_size=8), min_size=1, max_size=4),
+)
+def test_the_quick_answer_is_that_of_the_rules(
+    lines: list[tuple[str, str]], paths: list[str]
+) -> None:
+    body = "User-agent: *\n" + "".join(f"{name}: {path}\n" for name, path in lines)
+    rules, slow = RobotsRules(robots(body.encode())), Protego.parse(body)
+    for path in paths:
+        url = f"https://e.com/{path}"
+        assert (rules.judge(url) is None) == slow.can_fetch(url, USER_AGENT)
+
+
+def test_allowed_pages_without_wildcards_are_named() -> None:
+    body = b"User-agent: *\nAllow: /a\nallow: /b$\nAllow: /*.css\nDisallow: /c\nAllow: x\n"
+    assert RobotsRules(robots(body)).named_pages == ("https://e.com/a", "https://e.com/b")
+    assert RobotsRules(robots(body, 404)).named_pages == ()

@@ -1,12 +1,20 @@
 """The URLs in sitemaps."""
 
 import gzip
+from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.crawl.sitemaps import MAX_UNPACKED_BYTES, MAX_URLS, Sitemap, read_sitemap
+from cinder.crawl.sitemaps import (
+    MAX_UNPACKED_BYTES,
+    MAX_URLS,
+    EntryNote,
+    Sitemap,
+    read_sitemap,
+)
+from cinder.models.url import join_web_urls
 
 URL = "https://e.com/sitemap.xml"
 URLSET = '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -109,3 +117,46 @@ def test_any_body_is_read(body: bytes) -> None:
     for prefix in (b"", b"<urlset><loc>", b"<feed><link href='", b"\x1f\x8b"):
         found = read_sitemap(prefix + body, URL)
         assert all(page.startswith("http") for page in found.pages)
+
+
+def test_a_sitemap_says_when_its_pages_changed() -> None:
+    body = (
+        f"{URLSET}<url><lastmod>2026-02-03</lastmod><loc>/a</loc></url><url><loc>/b</loc></url>"
+        "<url><loc>/c</loc><lastmod>Tue, 10 Jun 2025 04:00:00 GMT</lastmod></url>"
+        "<url><loc>/d</loc><lastmod>soon</lastmod></url>"
+    )
+    found = read_sitemap(body.encode(), URL, with_notes=True)
+    assert found.notes == {
+        "https://e.com/a": EntryNote(modified="2026-02-03"),
+        "https://e.com/c": EntryNote(modified="2025-06-10T04:00:00+00:00"),
+    }
+    assert not found.is_feed
+
+
+@pytest.mark.parametrize(
+    "feed",
+    [
+        "<rss><channel><title>T</title><link>/</link><item><title><![CDATA[A <b>&</b> B]]></title>"
+        "<link>/1</link><pubDate>Tue, 10 Jun 2025 04:00:00 GMT</pubDate></item></channel></rss>",
+        '<feed><title>All</title><link href="/"/><entry><title type="html">A &amp;amp; B</title>'
+        '<link href="/1"/><updated>2025-06-10T04:00:00+00:00</updated></entry></feed>',
+    ],
+)
+def test_a_feed_has_the_titles_of_its_entries(feed: str) -> None:
+    found = read_sitemap(feed.encode(), URL, with_notes=True)
+    (note,) = found.notes.items()
+    assert note == ("https://e.com/1", EntryNote("A & B", "2025-06-10T04:00:00+00:00"))
+    assert found.is_feed
+
+
+@given(st.text(alphabet="abz09./:-_~%?#&A", max_size=30))
+def test_plain_urls_are_read_as_all_others(rest: str) -> None:
+    reference = f"https://e.com/{rest}"
+    found = read_sitemap(f"{URLSET}<url><loc>{reference}</loc></url>".encode(), URL)
+    assert found.pages == tuple(join_web_urls(URL, [unescape(reference)]))
+
+
+@pytest.mark.parametrize("origin", ["https://e.com:443", "https://127.1", "https://E.com"])
+def test_origins_are_normalized(origin: str) -> None:
+    found = read_sitemap(f"{URLSET}<url><loc>{origin}/a</loc></url>".encode(), URL)
+    assert found.pages == tuple(join_web_urls(URL, [f"{origin}/a"]))

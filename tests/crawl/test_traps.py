@@ -111,7 +111,7 @@ def test_any_address_is_judged(rest: str) -> None:
         ("/shoes?size=9&sort=price&page=2", "facets", "/shoes?*"),
         ("/shoes?f%5B0%5D=a", "facets", "/shoes?*"),
         ("/x?a=1&b=2&c=3&d=4&e=5&f=6", "facets", "/x?*"),
-        ("/index.php?option=a&view=b&id=5", "combinations", "/?*"),
+        ("/index.php?option=a&view=b&id=5", "combinations", "/index.php?*"),
         ("/list?page=7", "page numbers", "/list?page=*"),
         ("/blog/page/7", "page numbers", "/blog/page/*"),
         ("/viewtopic.php?t=12", "parameters", "/viewtopic.php?t=*"),

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinder.crawl.urls import CanonicalUrl, canonicalize_url, is_tracking_parameter, without_session
+from cinder.crawl.urls import (
+    CanonicalUrl,
+    canonicalize_url,
+    is_tracking_parameter,
+    without_index_file,
+    without_session,
+)
 from cinder.models.url import parse_web_url
 from tests.crawl.samples import canonical
 
@@ -30,8 +36,8 @@ URL_TEXTS = st.one_of(
         ("https://e.com/?&a=1&&", "https://e.com/?a=1"),
         ("https://e.com/?%67clid=1&ref=x&source=y", "https://e.com/?ref=x&source=y"),
         ("https://e.com/%7Euser/%c3%a9/100%", "https://e.com/~user/%C3%A9/100%25"),
-        ("https://e.com/dir/index.html", "https://e.com/dir/"),
-        ("https://e.com/Default.aspx?id=1", "https://e.com/?id=1"),
+        ("https://e.com/dir/index.html", "https://e.com/dir/index.html"),
+        ("https://e.com/Default.aspx?id=1", "https://e.com/Default.aspx?id=1"),
         ("https://e.com/my-index.html", "https://e.com/my-index.html"),
         ("https://e.com/a;jsessionid=0A1B?x=1", "https://e.com/a?x=1"),
         ("http://[::1]:8080/a", "http://[::1]:8080/a"),
@@ -45,11 +51,11 @@ def test_what_is_fetched_is_what_was_linked_without_noise() -> None:
     found = canonical("https://e.com/%7ea/index.php;sid=1?b=2&utm_id=3&a=1#top")
     assert found == CanonicalUrl(
         url="https://e.com/%7ea/index.php?b=2&a=1",
-        key="https://e.com/~a/?a=1&b=2",
+        key="https://e.com/~a/index.php?a=1&b=2",
         authority="e.com",
-        path="/~a/",
+        path="/~a/index.php",
         query="a=1&b=2",
-        fingerprint=canonical("https://e.com/~a/?a=1&b=2").fingerprint,
+        fingerprint=canonical("https://e.com/~a/index.php?a=1&b=2").fingerprint,
     )
 
 
@@ -61,7 +67,7 @@ def test_what_is_no_address_of_the_web_is_none(url: str) -> None:
 
 
 def test_the_fingerprint_is_the_same_everywhere() -> None:
-    found = canonical("https://e.com/index.html").fingerprint
+    found = canonical("https://e.com/").fingerprint
     assert found.hex() == "dc7667c91a3295f630cf7e8bbf402ae6"
     assert found == canonical("https://e.com/#x").fingerprint
 
@@ -101,6 +107,20 @@ def test_tracking_and_sessions_are_noise(parameter: str) -> None:
 )
 def test_what_may_choose_a_page_is_kept(parameter: str) -> None:
     assert not is_tracking_parameter(parameter)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/dir/index.html", "/dir/"),
+        ("/Default.aspx", "/"),
+        ("/dir/default.html", "/dir/"),
+        ("/my-index.html", "/my-index.html"),
+        ("/dir/", "/dir/"),
+    ],
+)
+def test_an_index_file_has_a_folder(path: str, folder: str) -> None:
+    assert without_index_file(path) == folder
 
 
 def test_paths_lose_their_session() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from cinder.crawl.sitemaps import SitemapUse
 from cinder.services.jobs.specs import CrawlSpec
 from tests.crawled_site import CrawledSite
 from tests.crawls.processes import Crew, run_crew, worker_settings
@@ -127,5 +128,5 @@ async def crawl_poisoned_site(stage: Stage, *, crash_tries: int) -> AsyncIterato
         run_crew(settings, stage.folder / "workers.log", stage.workers) as crew,
     ):
         site.crew = crew
-        spec = CrawlSpec(url=f"{site.base}/", sitemaps=False, max_pages=100)
+        spec = CrawlSpec(url=f"{site.base}/", sitemap=SitemapUse.SKIP, max_pages=100)
         yield PoisonedCrawl(site, await Watch.start(store, spec))

@@ -9,7 +9,7 @@ from datetime import datetime
 from cinder.crawl.scope import ScopeRules
 from cinder.models.job import Job, JobKind, JobStatus, LedgerPage, PageStatus
 from cinder.services.jobs.control import JobControl, JobLimits
-from cinder.services.jobs.specs import CrawlSpec
+from cinder.services.jobs.specs import CrawlSpec, Deduplication
 from cinder.store import open_store
 from cinder.store.documents import Store
 from tests.crawled_site import SITE, CrawledSite
@@ -39,6 +39,7 @@ class Part:
             url=site.url(self.start),
             scope=ScopeRules(include=include, max_depth=_DEEPEST),
             max_pages=2 * len(SITE.pages),
+            deduplicate=Deduplication.NEAR,
         )
 
 

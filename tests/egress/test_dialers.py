@@ -210,6 +210,8 @@ async def test_an_upstream_proxy_that_says_nothing_is_a_timeout_and_is_let_go() 
         ("HTTP://10.0.0.1:3128/", Target("10.0.0.1", 3128)),
         ("http://[fd00::1]:3128", Target("fd00::1", 3128)),
         ("http://proxy.inner", Target("proxy.inner", 80)),
+        ("socks5://Proxy.inner", Target("proxy.inner", 1080)),
+        ("socks5://[fd00::1]:9050", Target("fd00::1", 9050)),
     ],
 )
 def test_a_server_is_read_as_a_target(server: str, target: Target) -> None:
@@ -220,7 +222,7 @@ def test_a_server_is_read_as_a_target(server: str, target: Target) -> None:
     ("server", "reason"),
     [
         ("https://proxy:3128", "not https://"),
-        ("socks5://proxy:1080", "not socks5://"),
+        ("socks5h://proxy:1080", "not socks5h://"),
         ("proxy:3128", "not proxy://"),
         ("proxy", "http://host:port"),
         ("http://proxy:99999", "http://host:port"),

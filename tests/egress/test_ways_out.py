@@ -33,6 +33,7 @@ _ALLOWED = {
     WayOut("store/postgres.py", "asyncpg"): "the database of the settings",
     WayOut("server/request_limits.py", "uvicorn"): "accepts connections, and makes none",
     WayOut("cli/doctor.py", "http.client"): "the server of the settings",
+    WayOut("cli/doctor.py", "subprocess"): "asks fontconfig which scripts have a font",
     WayOut("cli/serve.py", "fork"): "asks whether this system can fork",
     WayOut("cli/serve.py", "uvicorn"): "accepts connections, and makes none",
     WayOut("server/workers.py", "import_module"): "loads modules by names in the source",

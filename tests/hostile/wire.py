@@ -213,6 +213,7 @@ _STATUSES = (301, 302, 303, 307, 308)
 def wire_cases() -> list[Case]:
     """Return every answer that is hostile on the wire, and every redirect that is."""
     failed = "SCRAPE_FAILED"
+    refused = ("TARGET_HTTP_ERROR", "BLOCKED", "CONTENT_TOO_LARGE")
     quick = Bounds(memory_bytes=450 * 1024 * 1024)
     hops = [
         {"url": f"http://{{site}}/redirect/{status}/{number}"}
@@ -222,7 +223,7 @@ def wire_cases() -> list[Case]:
     return [
         *cases_of("wire", _pages("broken", BROKEN), failed, "CONTENT_TOO_LARGE", bounds=quick),
         *cases_of("wire", _pages("too-large", TOO_LARGE), "CONTENT_TOO_LARGE", bounds=quick),
-        *cases_of("wire", _pages("odd", ODD), OK, failed, "CONTENT_TOO_LARGE", bounds=quick),
+        *cases_of("wire", _pages("odd", ODD), OK, failed, *refused, bounds=quick),
         *cases_of("lure", _pages("lure", LURES), OK),
         *cases_of("redirect", hops, "EGRESS_BLOCKED", failed),
         *cases_of("redirect", _pages("endless", ENDLESS), failed),

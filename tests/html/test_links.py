@@ -5,9 +5,11 @@ import pytest
 from cinder.html.links import (
     collect_images,
     collect_links,
+    describe_links,
     parse_srcset,
     resolve_lazy_images,
     resolve_urls,
+    scan_feeds,
     widest,
 )
 from cinder.html.tree import Elements, content_root, parse_html, parse_http_url
@@ -165,3 +167,56 @@ def test_a_link_with_a_background_is_no_image() -> None:
 
 def test_a_sound_is_no_image() -> None:
     assert images_of("<audio src=/a.mp3><source src=/b.mp3></audio><iframe src=/c></iframe>") == ()
+
+
+def details(html: str) -> list[tuple[str, str, str, str]]:
+    body = parse_html(html).body
+    assert body is not None
+    found = describe_links([body], parse_http_url(BASE))
+    prefix = "https://example.com"
+    return [(link.url.removeprefix(prefix), link.text, link.rel, link.section) for link in found]
+
+
+def test_links_are_told_with_their_words_relation_and_section() -> None:
+    html = (
+        '<header><a href="/"><img src="l.png" alt="Home"></a><nav><a href="/docs">Docs</a></nav>'
+        '</header><main><a href="/skip">Skip</a><article><header><h1>Guide</h1>'
+        '<a href="/by" rel="Author">Ann</a></header><p><a href="/a" rel="nofollow  noopener">First '
+        '<b>step</b></a></p><h2>Next <i>steps</i></h2><a href="/b">B</a></article></main>'
+        '<aside><h3>Related</h3><a href="/ad">Ad</a></aside><div role="contentinfo">'
+        '<a href="/imprint" aria-label="Imprint"></a><a href="#top">Up</a>'
+        '<a href="mailto:a@b.c">Mail</a></div>'
+    )
+    assert details(html) == [
+        ("/", "Home", "", "header"),
+        ("/docs", "Docs", "", "nav"),
+        ("/skip", "Skip", "", "main"),
+        ("/by", "Ann", "author", "Guide"),
+        ("/a", "First step", "nofollow noopener", "Guide"),
+        ("/b", "B", "", "Next steps"),
+        ("/ad", "Ad", "", "aside"),
+        ("/imprint", "Imprint", "", "footer"),
+    ]
+
+
+def test_a_link_without_words_takes_those_of_the_next_to_the_same_url() -> None:
+    html = '<a href="/a"><img src="x.png"></a><h2>Pans</h2><a href="/a">Iron pan</a>'
+    assert details(html) == [("/a", "Iron pan", "", "main")]
+
+
+def test_long_words_are_cut_and_invisible_characters_removed() -> None:
+    html = f'<a href="/a">{"x" * 1_000}</a><a href="/b">a\u200bb\U000e0041</a>'
+    (_, long, *_), (_, plain, *_) = details(html)
+    assert (len(long), plain) == (300, "ab")
+
+
+def test_the_feeds_of_a_page_are_found_without_a_tree() -> None:
+    markup = (
+        '<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
+        "<LINK TYPE='application/atom+xml' HREF=news.atom rel=alternate>"
+        '<link rel="stylesheet" type="text/css" href="/a.css"><link href="/none">'
+    )
+    assert scan_feeds(markup, BASE) == (
+        "https://example.com/feed.xml",
+        "https://example.com/dir/news.atom",
+    )

@@ -47,7 +47,7 @@ async def open_model(
 
 @asynccontextmanager
 async def open_model_at(
-    url: str, wire: WireFormat, *, timeout_seconds: float = 60, max_concurrency: int = 4
+    url: str, wire: WireFormat, *, timeout_seconds: float = 300, max_concurrency: int = 4
 ) -> AsyncIterator[OpenModel]:
     """Open a client for a model's server that runs already."""
     client_options = ClientOptions(
@@ -70,5 +70,5 @@ async def open_model_at(
         yield OpenModel(HttpLanguageModel(MODEL, endpoint, metrics, 1024), endpoint, metrics, waits)
 
 
-def some_budget(*, calls: int = 20, tokens: int = 100_000, seconds: float = 60) -> Budget:
+def some_budget(*, calls: int = 20, tokens: int = 100_000, seconds: float = 300) -> Budget:
     return Budget(BudgetLimits(calls=calls, tokens=tokens, seconds=seconds))

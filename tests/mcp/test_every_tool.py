@@ -72,7 +72,7 @@ async def arguments_for(client: Client, tool: str, url: str) -> dict[str, Any]:
         case "scrape":
             formats = ["markdown", "html", "rawHtml", "links", "images", "summary", "branding"]
             return {"url": url, "formats": formats}
-        case "cinder_scrape" | "cinder_crawl":
+        case "cinder_scrape" | "cinder_crawl" | "cinder_map":
             return {"url": url}
         case _:
             pytest.fail(f"Nobody says here what {tool} is to be asked")

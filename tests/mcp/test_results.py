@@ -1,6 +1,7 @@
 """The parts of results: boundary, outline and the room for each text."""
 
 import json
+import re
 
 import mcp_types as types
 import pytest
@@ -68,10 +69,25 @@ def test_a_boundary_takes_no_more_than_is_kept_free_for_it(text: str) -> None:
     assert len(text_of(mark_untrusted(text_result(text)))) - len(text) <= BOUNDARY_CHARS
 
 
-def test_blocks_that_are_no_text_get_the_lines_as_blocks() -> None:
+def test_resources_and_links_come_first_and_the_line_after_them_is_about_them() -> None:
     link = types.ResourceLink(uri="scrape://a/raw_1", name="Title of the page")
-    first, kept, last = mark_untrusted(types.CallToolResult(content=[link])).content
-    assert kept == link
+    text = types.TextContent(text="header")
+    for blocks, kept in (([link], ""), ([link, link, text], "header\n")):
+        *leading, lines = mark_untrusted(types.CallToolResult(content=list(blocks))).content
+        assert leading == blocks[: len(leading)]
+        assert isinstance(lines, types.TextContent)
+        found = re.fullmatch(
+            r"\[untrusted \w{16}: web content, above and .*\]\n(.*)", lines.text, re.DOTALL
+        )
+        assert found is not None
+        assert found[1].startswith(f"{kept}[end of untrusted ")
+        assert len(lines.text) - len("header") <= BOUNDARY_CHARS
+
+
+def test_images_get_the_lines_as_blocks() -> None:
+    image = types.ImageContent(data="", mime_type="image/png")
+    first, kept, last = mark_untrusted(types.CallToolResult(content=[image])).content
+    assert kept == image
     assert isinstance(first, types.TextContent)
     assert isinstance(last, types.TextContent)
     assert (first.text[:11], last.text[:8]) == ("[untrusted ", "[end of ")

@@ -57,8 +57,13 @@ def test_input_schema_shows_only_what_is_offered_of_it() -> None:
     assert input_schema(Outer, parameters) == {
         "type": "object",
         "properties": {
-            "choice": {"type": "string", "enum": ["a"], "description": "Which"},
-            "count": {"type": "integer"},
+            "choice": {
+                "type": "string",
+                "enum": ["a"],
+                "description": "Which",
+                "default": "a",
+            },
+            "count": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9},
             "required": {"type": "string"},
         },
         "required": ["count", "required"],

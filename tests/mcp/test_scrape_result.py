@@ -64,9 +64,9 @@ async def test_a_screenshot_is_scaled_beside_the_text_and_the_original_linked() 
     picture = a_png(200, 50)
     outcome = kept(a_page(screenshot=picture))
     result = await result_of(outcome, Format.MARKDOWN, Format.SCREENSHOT)
-    assert kinds_of(result) == ["resource", "text", "image", "resource_link"]
+    assert kinds_of(result) == ["resource", "resource_link", "text", "image"]
     assert images_in(result) == [(100, 25)]
-    link = result.content[-1]
+    link = result.content[1]
     assert isinstance(link, types.ResourceLink)
     assert outcome.saved is not None
     assert link.uri == outcome.saved.uris[SavedKind.SCREENSHOT]
@@ -120,7 +120,7 @@ async def test_pictures_beyond_the_limit_are_named_and_left_out() -> None:
 async def test_a_picture_that_cannot_be_scaled_is_linked_only() -> None:
     outcome = kept(a_page(screenshot=Media("image/png", b"broken")))
     result = await result_of(outcome, Format.MARKDOWN, Format.SCREENSHOT)
-    assert kinds_of(result) == ["resource", "text", "resource_link"]
+    assert kinds_of(result) == ["resource", "resource_link", "text"]
     assert "Not shown: the page;" in result.structured_content["message"]
 
 
@@ -166,7 +166,7 @@ def outcome_of(media: Media) -> ScrapeOutcome:
 
 async def test_image_is_shown_and_linked(call: Call, site: Site) -> None:
     result = unmarked(await call("scrape", url=site.url("/image")))
-    image, link, _ = result.content
+    link, image, _ = result.content
     assert isinstance(image, types.ImageContent)
     assert (image.mime_type, base64.b64decode(image.data)) == ("image/png", PNG)
     assert isinstance(link, types.ResourceLink)

@@ -123,7 +123,7 @@ def test_start_loads_no_database_toolkit() -> None:
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])
 TOOLS = [
     *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
-    *("cinder_crawl", "cinder_get_crawl_status"),
+    *("cinder_map", "cinder_crawl", "cinder_get_crawl_status"),
     *("cinder_extract", "scrape_extract_content", "scrape_text_similarity"),
 ]
 

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from structlog.testing import capture_logs
 
 from cinder import errors
+from cinder.api.arguments import read_arguments
 from cinder.app.composition import App, open_app
 from cinder.config.serving import ServerSettings
 from cinder.config.settings import Settings
@@ -47,6 +48,7 @@ from cinder.mcp.tool_calls import (
     offer_tools,
 )
 from cinder.mcp.tools.base import Tool
+from cinder.mcp.tools.map import MAP
 from cinder.mcp.tools.text import SimilarityOutput, TextsArguments, fail
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import VerdictKind
@@ -90,7 +92,7 @@ async def names_of(client: Client) -> list[str]:
 
 
 @ERAS
-async def test_default_toolset_is_listed_and_the_others_can_be_called(app: App, era: Era) -> None:
+async def test_without_a_selection_all_tools_are_listed(app: App, era: Era) -> None:
     async with Client(build_server(app), mode=era) as client:
         assert await names_of(client) == list(TOOLSETS["default"])
         texts = {"text_a": "an ember", "text_b": "an ember"}
@@ -105,7 +107,7 @@ async def test_chosen_tools_are_all_there_is(
     chosen = {"mcp_toolsets": ("crawl",), "mcp_tools": ("cinder_scrape",)}
     async with connected(settings, resolver, era, **chosen) as client:
         assert await names_of(client) == [
-            *("cinder_scrape", "cinder_crawl", "cinder_get_crawl_status"),
+            *("cinder_scrape", "cinder_map", "cinder_crawl", "cinder_get_crawl_status"),
         ]
         refused = error_of(await client.call_tool("scrape", {"url": "https://example.com"}))
         assert "--tools scrape" in refused
@@ -159,7 +161,7 @@ def test_a_header_narrows_what_the_owner_chose_and_never_widens_it() -> None:
     own = ToolSelection(toolsets=("crawl", "text"), is_read_only=True)
     asked = ToolSelection(toolsets=("all",), tools=("scrape",))
     assert list(offer_tools(TOOLS, own, asked).callable) == [
-        *("cinder_crawl", "cinder_get_crawl_status"),
+        *("cinder_map", "cinder_crawl", "cinder_get_crawl_status"),
         *("scrape_extract_content", "scrape_text_similarity"),
     ]
     scrape = offer_tools(TOOLS, ToolSelection(is_read_only=True), asked).callable["scrape"]
@@ -168,7 +170,10 @@ def test_a_header_narrows_what_the_owner_chose_and_never_widens_it() -> None:
 
 def test_every_tool_is_in_a_toolset_of_its_own_beside_all() -> None:
     grouped = [
-        name for key, names in TOOLSETS.items() if key not in ("default", "all") for name in names
+        name
+        for key, names in TOOLSETS.items()
+        if key not in ("default", "all", "core")
+        for name in names
     ]
     assert sorted(grouped) == sorted(tool.name for tool in TOOLS)
 
@@ -178,7 +183,7 @@ def test_every_tool_is_in_a_toolset_of_its_own_beside_all() -> None:
     [
         (ToolSelection(toolsets=("defualt",)), "Did you mean default?"),
         (ToolSelection(tools=("cinder_serch",)), "Did you mean cinder_search?"),
-        (ToolSelection(toolsets=("zzz",)), "Known are: default, scrape"),
+        (ToolSelection(toolsets=("zzz",)), "Known are: default, core, scrape"),
     ],
 )
 def test_unknown_name_is_answered_with_the_nearest(selection: ToolSelection, hint: str) -> None:
@@ -201,12 +206,14 @@ ALLOWED_KEYS = {
     "enum",
     "description",
     "additionalProperties",
+    "default",
+    "minimum",
+    "maximum",
 }
 PLAIN_TYPES = {"object", "array", "string", "integer", "number", "boolean"}
 
-# What the list of all nine tools may cost, and what that of the default ones; 5,000 are allowed.
-MAX_TOKENS = 4_100
-MAX_DEFAULT_TOKENS = 2_500
+# What the list of all tools may cost.
+MAX_TOKENS = 5_000
 
 
 def described(tools: Iterable[Tool[Any]] = TOOLS) -> list[dict[str, Any]]:
@@ -250,21 +257,43 @@ def test_every_schema_is_flat(schema: Schema) -> None:
 def test_no_banned_word_stands_in_a_schema_as_a_keyword(schema: Schema) -> None:
     banned = ["oneOf", "anyOf", "allOf", "$ref", "$defs", "const", "format", "pattern"]
     keywords = {key for node in nodes(schema) for key in node}
-    assert keywords.isdisjoint([*banned, "exclusiveMinimum", "exclusiveMaximum", "default"])
+    assert keywords.isdisjoint([*banned, "exclusiveMinimum", "exclusiveMaximum"])
 
 
 def test_tool_lists_stay_within_their_token_budgets() -> None:
     reading = [tool.as_read_only() for tool in TOOLS]
-    by_default = [tool for tool in TOOLS if tool.name in TOOLSETS["default"]]
     assert tokens(TOOLS) <= MAX_TOKENS
     assert tokens(reading) <= MAX_TOKENS
-    assert tokens(by_default) <= MAX_DEFAULT_TOKENS
 
 
-def test_default_tools_name_no_tool_that_is_not_listed_with_them() -> None:
-    others = [name for name in TOOLSETS["all"] if name not in TOOLSETS["default"]]
-    for tool in described(tool for tool in TOOLS if tool.name in TOOLSETS["default"]):
-        assert not [name for name in others if re.search(rf"\b{name}\b", tool["description"])]
+def test_all_tools_are_listed_by_default() -> None:
+    names = tuple(tool.name for tool in TOOLS)
+    assert TOOLSETS["default"] == TOOLSETS["all"] == names
+    assert len(names) == 10
+
+
+@pytest.mark.parametrize("tool", [*TOOLS, *(tool.as_read_only() for tool in TOOLS)])
+def test_every_parameter_is_described_with_its_default_and_bounds(tool: Tool[Any]) -> None:
+    shown = tool.describe().input_schema["properties"]
+    fields = {info.alias or name: info for name, info in tool.arguments.model_fields.items()}
+    for name, node in shown.items():
+        assert node["description"], name
+        info = fields[name]
+        default = None if info.is_required() else info.get_default(call_default_factory=True)
+        assert node.get("default") == (None if default in (None, "", [], {}) else default), name
+
+
+def test_bounds_are_those_that_arguments_are_held_to() -> None:
+    limits = {
+        name: (node.get("minimum"), node.get("maximum"))
+        for name, node in MAP.describe().input_schema["properties"].items()
+        if node["type"] == "integer"
+    }
+    assert limits == {"limit": (1, 100_000), "offset": (0, 100_000)}
+    for name, (least, most) in limits.items():
+        for beyond in (least - 1, most + 1):
+            with pytest.raises(InvalidRequest):
+                read_arguments(MAP.arguments, {"url": "https://a.test/", name: beyond})
 
 
 def test_every_tool_says_how_it_behaves_and_has_an_icon() -> None:
@@ -312,6 +341,7 @@ def test_output_schemas_require_no_field_that_may_be_absent() -> None:
         "cinder_scrape": ["url", "content", "statusCode", "loadTime", "verdict", "cached"],
         "cinder_search": ["query", "results", "hasMore", "searchTime"],
         "cinder_search_and_scrape": ["results"],
+        "cinder_map": ["url", "urls", "hasMore"],
         "cinder_crawl": ["crawlId", "url", "status"],
         "cinder_get_crawl_status": [
             *("crawlId", "status", "pagesFound", "pagesCrawled", "progress", "pages", "errorCount"),

@@ -62,3 +62,11 @@ def test_reading_on_from_each_cut_gives_the_whole_text(text: str, size: int) -> 
 def test_a_window_beyond_the_end_is_empty() -> None:
     excerpt = take_excerpt("abc", TextWindow(10, 5))
     assert (excerpt.text, excerpt.was_truncated, excerpt.total) == ("", False, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "chars"), [("oak " * 50, 40), ("дуб " * 50, 22), ("木" * 200, 13)]
+)
+def test_a_window_of_tokens_has_fewer_characters_of_other_scripts(text: str, chars: int) -> None:
+    assert len(take_excerpt(text, TextWindow(0, 40, counts_tokens=True)).text) == chars
+    assert len(take_excerpt(text, TextWindow(0, 40)).text) == 40

@@ -99,6 +99,8 @@ class Pages:
                 return HTMLResponse(SCRIPTED[name])
             if (BUILDS / name).is_file() and ".." not in name:
                 return FileResponse(BUILDS / name)
+            if name.startswith("router/"):
+                return FileResponse(BUILDS / "router" / "index.html")
             if judged := answer_verdict_page(request):
                 return judged
             handler = getattr(self, name.replace("-", "_").replace(".", "_"), self.missing)

@@ -8,6 +8,7 @@ from cinder.models.document import (
     Document,
     Extraction,
     FetchSource,
+    LinkDetail,
     Media,
     PageMetadata,
     Validators,
@@ -58,6 +59,8 @@ def a_full_document() -> Document:
         final_url="https://example.com/article?from=redirect",
         status_code=203,
         source=FetchSource.BROWSER,
+        proxy_pool="eu",
+        retry_after_seconds=30,
         screenshot=Media("image/png", bytes(range(256)) * 40),
         actions=some_actions(),
         verdict=Verdict(VerdictKind.PAYWALL, "a “subscribe” box"),
@@ -69,6 +72,11 @@ def a_full_document() -> Document:
             markdown="# Grüße 🎉\n",
             html="<h1>Grüße</h1>",
             links=("https://example.com/a", "https://example.com/b"),
+            links_detail=(
+                LinkDetail(
+                    url="https://example.com/a", text="Grüße", rel="nofollow", section="nav"
+                ),
+            ),
             images=(),
             branding={"colors": {"primary": "#ff5500"}, "fonts": [{"family": "Sora"}]},
             word_count=3,

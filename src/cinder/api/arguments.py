@@ -2,18 +2,27 @@
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from cinder.config.serving import LimitsSettings
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.url import parse_web_url
+from cinder.models.url import parse_requested_url
 
 # A check across fields. It runs on the raw arguments, even if some of them are invalid.
 CrossCheck = Callable[[Mapping[str, Any]], Iterable[FieldProblem]]
@@ -27,6 +36,7 @@ MAX_KEY_CHARS = 255
 MAX_PROBLEMS = 20
 _MAX_SHOWN_CHARS = 100
 _WHOLE_REQUEST = "(request)"
+_MISSING = "Required"
 
 
 class Arguments(BaseModel):
@@ -57,7 +67,7 @@ class Pagination:
 
 
 IdempotencyKey = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS, pattern="^[ -~]+$")]
-WebUrl = Annotated[str, BeforeValidator(lambda v: parse_web_url(v) if isinstance(v, str) else v)]
+WebUrl = Annotated[str, AfterValidator(parse_requested_url)]
 
 # The validation context of request bodies, in which numbers and booleans must not be strings.
 _TYPED = "typed"
@@ -119,6 +129,13 @@ def _read(model: type[A], raw: object, checks: Sequence[CrossCheck], *, context:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
         wrong = [_describe_problem(model, detail) for detail in details]
         problems = wrong + [p for p in problems if p.field not in {w.field for w in wrong}]
+        places = {field.alias: place for place, field in enumerate(model.model_fields.values())}
+        problems.sort(
+            key=lambda p: (
+                p.message != _MISSING,
+                places.get(re.split(r"[.[]", p.field)[0], len(places)),
+            )
+        )
     if len(problems) > MAX_PROBLEMS:
         rest = FieldProblem(_WHOLE_REQUEST, "More is wrong than is listed here")
         problems = [*problems[:MAX_PROBLEMS], rest]
@@ -150,7 +167,8 @@ def parse_json_strings(model: type[Arguments], raw: Mapping[str, Any]) -> dict[s
 
 
 def _is_container(annotation: Any) -> bool:  # Any: a type form has no type
-    if get_origin(annotation) in (list, dict):
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    if is_model or get_origin(annotation) in (list, dict):
         return True
     return any(_is_container(part) for part in get_args(annotation))
 
@@ -159,7 +177,7 @@ def _describe_problem(model: type[Arguments], detail: ErrorDetails) -> FieldProb
     location, received = detail["loc"], _shorten(detail["input"])
     match detail["type"]:
         case "missing":
-            message = "Required"
+            message = _MISSING
         case "extra_forbidden":
             known = _keys_at(model, location[:-1])
             nearest = difflib.get_close_matches(str(location[-1])[:100], known, n=1, cutoff=0.5)

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Sequence
+from http import HTTPStatus
+from math import ceil
 from typing import TYPE_CHECKING
 
 from cinder.errors import CinderError, DatabaseAway, ErrorCode, InvalidRequest, SettingsError
@@ -37,6 +39,8 @@ NEXT_STEP = {
 _BLOCKED_TO_STEALTH = (
     "The site turns automated visitors away, a stealth browser too: try later, or another source."
 )
+_NOT_THERE = "The server has no such page: check the URL, or search for the page."
+_SITE_FAILS = "The site itself fails: try again later."
 _PDF_WITHOUT_TEXT = "The PDF has no text to take out: look for another version of it."
 _PDF_BEYOND_A_LIMIT = (
     "The PDF is longer than is read of one, as the warning says: the file, its raw body, has the "
@@ -45,10 +49,14 @@ _PDF_BEYOND_A_LIMIT = (
 _NOTHING_INCLUDED = "Give other includeTags, or none; mode dynamic may bring what they name."
 
 
-def next_step_after(kind: VerdictKind, tried: Sequence[str]) -> str:
+def next_step_after(kind: VerdictKind, tried: Sequence[str], status_code: int | None = None) -> str:
     """Return what to do about a verdict, given the strategies that were tried."""
     if kind is VerdictKind.BLOCKED and _STEALTH in tried:
         return _BLOCKED_TO_STEALTH
+    if kind is VerdictKind.HTTP_ERROR and status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return _NOT_THERE
+    if kind is VerdictKind.HTTP_ERROR and status_code is not None and status_code >= 500:
+        return _SITE_FAILS
     return NEXT_STEP[kind]
 
 
@@ -62,7 +70,7 @@ def next_step(document: Document, tried: Sequence[str]) -> str:
     # If the connection broke off, a retry may get the rest; beyond a limit it cannot.
     if kind is VerdictKind.PARTIAL and is_pdf and not document.is_cut:
         return _PDF_BEYOND_A_LIMIT
-    return next_step_after(kind, tried)
+    return next_step_after(kind, tried, document.status_code)
 
 
 def explain_verdict(outcome: "ScrapeOutcome") -> dict[str, Json]:
@@ -77,6 +85,8 @@ def explain_verdict(outcome: "ScrapeOutcome") -> dict[str, Json]:
     }
     if tried:
         explanation["tried"] = tried
+    if outcome.document.retry_after_seconds is not None:
+        explanation["retryAfter"] = outcome.document.retry_after_seconds
     return explanation
 
 
@@ -94,9 +104,11 @@ HTTP_STATUS: dict[ErrorCode, int] = {
     ErrorCode.CRAWL_EXPIRED: 410,
     ErrorCode.CONTENT_TOO_LARGE: 413,
     ErrorCode.ACTION_FAILED: 422,
+    ErrorCode.BLOCKED: 422,
     ErrorCode.PARSE_LIMIT: 422,
     ErrorCode.UNSUPPORTED: 422,
     ErrorCode.DNS_ERROR: 424,
+    ErrorCode.TARGET_HTTP_ERROR: 424,
     ErrorCode.RATE_LIMITED: 429,
     ErrorCode.CACHE_ERROR: 500,
     ErrorCode.EXTRACTION_FAILED: 500,
@@ -123,18 +135,26 @@ def http_status(error: CinderError) -> int:
 
 def advise(error: CinderError) -> str | None:
     """Return the next step after an error that has a verdict; None if it has none."""
+    if not error.verdict:
+        return None
     tried = error.diagnostics.strategies if error.diagnostics else []
-    return next_step_after(VerdictKind(error.verdict), tried) if error.verdict else None
+    return next_step_after(VerdictKind(error.verdict), tried, error.status_code)
 
 
 def describe_error(error: CinderError) -> dict[str, Json]:
     """Return an error as REST responses show it."""
-    shown: dict[str, Json] = {"message": redact(error.message), "code": error.code}
+    # What a field expected is in `validationErrors`.
+    message = error.summary if isinstance(error, InvalidRequest) else error.message
+    shown: dict[str, Json] = {"message": redact(message), "code": error.code}
     if error.url:
         shown["url"] = redact(error.url)
     if error.verdict:
         shown["verdict"] = error.verdict
         shown["nextStep"] = advise(error)
+    if error.status_code is not None:
+        shown["statusCode"] = error.status_code
+    if error.retry_after_seconds is not None:
+        shown["retryAfter"] = ceil(error.retry_after_seconds)
     if isinstance(error, InvalidRequest):
         shown["validationErrors"] = [
             {"field": problem.field, "message": redact(problem.message)}
@@ -149,6 +169,7 @@ def describe_error(error: CinderError) -> dict[str, Json]:
                 name: redact(text) for name, text in error.diagnostics.strategy_errors.items()
             },
             "timing": dict(error.diagnostics.timing),
+            **({"proxyPool": pool} if (pool := error.diagnostics.proxy_pool) else {}),
         }
     return shown
 

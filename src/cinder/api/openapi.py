@@ -62,6 +62,11 @@ SEARCH = _object_with(
     searchTime="integer",
     providers=_LIST,
 )
+MAP = _object_with(
+    url="string",
+    urls={"type": "array", "items": _object_with(url="string", source="string")},
+    hasMore="boolean",
+)
 EXTRACTED = _object_with(
     data={}, proof=_LIST, missing={"type": "array", "items": {"type": "string"}}, sources=_LIST
 )
@@ -107,6 +112,8 @@ ERROR_RESPONSE: Schema = {
                 "url": _TEXT,
                 "verdict": _TEXT,
                 "nextStep": {"type": ["string", "null"]},
+                "statusCode": {"type": "integer"},
+                "retryAfter": {"type": "integer"},
                 "validationErrors": {
                     "type": "array",
                     "items": _object_with(field="string", message="string"),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from math import ceil
 from typing import TypeVar, cast
 
 from pydantic_core import from_json, to_json
@@ -12,7 +13,7 @@ from cinder.api.arguments import MAX_KEY_CHARS, check_limits
 from cinder.api.errors import RETRY_AFTER, describe_error, http_status
 from cinder.background import run_in_thread
 from cinder.config.serving import LimitsSettings
-from cinder.errors import CinderError, Forbidden, InvalidRequest, RateLimited
+from cinder.errors import CinderError, Forbidden, InvalidRequest
 from cinder.models.caller import Caller, TokenScope
 from cinder.models.document import Json
 
@@ -178,8 +179,8 @@ def failure_response(
     error: CinderError, content: Mapping[str, Json], headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a response about an error, with its status and `Retry-After`."""
-    seconds = error.retry_after_seconds if isinstance(error, RateLimited) else None
-    retry_after = {} if seconds is None else {"Retry-After": str(seconds)}
+    seconds = error.retry_after_seconds
+    retry_after = {} if seconds is None else {"Retry-After": str(ceil(seconds))}
     return json_response(content, http_status(error), {**retry_after, **(headers or {})})
 
 

@@ -38,7 +38,7 @@ from cinder.browser.tab import read_script
 from cinder.browser.visit import VisitSettings
 from cinder.browser.waiting import WaitPolicy
 from cinder.browser.worker import BrowserWorkerLimits
-from cinder.config.outbound import BrowserSettings, ScrapeSettings
+from cinder.config.outbound import BrowserSettings
 from cinder.config.settings import Settings, environment
 from cinder.egress.credentials import Route
 from cinder.egress.dialers import Upstream
@@ -58,6 +58,7 @@ async def open_browsers(
     Raises:
         SettingsError: a part cannot be built from the settings.
     """
+    scrape = settings.scrape
     with settings_errors():
         equipment = make_equipment(settings, proxy)
         profiles = ProfileRoot(settings.browser_root)
@@ -67,10 +68,20 @@ async def open_browsers(
             blocking=PageBlocking.read(settings.browser.filter_lists, ListLimits()),
             identity=_make_identity(settings.browser),
             visit=VisitSettings(
-                wait=_wait_policy(settings.scrape),
-                max_body_bytes=settings.scrape.max_body_bytes,
+                wait=WaitPolicy(
+                    navigate_timeout_seconds=scrape.navigate_timeout_ms / 1000,
+                    script_seconds=scrape.script_timeout_ms / 1000,
+                    smart_wait=scrape.smart_wait_enabled,
+                    network_idle_seconds=scrape.network_idle_timeout_ms / 1000,
+                    check_interval_seconds=scrape.stability_check_interval_ms / 1000,
+                    max_wait_seconds=scrape.stability_max_wait_ms / 1000,
+                    stable_rounds=scrape.stability_threshold,
+                    length_change_threshold=scrape.stability_length_change_threshold,
+                ),
+                max_body_bytes=scrape.max_body_bytes,
                 max_screenshot_height=settings.browser.screenshot_max_height,
             ),
+            proxy=proxy,
             upstream_tiers=upstream_tiers(settings.browser),
         )
     if swept := await asyncio.to_thread(profiles.sweep):
@@ -193,19 +204,6 @@ def _make_identity(browser: BrowserSettings) -> IdentitySettings:
         timezone_id=browser.timezone_id,
         extra_headers=tuple(browser.extra_headers.items()),
         stealth_script=script if browser.stealth_enabled else None,
-    )
-
-
-def _wait_policy(scrape: ScrapeSettings) -> WaitPolicy:
-    return WaitPolicy(
-        navigate_timeout_seconds=scrape.navigate_timeout_ms / 1000,
-        script_seconds=scrape.script_timeout_ms / 1000,
-        smart_wait=scrape.smart_wait_enabled,
-        network_idle_seconds=scrape.network_idle_timeout_ms / 1000,
-        check_interval_seconds=scrape.stability_check_interval_ms / 1000,
-        max_wait_seconds=scrape.stability_max_wait_ms / 1000,
-        stable_rounds=scrape.stability_threshold,
-        length_change_threshold=scrape.stability_length_change_threshold,
     )
 
 

@@ -34,10 +34,12 @@ from cinder.app.search import (
 from cinder.app.settings import settings_errors
 from cinder.background import BackgroundTasks
 from cinder.browser.engine import BrowserFetcher
-from cinder.config.outbound import EgressSettings, ScrapeSettings
+from cinder.config.outbound import EgressSettings, ProxyPoolSettings, ScrapeSettings
 from cinder.config.settings import Settings
 from cinder.egress.base import Resolver
+from cinder.egress.dialers import Upstream
 from cinder.egress.policy import AddressPolicy, Guard
+from cinder.egress.pools import PoolOptions, PoolSetup, Rotation
 from cinder.egress.proxy import ForwardProxy, ProxyLimits
 from cinder.egress.resolver import SystemResolver
 from cinder.fetch.base import Fetcher
@@ -55,11 +57,13 @@ from cinder.services.extraction.service import DocumentExtraction, ExtractServic
 from cinder.services.extraction.site_recipes import LearnedRecipes
 from cinder.services.health import Health
 from cinder.services.jobs.control import JobControl
+from cinder.services.jobs.site_files import RobotsCache
 from cinder.services.scraping.admission import Admission, AdmissionLimits
 from cinder.services.scraping.document_builder import ContentDefaults
 from cinder.services.scraping.service import ContentProcessors, ScrapeService
 from cinder.services.search.providers import LocalProvider
 from cinder.services.search.service import SearchAndScrape, SearchService
+from cinder.services.site_map import MapLimits, MapService
 from cinder.services.text_tools import TextTools
 from cinder.services.webhook_delivery import WebhookDelivery
 from cinder.services.webhooks import JobEvents, check_webhook
@@ -89,6 +93,7 @@ class App:
     make_rate_limits: Callable[[], "RateLimits"]
     """Makes the rate limits, which only servers need."""
     scrape: ScrapeService
+    site_map: MapService
     jobs: JobControl
     webhooks: WebhookDelivery
     exporter: Exporter
@@ -151,7 +156,7 @@ async def open_app(
             first_wait_seconds=settings.scrape.retry_wait_seconds,
             max_wait_seconds=settings.scrape.retry_wait_max_seconds,
         )
-        ladder = EngineEscalation(engines, retries, SiteMemory())
+        ladder = EngineEscalation(engines, retries, SiteMemory(), proxy.pools)
         sandbox = await parts.enter_async_context(
             _make_sandbox(settings.scrape, metrics, settings.scrape.extract_workers)
         )
@@ -251,13 +256,28 @@ async def open_app(
             access_tokens=access_tokens,
             make_rate_limits=partial(_make_rate_limits, settings, store, group),
             scrape=scrape,
+            site_map=MapService(
+                scraper=scrape,
+                robots=RobotsCache(store.ledger, fetcher),
+                fetcher=fetcher,
+                index=store.index,
+                policy_of=callers.policy_of,
+                limits=MapLimits(
+                    max_sitemaps=settings.map.max_sitemaps,
+                    max_bytes=settings.map.max_bytes,
+                    concurrency=settings.jobs.host_concurrency,
+                    delay_seconds=settings.jobs.host_delay_ms / 1000,
+                ),
+            ),
             jobs=jobs.control,
             webhooks=jobs.webhooks,
-            exporter=Exporter(store),
+            exporter=Exporter(store, scrape),
             archive=archive,
             search=search,
-            search_and_scrape=SearchAndScrape(search, scrape),
-            extract=make_extract_service(settings.extract, extractor, sandbox, scrape),
+            search_and_scrape=SearchAndScrape(search, scrape, proxy.pools),
+            extract=make_extract_service(
+                settings.extract, extractor, sandbox, scrape, proxy_pools=proxy.pools
+            ),
             recipes=LearnedRecipes(store.recipes),
             index=store.index,
             text_tools=text_tools,
@@ -273,6 +293,7 @@ async def open_app(
                 },
                 trials={
                     "browser": browsers.try_out,
+                    **{f"proxies:{name}": pool.check for name, pool in proxy.pools.items()},
                     **search_providers.trials,
                     **(language_model.trials if language_model else {}),
                     **({"oauth": access_tokens.check} if access_tokens else {}),
@@ -341,12 +362,32 @@ def make_proxy(settings: Settings, resolver: Resolver) -> ForwardProxy:
     egress = settings.egress
     with settings_errors():
         upstream = make_upstream(settings.browser)
+        pools = {name: _make_pool(name, pool) for name, pool in egress.proxy_pools.items()}
         policy = AddressPolicy.from_rules(allow=egress.allow, ports=egress.ports)
     limits = ProxyLimits(
         connect_timeout_seconds=egress.connect_timeout_seconds,
         max_connections=egress.max_connections,
     )
-    return ForwardProxy(Guard(policy, resolver), limits, upstream=upstream)
+    return ForwardProxy(Guard(policy, resolver), limits, upstream=upstream, pools=pools)
+
+
+def _make_pool(name: str, pool: ProxyPoolSettings) -> PoolSetup:
+    setting = f"egress.proxy-pools.{name}"
+    return PoolSetup(
+        proxies=tuple(
+            Upstream.from_url(
+                proxy.get_secret_value(),
+                name=f"proxy {number} of the pool {name!r} ({setting})",
+                setting=f"{setting}: proxy {number}",
+            )
+            for number, proxy in enumerate(pool.proxies, 1)
+        ),
+        options=PoolOptions(
+            rotation=Rotation(pool.rotation),
+            first_backoff_seconds=pool.backoff_seconds,
+            max_backoff_seconds=pool.max_backoff_seconds,
+        ),
+    )
 
 
 def _make_static_fetcher(settings: Settings, proxy: ForwardProxy) -> StaticFetcher:

@@ -1,6 +1,6 @@
 """Builds the language model, the extraction stages and summaries from the settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -160,6 +160,8 @@ def make_extract_service(
     extractor: Extractor,
     sandbox: ExtractionSandbox,
     scrape: ScrapeService,
+    *,
+    proxy_pools: Collection[str],
 ) -> ExtractService:
     """Return the service that extracts data from pages."""
     return ExtractService(
@@ -167,4 +169,5 @@ def make_extract_service(
         extractor=extractor,
         sandbox=sandbox,
         limits=ExtractLimits(max_urls=settings.max_urls, max_bytes=settings.max_output_bytes),
+        proxy_pools=proxy_pools,
     )

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeAlias
 
 from cinder.app.settings import settings_errors
@@ -19,10 +20,10 @@ from cinder.jobs.base import JobEngine
 from cinder.jobs.embedded import EmbeddedEngine
 from cinder.jobs.schedules import SWEEP_SECONDS, Sweeper
 from cinder.jobs.worker import JobWorker
-from cinder.services.jobs.control import CheckWebhook, JobControl, JobLimits
+from cinder.services.jobs.control import CheckWebhook, JobControl, JobLimits, NetworkChecks
 from cinder.services.jobs.handlers import JobHandlers
 from cinder.services.jobs.page_runner import PageRunner, RunLimits
-from cinder.services.jobs.site_files import RobotsCache, SitemapReader
+from cinder.services.jobs.site_files import RobotsCache, SitemapReader, refuses_https
 from cinder.services.jobs.throttle import HostThrottle
 from cinder.services.scraping.service import ScrapeService
 from cinder.services.webhook_delivery import DeliveryLimits, WebhookDelivery
@@ -158,7 +159,17 @@ async def open_jobs(
             max_batch_urls=jobs.max_batch_urls,
             max_pages=jobs.max_pages,
         )
-        control = JobControl(ledger, wake, job_limits, clock, check_webhook=net.check_webhook)
+        control = JobControl(
+            ledger,
+            wake,
+            job_limits,
+            clock,
+            NetworkChecks(
+                check_webhook=net.check_webhook,
+                refuses_https=partial(refuses_https, net.fetcher),
+                proxy_pools=net.proxy.pools,
+            ),
+        )
         yield OpenJobs(control, engine, webhooks)
 
 

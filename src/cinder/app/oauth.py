@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cinder.app.settings import settings_errors
-from cinder.config.serving import OauthSettings
 from cinder.config.settings import Settings
 from cinder.egress.proxy import ForwardProxy
 from cinder.errors import requires_extra
@@ -46,7 +45,20 @@ async def open_access_tokens(
         )
 
     with settings_errors():
-        issuer, url = _read_issuer(oauth.issuer), _read_resource(oauth)
+        # Unchanged: tokens must name it exactly.
+        issuer, url = oauth.issuer, oauth.resource or ""
+        parts = urlsplit(issuer)
+        is_local = parts.scheme == "http" and parts.hostname in _LOOPBACK
+        if not (parts.scheme == "https" or is_local) or parts.query or parts.fragment:
+            raise ValueError("oauth.issuer: It must be an https URL without parameters")
+        home = parse_web_url(issuer)
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https") and parts.hostname
+        if not is_web or parts.query or parts.fragment:
+            raise ValueError(
+                "oauth.resource: Set it to the URL under which clients reach /mcp, such as "
+                "https://cinder.example/mcp; tokens must be made for it"
+            )
         client = ProxiedClient(
             proxy,
             ClientOptions(
@@ -55,29 +67,9 @@ async def open_access_tokens(
                 max_body_bytes=_MAX_ANSWER_BYTES,
                 accepts_packed=True,
             ),
-            homes=(parse_web_url(issuer),),
+            homes=(home,),
             ca_file=settings.egress.ca_file,
         )
     async with client:
         resource = ProtectedResource(url=url, scope_prefix=oauth.scope_prefix)
         yield AccessTokens(IssuerKeys(client, issuer), resource)
-
-
-def _read_issuer(text: str) -> str:
-    """Return the issuer, unchanged: tokens must name it exactly."""
-    parts = urlsplit(text)
-    is_secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not is_secure or parts.query or parts.fragment:
-        raise ValueError("oauth.issuer: It must be an https URL without parameters")
-    parse_web_url(text)
-    return text
-
-
-def _read_resource(oauth: OauthSettings) -> str:
-    parts = urlsplit(oauth.resource or "")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(
-            "oauth.resource: Set it to the URL under which clients reach /mcp, such as "
-            "https://cinder.example/mcp; tokens must be made for it"
-        )
-    return oauth.resource or ""

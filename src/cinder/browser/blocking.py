@@ -199,7 +199,15 @@ class Blocklist:
     def __init__(self, rules: Sequence[FilterRule], limits: ListLimits) -> None:
         blocking = [rule for rule in rules if not rule.is_exception]
         whole = {rule.host: rule for rule in blocking if rule.is_on_whole_host}
-        candidates = [rule for rule in blocking if not _is_covered(rule, whole)]
+        # A rule for a whole host makes others for it and for the hosts below it redundant.
+        candidates = [
+            rule
+            for rule in blocking
+            if not any(
+                cover and cover != rule and (rule.is_third_party or not cover.is_third_party)
+                for cover in map(whole.get, _host_and_parents(rule.host))
+            )
+        ]
         # The proxy does not know which page a request is from: third-party rules stay in the page.
         on_hosts = [r for r in candidates if r.is_on_whole_host and not r.is_third_party]
         others = [r for r in candidates if not r.is_on_whole_host or r.is_third_party]
@@ -296,15 +304,6 @@ class PageBlocking:
 
 def _patterns(patterns: Iterable[str], *, block: bool) -> list[dict[str, object]]:
     return [{"urlPattern": pattern, "block": block} for pattern in patterns]
-
-
-def _is_covered(rule: FilterRule, whole: dict[str, FilterRule]) -> bool:
-    """Whether a rule for a whole host makes this rule redundant."""
-    covers = (whole.get(parent) for parent in _host_and_parents(rule.host))
-    return any(
-        cover is not None and cover != rule and (rule.is_third_party or not cover.is_third_party)
-        for cover in covers
-    )
 
 
 def _host_and_parents(host: str) -> Iterator[str]:

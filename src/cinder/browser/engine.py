@@ -12,6 +12,7 @@ from cinder.browser.tab import ScriptFailed
 from cinder.browser.visit import TabConfiguration, Visit, VisitSettings
 from cinder.browser.worker import ContextPurpose, WorkerTab
 from cinder.egress.credentials import Route
+from cinder.egress.proxy import ForwardProxy
 from cinder.errors import BrowserCrashed, BrowserUnavailable, ScrapeFailed
 from cinder.fetch.base import FetchTask
 from cinder.models.document import FetchedPage
@@ -27,6 +28,7 @@ class BrowserParts:
     blocking: PageBlocking
     identity: IdentitySettings
     visit: VisitSettings
+    proxy: ForwardProxy
     upstream_tiers: frozenset[ProxyTier] = frozenset()
     """The tiers whose connections leave through the upstream proxy."""
 
@@ -65,17 +67,24 @@ class BrowserFetcher:
     async def fetch(self, task: FetchTask) -> FetchedPage:
         """Render a URL in a new tab."""
         parts = self._parts
+        pool = task.render.proxy_pool
+        exit_ = None if pool is None else parts.proxy.open_exit(pool, task.url)
         route = Route.UPSTREAM if self._tier in parts.upstream_tiers else Route.DIRECT
         # A context that was used with a caller's secrets or actions is not reused.
         is_plain = not (task.is_private or task.render.actions)
-        purpose = ContextPurpose(caller=task.caller if is_plain else None, route=route)
+        purpose = ContextPurpose(
+            caller=task.caller if is_plain else None,
+            route=route if exit_ is None else Route.POOL,
+            pool=pool,
+        )
         try:
             async with parts.pools[task.render.profile].borrow_tab(
                 purpose, task.claimant, None if task.is_for_job else task.queue_seconds
             ) as opened:
+                opened.proxy_credentials.exit = exit_
                 page = await self._visit(opened, task)
                 opened.is_tidy = True
-                return page
+                return page if exit_ is None else replace(page, proxy_number=exit_.proxy.number)
         except ConnectionClosed as error:
             raise BrowserCrashed("The browser ended before the page was read") from error
 

@@ -18,6 +18,7 @@ from cinder.errors import (
     EgressBlocked,
     ScrapeFailed,
     ScrapeTimeout,
+    TlsFailed,
 )
 from cinder.fetch.responses import REDIRECT_STATUSES, redirect_target
 from cinder.models.url import MAX_URL_LENGTH, origin_of, parse_web_url
@@ -30,7 +31,7 @@ _BAD_TLS = "No secure connection could be made: the TLS handshake failed"
 # The errors by the beginnings of their codes; the first that fits counts.
 _FAILURES: tuple[tuple[tuple[str, ...], type[CinderError], str], ...] = (
     (("CERT_",), ScrapeFailed, "The server's certificate could not be verified"),
-    (("SSL_", "BAD_SSL_"), ScrapeFailed, _BAD_TLS),
+    (("SSL_", "BAD_SSL_"), TlsFailed, _BAD_TLS),
     (("TOO_MANY_REDIRECTS",), ScrapeFailed, "The page redirects without end"),
     (("UNSAFE_REDIRECT", "UNKNOWN_URL_SCHEME"), EgressBlocked, "The page redirects out of the web"),
     (("UNSAFE_PORT",), EgressBlocked, "Browsers connect to no such port"),

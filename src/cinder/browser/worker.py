@@ -29,6 +29,8 @@ class ContextPurpose:
 
     caller: str | None = None
     route: Route = Route.DIRECT
+    pool: str | None = None
+    """The pool of the route `POOL`; the engine chooses a proxy of it for each page."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

@@ -214,7 +214,7 @@ class LocalJobClient:
         """Start a job with the arguments that REST takes."""
         from cinder.api.arguments import read_arguments
         from cinder.api.schemas.crawl import CrawlArguments, crawl_checks
-        from cinder.api.schemas.jobs import describe_batch_start, describe_crawl
+        from cinder.api.schemas.jobs import describe_batch_start, describe_crawl_start
         from cinder.api.schemas.scrape import SCRAPE_CHECKS, ScrapeArguments
         from cinder.models.request import Format
 
@@ -222,7 +222,7 @@ class LocalJobClient:
             checks = crawl_checks(self._app.settings.jobs.max_pages)
             spec = read_arguments(CrawlArguments, options, *checks).to_spec()
             job = await self._app.jobs.start_crawl(spec, OWNER)
-            return describe_crawl(await self._app.jobs.report(job))
+            return describe_crawl_start(await self._app.jobs.report(job))
         arguments = read_arguments(ScrapeArguments, options, *SCRAPE_CHECKS)
         urls = arguments.urls or []
         request = arguments.to_batch_request(caller=OWNER, default_formats=(Format.MARKDOWN,))

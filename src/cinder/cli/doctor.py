@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,26 @@ _REMEDIES = {
     "extraction": "Reinstall cinder (`make setup`), or raise scrape.extract-memory-bytes.",
 }
 
+# A language of each script, as fontconfig names it.
+_SCRIPTS = {
+    "Latin": "en",
+    "Greek": "el",
+    "Cyrillic": "ru",
+    "Hebrew": "he",
+    "Arabic": "ar",
+    "Devanagari": "hi",
+    "Bengali": "bn",
+    "Tamil": "ta",
+    "Thai": "th",
+    "Georgian": "ka",
+    "Armenian": "hy",
+    "Ethiopic": "am",
+    "Chinese": "zh-cn",
+    "Japanese": "ja",
+    "Korean": "ko",
+}
+_FONTCONFIG_SECONDS = 20
+
 
 @dataclass(frozen=True, slots=True)
 class DoctorLine:
@@ -32,13 +53,13 @@ class DoctorLine:
 
 
 def doctor() -> None:
-    """Check settings, database, egress, extraction, browser, jobs, search, model and server."""
+    """Check settings, database, egress, proxies, parsing, browser, jobs, search, fonts, server."""
     from cinder.config.settings import read_settings
 
     settings = read_settings()
     lines = _check_settings(settings)
     if lines[0].is_fine:
-        lines += [*asyncio.run(_check_parts(settings)), _check_server(settings)]
+        lines += [*asyncio.run(_check_parts(settings)), _check_fonts(), _check_server(settings)]
     for line in lines:
         print(f"{'ok  ' if line.is_fine else 'FAIL'}  {line.part:<10}  {line.text}")
     if not all(line.is_fine for line in lines):
@@ -96,10 +117,37 @@ async def _check_parts(settings: "Settings") -> list[DoctorLine]:
     for finding in findings:
         # Problems of search providers already say what to do.
         remedy = _REMEDIES.get(finding.part, "The other providers answer without it.")
+        if finding.part.startswith("proxies:"):
+            remedy = "Check them in egress.proxy-pools; requests use those of the pool that work."
         problem = finding.problem
         text = "works" if problem is None else f"{problem.rstrip('.')}. {remedy}"
         lines.append(DoctorLine(finding.part, text, is_fine=problem is None))
     return lines
+
+
+def _check_fonts() -> DoctorLine:
+    """Say which scripts have no font; a browser shows boxes for them, in screenshots alone."""
+    missing = []
+    for script, language in _SCRIPTS.items():
+        try:
+            listed = subprocess.run(  # noqa: S603 - the arguments are constants
+                ["fc-list", f":lang={language}", "family"],  # noqa: S607 - wherever it is installed
+                capture_output=True,
+                timeout=_FONTCONFIG_SECONDS,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            text = "not checked: fc-list of fontconfig cannot be run"
+            return DoctorLine("fonts", text)
+        if not listed.stdout.strip():
+            missing.append(script)
+    if not missing:
+        return DoctorLine("fonts", "every script that was looked for has one")
+    text = (
+        f"none for {', '.join(missing)}: screenshots show boxes instead of their letters. "
+        "Install fonts, such as fonts-noto-core and fonts-noto-cjk."
+    )
+    return DoctorLine("fonts", text)
 
 
 def _check_server(settings: "Settings") -> DoctorLine:

@@ -1,7 +1,6 @@
-"""`cinder crawl`, `batch` and `export`: run jobs and save their pages."""
+"""`cinder crawl` and `batch`: run jobs, and export their pages when they are over."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import typer
 
 from cinder.api.errors import EXIT_FAILURE
 from cinder.cli.backends import Answer, JobClient, cancel_on_sigterm, open_job_client
+from cinder.cli.export import STANDARD_OUTPUT, ExportTarget, read_target, write_export
 from cinder.cli.options import parse_options, takes_options
 from cinder.cli.output import (
     SHOWN_ERRORS,
@@ -24,18 +24,24 @@ from cinder.cli.output import (
 )
 from cinder.errors import CinderError, InvalidRequest
 from cinder.models.job import JobKind, PageStatus
-from cinder.models.request import OWNER, ScrapeRequest
-from cinder.services.jobs.specs import CrawlSpec
+from cinder.models.options import options_of
+from cinder.models.request import ScrapeRequest
+from cinder.services.jobs.specs import PAGE_OPTIONS, CrawlSpec
 
 if TYPE_CHECKING:
     from cinder.models.document import Json
-    from cinder.services.export.base import ExportRequest
 
 
 # The exit code of shells for a command that Ctrl-C ended.
 EXIT_INTERRUPTED = 130
 
 _SKIPPED = {"duplicates": PageStatus.DUPLICATE, "traps": PageStatus.TRAP}
+_SCOPES = {
+    "path": "the folder of the start and what is below it",
+    "host": "the host of the start",
+    "domain": "all hosts of the start's domain",
+    "subdomains": "the host of the start and its subdomains",
+}
 _POLL_SECONDS = 0.5
 _PAGES_AT_ONCE = 100
 # The suffixes of files that list URLs, which few websites end in.
@@ -51,11 +57,24 @@ class WatchedJob:
     job_id: str = ""
     is_local: bool = False
     """Whether this process does the work."""
+    target: ExportTarget | None = None
+    """Where its pages are exported to once it is over."""
 
 
-def start_job(kind: JobKind, options: "Mapping[str, Json]", *, detach: bool, as_json: bool) -> None:
-    """Start a job, and watch it until it is over unless detached."""
-    watched = WatchedJob(kind, as_json)
+def start_job(
+    kind: JobKind,
+    options: "Mapping[str, Json]",
+    *,
+    detach: bool,
+    as_json: bool,
+    output: str | None = None,
+    note: str = "",
+) -> None:
+    """Start a job, say so with a note, watch it unless detached, and then export its pages."""
+    if detach and output:
+        message = "--detach does not wait for pages to export: run cinder export when it is over"
+        raise InvalidRequest.at("--output", message)
+    watched = WatchedJob(kind, as_json, target=_read_output(output))
 
     async def start() -> int:
         cancel_on_sigterm()
@@ -64,14 +83,18 @@ def start_job(kind: JobKind, options: "Mapping[str, Json]", *, detach: bool, as_
             watched.job_id = answer["crawlId" if kind is JobKind.CRAWL else "jobId"]
             watched.is_local = client.is_local
             _print_start(watched, answer, why_local, detach=detach)
-            return 0 if detach else await _follow(client, watched)
+            if note and not as_json:
+                print(note, file=sys.stderr)
+            code = 0 if detach else await _follow(client, watched)
+        await _export_pages(watched)
+        return code
 
     _run(watched, start())
 
 
-def attach_job(kind: JobKind, job_id: str, *, as_json: bool) -> None:
+def attach_job(kind: JobKind, job_id: str, *, as_json: bool, output: str | None = None) -> None:
     """Watch a job that was started before; without a server, resume it in this process."""
-    watched = WatchedJob(kind, as_json, job_id)
+    watched = WatchedJob(kind, as_json, job_id, target=_read_output(output))
 
     async def attach() -> int:
         cancel_on_sigterm()
@@ -80,9 +103,30 @@ def attach_job(kind: JobKind, job_id: str, *, as_json: bool) -> None:
             await client.resume(job_id)
             if why_local and not as_json:
                 print(f"Going on in this process: {why_local}.", file=sys.stderr)
-            return await _follow(client, watched)
+            code = await _follow(client, watched)
+        await _export_pages(watched)
+        return code
 
     _run(watched, attach())
+
+
+def _read_output(output: str | None) -> ExportTarget | None:
+    if output == STANDARD_OUTPUT:
+        message = "Standard output shows the progress: name a file, or run cinder export -o -"
+        raise InvalidRequest.at("--output", message)
+    return read_target(output) if output else None
+
+
+async def _export_pages(watched: WatchedJob) -> None:
+    if watched.target is None:
+        return
+    done = await write_export(watched.job_id, watched.target)
+    if watched.as_json:
+        print_json(
+            {"event": "exported", "path": done.path, "pages": done.pages, "bytes": done.size}
+        )
+    else:
+        print(done.describe(), file=sys.stderr)
 
 
 def cancel_job(kind: JobKind, job_id: str, *, as_json: bool) -> None:
@@ -165,7 +209,9 @@ async def _follow(client: JobClient, watched: WatchedJob) -> int:
             min(counts.get(PageStatus.DISALLOWED, 0), view.errors),
         )
         display.conclude(view, summary)
-    return 0 if view.is_completed else EXIT_FAILURE
+    # A crawl finds broken links everywhere; the URLs of a batch were asked for, each of them.
+    is_whole = view.is_completed and (is_crawl or not view.errors)
+    return 0 if is_whole else EXIT_FAILURE
 
 
 async def _poll_until_over(client: JobClient, job_id: str, display: JobDisplay) -> JobView:
@@ -196,6 +242,8 @@ def _print_start(watched: WatchedJob, answer: Answer, why_local: str, *, detach:
         count = len(count) if isinstance(count, list) else count
         if count and not watched.as_json:
             print(f"URLs that are {words}: {count}", file=sys.stderr)
+    if "warning" in answer and not watched.as_json:
+        print(f"Warning: {replace_unprintable(answer['warning'])}", file=sys.stderr)
     if why_local and detach:
         print(
             f"It waits until a server or a worker runs on this database: {why_local}. "
@@ -212,17 +260,40 @@ AsJsonLines = Annotated[
 ]
 
 
-def manage_jobs(kind: JobKind, *, attach: str | None, cancel: str | None, as_json: bool) -> None:
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Export the pages when it is over: folder/ or a file, as cinder export does.",
+    ),
+]
+
+
+def manage_jobs(
+    kind: JobKind, *, attach: str | None, cancel: str | None, as_json: bool, output: str | None
+) -> None:
     """Attach to the named job, or cancel it; without one, list the jobs."""
+    if output and not attach:
+        raise InvalidRequest.at("--output", "There is nothing to export without a job to watch")
     if cancel:
         cancel_job(kind, cancel, as_json=as_json)
     elif attach:
-        attach_job(kind, attach, as_json=as_json)
+        attach_job(kind, attach, as_json=as_json, output=output)
     else:
         list_jobs(kind, as_json=as_json)
 
 
+# The crawl itself has the other ones.
+_PAGE_FLAGS = {*PAGE_OPTIONS} - {option.name for option in options_of(CrawlSpec)}
+
+
 @takes_options(CrawlSpec)
+@takes_options(
+    ScrapeRequest,
+    without={o.name for o in options_of(ScrapeRequest)} - _PAGE_FLAGS,
+    flags={"includeTags": ("--include-tags",), "excludeTags": ("--exclude-tags",)},
+)
 def crawl(
     url: Annotated[
         str | None, typer.Argument(help="Where to start; https:// may be left out.")
@@ -233,14 +304,23 @@ def crawl(
     cancel: Annotated[str | None, typer.Option(help="Stop the crawl of this id.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the crawls.")] = False,
     as_json: AsJsonLines = False,
+    output: Output = None,
     **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Crawl a site: on the server if one runs, else in this process until it is done."""
     require_one_of({"URL": url, "--attach": attach, "--cancel": cancel, "--list": list_})
     if not url:
-        manage_jobs(JobKind.CRAWL, attach=attach, cancel=cancel, as_json=as_json)
+        manage_jobs(JobKind.CRAWL, attach=attach, cancel=cancel, as_json=as_json, output=output)
     else:
-        start_job(JobKind.CRAWL, {"url": url, **options}, detach=detach, as_json=as_json)
+        scope = options.get("scope", CrawlSpec(url=url).scope.kind.value)
+        note = f"Scope: {_SCOPES.get(scope, scope)} (--scope {scope})"
+        of_pages = {name: options.pop(name) for name in _PAGE_FLAGS & options.keys()}
+        arguments = {"url": url, **options}
+        if of_pages:
+            arguments["scrapeOptions"] = parse_options(of_pages)
+        start_job(
+            JobKind.CRAWL, arguments, detach=detach, as_json=as_json, output=output, note=note
+        )
 
 
 def require_one_of(choices: dict[str, object]) -> None:
@@ -270,16 +350,17 @@ def batch(
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the batches.")] = False,
     as_json: AsJsonLines = False,
+    output: Output = None,
     **options: Any,  # Any: what the flags of the options hold
 ) -> None:
     """Scrape many URLs: on the server if one runs, else in this process until it is done."""
     require_one_of({"URLs": targets, "--attach": attach, "--cancel": cancel, "--list": list_})
     if not targets:
-        manage_jobs(JobKind.BATCH, attach=attach, cancel=cancel, as_json=as_json)
+        manage_jobs(JobKind.BATCH, attach=attach, cancel=cancel, as_json=as_json, output=output)
     else:
         urls = read_targets(targets)
         arguments = {"formats": ["markdown"], **parse_options(options), "urls": urls}
-        start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json)
+        start_job(JobKind.BATCH, arguments, detach=detach, as_json=as_json, output=output)
 
 
 def read_targets(targets: list[str]) -> list[str]:
@@ -305,84 +386,3 @@ def read_targets(targets: list[str]) -> list[str]:
 def _split_urls(text: str) -> list[str]:
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]
-
-
-STANDARD_OUTPUT = Path("-")
-
-_FORMATS = {".jsonl": "jsonl", ".warc": "warc", ".warc.gz": "warc", ".parquet": "parquet"}
-
-
-def export(
-    job: Annotated[str, typer.Argument(help="The crawl's or batch's id.")],
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            help="jsonl, warc or parquet; default: by the file's suffix, else jsonl.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="The file to write, - is stdout; the job's id by default."
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="More of each page: html, raw. Repeatable.")
-    ] = None,
-    errors: Annotated[
-        bool, typer.Option("--errors", help="Also the URLs that failed, and why.")
-    ] = False,
-) -> None:
-    """Write the pages of a crawl or batch to a file."""
-    from cinder.services.export.base import read_request
-
-    name = output.name.lower() if output else ""
-    by_suffix = next((kind for suffix, kind in _FORMATS.items() if name.endswith(suffix)), None)
-    if format_ in _FORMATS.values() and by_suffix not in (None, format_):
-        message = (
-            f"{output} is a name for {by_suffix}, not {format_}: leave out --format or rename it"
-        )
-        raise InvalidRequest.at("--format", message)
-    request = read_request(format_ or by_suffix or "jsonl", include or (), include_errors=errors)
-    path = output or Path(f"{job}{request.format.suffix}")
-    pages, size = asyncio.run(_export(job, request, path))
-    noun = "page" if pages == 1 else "pages"
-    place = "on standard output" if path == STANDARD_OUTPUT else f"in {path}"
-    print(f"{pages} {noun}, {size:,} bytes, {place}", file=sys.stderr)
-
-
-async def _export(job_id: str, request: "ExportRequest", path: Path) -> tuple[int, int]:
-    """Write the file; return the number of pages and bytes."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from cinder.app.composition import open_app
-    from cinder.config.settings import read_settings
-    from cinder.logs import configure_logs
-    from cinder.services.export.exporter import write_file
-
-    settings = read_settings()
-    configure_logs(settings.log.level)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    kind = JobKind.BATCH if job_id.startswith(f"{JobKind.BATCH}-") else JobKind.CRAWL
-    pages = size = 0
-    async with open_app(settings) as app:
-        job = await app.jobs.find(job_id, kind, OWNER)
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("Exporting pages", total=None)
-
-            def note(count: int, total: int) -> None:
-                nonlocal pages
-                pages = count
-                progress.update(task, completed=count, total=total)
-
-            chunks = app.exporter.export(job, request, note)
-            if path != STANDARD_OUTPUT:
-                size = await write_file(path, chunks)
-            else:
-                with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as out:
-                    async for chunk in chunks:
-                        size += await asyncio.to_thread(out.write, chunk)
-    return pages, size

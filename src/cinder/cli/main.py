@@ -12,8 +12,10 @@ from cinder import __version__
 from cinder.api.errors import report_failure
 from cinder.cli.admin import cache, open_browser, recipe, token
 from cinder.cli.doctor import doctor
+from cinder.cli.export import export
 from cinder.cli.extract import extract
-from cinder.cli.jobs import batch, crawl, export
+from cinder.cli.jobs import batch, crawl
+from cinder.cli.map import map_site
 from cinder.cli.mcp import mcp_commands
 from cinder.cli.scrape import scrape
 from cinder.cli.search import search
@@ -31,6 +33,7 @@ for command in (
     *(scrape, search, extract, batch, crawl, export, serve, worker, open_browser, doctor),
 ):
     cli.command()(command)
+cli.command("map")(map_site)
 cli.add_typer(mcp_commands, name="mcp")
 cli.add_typer(cache, name="cache")
 cli.add_typer(token, name="token")

@@ -354,7 +354,7 @@ def _toml_value(value: object) -> str:
 Toolsets = Annotated[
     str | None,
     typer.Option(
-        help="Groups of MCP tools, by commas: default, scrape, search, crawl, extract, text, all."
+        help="Groups of MCP tools, by commas: all, core, scrape, search, crawl, extract, text."
     ),
 ]
 Tools = Annotated[

@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -16,6 +17,7 @@ SHOWN_ERRORS = 10
 
 _LINE_SECONDS = 10
 _URL_CHARS = 60
+_WIDE_COLUMNS = 100
 _ACTIVE_STATUSES = ("queued", "running", "scraping")
 
 # Characters that control a terminal: a page must not move the reader's cursor.
@@ -28,6 +30,18 @@ def write_text(text: str, output: Path | None) -> None:
         print(_CONTROL_CHARACTERS.sub("\ufffd", text) if sys.stdout.isatty() else text)
     else:
         output.write_text(text + "\n")
+
+
+def show_status(message: str) -> AbstractContextManager[object]:
+    """Return a context that shows a message on the terminal; nothing where there is none."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    # Beside the spinner, and on one line.
+    room = console.width - 3
+    return console.status(message if len(message) <= room else f"{message[: room - 1]}…")
 
 
 def write_media(mime: str, data: bytes, output: Path | None) -> None:
@@ -184,13 +198,22 @@ class ProgressBar(JobDisplay):
         """Take the terminal to show it on; standard error by default."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
+        console = Console(file=terminal or sys.stderr)
+        # The URL has what the others leave: a line that wraps is not overwritten by the next.
         self._progress = Progress(
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[figures]}", markup=False),
+            BarColumn(bar_width=24 if console.width >= _WIDE_COLUMNS else 10),
+            TextColumn("{task.fields[figures]}", markup=False, table_column=Column(no_wrap=True)),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[url]}", markup=False, style="dim"),
-            console=Console(file=terminal or sys.stderr),
+            TextColumn(
+                "{task.fields[url]}",
+                markup=False,
+                style="dim",
+                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+            ),
+            console=console,
+            expand=True,
         )
         self._task = self._progress.add_task("", total=None, figures="", url="")
         self._rate = PageRate()

@@ -17,6 +17,24 @@ from cinder.config.section import (
     SettingsSection,
 )
 
+_POOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+
+
+class ProxyPoolSettings(BaseModel):
+    """A pool of upstream proxies; `docs/proxies.md` describes the fields."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=lambda name: name.replace("_", "-"),
+        populate_by_name=True,
+    )
+
+    proxies: tuple[SecretStr, ...] = Field(min_length=1, max_length=1_000)
+    rotation: Literal["request", "host", "blocked"] = "request"
+    backoff_seconds: float = Field(1, gt=0)
+    max_backoff_seconds: float = Field(60, gt=0)
+
 
 class EgressSettings(SettingsSection):
     """Egress: what cinder may connect to."""
@@ -34,6 +52,19 @@ class EgressSettings(SettingsSection):
     ca_file: Path | None = None
     """Certificate authorities to trust instead of the built-in ones (PEM). Browsers use the user's
     own certificate store instead."""
+    proxy_pools: dict[str, ProxyPoolSettings] = Field(default_factory=dict)
+    """Pools of upstream proxies by name, for requests with `proxyPool`; see `docs/proxies.md` for
+    their fields."""
+
+    @model_validator(mode="after")
+    def _check_pools(self) -> Self:
+        for name in self.proxy_pools:
+            if not _POOL_NAME.fullmatch(name):
+                raise ValueError(
+                    f"proxy-pools (CINDER_EGRESS__PROXY_POOLS): {name!r} is no name for a pool: it "
+                    "needs up to 32 lower-case letters, digits and -"
+                )
+        return self
 
 
 class ScrapeSettings(SettingsSection):
@@ -185,7 +216,8 @@ class BrowserSettings(SettingsSection):
     extra_headers: dict[str, str] = Field(default_factory=dict)
     """Headers sent with every request of every page."""
     proxy_server: OptionalText = None
-    """An upstream HTTP proxy (`http://host:port`) for the connections of browsers."""
+    """An upstream proxy (`http://host:port` or `socks5://host:port`) for the connections of
+    browsers."""
     proxy_username: str = ""
     """Its user name."""
     proxy_password: SecretStr = SecretStr("")

@@ -82,8 +82,7 @@ class ServerSettings(SettingsSection):
     """Sessions that one caller may have at /mcp; a further one ends the longest idle one, or is
     refused as RATE_LIMITED if none is idle."""
     mcp_toolsets: CommaSeparated = ()
-    """Groups of tools to offer over MCP, such as `default,extract` or `all`. When absent, the
-    default group is listed, and the others can still be called."""
+    """Groups of tools to offer over MCP, such as `core,extract`. When absent, all tools."""
     mcp_tools: CommaSeparated = ()
     """Single tools to offer over MCP, besides those of mcp-toolsets."""
     mcp_read_only: bool = False
@@ -214,6 +213,15 @@ class JobsSettings(SettingsSection):
     """Pages that one crawl may have."""
     max_bytes: int = Field(10 * 1024 * MEBIBYTE, ge=1024)
     """Bytes of all pages of one job together, decompressed; the job ends when it exceeds them."""
+
+
+class MapSettings(SettingsSection):
+    """Maps: what listing the URLs of one site may cost it."""
+
+    max_sitemaps: int = Field(500, ge=1)
+    """Sitemaps and feeds of a site that one map reads."""
+    max_bytes: int = Field(256 * 1024 * 1024, ge=1)
+    """Bytes of all sitemaps and feeds of one map together; no further one is fetched beyond."""
 
 
 class WebhooksSettings(SettingsSection):

@@ -33,6 +33,7 @@ from cinder.config.serving import (
     JobsSettings,
     LimitsSettings,
     LogSettings,
+    MapSettings,
     OauthSettings,
     ServerSettings,
     StoreSettings,
@@ -100,6 +101,7 @@ class Settings(BaseSettings):
     scrape: ScrapeSettings = Field(default_factory=ScrapeSettings)
     browser: BrowserSettings = Field(default_factory=BrowserSettings)
     jobs: JobsSettings = Field(default_factory=JobsSettings)
+    map: MapSettings = Field(default_factory=MapSettings)
     webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     llm: LlmSettings = Field(default_factory=LlmSettings)

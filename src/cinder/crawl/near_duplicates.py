@@ -44,19 +44,23 @@ LOOSE_FAR_SHARE = 0.12
 """For two URLs that a site generates by one rule, such as the days of a calendar."""
 
 
-def fingerprint_text(text: str) -> ContentFingerprint:
+def fingerprint_text(text: str, *, with_sketch: bool = True) -> ContentFingerprint:
     """Return the fingerprint of a page's text or markdown.
 
     `exact` has 16 bytes, equal for texts that are equal up to white space. `sketch` has 256 bytes;
     it is empty where only equal texts are duplicates. `keys` are eight signed 64-bit integers.
+    Without a sketch, which takes most of the time, there are no keys either.
     """
     if len(text) > _MANY_CHARS:
         lines = [line for line in text.split("\n") if len(line) >= _MIN_LINE_CHARS]
         if len(lines) >= _MIN_LINES:
-            return _sketch(_hash(_encode(text)), map(_encode, lines))
+            exact = _hash(_encode(text))
+            return _sketch(exact, map(_encode, lines)) if with_sketch else ContentFingerprint(exact)
     words = text.split()
     joined = " ".join(words)
     exact = _hash(_encode(joined))
+    if not with_sketch:
+        return ContentFingerprint(exact)
     if len(joined) > _LONGEST_MEAN_WORD * len(words) and not joined.isascii():
         # Chinese, Japanese, Thai: spaces separate sentences, not words.
         words = list(joined)

@@ -1,7 +1,7 @@
 """Robots rules: what robots.txt (RFC 9309) and a page's robots directives allow."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -31,6 +31,13 @@ _TOO_MANY_REQUESTS = 429
 _AGENT_LINE = re.compile(r"\s*user[- ]?agent\s*[:\s]\s*([^\s#]*)", re.IGNORECASE)
 _PRODUCT = re.compile(r"[a-z_-]+", re.IGNORECASE)
 _OTHERS = "others"
+# Spelled in any of the ways that Protego understands; a value ends at a space.
+_DISALLOW_LINE = re.compile(r"\s*dis?a?s?[a-z]{3,6}\s*[:\s]\s*([^\s#]+)", re.IGNORECASE)
+_ALLOW_LINE = re.compile(r"\s*allow\s*[:\s]\s*([^\s#]+)", re.IGNORECASE)
+# Where a path may be spelled in several ways.
+_SPELLED_IN_WAYS = re.compile(r"[^\x21-\x7e]|%")
+_MAX_COMPARED_RULES = 1_000
+_MAX_NAMED_PAGES = 1_000
 
 
 class RobotsAccess(StrEnum):
@@ -76,6 +83,8 @@ class RobotsRules:
         self._status = file.status_code
         has_rules = self._access is RobotsAccess.BY_RULES
         self._rules = Protego.parse(_merge_agents(file.body) if has_rules else "")
+        self._file = file
+        self._disallowed = _DisallowedPaths(_lines_of(file.body) if has_rules else ())
         delay = self._rules.crawl_delay(USER_AGENT)
         self.crawl_delay_seconds = None if delay is None else min(delay, MAX_CRAWL_DELAY_SECONDS)
         """The requested delay between two requests, up to a limit."""
@@ -88,16 +97,60 @@ class RobotsRules:
         """Whether nothing may be fetched until robots.txt has been fetched again."""
         return self._access is RobotsAccess.WAIT
 
+    @property
+    def named_pages(self) -> tuple[str, ...]:
+        """The URLs that its `Allow` lines name, without those that have wildcards."""
+        if self._access is not RobotsAccess.BY_RULES:
+            return ()
+        lines = _lines_of(self._file.body)
+        paths = (found[1] for line in lines if (found := _ALLOW_LINE.match(line)))
+        exact = (p.removesuffix("$") for p in paths if p.startswith("/") and "*" not in p)
+        urls = join_web_urls(self._file.url, exact)
+        return tuple(dict.fromkeys(islice(urls, _MAX_NAMED_PAGES)))
+
     def judge(self, url: str) -> str | None:
         """Return why a URL may not be fetched, or None where it may.
 
-        The cost grows with the number of rules: call it once, right before the fetch.
+        Where a rule may disallow it, the cost grows with the number of rules.
         """
         if self.must_wait:
             status = self._status
             reason = "could not be reached" if status is None else f"answered {status}"
             return f"{DISALLOWED} for now: it {reason}"
+        if self._disallowed.surely_has_not(url):
+            return None
         return None if self._rules.can_fetch(url, USER_AGENT) else DISALLOWED
+
+
+def _lines_of(body: bytes) -> list[str]:
+    return body[:MAX_BYTES].decode("utf-8-sig", "replace").splitlines()
+
+
+class _DisallowedPaths:
+    """Tells which paths no rule disallows, for most URLs of a site, without asking the rules."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        prefixes, parts = set[str](), set[str]()
+        for path in (found[1] for line in lines if (found := _DISALLOW_LINE.match(line))):
+            if unclear := _SPELLED_IN_WAYS.search(path):
+                path = path[: unclear.start()]  # noqa: PLW2901 - what is the same in all spellings
+            first, *others = path.removesuffix("$").split("*")
+            # Every path that the rule disallows begins with the one, or has the other.
+            if len(first) > 1 or not others:
+                prefixes.add(first)
+            else:
+                parts.add(max(others, key=len))
+        self._prefixes, self._parts = tuple(prefixes), tuple(parts)
+        is_usual = all(prefix.startswith("/") for prefix in prefixes)
+        self._is_used = is_usual and len(prefixes) + len(parts) <= _MAX_COMPARED_RULES
+
+    def surely_has_not(self, url: str) -> bool:
+        """Whether no rule can disallow a URL; the rules decide about others."""
+        # Escapes can be spelled in several ways.
+        if not self._is_used or "%" in url:
+            return False
+        path = url[url.find("/", len("https://")) :]
+        return not path.startswith(self._prefixes) and not any(p in path for p in self._parts)
 
 
 def retry_delay(failures: int) -> timedelta:
@@ -112,7 +165,7 @@ def _merge_agents(body: bytes) -> str:
     Protego copies every rule of a group for each of its agents, which is slow with thousands of
     both. Merging also makes `cinder/1.0` and `Cinder` match cinder, and keeps `cin` from matching.
     """
-    lines = body[:MAX_BYTES].decode("utf-8-sig", "replace").splitlines()
+    lines = _lines_of(body)
     for number, line in enumerate(lines):
         found = _AGENT_LINE.match(line)
         if found is not None and found[1]:

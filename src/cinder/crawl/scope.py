@@ -96,6 +96,7 @@ def _compile(pattern: str) -> _Compiled:
 OUTSIDE = "outside scope"
 TOO_DEEP = f"{OUTSIDE}: deeper than maxDepth"
 
+_RANKS_PER_DEPTH = 8
 _MAX_CACHED_HOSTS = 10_000
 _LONGEST_EXTENSION = 7
 # Extensions of files, not of pages. `/tags/node.js` is a page, so scripts are not listed, nor are
@@ -111,8 +112,9 @@ _FILE_EXTENSIONS = frozenset(_FILE_EXTENSIONS_LISTED.split())
 
 
 class ScopeKind(StrEnum):
-    """Which hosts belong to a crawl."""
+    """Which URLs belong to a crawl, by host and path."""
 
+    PATH = "path"
     HOST = "host"
     DOMAIN = "domain"
     SUBDOMAINS = "subdomains"
@@ -125,10 +127,10 @@ class ScopeRules:
     kind: Annotated[
         ScopeKind,
         Option(
-            "How far from the start: its `host` alone, its registered `domain`, or its "
-            "`subdomains`.",
+            "How far from the start: its own `path` (its folder and what is below), its `host` "
+            "alone, its registered `domain`, or its `subdomains`.",
             name="scope",
-            hint="Default domain",
+            hint="Which hosts belong to it",
         ),
     ] = ScopeKind.DOMAIN
     include: Annotated[
@@ -159,7 +161,7 @@ class ScopeRules:
         Option(
             "How far to go: 1 is the start alone, 2 the pages that it links to as well, and so on.",
             bounds={"ge": 1, "le": MAX_DEPTH},
-            hint="1: only the start. Default 2",
+            hint="1: only the start",
         ),
     ] = 2
 
@@ -177,6 +179,8 @@ class CrawlScope:
         self._include = compile_patterns("includePatterns", rules.include)
         self._exclude = compile_patterns("excludePatterns", rules.exclude)
         self._kind = rules.kind
+        self._authority = start.authority
+        self._folder = folder_of(start.path)
         self._host, self._port = _host_and_port(start.authority)
         # Only this scope needs the list of public suffixes, which takes long to load.
         is_domain = rules.kind is ScopeKind.DOMAIN
@@ -189,6 +193,8 @@ class CrawlScope:
             return None
         if reason := self._judge_host(address.authority):
             return reason
+        if self._kind is ScopeKind.PATH and not self._is_below_start(address):
+            return f"{OUTSIDE}: not below {self._folder}"
         if depth > self._max_depth:
             return TOO_DEEP
         if extension := _file_extension(address.path):
@@ -198,6 +204,23 @@ class CrawlScope:
         if self._include and self._include.find(address.url) is None:
             return f"{OUTSIDE}: matches no include pattern"
         return None
+
+    def rank(self, address: CanonicalUrl, depth: int, *, is_listed: bool = False) -> int:
+        """Return the place of a URL in the order of fetches, the lowest first.
+
+        Depth comes first. Within a depth, the start's own path is before the rest of its host, then
+        come other hosts, and URLs that a sitemap lists are behind links.
+        """
+        if self._is_below_start(address):
+            return depth * _RANKS_PER_DEPTH
+        is_other_host = address.authority != self._authority
+        return depth * _RANKS_PER_DEPTH + 1 + is_other_host + 2 * is_listed
+
+    def _is_below_start(self, address: CanonicalUrl) -> bool:
+        # A folder may be linked without its slash.
+        return address.authority == self._authority and (
+            address.path.startswith(self._folder) or f"{address.path}/" == self._folder
+        )
 
     def _judge_host(self, authority: str) -> str | None:
         """Return why a host is outside, or None; each is judged once."""
@@ -216,6 +239,15 @@ class CrawlScope:
         if len(self._reasons) < _MAX_CACHED_HOSTS:
             self._reasons[authority] = reason
         return reason
+
+
+def folder_of(path: str) -> str:
+    """Return the folder that a start's path names, with a slash at its end.
+
+    A last part without a dot is a folder, too: `/docs` is that of `/docs/install`.
+    """
+    name = path.rpartition("/")[2]
+    return f"{path}/" if name and "." not in name else path[: len(path) - len(name)]
 
 
 def registered_domain(host: str) -> str:

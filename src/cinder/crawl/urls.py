@@ -1,4 +1,4 @@
-"""Canonical URLs: one key for all spellings that lead to the same page."""
+"""Canonical URLs: one key for all spellings of a URL that every server treats alike."""
 
 import re
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ _WEB_URL = re.compile(
     r"(https?)://([^/?#@:\\][^/?#@\\]*)(/[^?#]*)(?:\?([^#]*))?(?:#.*)?", re.DOTALL
 )
 # What may need normalization; most paths have none of it and are their own key.
-_UNUSUAL_PATH = re.compile(r"[%;(]|/(?:index|default)\.[a-z]{2,5}$", re.IGNORECASE)
+_UNUSUAL_PATH = re.compile(r"[%;(]")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 _INDEX_FILE = re.compile(
     r"/(?:index\.(?:html?|php|aspx?|jsp|shtml|xhtml|cfm)|default\.(?:html?|aspx?))$", re.IGNORECASE
@@ -64,8 +64,8 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 class CanonicalUrl:
     """A web URL as it is fetched, and the key that all its spellings share.
 
-    `url` is the link without fragment, tracking parameters and session ids: a server may serve
-    `/index.html` and not `/`. URLs are compared by `key`.
+    `url` is the link without fragment, tracking parameters and session ids. URLs are compared by
+    `key`. `/` and `/index.html` are two URLs: only their contents show whether they are one page.
     """
 
     url: str
@@ -88,6 +88,11 @@ def canonicalize_url(url: str) -> CanonicalUrl | None:
     return _canonicalize_cached(url) if len(url) <= _LONGEST_CACHED else _canonicalize(url)
 
 
+def canonicalize_unseen_url(url: str) -> CanonicalUrl | None:
+    """Do the same for one of many URLs that are not expected again."""
+    return _canonicalize(url)
+
+
 def _canonicalize(url: str) -> CanonicalUrl | None:
     found = _WEB_URL.fullmatch(url)
     if found is None or not url.isascii():
@@ -98,7 +103,7 @@ def _canonicalize(url: str) -> CanonicalUrl | None:
     fetched = key_path = path
     if _UNUSUAL_PATH.search(path):
         fetched = without_session(path)
-        key_path = _INDEX_FILE.sub("/", without_session(_respell(path)))
+        key_path = without_session(_respell(path))
     kept = key_query = ""
     if query:
         pairs = [p for p in query.split("&") if p and not is_tracking_parameter(_respell(p))]
@@ -114,6 +119,11 @@ def _canonicalize(url: str) -> CanonicalUrl | None:
 
 
 _canonicalize_cached = lru_cache(maxsize=_CACHED_URLS)(_canonicalize)
+
+
+def without_index_file(path: str) -> str:
+    """Return the path of the folder in place of that of its index file."""
+    return _INDEX_FILE.sub("/", path)
 
 
 def _respell(text: str) -> str:

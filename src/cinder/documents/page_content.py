@@ -22,21 +22,24 @@ from cinder.html.cleaning import (
     remove_matching,
     strip_attributes,
 )
+from cinder.html.crawl_hints import read_crawl_hints
 from cinder.html.deferred_content import open_shadow_roots, place_deferred_content
 from cinder.html.hydration import may_carry_data, read_hydration
 from cinder.html.links import (
     collect_images,
     collect_links,
+    describe_links,
     is_data_image,
     resolve_url,
     resolve_urls,
 )
-from cinder.html.main_content import keep_main_content
-from cinder.html.main_content.features import PageHints, read_hints
+from cinder.html.main_content import ContentHead, keep_main_content
+from cinder.html.main_content.features import read_hints
 from cinder.html.main_content.scorer import BlockScorer, shipped_scorer
 from cinder.html.markdown.conversion import html_of, tree_to_markdown
 from cinder.html.metadata.declared import read_declared, truncation_warnings
 from cinder.html.metadata.page_metadata import read_metadata
+from cinder.html.metadata.title import site_name_keys
 from cinder.html.tree import (
     Elements,
     collapse,
@@ -45,17 +48,19 @@ from cinder.html.tree import (
     parse_html,
     resolve_base,
 )
-from cinder.html.visibility.hidden_text import HiddenText, parse_rendered_page
+from cinder.html.visibility.hidden_text import HiddenText, order_warnings, parse_rendered_page
 from cinder.html.visibility.hiding_rules import HidingRules, read_hiding_rules
 from cinder.html.visible_text import count_words, visible_text
 from cinder.models.document import (
     NOTHING_INCLUDED,
+    CrawlHints,
     Extraction,
     FetchedPage,
     FetchSource,
     HiddenPart,
     HtmlFacts,
     HtmlHeading,
+    LinkDetail,
     PageMetadata,
 )
 from cinder.models.request import ExtractOptions, Format
@@ -187,9 +192,10 @@ def _extract_plain(text: str, kind: ContentKind, options: ExtractOptions) -> Ext
         markdown=markdown,
         html=html,
         links=() if Format.LINKS in options.formats else None,
+        links_detail=() if Format.LINKS_DETAIL in options.formats else None,
         images=() if Format.IMAGES in options.formats else None,
         word_count=count_words(counted),
-        token_count=estimate_tokens(len(counted)),
+        token_count=estimate_tokens(counted),
         warnings=character_warnings(counted),
     )
 
@@ -211,6 +217,7 @@ class _Content:
     roots: list[LexborNode]
     links: tuple[str, ...] | None
     images: tuple[str, ...] | None
+    links_detail: tuple[LinkDetail, ...] | None = None
     warnings: tuple[str, ...] = ()
     kept_share: float = 1.0
 
@@ -246,9 +253,7 @@ class _Page:
                 return replace(extraction, warnings=(*extraction.warnings, warning))
             except (SelectolaxError, ConversionError, RecursionError, ValueError) as exc:
                 reason = str(exc)[:200] or type(exc).__name__
-        formats = UnparsedFormats(
-            markdown=self.options.wants_markdown, links=Format.LINKS in self.options.formats
-        )
+        formats = UnparsedFormats.of(self.options)
         return extract_unparsed_html(self.text, url=self.url, formats=formats, reason=reason)
 
     def _is_shell(self) -> bool:
@@ -270,6 +275,8 @@ class _Page:
         base = resolve_base(first_base, self.url)
         metadata = read_metadata(elements, base, self.url)
         cuts = truncation_warnings(self.text, elements, metadata)
+        has_links = Format.LINKS in self.options.formats
+        hints = read_crawl_hints(elements, base) if has_links else CrawlHints()
         selected = self._select(tree, elements, base, metadata)
         selected.warnings += cuts
         html = None
@@ -299,11 +306,13 @@ class _Page:
             markdown=markdown,
             html=html,
             links=selected.links,
+            links_detail=selected.links_detail,
             images=images,
             metadata=metadata,
             word_count=count_words(counted),
-            token_count=estimate_tokens(len(counted)),
+            token_count=estimate_tokens(counted),
             warnings=selected.warnings,
+            hints=hints,
         )
 
     def _select(
@@ -320,7 +329,7 @@ class _Page:
             elements = Elements.of_page(tree)
         body = content_root(tree)
         if body is None:
-            return _Content([], (), ())
+            return _Content([], (), (), ())
         rules = read_hiding_rules(elements)
         if self.unseen:
             rules = replace(rules, has_marks=True)
@@ -340,9 +349,12 @@ class _Page:
         if content.include_tags and not included:
             selected.warnings = (NOTHING_INCLUDED,)
         self._clean(selected, parts, rules, metadata.title or "")
+        # Afterwards: their words must be what a visitor sees.
+        wants_detail = Format.LINKS_DETAIL in formats
+        selected.links_detail = describe_links(roots, base) if wants_detail else None
         # Elements that the caller selects are content, whatever they look like.
         if not content.include_tags and content.only_main_content:
-            self._keep_main_content(selected, read_hints(tree, metadata, self.url), metadata)
+            self._keep_main_content(selected, tree, base, metadata)
         elif not content.include_tags and self.options.strip_chrome_tags:
             for part in parts:
                 remove_chrome(part)
@@ -351,19 +363,23 @@ class _Page:
         return selected
 
     def _keep_main_content(
-        self, selected: _Content, hints: PageHints, metadata: PageMetadata
+        self,
+        selected: _Content,
+        tree: LexborHTMLParser,
+        base: can_ada.URL | None,
+        metadata: PageMetadata,
     ) -> None:
         """Remove everything but the main content, and warn where that is less than half."""
         scorer = self.scorer or shipped_scorer()
-        main = keep_main_content(
-            selected.roots[0],
-            hints,
-            scorer,
+        head = ContentHead(
             metadata.title or "",
             metadata.images,
+            site_name_keys([metadata.site_name], base.hostname if base else ""),
             # A caller may have removed the heading.
             adds_title=not self.options.content.exclude_tags,
         )
+        hints = read_hints(tree, metadata, self.url)
+        main = keep_main_content(selected.roots[0], hints, scorer, head)
         selected.roots = [main.root]
         selected.kept_share = main.kept_share
         if main.kept_share < _LOW_KEPT_SHARE:
@@ -377,6 +393,7 @@ class _Page:
         """Remove what no visitor sees, and add the warnings about it."""
         hidden = HiddenText()
         for part in parts:
+            selected.warnings += order_warnings(part)
             remove_invisible(part, rules, hidden)
             if self.options.remove_base64_images:
                 remove_base64_images(part)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from hmac import compare_digest
 from typing import Any, NamedTuple, Self
 
-from cinder.egress.base import ProxyRefusal, RefusalCode, Target
+from cinder.egress.base import Dialer, ProxyRefusal, RefusalCode, Target
 
 
 class BasicCredentials(NamedTuple):
@@ -49,6 +49,8 @@ class Route(StrEnum):
 
     DIRECT = "direct"
     UPSTREAM = "upstream"
+    POOL = "pool"
+    """Through a proxy of a pool, which is chosen for each page."""
 
 
 class ProxyCredentials:
@@ -69,6 +71,8 @@ class ProxyCredentials:
     ) -> None:
         self.is_unwanted: Callable[[str], bool] = lambda _: False
         """Whether the client itself blocks a host, such as an ad server."""
+        self.exit: Dialer | None = None
+        """What connects on the route `POOL`; without it, nothing does."""
         self.credentials = BasicCredentials.generate()
         self.route = route
         self.also_allowed = also_allowed

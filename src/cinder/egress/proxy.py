@@ -1,8 +1,10 @@
 """The forward proxy on loopback: every connection that cinder makes leaves through it."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import h11
@@ -23,6 +25,7 @@ from cinder.egress.base import (
 from cinder.egress.credentials import CredentialsRegistry, ProxyCredentials, Route
 from cinder.egress.dialers import DirectDialer, Upstream, UpstreamDialer
 from cinder.egress.policy import Guard
+from cinder.egress.pools import PoolExit, PoolSetup, ProxyPool
 from cinder.egress.relay import (
     Exchange,
     HttpStream,
@@ -31,7 +34,8 @@ from cinder.egress.relay import (
     request_for_origin,
     tunnel,
 )
-from cinder.errors import DnsFailed, EgressBlocked
+from cinder.errors import DnsFailed, EgressBlocked, ScrapeFailed
+from cinder.models.url import host_and_port
 
 _log: FilteringBoundLogger = structlog.get_logger()
 
@@ -64,20 +68,31 @@ class ForwardProxy:
     """
 
     def __init__(
-        self, guard: Guard, limits: ProxyLimits | None = None, *, upstream: Upstream | None = None
+        self,
+        guard: Guard,
+        limits: ProxyLimits | None = None,
+        *,
+        upstream: Upstream | None = None,
+        pools: Mapping[str, PoolSetup] | None = None,
     ) -> None:
         self._guard = guard
         self._limits = limits or ProxyLimits()
         direct = DirectDialer(timeout_seconds=self._limits.connect_timeout_seconds)
+        make_dialer = partial(
+            UpstreamDialer,
+            resolve=guard.resolve,
+            bypass_dialer=direct,
+            timeout_seconds=self._limits.connect_timeout_seconds,
+            max_head_bytes=self._limits.max_response_head_bytes,
+        )
         self._dialers: dict[Route, Dialer] = {Route.DIRECT: direct}
         if upstream is not None:
-            self._dialers[Route.UPSTREAM] = UpstreamDialer(
-                upstream,
-                guard.resolve,
-                bypass_dialer=direct,
-                timeout_seconds=self._limits.connect_timeout_seconds,
-                max_head_bytes=self._limits.max_response_head_bytes,
-            )
+            self._dialers[Route.UPSTREAM] = make_dialer(upstream)
+        self.pools = {
+            name: ProxyPool(name, list(map(make_dialer, setup.proxies)), setup.options, setup.clock)
+            for name, setup in (pools or {}).items()
+        }
+        """The pools of upstream proxies, by name."""
         self._slots = asyncio.Semaphore(self._limits.max_connections)
         self._credentials = CredentialsRegistry(max_refusals=self._limits.max_refusals_kept)
         self._tasks = BackgroundTasks()
@@ -122,6 +137,20 @@ class ForwardProxy:
         """
         await self._guard.judge(host, port)
 
+    def open_exit(self, pool: str, url: str) -> PoolExit:
+        """Choose the proxy of a pool through which a page leaves.
+
+        Raises:
+            ConnectionFailed: all of them are down.
+            ScrapeFailed: the settings no longer have the pool of a running job.
+        """
+        if pool not in self.pools:
+            raise ScrapeFailed(f"There is no pool {pool!r} in egress.proxy-pools", url=url)
+        try:
+            return PoolExit(self.pools[pool], host_and_port(url)[0])
+        except RequestRefused as refused:
+            raise refused.refusal.to_error(url) from None
+
     def issue_credentials(
         self,
         *,
@@ -137,7 +166,7 @@ class ForwardProxy:
         Raises:
             ValueError: the route is through an upstream proxy, and none is configured.
         """
-        if route not in self._dialers:
+        if route is not Route.POOL and route not in self._dialers:
             raise ValueError("There is no upstream proxy")
         return self._credentials.issue(
             route=route, max_connections=max_connections, also_allowed=also_allowed
@@ -247,7 +276,10 @@ class ForwardProxy:
             addresses = await self._guard.pin(target.host, target.port, is_named=is_named)
         except (EgressBlocked, DnsFailed) as exc:
             raise RequestRefused(RefusalCode(exc.code), exc.message) from exc
-        return await self._dialers[holder.route].dial(target, addresses)
+        dialer = self._dialers.get(holder.route, holder.exit)
+        if dialer is None:
+            raise RequestRefused(RefusalCode.CONNECT_FAILED, "No page uses this connection's proxy")
+        return await dialer.dial(target, addresses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -370,7 +370,13 @@ def normalise_claim(field: FieldSpec, value: Json) -> Json:
 
 def _read_number(field: FieldSpec, value: Json, quote: str, start: int) -> _QuotedSpan | None:
     found = islice(_FIGURES.finditer(quote), _MAX_FIGURES)
-    figures = [figure for figure in found if not _is_negative(quote, figure.start())]
+    # Without the negative ones; a minus sign between two numbers denotes a range.
+    figures = [
+        figure
+        for figure in found
+        if quote[(at := figure.start()) - 1 : at] not in _MINUS
+        or quote[max(0, at - 2) : at - 1].isalnum()
+    ]
     for figure in figures:
         if _as_number(figure[0]) == value:
             return _QuotedSpan(start + figure.start(), start + figure.end())
@@ -381,11 +387,6 @@ def _read_number(field: FieldSpec, value: Json, quote: str, start: int) -> _Quot
             end = first + len(parsed.quote) if parsed.quote in quote else len(quote)
             return _QuotedSpan(start + first, start + end, parsed.rule or _SAME_NUMBER)
     return None
-
-
-def _is_negative(quote: str, start: int) -> bool:
-    """Whether a minus sign precedes a number; between two numbers it denotes a range."""
-    return quote[start - 1 : start] in _MINUS and not quote[max(0, start - 2) : start - 1].isalnum()
 
 
 def _read_text(field: FieldSpec, value: Json, quote: str, start: int) -> _QuotedSpan | None:

@@ -302,19 +302,17 @@ def read_attributes(element: PageElement) -> Iterator[Candidate]:
     if element.tag == "time" and (when := attributes.get("datetime")):
         yield _named_candidate(element, when[:100], words_of("date"), "datetime", Method.TYPED)
     if element.tag == "a" and (href := attributes.get("href")):
-        yield _linked(element, href[:_MAX_URL_CHARS])
+        url = href[:_MAX_URL_CHARS]
+        scheme = next((each for each in _LINK_SCHEMES if url.lower().startswith(each)), None)
+        if scheme is None:
+            yield _named_candidate(element, url, words_of("url"), "href")
+        else:
+            value, meaning = url[len(scheme) :].partition("?")[0], words_of(_LINK_SCHEMES[scheme])
+            yield _named_candidate(element, value, meaning, scheme, Method.TYPED)
     if element.tag == "img" and (source := attributes.get("src")):
         yield _named_candidate(element, source[:_MAX_URL_CHARS], words_of("image"), "src")
     if spoken := attributes.get("aria-label"):
         yield from _typed(element, spoken[:_MAX_NAMED_VALUE_CHARS])
-
-
-def _linked(element: PageElement, href: str) -> Candidate:
-    for scheme, meaning in _LINK_SCHEMES.items():
-        if href.lower().startswith(scheme):
-            value = href[len(scheme) :].partition("?")[0]
-            return _named_candidate(element, value, words_of(meaning), scheme, Method.TYPED)
-    return _named_candidate(element, href, words_of("url"), "href")
 
 
 def read_typed(page: FlatPage, block: PageElement) -> Iterator[Candidate]:

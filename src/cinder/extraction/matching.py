@@ -146,9 +146,13 @@ def fit_of(slot: FieldSlot, label: Words, path: Words) -> float:
     fit = max(
         agreement(field.words, field.context, label, path), described(field.description, label)
     )
+    # A generic name needs a label that names the field's parent.
+    needs_context = slot.needs_context and all(
+        word in _GENERIC or is_light(word) for word in field.words
+    )
     if _NAME in field.words and label and set(label) <= set(field.context):
         fit = max(fit, _NAMED_BY_CONTEXT)
-    elif (slot.needs_context and _lacks_context(field, label, path)) or _is_of_another(
+    elif (needs_context and set(field.context).isdisjoint((*label, *path))) or _is_of_another(
         field, label, path
     ):
         fit *= _OUT_OF_CONTEXT
@@ -159,12 +163,6 @@ def fit_of(slot: FieldSlot, label: Words, path: Words) -> float:
     if slot.may_be_heading and label == (_NAME,) and not path:
         fit = max(fit, _FIRST_FIELD)
     return fit
-
-
-def _lacks_context(field: FieldSpec, label: Words, path: Words) -> bool:
-    """Whether a field's name is generic and a label does not name the field's parent."""
-    is_generic = all(word in _GENERIC or is_light(word) for word in field.words)
-    return is_generic and set(field.context).isdisjoint((*label, *path))
 
 
 def _is_of_another(field: FieldSpec, label: Words, path: Words) -> bool:

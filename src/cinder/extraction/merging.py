@@ -76,8 +76,16 @@ def keep_values(extracted: ExtractedData, kept: Iterable[FieldValue]) -> Extract
 def _to_data(tree: Node, nothing: Json) -> ExtractedData:
     held = list(_leaves(_closed_up(tree), ()))
     values = tuple(each.value for each in held)
-    conflicts = tuple(conflict for each in held for conflict in _conflicts(each))
-    return ExtractedData(data=build_data(values, nothing), values=values, conflicts=conflicts)
+    conflicts: list[Conflict] = []
+    for each in held:
+        path, kept = each.value.path, each.value.value
+        seen = {_key(_Held(each.value))}
+        for other in each.contrary:
+            if (key := _key(_Held(other))) not in seen:
+                seen.add(key)
+                conflicts.append(Conflict(path=path, kept=kept, other=replace(other, path=path)))
+    data = build_data(values, nothing)
+    return ExtractedData(data=data, values=values, conflicts=tuple(conflicts))
 
 
 def _tree(page: ExtractedData) -> Node:
@@ -151,15 +159,6 @@ def _leaves(node: Node, path: FieldPath) -> Iterator[_Held]:
         return
     for key, item in node.items():
         yield from _leaves(item, (*path, key))
-
-
-def _conflicts(held: _Held) -> Iterator[Conflict]:
-    path, kept = held.value.path, held.value.value
-    seen: set[str] = {_key(_Held(held.value))}
-    for other in held.contrary:
-        if (key := _key(_Held(other))) not in seen:
-            seen.add(key)
-            yield Conflict(path=path, kept=kept, other=replace(other, path=path))
 
 
 def build_data(values: Iterable[FieldValue], nothing: Json = None) -> Json:

@@ -90,19 +90,16 @@ def read_rows(page: FlatPage, table: PageElement) -> list[RecordRow]:
     while index < table.end and len(rows) < MAX_ROWS:
         element = page.elements[index]
         if element.tag == "tr":
-            rows.append(_read_row(page, element))
+            cells = []
+            inner = [each for each in page.children_of(element) if each.tag in ("td", "th")]
+            for cell in inner[:MAX_COLUMNS]:
+                text = page.text_of(cell)
+                is_header = cell.tag == "th" or (is_bold(page, cell) and bool(text))
+                cells.append(RecordCell(text, is_header, cell))
+            above = page.elements[element.parent].tag if element.parent >= 0 else ""
+            rows.append(RecordRow(tuple(cells), element, is_head=above == "thead"))
         index = element.end if element.tag in ("table", "tr") else index + 1
     return [row for row in rows if any(cell.text for cell in row.cells)]
-
-
-def _read_row(page: FlatPage, row: PageElement) -> RecordRow:
-    cells = []
-    for cell in [each for each in page.children_of(row) if each.tag in ("td", "th")][:MAX_COLUMNS]:
-        text = page.text_of(cell)
-        is_header = cell.tag == "th" or (is_bold(page, cell) and bool(text))
-        cells.append(RecordCell(text, is_header, cell))
-    above = page.elements[row.parent].tag if row.parent >= 0 else ""
-    return RecordRow(tuple(cells), row, is_head=above == "thead")
 
 
 def read_table(page: FlatPage, table: PageElement) -> tuple[list[Candidate], list[range]]:

@@ -28,17 +28,13 @@ def build_passage_query(prompt: str, fields: Iterable[FieldSpec]) -> PassageQuer
         children = [child for child in field.item.children if child.is_scalar] if is_list else []
         for each in (field, *children):
             name = " ".join(each.path.replace("[]", "").split(".")) or each.name
-            queried.append(
-                QueriedField(name=name, description=each.description_text, sign=_sign_of(each))
-            )
+            sign = None
+            if each.format in ("email", "idn-email") or not _EMAIL.isdisjoint(each.words):
+                sign = ValueSign.AT
+            elif each.kind in _FIGURES or each.holds_date or not _PHONE.isdisjoint(each.words):
+                sign = ValueSign.FIGURE
+            queried.append(QueriedField(name=name, description=each.description_text, sign=sign))
     return PassageQuery(prompt=prompt, fields=tuple(queried))
-
-
-def _sign_of(field: FieldSpec) -> ValueSign | None:
-    if field.format in ("email", "idn-email") or not _EMAIL.isdisjoint(field.words):
-        return ValueSign.AT
-    has_figures = field.kind in _FIGURES or field.holds_date
-    return ValueSign.FIGURE if has_figures or not _PHONE.isdisjoint(field.words) else None
 
 
 MAX_ASPECTS = 100

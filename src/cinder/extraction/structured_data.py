@@ -88,17 +88,13 @@ class JsonLdReader:
             for each in value[:_MAX_VALUES]:
                 if not isinstance(each, Sequence) or isinstance(each, str):
                     self._add(item, name, each, depth)
-        elif (text := _text(value)) is not None:
+        elif isinstance(value, bool):
+            item.add(name, "true" if value else "false")
+        elif isinstance(value, int | float):
+            item.add(name, str(value))
+        # Some templates escape text for HTML even within a script.
+        elif isinstance(value, str) and (text := collapse(unescape(value[:_MAX_VALUE_CHARS]))):
             item.add(name, text)
-
-
-def _text(value: Json) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    # Some templates escape text for HTML even within a script.
-    return collapse(unescape(value[:_MAX_VALUE_CHARS])) or None if isinstance(value, str) else None
 
 
 def describe_item(item: LinkedDataItem) -> Entity:

@@ -22,7 +22,7 @@ from curl_cffi import (
 from curl_cffi.requests.headers import Headers
 from curl_cffi.requests.impersonate import resolve_latest_browser_type
 
-from cinder.errors import CinderError, ConnectionFailed, ScrapeFailed, ScrapeTimeout
+from cinder.errors import CinderError, ConnectionFailed, ScrapeFailed, ScrapeTimeout, TlsFailed
 
 
 def proxy_only_options(ca_file: Path | None) -> dict[CurlOpt, str | int]:
@@ -44,7 +44,7 @@ Failure = tuple[type[CinderError], str]
 _TIMED_OUT: Failure = (ScrapeTimeout, "The server did not answer in time")
 _NO_CONNECTION: Failure = (ConnectionFailed, "The connection could not be made")
 _BROKEN_OFF: Failure = (ConnectionFailed, "The connection broke before the answer was whole")
-_BAD_TLS: Failure = (ScrapeFailed, "No secure connection could be made: the TLS handshake failed")
+_BAD_TLS: Failure = (TlsFailed, "No secure connection could be made: the TLS handshake failed")
 _BAD_CERTIFICATE: Failure = (ScrapeFailed, "The server's certificate could not be verified")
 _BAD_ANSWER: Failure = (ScrapeFailed, "The server's answer is not valid HTTP")
 _BAD_ENCODING: Failure = (ScrapeFailed, "The server's answer could not be decompressed")
@@ -133,7 +133,6 @@ class CurlSetup:
     impersonate: str
     """The browser whose fingerprint and headers curl uses."""
     proxy: str
-    proxy_auth: tuple[str, str]
     options: Mapping[CurlOpt, str | int]
     max_connections: int
     """How many idle connections may stay open."""
@@ -198,6 +197,7 @@ class CurlRequests:
         url: str,
         headers: Sequence[tuple[str, str]],
         *,
+        proxy_auth: tuple[str, str],
         timeout_seconds: float,
         write: Callable[[bytes], int],
         encodings: str | None,
@@ -205,7 +205,8 @@ class CurlRequests:
         """Request a page, whose canonical URL is sent unchanged.
 
         `write` is called with each piece of the body, and returns how many bytes it accepts. curl
-        decompresses the body if it has one of the `encodings`.
+        decompresses the body if it has one of the `encodings`. Connections are reused only with the
+        same credentials of the proxy.
 
         Raises:
             CurlFailed: the response is missing or incomplete.
@@ -220,6 +221,8 @@ class CurlRequests:
         try:
             received = _Received()
             curl.setopt(CurlOpt.URL, url)
+            curl.setopt(CurlOpt.PROXYUSERNAME, proxy_auth[0])
+            curl.setopt(CurlOpt.PROXYPASSWORD, proxy_auth[1])
             curl.setopt(CurlOpt.TIMEOUT_MS, int(timeout_seconds * 1000))
             # curl removes a header that is written as a colon without a value.
             lines = [f"{name}: {value}" if value else f"{name};" for name, value in headers]
@@ -251,11 +254,8 @@ class CurlRequests:
 
     def _make_handle(self, kind: _HandleKind) -> Curl:
         setup, curl = self._setup, Curl()
-        user, password = setup.proxy_auth
         curl.setopt(CurlOpt.PROXY_CREDENTIAL_NO_REUSE, 1)
         curl.setopt(CurlOpt.PROXY, setup.proxy)
-        curl.setopt(CurlOpt.PROXYUSERNAME, user)
-        curl.setopt(CurlOpt.PROXYPASSWORD, password)
         curl.setopt(CurlOpt.FOLLOWLOCATION, 0)
         if kind.encodings is not None:
             curl.setopt(CurlOpt.ACCEPT_ENCODING, kind.encodings)

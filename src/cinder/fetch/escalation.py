@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import can_ada
 
+from cinder.egress.pools import ProxyPool
 from cinder.errors import (
     Attempt,
     BrowserCrashed,
@@ -25,6 +26,7 @@ from cinder.html.hydration import may_carry_data, read_hydration
 from cinder.models.document import FetchedPage
 from cinder.models.http import read_retry_after
 from cinder.models.request import Format, Mode, Profile, ProxyTier, RenderOptions, ScrapeRequest
+from cinder.models.url import host_and_port
 from cinder.text.content_type import decode_body
 from cinder.verdicts.blocked import find_block_signs
 from cinder.verdicts.evidence import PageEvidence
@@ -60,11 +62,14 @@ def plan_steps(task: FetchTask) -> tuple[EngineStep, ...]:
     return steps if is_required else (EngineStep.STATIC, *steps)
 
 
+_BLOCKED = "Blocked"
+
+
 def reason_to_escalate(page: FetchedPage, step: EngineStep) -> str | None:
     """Return why the next engine should try as well; None if the page is good enough."""
     evidence = PageEvidence(page)
     if signs := find_block_signs(evidence):
-        return f"Blocked: {signs}"
+        return f"{_BLOCKED}: {signs}"
     if step is not EngineStep.STATIC or page.status_code >= 400:
         return None
     if signs := find_consent_signs(evidence):
@@ -110,6 +115,21 @@ def check_mode(request: ScrapeRequest) -> None:
     if request.render.mode is Mode.STATIC and option:
         message = f"'static' fetches without a browser, and {option} needs one"
         raise InvalidRequest(problems=(FieldProblem("mode", message),), url=request.url)
+
+
+def check_proxy_pool(name: str | None, configured: Collection[str]) -> None:
+    """Return if a pool of upstream proxies is in the settings.
+
+    Raises:
+        InvalidRequest: it is not; the message lists those that are.
+    """
+    if name is not None and name not in configured:
+        known = (
+            f"Configured are: {', '.join(sorted(configured))}"
+            if configured
+            else ("None is configured; the owner adds them as egress.proxy-pools")
+        )
+        raise InvalidRequest.at("proxyPool", f"There is no pool {name!r}. {known}")
 
 
 def option_for_browser(render: RenderOptions, screenshot: Format | None) -> str | None:
@@ -230,8 +250,11 @@ AttemptObserver = Callable[[str, str], None]
 class AttemptLog:
     """The attempts of one request, updated while it runs."""
 
-    def __init__(self, timeout_ms: int, observe: AttemptObserver) -> None:
+    def __init__(
+        self, timeout_ms: int, observe: AttemptObserver, *, proxy_pool: str | None = None
+    ) -> None:
         self._timeout_ms = timeout_ms
+        self._proxy_pool = proxy_pool
         self._attempts: list[Attempt] = []
         self._running: tuple[str, float] | None = None
         self.retries = 0
@@ -244,7 +267,7 @@ class AttemptLog:
     def diagnostics(self) -> Diagnostics:
         """The attempts so far; one that still runs is reported as timed out."""
         running = [self._attempt(*self._running, self._timed_out)] if self._running else []
-        return Diagnostics((*self._attempts, *running), self.retries)
+        return Diagnostics((*self._attempts, *running), self.retries, self._proxy_pool)
 
     @property
     def _timed_out(self) -> str:
@@ -278,11 +301,25 @@ class EngineEscalation:
     """Tries a URL with the engines of its plan, with retries."""
 
     def __init__(
-        self, engines: Mapping[EngineStep, Fetcher], retry: FetchRetryPolicy, memory: SiteMemory
+        self,
+        engines: Mapping[EngineStep, Fetcher],
+        retry: FetchRetryPolicy,
+        memory: SiteMemory,
+        pools: Mapping[str, ProxyPool] | None = None,
     ) -> None:
         self._engines = engines
         self._retry = retry
         self._memory = memory
+        self._pools = pools or {}
+
+    def check(self, request: ScrapeRequest) -> None:
+        """Return if the engines can serve a request's options.
+
+        Raises:
+            InvalidRequest: they cannot.
+        """
+        check_mode(request)
+        check_proxy_pool(request.render.proxy_pool, self._pools)
 
     def engine(self, step: EngineStep) -> Fetcher:
         """Return the engine of a step, to fetch a page's resources."""
@@ -338,7 +375,8 @@ class EngineEscalation:
         self, step: EngineStep, task: FetchTask, log: AttemptLog, deadline: float, *, is_last: bool
     ) -> tuple[FetchedPage, str | None]:
         """Try one engine, with retries; return its page and the reason to escalate."""
-        started, retries = time.monotonic(), 0
+        started, retries, rotations = time.monotonic(), 0, 0
+        pool = self._pools.get(task.render.proxy_pool or "")
         while True:
             attempt = replace(task, timeout_seconds=_seconds_until(deadline))
             try:
@@ -351,6 +389,15 @@ class EngineEscalation:
                 if wait is None or wait >= deadline - time.monotonic():
                     raise
             else:
+                is_blocked = reason is not None and reason.startswith(_BLOCKED)
+                # Another proxy is tried before another engine, each at most once.
+                if is_blocked and pool is not None and rotations < len(pool) - 1:
+                    rotations += 1
+                    is_rotated = pool.rotate(host_and_port(task.url)[0], page.proxy_number)
+                    if is_rotated and deadline > time.monotonic():
+                        log.retries += 1
+                        started = time.monotonic()
+                        continue
                 if (reason is not None and not is_last) or not is_retryable(page):
                     return page, reason
                 retry_after = read_retry_after(

@@ -6,14 +6,14 @@ both are handled here.
 
 import asyncio
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, TypeAlias, get_args
 
 from curl_cffi import CurlECode, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, BrowserTypeLiteral
 
-from cinder.egress.credentials import ProxyCredentials
+from cinder.egress.credentials import ProxyCredentials, Route
 from cinder.egress.proxy import ForwardProxy
 from cinder.errors import CinderError, ContentTooLarge, EgressBlocked, ScrapeFailed, ScrapeTimeout
 from cinder.fair_queue import FairQueue
@@ -114,6 +114,16 @@ class StaticLimits:
     """How long a response may arrive more slowly than 100 bytes a second."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """One request of a fetch."""
+
+    url: str
+    headers: _HeaderList
+    deadline: float
+    credentials: ProxyCredentials
+
+
 class StaticFetcher:
     """Fetches with curl and a browser's fingerprint, through the egress proxy.
 
@@ -153,7 +163,6 @@ class StaticFetcher:
             CurlSetup(
                 impersonate=self._impersonate,
                 proxy=self._proxy.url,
-                proxy_auth=self._credentials.credentials,
                 options=options,
                 max_connections=self._limits.max_concurrency,
             )
@@ -169,6 +178,19 @@ class StaticFetcher:
 
     async def fetch(self, task: FetchTask) -> FetchedPage:
         """Fetch a URL and follow its redirects; the proxy checks each hop."""
+        if self._credentials is None:
+            raise RuntimeError("the fetcher is not open")
+        pool = task.render.proxy_pool
+        if pool is None:
+            return await self._fetch(task, self._credentials)
+        # Each page has connections of its own, so that it uses the proxy chosen for it.
+        exit_ = self._proxy.open_exit(pool, task.url)
+        with self._proxy.issue_credentials(route=Route.POOL, max_connections=None) as credentials:
+            credentials.exit = exit_
+            page = await self._fetch(task, credentials)
+        return replace(page, proxy_number=exit_.proxy.number)
+
+    async def _fetch(self, task: FetchTask, credentials: ProxyCredentials) -> FetchedPage:
         deadline = asyncio.get_running_loop().time() + task.timeout_seconds
         try:
             async with asyncio.timeout_at(deadline):
@@ -189,7 +211,8 @@ class StaticFetcher:
                     headers += [(name, it) for name, it in conditions if it and is_sendable(it)]
                 # The last of several headers of one name is sent.
                 named = {name.lower(): (name, value) for name, value in headers}
-                response, body, is_cut = await self._request(url, tuple(named.values()), deadline)
+                hop = _Hop(url, tuple(named.values()), deadline, credentials)
+                response, body, is_cut = await self._request(hop)
                 target = redirect_target(url, response.status, response.headers.get("location"))
                 if target is None:
                     received = response.headers.items()
@@ -211,21 +234,19 @@ class StaticFetcher:
             self._slots.give_back(slot)
         raise ScrapeFailed(f"Redirected more than {self._limits.max_redirects} times", url=task.url)
 
-    async def _request(
-        self, url: str, headers: _HeaderList, deadline: float
-    ) -> tuple[CurlResponse, bytes, bool]:
+    async def _request(self, hop: _Hop) -> tuple[CurlResponse, bytes, bool]:
         """Return the response, its body, and whether the body is incomplete."""
         body = BoundedBody(self._limits.max_body_bytes)
         try:
-            response = await self._send(url, headers, deadline, body)
+            response = await self._send(hop, body)
         except CurlFailed as error:
             if not body.is_full:
                 # Bytes follow the gzip member that curl decompressed.
                 if error.code is CurlECode.WRITE_ERROR and _is_gzip(error.response):
-                    return await self._request_packed(url, headers, deadline)
+                    return await self._request_packed(hop)
                 if error.code in _BROKEN_OFF and body.data and error.response.status >= 200:
                     return error.response, bytes(body.data), True
-            raise self._translate(error, url, body) from error
+            raise self._translate(error, hop, body) from error
         data, end = bytes(body.data), response.packed_end
         if not _is_gzip(response) or response.packed_bytes == 0 or not end:
             return response, data, False
@@ -235,48 +256,44 @@ class StaticFetcher:
             is_whole = await asyncio.to_thread(is_end_of_member, data, end)
         return response, data, not is_whole
 
-    async def _request_packed(
-        self, url: str, headers: _HeaderList, deadline: float
-    ) -> tuple[CurlResponse, bytes, bool]:
+    async def _request_packed(self, hop: _Hop) -> tuple[CurlResponse, bytes, bool]:
         """Repeat a request whose response curl cannot decompress, and decompress it here."""
         body = BoundedBody(self._limits.max_body_bytes)
         try:
-            response = await self._send(url, headers, deadline, body, encodings=None)
+            response = await self._send(hop, body, encodings=None)
             data, is_whole = await asyncio.to_thread(
                 unpack_members, bytes(body.data), self._limits.max_body_bytes
             )
         except CurlFailed as error:
-            raise self._translate(error, url, body) from error
+            raise self._translate(error, hop, body) from error
         except zlib.error as error:
             failure, sentence = error_of_curl_code(CurlECode.BAD_CONTENT_ENCODING)
-            raise failure(f"{sentence} ({error})", url=url) from error
+            raise failure(f"{sentence} ({error})", url=hop.url) from error
         return response, data, not is_whole
 
     async def _send(
-        self,
-        url: str,
-        headers: _HeaderList,
-        deadline: float,
-        body: BoundedBody,
-        *,
-        encodings: str | None = _ENCODINGS,
+        self, hop: _Hop, body: BoundedBody, *, encodings: str | None = _ENCODINGS
     ) -> CurlResponse:
-        remaining = deadline - asyncio.get_running_loop().time()
+        remaining = hop.deadline - asyncio.get_running_loop().time()
         if remaining <= 0:
-            raise ScrapeTimeout("The time was spent on redirects", url=url)
+            raise ScrapeTimeout("The time was spent on redirects", url=hop.url)
         if self._requests is None:
             raise RuntimeError("the fetcher is not open")
         return await self._requests.get(
-            url, headers, timeout_seconds=remaining, write=body.write, encodings=encodings
+            hop.url,
+            hop.headers,
+            proxy_auth=hop.credentials.credentials,
+            timeout_seconds=remaining,
+            write=body.write,
+            encodings=encodings,
         )
 
-    def _translate(self, error: CurlFailed, url: str, body: BoundedBody) -> CinderError:
-        code = error.code
+    def _translate(self, error: CurlFailed, hop: _Hop, body: BoundedBody) -> CinderError:
+        code, url = error.code, hop.url
         # Only this code means that there was no tunnel, so that the proxy's refusal is the reason.
         if code is CurlECode.COULDNT_CONNECT:
             host, port = host_and_port(url)
-            refusal = self._credentials.refusal_for(host, port) if self._credentials else None
-            if refusal:
+            if refusal := hop.credentials.refusal_for(host, port):
                 return refusal.to_error(url)
             if port == 0:  # curl does not even ask the proxy for it
                 return EgressBlocked("Port 0 may not be connected to: no service has it", url=url)

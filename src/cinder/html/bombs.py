@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from html import unescape
 from itertools import islice
+from typing import Self
 
-from cinder.html.links import scan_links
+from cinder.html.crawl_hints import scan_crawl_hints
+from cinder.html.links import scan_base, scan_links
 from cinder.html.visible_text import count_words
-from cinder.models.document import Extraction, PageMetadata
+from cinder.models.document import Extraction, LinkDetail, PageMetadata
+from cinder.models.request import ExtractOptions, Format
 from cinder.text.content_type import Shape, content_kind, decode_body
 from cinder.text.invisible_characters import character_warnings
 from cinder.text.terms import estimate_tokens
@@ -217,6 +220,16 @@ class UnparsedFormats:
 
     markdown: bool
     links: bool
+    links_detail: bool = False
+
+    @classmethod
+    def of(cls, options: ExtractOptions) -> Self:
+        """Return those of the requested formats that can be read."""
+        return cls(
+            markdown=options.wants_markdown,
+            links=Format.LINKS in options.formats,
+            links_detail=Format.LINKS_DETAIL in options.formats,
+        )
 
 
 def extract_unparsed(
@@ -237,9 +250,17 @@ def extract_unparsed_html(
 ) -> Extraction:
     """Return the bare text and the links of a page, with a warning that gives the reason."""
     extraction = _with_bare_text(html, strip_tags(html), formats, reason)
-    if not formats.links:
+    if not formats.links and not formats.links_detail:
         return extraction
-    return replace(extraction, links=scan_links(_UNSEEN_ELEMENTS.sub(" ", html), url))
+    markup = _UNSEEN_ELEMENTS.sub(" ", html)
+    links = scan_links(markup, url)
+    details = tuple(LinkDetail(url=link) for link in links) if formats.links_detail else None
+    return replace(
+        extraction,
+        links=links if formats.links else None,
+        links_detail=details,
+        hints=scan_crawl_hints(markup, scan_base(markup, url)),
+    )
 
 
 def _with_bare_text(source: str, text: str, formats: UnparsedFormats, reason: str) -> Extraction:
@@ -248,7 +269,7 @@ def _with_bare_text(source: str, text: str, formats: UnparsedFormats, reason: st
         markdown=text if formats.markdown else None,
         metadata=PageMetadata(title=bare_title(source)),
         word_count=count_words(text),
-        token_count=estimate_tokens(len(text)),
+        token_count=estimate_tokens(text),
         is_partial=True,
         warnings=(_UNPARSED.format(reason.rstrip(".")), *character_warnings(text)),
     )

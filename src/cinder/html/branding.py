@@ -19,9 +19,15 @@ from cinder.html.branding_styles import (
 )
 from cinder.html.css.selectors import CssElement
 from cinder.html.css.values import Colour, find_colour
-from cinder.html.links import resolve_http_url
 from cinder.html.metadata.declared import read_declared, read_json_ld
-from cinder.html.tree import Elements, ancestors, collapse, document_base, parse_html
+from cinder.html.tree import (
+    Elements,
+    ancestors,
+    collapse,
+    document_base,
+    parse_html,
+    resolve_http_url,
+)
 from cinder.html.vocabulary import load_vocabulary
 from cinder.models.document import BUTTON, Json
 from cinder.text.content_type import Shape, content_kind, decode_body

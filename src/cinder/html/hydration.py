@@ -16,6 +16,7 @@ from itertools import islice
 
 from cinder.html.vocabulary import load_vocabulary
 from cinder.models.document import Json
+from cinder.text.terms import extra_words
 
 _VOCABULARY = load_vocabulary()["hydration"]
 _DROPPED_KEYS = frozenset(_VOCABULARY["dropped_keys"])
@@ -101,18 +102,17 @@ def may_carry_data(html: str) -> bool:
 
 def read_hydration(html: str) -> HydrationContent | None:
     """Return the content in a page's data, the longest where there are several; never raises."""
-    found = (_read_content(name, data) for name, data in _find_data(html))
-    return max(found, key=lambda content: content.word_count, default=None)
-
-
-def _read_content(source: str, data: Json) -> HydrationContent:
-    collector = _Collector()
-    collector.add(data)
-    markup = "\n".join(collector.parts)
-    text = unescape(_ANY_TAG.sub(" ", markup))
-    words = max(len(text.split()), len(_UNSPACED.findall(text)) // 2)
-    share = len(text) / max(1, len(text) + collector.left_out)
-    return HydrationContent(source=source, html=markup, word_count=words, share=share)
+    longest: HydrationContent | None = None
+    for source, data in _find_data(html):
+        collector = _Collector()
+        collector.add(data)
+        markup = "\n".join(collector.parts)
+        text = unescape(_ANY_TAG.sub(" ", markup))
+        words = len(text.split()) + extra_words(text)
+        if longest is None or words > longest.word_count:
+            share = len(text) / max(1, len(text) + collector.left_out)
+            longest = HydrationContent(source=source, html=markup, word_count=words, share=share)
+    return longest
 
 
 # Finding the data
@@ -127,7 +127,12 @@ def _find_data(html: str) -> Iterator[tuple[str, Json]]:
         if budget < 0:
             break
         if "application/ld+json" in attributes:
-            yield from _articles(_parse_json(code))
+            linked = _parse_json(code)
+            graph = _as_list(_at(linked, "@graph"))
+            nodes = linked if isinstance(linked, list) else [linked, *graph]
+            for node in (each for each in nodes if isinstance(_at(each, "articleBody"), str)):
+                article = {"headline": _at(node, "headline"), "body": _at(node, "articleBody")}
+                yield "JSON-LD articleBody", article
         elif "__NEXT_DATA__" in attributes:
             yield "__NEXT_DATA__", _at(_parse_json(code), "props")
         elif "__NUXT_DATA__" in attributes:
@@ -191,14 +196,6 @@ def _parse_json(text: str) -> Json:
 
 def _at(value: Json, key: str) -> Json:
     return value.get(key) if isinstance(value, dict) else None
-
-
-def _articles(data: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the articles of linked data that have their text in it."""
-    nodes = data if isinstance(data, list) else [data, *_as_list(_at(data, "@graph"))]
-    for node in nodes:
-        if isinstance(body := _at(node, "articleBody"), str):
-            yield "JSON-LD articleBody", {"headline": _at(node, "headline"), "body": body}
 
 
 def _as_list(value: Json) -> list[Json]:
@@ -358,7 +355,10 @@ class _Collector:
     def _add_text(self, text: str) -> None:
         if _MARKUP.search(text):
             self._add_part(text)
-        elif _is_prose(text):
+        elif not _CODE.match(body := text.strip()) and (
+            len(_UNSPACED.findall(body)) >= _MIN_UNSPACED_CHARS
+            or (len(body) >= _MIN_PROSE_CHARS and len(body.split()) >= _MIN_PROSE_WORDS)
+        ):
             paragraphs = filter(None, map(str.strip, re.split(r"\n\s*\n", text)))
             self._add_part("".join(f"<p>{escape(one)}</p>" for one in paragraphs))
         elif " " in text and not _CODE.match(text):
@@ -368,15 +368,6 @@ class _Collector:
         if markup.strip() and markup not in self._seen:
             self._seen.add(markup)
             self.parts.append(markup)
-
-
-def _is_prose(text: str) -> bool:
-    text = text.strip()
-    if _CODE.match(text):
-        return False
-    if len(_UNSPACED.findall(text)) >= _MIN_UNSPACED_CHARS:
-        return True
-    return len(text) >= _MIN_PROSE_CHARS and len(text.split()) >= _MIN_PROSE_WORDS
 
 
 def _is_element(value: Json) -> bool:

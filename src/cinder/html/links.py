@@ -1,7 +1,8 @@
 """The links and images of a page: collected, made absolute, with `srcset` and lazy images."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html import unescape
 from itertools import islice
 
@@ -12,13 +13,19 @@ from cinder.html.tree import (
     WEB_SCHEMES,
     Elements,
     ancestors,
+    collapse,
     detach,
+    element_walk,
     join_url,
     previous_element,
+    raw_text,
     rename_element,
     resolve_base,
+    resolve_http_url,
 )
 from cinder.html.vocabulary import load_vocabulary
+from cinder.models.document import LinkDetail
+from cinder.text.invisible_characters import only_visible_characters
 
 _VOCABULARY = load_vocabulary()["images"]
 _MAX_SRCSET_CHARS = 65_536
@@ -56,7 +63,22 @@ _STYLE_URL = re.compile(r"url\(([^()]*)\)", re.IGNORECASE)
 _ANCHOR = re.compile(r"<(?:a|area)(\s[^<>]{0,4000})", re.IGNORECASE)
 _BASE = re.compile(r"<base(\s[^<>]{0,4000})", re.IGNORECASE)
 _HREF = re.compile(r"\shref\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))", re.IGNORECASE)
+_LINK_TAG = re.compile(r"<link(\s[^<>]{0,4000})", re.IGNORECASE)
+_FEED_TYPE = re.compile(r"\stype\s*+=\s*+[\"']?application/(?:rss|atom|rdf)\+xml", re.IGNORECASE)
 _MAX_SCANNED_LINKS = 20_000
+
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+# Tags and roles of the parts of a page.
+_LANDMARKS = {
+    **{tag: tag for tag in ("header", "nav", "aside", "footer")},
+    **dict.fromkeys(("main", "article"), "main"),
+    "banner": "header",
+    "navigation": "nav",
+    "complementary": "aside",
+    "contentinfo": "footer",
+}
+_MAX_LINK_CHARS = 300
+_MAX_REL_CHARS = 100
 
 _EMOJI_IMAGES = ", ".join(f"img.{name}" for name in _VOCABULARY["emoji_classes"])
 _MAX_EMOJI_TEXT = 32
@@ -112,12 +134,77 @@ def collect_links(parts: Iterable[Elements], base: can_ada.URL | None) -> tuple[
     return _resolve_links(hrefs, base)
 
 
+def describe_links(roots: Iterable[LexborNode], base: can_ada.URL | None) -> tuple[LinkDetail, ...]:
+    """Return the links below `roots` with their words and section, each URL once, in order.
+
+    A link without words takes those of the next one to the same URL.
+    """
+    found: dict[str, LinkDetail] = {}
+    for root in roots:
+        for node, section in _links_by_section(root):
+            attributes = node.attributes
+            href = attributes.get("href") or attributes.get("xlink:href") or ""
+            for url in _resolve_links((href,), base):
+                known = found.get(url)
+                if known is None:
+                    rel = collapse(attributes.get("rel"))[:_MAX_REL_CHARS].lower()
+                    text = _words_of(node)
+                    found[url] = LinkDetail(url=url, text=text, rel=rel, section=section)
+                elif not known.text:
+                    found[url] = replace(known, text=_words_of(node))
+    return tuple(found.values())
+
+
+def _links_by_section(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
+    """Yield the links below an element, each with its landmark or the heading above it."""
+    # By the identity of each element, the landmark around it; parents come before children.
+    landmarks: dict[int, str] = {}
+    heading = ""
+    for node in element_walk(root):
+        tag, parent = node.tag or "", node.parent
+        around = landmarks.get(parent.mem_id, "") if parent is not None else ""
+        role = (node.attributes.get("role") or "").lower() if tag != "a" else ""
+        own = _LANDMARKS.get(role) or _LANDMARKS.get(tag, "")
+        # The header of an article holds its heading, and a footer within the content its notes.
+        if own in ("", "main") or around != "main":
+            landmarks[node.mem_id] = around = own or around
+        else:
+            landmarks[node.mem_id] = around
+        is_content = around in ("", "main")
+        if tag in _HEADINGS and is_content:
+            heading = _words_of(node)
+        if tag in ("a", "area"):
+            yield node, (heading or "main") if is_content else around
+
+
+def _words_of(node: LexborNode) -> str:
+    words = collapse(raw_text(node)[: 10 * _MAX_LINK_CHARS])
+    if not words:
+        image = node.css_first("img[alt]")
+        described = image.attributes.get("alt") if image is not None else None
+        names = (node.attributes.get(name) for name in ("aria-label", "title", "alt"))
+        words = collapse(described or next(filter(None, names), ""))
+    return only_visible_characters(words)[:_MAX_LINK_CHARS]
+
+
 def scan_links(markup: str, url: str) -> tuple[str, ...]:
     """Return the web addresses that markup links to, found in linear time and without a tree."""
-    first_base = _BASE.search(markup)
-    base = resolve_base(_href_in(first_base[1]) if first_base else None, url)
+    base = scan_base(markup, url)
     tags = islice(_ANCHOR.finditer(markup), _MAX_SCANNED_LINKS)
     return _resolve_links(dict.fromkeys(_href_in(tag[1]) or "" for tag in tags), base)
+
+
+def scan_base(markup: str, url: str) -> can_ada.URL | None:
+    """Return the base URL of markup, found without a tree."""
+    first_base = _BASE.search(markup)
+    return resolve_base(_href_in(first_base[1]) if first_base else None, url)
+
+
+def scan_feeds(markup: str, url: str) -> tuple[str, ...]:
+    """Return the web addresses of the RSS and Atom feeds that a page names, in linear time."""
+    tags = (tag[1] for tag in islice(_LINK_TAG.finditer(markup), _MAX_SCANNED_LINKS))
+    feeds = (_href_in(tag) or "" for tag in tags if _FEED_TYPE.search(tag))
+    return _resolve_links(dict.fromkeys(feeds), scan_base(markup, url))
 
 
 def _href_in(attributes: str) -> str | None:
@@ -135,12 +222,6 @@ def _resolve_links(hrefs: Iterable[str], base: can_ada.URL | None) -> tuple[str,
         if address and ("#" not in address or address.partition("#")[0] != page):
             found[address] = None
     return tuple(found)
-
-
-def resolve_http_url(base: can_ada.URL | None, reference: str) -> str | None:
-    """Return the absolute http(s) URL of a reference, or None."""
-    joined = join_url(base, reference)
-    return joined.href if joined is not None and joined.protocol in WEB_SCHEMES else None
 
 
 def resolve_urls(root: LexborNode, base: can_ada.URL | None, elements: Elements) -> None:

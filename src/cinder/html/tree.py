@@ -65,6 +65,12 @@ def join_url(base: can_ada.URL | None, reference: str) -> can_ada.URL | None:
         return None
 
 
+def resolve_http_url(base: can_ada.URL | None, reference: str) -> str | None:
+    """Return the absolute http(s) URL of a reference, or None."""
+    joined = join_url(base, reference)
+    return joined.href if joined is not None and joined.protocol in WEB_SCHEMES else None
+
+
 def element_walk(root: LexborNode) -> Iterator[LexborNode]:
     """Yield `root` and every element below it, in document order."""
     return (node for node in root.traverse() if node.is_element_node)

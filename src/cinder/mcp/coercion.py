@@ -8,6 +8,7 @@ nothing. Everything that stays unclear is refused as usual.
 
 import json
 from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -63,7 +64,8 @@ def coerce_arguments(
 ) -> dict[str, Any]:
     """Return the arguments that a model meant, as far as that is clear.
 
-    A call that gives every offered argument may have been forced to: its defaults mean nothing.
+    A call that gives every offered argument, or every one with a default, may have been forced to:
+    its defaults mean nothing.
     """
     annotations = {i.alias or name: i.annotation for name, i in model.model_fields.items()}
     known = annotations.keys()
@@ -88,7 +90,23 @@ def coerce_arguments(
             values = value if isinstance(value, list) else [value]
             unpacked[key] = list(map(_parse_object, values)) if _is_model(items[0]) else values
     is_all_given = bool(offered) and unpacked.keys() >= set(offered)
-    return drop_null_arguments(model, unpacked, is_all_given=is_all_given)
+    defaults = _default_names(model).intersection(offered)
+    has_defaults = bool(defaults) and unpacked.keys() >= defaults
+    return drop_null_arguments(
+        model, unpacked, is_all_given=is_all_given, drops_defaults=is_all_given or has_defaults
+    )
+
+
+@cache
+def _default_names(model: type[Arguments]) -> frozenset[str]:
+    """Return the names of the arguments whose default a schema shows."""
+    fields = model.model_fields.items()
+    optional = ((name, info) for name, info in fields if not info.is_required())
+    return frozenset(
+        info.alias or name
+        for name, info in optional
+        if info.get_default(call_default_factory=True) not in (None, "", [], {})
+    )
 
 
 def _canonical_name(known: Collection[str], name: str) -> str:
@@ -110,12 +128,17 @@ def _parse_object(value: Any) -> Any:
 
 
 def drop_null_arguments(
-    model: type[Arguments], raw: Mapping[str, Any], *, is_all_given: bool
+    model: type[Arguments],
+    raw: Mapping[str, Any],
+    *,
+    is_all_given: bool,
+    drops_defaults: bool | None = None,
 ) -> dict[str, Any]:
     """Return the arguments without those that mean nothing and may be absent.
 
-    Where all arguments were given, defaults mean nothing, either.
+    Where all arguments were given, or all that have one, defaults mean nothing, either.
     """
+    drops_defaults = is_all_given if drops_defaults is None else drops_defaults
     arguments = dict(raw)
     meaningful = frozenset() if is_all_given else model.meaningful_zeros
     for name, info in model.model_fields.items():
@@ -127,7 +150,7 @@ def drop_null_arguments(
         is_null = _is_empty(value) or (
             key not in meaningful and _is_zero(value) and _refuses_zero(model, key)
         )
-        if is_null or (is_all_given and is_default):
+        if is_null or (drops_defaults and is_default):
             del arguments[key]
     return arguments
 

@@ -1,8 +1,8 @@
 """Flat JSON Schemas of tool arguments and results, which every model provider accepts.
 
-They have no references, unions, constants or bounds: each node has one plain type, and each
-argument object names its properties, as strict modes require. Everything else is checked when the
-arguments are read.
+They have no references, unions or constants: each node has one plain type, and each argument object
+names its properties, as strict modes require. Only arguments have a default and bounds. Everything
+else is checked when the arguments are read.
 """
 
 from collections.abc import Mapping
@@ -57,13 +57,15 @@ def option_parameters(request: type, *first: str) -> dict[str, Parameter]:
 
 def input_schema(model: type[BaseModel], parameters: Mapping[str, Parameter]) -> Schema:
     """Return the schema of a tool's arguments, with these parameters only."""
-    schema = output_schema(model)
+    raw = model.model_json_schema(schema_generator=_WithoutUnions)
+    schema = _flatten(raw, raw.get("$defs", {}))
     needed = set(schema.get("required", ()))
     required = [n for n, p in parameters.items() if p.is_required or n in needed]
     return {
         "type": "object",
         "properties": {
             name: _parameter_schema(schema["properties"][name], parameter)
+            | _limits_of(raw["properties"][name])
             for name, parameter in parameters.items()
         },
         **({"required": required} if required else {}),
@@ -95,6 +97,17 @@ def _parameter_schema(node: Schema, parameter: Parameter) -> Schema:
     if parameter.description:
         shown["description"] = parameter.description
     return shown
+
+
+def _limits_of(node: Schema) -> Schema:
+    """Return the default and the bounds of an argument, those that it has."""
+    # Bounds on types that have a validator of their own keep Pydantic's names.
+    limits = {
+        "default": node.get("default"),
+        "minimum": node.get("minimum", node.get("ge")),
+        "maximum": node.get("maximum", node.get("le")),
+    }
+    return {name: value for name, value in limits.items() if value not in (None, "", [], {})}
 
 
 class _WithoutUnions(GenerateJsonSchema):

@@ -53,7 +53,8 @@ _VIEWABLE_SIGNATURES = {
 _FIELDS_IN_BLOCKS = (Format.SCREENSHOT, Format.FULL_SCREENSHOT, "screenshotFormat")
 _FURTHER_TEXTS = (Format.HTML, Format.RAW_HTML)
 _URL_LISTS = (Format.LINKS, Format.IMAGES)
-_OBJECTS = ("extracted", "branding")
+_OBJECTS = ("linksDetail", "extracted", "branding")
+_RESOURCES = (types.EmbeddedResource, types.ResourceLink)
 _ACTION_TEXTS = ("markdown", "html", "result")
 
 
@@ -89,6 +90,8 @@ async def scrape_result(
             if shown.picture is not None
         ]
         content += _link_screenshot(outcome)
+    # Hosts that show only the first block show the page, or where it is.
+    content.sort(key=lambda block: not isinstance(block, _RESOURCES))
     return types.CallToolResult(content=content, structured_content=data)
 
 

@@ -32,6 +32,7 @@ from cinder.mcp.tool_calls import ToolCalls, ToolSelection, check_tool_selection
 from cinder.mcp.tools.base import Tool
 from cinder.mcp.tools.crawl import CRAWL, CRAWL_STATUS
 from cinder.mcp.tools.extract import EXTRACT
+from cinder.mcp.tools.map import MAP
 from cinder.mcp.tools.scrape import CINDER_SCRAPE, SCRAPE
 from cinder.mcp.tools.search import SEARCH, SEARCH_AND_SCRAPE
 from cinder.mcp.tools.text import EXTRACT_CONTENT, TEXT_SIMILARITY
@@ -46,6 +47,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     CINDER_SCRAPE,
     SEARCH,
     SEARCH_AND_SCRAPE,
+    MAP,
     CRAWL,
     CRAWL_STATUS,
     EXTRACT,
@@ -62,6 +64,7 @@ _TOOL_SENTENCES = {
     "cinder_scrape": "cinder_scrape reads a page in one simple call.",
     "cinder_search": "cinder_search finds pages.",
     "cinder_search_and_scrape": "cinder_search_and_scrape finds and reads them at once.",
+    "cinder_map": "cinder_map lists the URLs of a site.",
     "cinder_extract": "cinder_extract takes data out of pages.",
     "cinder_crawl": "cinder_crawl explores a site in the background.",
 }

@@ -14,7 +14,7 @@ import structlog
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from cinder.api.errors import advise
+from cinder.api.errors import NEXT_STEP, advise
 from cinder.api.requests import require_scope
 from cinder.api.schemas.scrape import Command
 from cinder.app.composition import App
@@ -40,18 +40,20 @@ from cinder.mcp.tools.base import Tool
 from cinder.models.document import VerdictKind
 from cinder.models.redaction import redact
 
+_ALL_TOOLS = (
+    *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
+    *("cinder_map", "cinder_crawl", "cinder_get_crawl_status", "cinder_extract"),
+    *("scrape_extract_content", "scrape_text_similarity"),
+)
 TOOLSETS: Mapping[str, tuple[str, ...]] = {
-    "default": ("scrape", "cinder_search", "cinder_crawl", "cinder_get_crawl_status"),
+    "default": _ALL_TOOLS,
+    "core": ("scrape", "cinder_search", "cinder_crawl", "cinder_get_crawl_status"),
     "scrape": ("scrape", "cinder_scrape"),
     "search": ("cinder_search", "cinder_search_and_scrape"),
-    "crawl": ("cinder_crawl", "cinder_get_crawl_status"),
+    "crawl": ("cinder_map", "cinder_crawl", "cinder_get_crawl_status"),
     "extract": ("cinder_extract",),
     "text": ("scrape_extract_content", "scrape_text_similarity"),
-    "all": (
-        *("scrape", "cinder_scrape", "cinder_search", "cinder_search_and_scrape"),
-        *("cinder_crawl", "cinder_get_crawl_status", "cinder_extract"),
-        *("scrape_extract_content", "scrape_text_similarity"),
-    ),
+    "all": _ALL_TOOLS,
 }
 
 TOOLSETS_HEADER = "x-mcp-toolsets"
@@ -177,6 +179,8 @@ _NEXT_STEP = {
         f"Try again, or another page; a tool call has at most {SCRAPE_TIMEOUT_MS} ms."
     ),
     ErrorCode.SCRAPE_FAILED: "Check the URL, or try again later.",
+    ErrorCode.TARGET_HTTP_ERROR: NEXT_STEP[VerdictKind.HTTP_ERROR],
+    ErrorCode.BLOCKED: NEXT_STEP[VerdictKind.BLOCKED],
     ErrorCode.CONTENT_TOO_LARGE: (
         "Use a smaller page; the owner can raise CINDER_SCRAPE__MAX_BODY_BYTES."
     ),
@@ -212,8 +216,7 @@ def describe_failure(error: CinderError) -> str:
     if isinstance(error, InvalidRequest) and error.problems:
         return redact(_describe_problems(error.problems))
     lines = [_cut(redact(error.message), _MESSAGE_CHARS)]
-    is_blocked = error.verdict == VerdictKind.BLOCKED
-    if next_step := advise(error) if is_blocked else _NEXT_STEP.get(error.code):
+    if next_step := advise(error) or _NEXT_STEP.get(error.code):
         lines.append(next_step)
     if (diagnostics := error.diagnostics) is not None and diagnostics.attempts:
         data = {
@@ -223,6 +226,7 @@ def describe_failure(error: CinderError) -> str:
                 for strategy, message in diagnostics.strategy_errors.items()
             },
             "timing": diagnostics.timing,
+            **({"proxyPool": diagnostics.proxy_pool} if diagnostics.proxy_pool else {}),
         }
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         lines.append(f"Diagnostics: {text}")

@@ -133,6 +133,8 @@ class FetchedPage:
     """What the reader should know about the fetch."""
     pages_taken: int = 1
     """How many pages were loaded: in a browser, actions and scripts may load further ones."""
+    proxy_number: int = 0
+    """Which proxy of the request's pool it came through, from 1; 0 without a pool."""
     unseen: tuple[HiddenPart, ...] = ()
     """The hidden parts of a page that a browser rendered, in document order."""
 
@@ -173,6 +175,32 @@ class PageMetadata:
     """The share of an HTML page's text outside its chrome that the content has."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlHints:
+    """The URLs in a page that tell a crawler where to go, other than its plain links."""
+
+    pages: tuple[str, ...] = ()
+    """Frames, the target of a refresh, and the next and previous page."""
+    languages: tuple[str, ...] = ()
+    """Translations of the page."""
+    feeds: tuple[str, ...] = ()
+    nofollow: tuple[str, ...] = ()
+    """Links that are all marked nofollow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDetail:
+    """A link that a visitor of a page sees."""
+
+    url: str
+    text: str = ""
+    """Its words, or the description of its image."""
+    rel: str = ""
+    """Its relation, such as `nofollow`; empty without one."""
+    section: str = ""
+    """`header`, `nav`, `aside` or `footer`; in the content, the heading above it or `main`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Extraction:
     """The content of a page: one field for each format, None where it was not requested."""
@@ -182,6 +210,7 @@ class Extraction:
     markdown: str | None = None
     html: str | None = None
     links: tuple[str, ...] | None = None
+    links_detail: tuple[LinkDetail, ...] | None = None
     images: tuple[str, ...] | None = None
     branding: Mapping[str, Json] | None = None
     """Colours, fonts and images, each with its source."""
@@ -195,6 +224,8 @@ class Extraction:
     is_out_of_time: bool = False
     """Whether that limit was one of time, so that another try may give the whole content."""
     warnings: tuple[str, ...] = ()
+    hints: CrawlHints = field(default_factory=CrawlHints)
+    """For crawls; never stored."""
     derived: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Values computed from these texts and cached with them; never stored."""
 
@@ -211,6 +242,8 @@ class Document:
     content_type: str
     scraped_at: datetime
     load_time_ms: int
+    proxy_pool: str | None = None
+    """The pool of upstream proxies that it was fetched through."""
     content: Extraction = field(default_factory=Extraction)
     media: Media | None = None
     """The file, where the URL leads to one instead of a page."""
@@ -223,6 +256,8 @@ class Document:
     """Whether the body ended early."""
     validators: Validators = field(default_factory=Validators)
     extracted: str | None = None
+    retry_after_seconds: int | None = None
+    """The Retry-After of an HTTP error; never stored, as error pages are not saved."""
 
 
 @dataclass(frozen=True, slots=True)

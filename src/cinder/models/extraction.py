@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cinder.models.document import Json, Verdict
 from cinder.models.options import Option
-from cinder.models.request import MAX_TIMEOUT_MS, CachePolicy, Mode, ModeOption
+from cinder.models.request import MAX_TIMEOUT_MS, CachePolicy, Mode, ModeOption, ProxyPoolOption
 
 FieldPath = tuple[str | int, ...]
 """The path of a value in the data: property names and array indexes."""
@@ -136,6 +136,7 @@ class ExtractRequest:
     prompt: str = ""
     schema: Mapping[str, Json] | None = None
     mode: ModeOption = Mode.SMART
+    proxy_pool: ProxyPoolOption = None
     strict_grounding: Annotated[
         bool, Option("Leave out values that no page proves.", hint="Drop unverified")
     ] = False

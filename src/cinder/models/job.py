@@ -60,6 +60,10 @@ class EndedBy(StrEnum):
     FAILED = "failed"
 
 
+NOT_FOLLOWED_RANK = 2**30
+"""The rank of URLs that only links marked nofollow lead to; another link may still lead there."""
+
+
 class PageState(StrEnum):
     """The state of a URL in the ledger."""
 
@@ -162,6 +166,8 @@ class NewPage:
     host: str
     """Its origin, which the host throttle applies to."""
     depth: int = 1
+    rank: int = 0
+    """Its place in the order of fetches, the lowest first."""
     template: str = ""
     """The pattern of its URL, by which endless URL spaces are detected."""
     fate: PageStatus | None = None
@@ -240,6 +246,8 @@ class PageResult:
     body_bytes: int = 0
     """The decompressed size of the response."""
     content: ContentFingerprint | None = None
+    canonical: NewPage | None = None
+    """The URL that the page names as its own, of which it is a duplicate if that has a page."""
     landed_on: NewPage | None = None
     """The URL that it redirects to, to which the result belongs."""
 

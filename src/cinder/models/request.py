@@ -29,6 +29,7 @@ class Format(StrEnum):
     HTML = "html"
     RAW_HTML = "rawHtml"
     LINKS = "links"
+    LINKS_DETAIL = "linksDetail"
     IMAGES = "images"
     SCREENSHOT = "screenshot"
     FULL_SCREENSHOT = "fullscreenshot"
@@ -49,15 +50,26 @@ ModeOption = Annotated[
     Mode,
     Option(
         "Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either.",
-        hint="dynamic: in a browser. Default smart",
+        hint="dynamic: in a browser",
         flag_help="static (no browser), dynamic (a browser) or smart (either).",
+    ),
+]
+
+
+ProxyPoolOption = Annotated[
+    str | None,
+    Option(
+        "The pool of upstream proxies to fetch through, by its name in `egress.proxy-pools`.",
+        bounds={"min_length": 1, "max_length": 100},
+        in_tools=False,
+        flag_help="Fetch through this pool of egress.proxy-pools.",
     ),
 ]
 
 
 ONLY_MAIN_CONTENT = Option(
     "Leave out everything around the main content; else navigation, headers and footers alone.",
-    hint="Default true",
+    hint="Drop what surrounds the content",
     flags=("--whole-page",),
     flag_help="Keep more than the main content; navigation, headers and footers stay out unless "
     "scrape.strip-chrome-tags is off.",
@@ -125,7 +137,7 @@ class CachePolicy:
             "The oldest cached answer to take, in milliseconds.",
             name="maxAge",
             bounds={"ge": 0, "le": MAX_AGE_MS},
-            hint="Oldest cached copy, ms. Default 2 days",
+            hint="Oldest cached copy, ms",
         ),
     ] = 2 * DAY_MS
     force_rescrape: Annotated[
@@ -146,7 +158,7 @@ class ContentOptions:
         Option(
             "CSS selectors of what to keep; nothing else is content then.",
             bounds={"max_length": MAX_SELECTORS},
-            hint="CSS selectors",
+            hint="CSS selectors to keep",
             flags=("--include",),
             flag_help="CSS selector of what to keep; repeatable.",
         ),
@@ -156,7 +168,7 @@ class ContentOptions:
         Option(
             "CSS selectors of what to leave out.",
             bounds={"max_length": MAX_SELECTORS},
-            hint="",
+            hint="… to drop",
             flags=("--exclude",),
             flag_help="CSS selector of what to leave out; repeatable.",
         ),
@@ -166,7 +178,7 @@ class ContentOptions:
         Option(
             "Turn HTML into markdown; without it, `content` is the page as it came.",
             name="cleanScrape",
-            hint="false: unconverted. Default true",
+            hint="false: unconverted",
             flags=None,
         ),
     ] = True
@@ -209,7 +221,7 @@ class RenderOptions:
         bool,
         Option(
             "Keep a browser from loading ads, trackers and cookie pop-ups.",
-            hint="Default true",
+            hint="No ads and pop-ups",
             flag_help="Let a browser load ads and pop-ups.",
         ),
     ] = True
@@ -219,10 +231,11 @@ class RenderOptions:
         Option(
             "How much effort goes into looking like an ordinary visitor; `stealth` takes a "
             "browser.",
-            hint="Default auto",
+            hint="stealth: past bot walls",
             flag_help="basic, stealth or auto.",
         ),
     ] = ProxyTier.AUTO
+    proxy_pool: ProxyPoolOption = None
     profile: Annotated[
         Profile,
         Option(
@@ -265,7 +278,7 @@ class ScrapeRequest:
         ResultHandling,
         Option(
             "Whether the result is saved, returned, or both.",
-            hint="Default saveAndReturn; saveOnly: a link",
+            hint="saveOnly: a link",
             flags=None,
         ),
     ] = ResultHandling.SAVE_AND_RETURN
@@ -368,8 +381,14 @@ def parse_key_combination(text: str) -> KeyPress:
         modifiers, name = [part.strip() for part in text[:-2].split("+")], "+"
     else:
         *modifiers, name = (part.strip() for part in text.split("+"))
-    held = tuple(dict.fromkeys(_find_modifier(modifier) for modifier in modifiers))
-    names = {modifier.key for modifier in held}
+    held: dict[KeyPress, None] = {}
+    for modifier in modifiers:
+        found = _NAMED.get(modifier.lower())
+        if found is None or found.key not in MODIFIER_BITS:
+            known = ", ".join(MODIFIER_BITS)
+            raise ValueError(f"{modifier[:50]!r} is not a modifier. Known are: {known}")
+        held[found] = None
+    names = {press.key for press in held}
     is_letter_of_shortcut = names and "Shift" not in names and len(name) == 1
     pressed = _find_key(name.lower() if is_letter_of_shortcut else name)
     if "Shift" in names:
@@ -377,15 +396,7 @@ def parse_key_combination(text: str) -> KeyPress:
     if names - {"Shift"}:
         # A shortcut types nothing.
         pressed = replace(pressed, text="")
-    return replace(pressed, held=held)
-
-
-def _find_modifier(name: str) -> KeyPress:
-    found = _NAMED.get(name.lower())
-    if found is None or found.key not in MODIFIER_BITS:
-        known = ", ".join(MODIFIER_BITS)
-        raise ValueError(f"{name[:50]!r} is not a modifier. Known are: {known}")
-    return found
+    return replace(pressed, held=tuple(held))
 
 
 def _find_key(name: str) -> KeyPress:

@@ -32,7 +32,7 @@ class SearchFilters:
         tuple[str, ...],
         Option(
             "Only results of these domains and their subdomains; of a URL, its host counts.",
-            hint="",
+            hint="Only these",
             flags=("--include-domain",),
             flag_help="Only this domain and its subdomains; repeatable.",
         ),
@@ -41,7 +41,7 @@ class SearchFilters:
         tuple[str, ...],
         Option(
             "No results of these domains and their subdomains.",
-            hint="",
+            hint="None of these",
             flags=("--exclude-domain",),
             flag_help="Not this domain and its subdomains; repeatable.",
         ),
@@ -76,7 +76,7 @@ class SearchRequest:
         SearchMode,
         Option(
             "`fast`: one provider; `balanced`: all, fused; `deep`: reads the pages, too (5-15 s).",
-            hint="deep reads the pages, 15 s. Default balanced",
+            hint="deep reads the pages, 15 s",
         ),
     ] = SearchMode.BALANCED
     num_results: Annotated[
@@ -84,7 +84,7 @@ class SearchRequest:
         Option(
             "How many results to return.",
             bounds={"ge": 1, "le": MAX_RESULTS},
-            hint="Default 10, at most 100",
+            hint="How many",
             flags=("--num", "-n"),
             flag_help="How many results, at most 100; 10.",
         ),
@@ -94,7 +94,7 @@ class SearchRequest:
         Option(
             "How many to skip: `nextOffset` of the last answer.",
             bounds={"ge": 0, "le": MAX_OFFSET},
-            hint="",
+            hint="nextOffset of the last answer",
             flag_help="How many results to skip.",
         ),
     ] = 0

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import can_ada
 
@@ -17,6 +18,22 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 class ForeignScheme(ValueError):
     """The URL is not an http or https URL."""
+
+
+class AssumedHttps(str):
+    """An https URL that was written without a scheme: http may serve as well."""
+
+    __slots__ = ()
+
+
+def parse_requested_url(text: str) -> str:
+    """Return the canonical URL of a request; `AssumedHttps` where it has no scheme.
+
+    Raises:
+        ValueError: see `parse_web_url`.
+    """
+    url = parse_web_url(text)
+    return url if _SCHEME.match(re.sub(r"[\t\n\r]", "", text.strip())) else AssumedHttps(url)
 
 
 def parse_web_url(text: str) -> str:
@@ -51,10 +68,16 @@ def join_web_url(base: str, reference: str) -> str:
     reference = reference.strip()
     _check_length(reference)
     try:
-        parsed = can_ada.parse(base) + reference
+        parsed = _parse_base(base) + reference
     except TypeError:  # the reference contains a lone surrogate
         raise ValueError(f"Not a valid URL: {reference[:200]!r}") from None
     return _check_web_url(parsed).href
+
+
+@lru_cache(maxsize=16)
+def _parse_base(base: str) -> can_ada.URL:
+    # A page or a sitemap has many references on the same base.
+    return can_ada.parse(base)
 
 
 def join_web_urls(base: str, references: Iterable[str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from cinder.html.bombs import UnparsedFormats
 from cinder.models.document import Extraction, FetchedPage, HtmlFacts, Json
 from cinder.models.extraction import ExtractedData, PassageQuery, RankedPassage
 from cinder.models.recipe import Recipe, RecipeTrials
-from cinder.models.request import ExtractOptions, Format
+from cinder.models.request import ExtractOptions
 from cinder.models.saved import Comparison
 from cinder.sandbox.extraction_messages import (
     FieldsJob,
@@ -157,9 +157,7 @@ class ExtractionSandbox(WorkerPool):
     async def _read_unparsed(
         self, page: FetchedPage, options: ExtractOptions, reason: str
     ) -> Extraction:
-        formats = UnparsedFormats(
-            markdown=options.wants_markdown, links=Format.LINKS in options.formats
-        )
+        formats = UnparsedFormats.of(options)
         job = UnparsedJob(page.body, _content_type(page), page.final_url, formats, reason)
         try:
             return (await self._ask(job, ExtractionAnswer, page.url)).restore(page.body)

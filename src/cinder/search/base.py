@@ -27,14 +27,8 @@ class ProviderQuery:
     filters: SearchFilters = field(default_factory=SearchFilters)
 
 
-@dataclass
 class ProviderFailed(CinderError):
     """The search provider gave no answer."""
-
-    retry_after_seconds: float | None = field(default=None, kw_only=True)
-    """When it may be queried again, if known."""
-
-    __hash__ = Exception.__hash__
 
 
 class Provider(Protocol):

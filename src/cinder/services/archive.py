@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import structlog
 
 from cinder.models.caller import CallerPolicy, is_place_within, is_url_within
+from cinder.models.document import Document
 from cinder.models.job import Job
 from cinder.models.saved import (
     SavedBody,
@@ -83,6 +84,14 @@ class Archive:
             return None
         version, kind = parse_saved_uri(uri)
         return await self._read(version, kind, caller)
+
+    async def read_document(self, uri: str, caller: str, *, with_raw: bool) -> Document | None:
+        """Return the saved version that a URI names; None if there is none."""
+        version, _ = parse_saved_uri(uri)
+        if not await self._rights.may_read(version, caller):
+            return None
+        (saved,) = await self._store.find_versions([version], caller, with_raw=with_raw)
+        return None if saved is None else saved.document
 
     async def _read(self, version: Version, kind: SavedKind, caller: str) -> SavedBody | None:
         if not await self._rights.may_read(version, caller):

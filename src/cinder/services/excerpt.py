@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cinder.models.document import Json
-from cinder.text.terms import CHARS_PER_TOKEN
+from cinder.text.terms import BYTES_PER_TOKEN, count_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,19 @@ class TextWindow:
     """The id or title of the one section to read; `start` counts from its beginning."""
     query: str | None = None
     """A query; only passages that match are returned, after as many as `start` says."""
+    counts_tokens: bool = False
+    """Whether the size was given in tokens, of which other scripts have fewer characters."""
 
     @property
     def is_narrowed(self) -> bool:
         """Whether it selects a section or passages, which only markdown has."""
         return self.section is not None or self.query is not None
+
+    def chars_in(self, text: str) -> int:
+        """Return how many characters of a text it may show."""
+        if not self.counts_tokens or text.isascii():
+            return self.max_chars
+        return max(1, self.max_chars * len(text) // count_bytes(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +54,14 @@ class Excerpt:
 
 
 def chars_of_tokens(tokens: int) -> int:
-    """Return about how many characters a number of tokens has."""
-    return tokens * CHARS_PER_TOKEN
+    """Return about how many English characters a number of tokens has."""
+    return tokens * BYTES_PER_TOKEN
 
 
 def take_excerpt(text: str, window: TextWindow) -> Excerpt:
     """Return the part of a text in the window; empty after the end."""
     start = min(window.start, len(text))
-    return Excerpt(text[start : start + window.max_chars], start, len(text))
+    return Excerpt(text[start : start + window.chars_in(text)], start, len(text))
 
 
 T = TypeVar("T")

@@ -283,7 +283,7 @@ def _read(markdown: str, structure: TextStructure, window: TextWindow) -> Docume
         return _read_passages(markdown, structure, section, window)
     first = min(start + window.start, end)
     # Only blocks of the section: text after it does not matter for the cut.
-    last = find_cut(markdown[:end], blocks, first, window.max_chars)
+    last = find_cut(markdown[:end], blocks, first, window.chars_in(markdown))
     begin = describe_begin(markdown, blocks, first)
     return DocumentView(
         excerpt=Excerpt(markdown[first:last], first - start, end - start),
@@ -324,7 +324,8 @@ def _read_passages(
     ]
     blocks = structure.blocks[slice(*begins)]
     found = find_passages(markdown, blocks, structure.outline, query)
-    shown = show_passages(markdown, structure.outline, found, window.max_chars, window.start)
+    size = window.chars_in(markdown)
+    shown = show_passages(markdown, structure.outline, found, size, window.start)
     where = f"section {section.id!r}" if section else "the text"
     last = window.start + shown.count
     if found:
@@ -392,6 +393,14 @@ def page_as_json(document: Document, max_chars: int) -> tuple[dict[str, Json], l
     if is_shortened and "sections" not in cut:
         cut.append("sections")
     return page, cut
+
+
+def describe_links(document: Document) -> list[Json]:
+    """Return the links of a page as JSON, without empty values."""
+    return [
+        {name: value for name in link.__slots__ if (value := getattr(link, name))}
+        for link in document.content.links_detail or ()
+    ]
 
 
 def describe_heading(heading: OutlineHeading) -> dict[str, Json]:

@@ -149,7 +149,7 @@ def _names(kind: type[Any], but: str) -> tuple[str, ...]:  # Any: any dataclass
     return tuple(field.name for field in fields(kind) if field.name not in but.split())
 
 
-_CONTENT = _names(Extraction, but="text markdown metadata derived")
+_CONTENT = _names(Extraction, but="text markdown metadata hints derived")
 _DOCUMENT = _names(
     Document,
     but="url source strategy content_type scraped_at content media original screenshot actions "
@@ -187,6 +187,17 @@ def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> Entr
     if len(document.url.encode()) > _MAX_URL_BYTES:
         cut["url"] = document.url[:_CUT_URL_CHARS]
     columns = {name: value for name, value in whole.items() if value != cut[name]}
+    rest = {
+        "document": {name: getattr(document, name) for name in _DOCUMENT},
+        "content": {name: getattr(content, name) for name in _CONTENT},
+        "metadata": content.metadata,
+        "verdict": document.verdict,
+        "validators": document.validators,
+        "hasScreenshot": document.screenshot is not None,
+        "hasOriginal": document.original is not None,
+        "actions": document.actions,
+        **({"columns": columns} if columns else {}),
+    }
     return EntryRow(
         url=cut["url"],
         url_hash=hash_url(document.url),
@@ -204,7 +215,7 @@ def encode_entry(document: Document, key: EntryKey, dialect: SqlDialect) -> Entr
         scraped_at=dialect.pack_timestamp(document.scraped_at),
         expires_at=dialect.pack_timestamp(key.expires_at),
         screenshot_format=cut["screenshot_format"] if media else None,
-        document=dialect.pack_text(_write_rest(document, columns)),
+        document=dialect.pack_text(_write_json(rest)),
         raw_content=None if raw is None else dialect.pack_text(raw),
         cleaned_content=None if cleaned is None else dialect.pack_text(cleaned),
         extracted_content=None if extracted is None else dialect.pack_text(extracted),
@@ -310,22 +321,6 @@ def _list_bodies(
     if media is not None:
         bodies.append(VersionBody(SavedKind.SCREENSHOT, media.mime, media.data))
     return bodies
-
-
-def _write_rest(document: Document, columns: dict[str, str]) -> str:
-    content = document.content
-    rest = {
-        "document": {name: getattr(document, name) for name in _DOCUMENT},
-        "content": {name: getattr(content, name) for name in _CONTENT},
-        "metadata": content.metadata,
-        "verdict": document.verdict,
-        "validators": document.validators,
-        "hasScreenshot": document.screenshot is not None,
-        "hasOriginal": document.original is not None,
-        "actions": document.actions,
-        **({"columns": columns} if columns else {}),
-    }
-    return _write_json(rest)
 
 
 def _write_json(value: object) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from cinder.errors import CacheFailed
 
-SCHEMA_HEAD: Final = "0011"
+SCHEMA_HEAD: Final = "0012"
 OLDEST_UPGRADABLE: Final = "0009"
 
 SCHEMA_FOLDER = Path(__file__).parent / "schema"

@@ -1,13 +1,14 @@
 """The outline of a markdown text: headings with ids and sizes, sections and tables."""
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cinder.text.markdown_blocks import BlockKind, MarkdownBlock
 from cinder.text.sentences import plain_text
-from cinder.text.terms import estimate_tokens
+from cinder.text.terms import BYTES_PER_TOKEN, count_bytes
 
 # The id of the text before the first heading.
 TOP = "top"
@@ -36,6 +37,7 @@ class OutlineHeading:
     end: int
     body: int
     """Where the text after the heading itself begins."""
+    bytes_per_char: float = 1.0
 
     @property
     def chars(self) -> int:
@@ -45,7 +47,7 @@ class OutlineHeading:
     @property
     def tokens(self) -> int:
         """About how many tokens the section has."""
-        return estimate_tokens(self.chars)
+        return math.ceil(self.chars * self.bytes_per_char / BYTES_PER_TOKEN)
 
 
 def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[OutlineHeading, ...]:
@@ -65,13 +67,17 @@ def find_outline(markdown: str, blocks: Sequence[MarkdownBlock]) -> tuple[Outlin
         before = block
     first = headings[0][0] if headings else len(markdown)
     taken: dict[str, int] = {}
+    bytes_per_char = count_bytes(markdown) / max(len(markdown), 1)
     found = []
     if markdown[:first].strip():
-        found.append(OutlineHeading(_take_id(TOP, taken), 0, "", 0, first, 0))
+        found.append(OutlineHeading(_take_id(TOP, taken), 0, "", 0, first, 0, bytes_per_char))
     for start, block in headings:
         title = plain_text(block.title[:_READ_TITLE_CHARS])[:_MAX_TITLE_CHARS]
         name = _take_id(_slug(title), taken)
-        found.append(OutlineHeading(name, block.level, title, start, len(markdown), block.end))
+        end = len(markdown)
+        found.append(
+            OutlineHeading(name, block.level, title, start, end, block.end, bytes_per_char)
+        )
     open_indexes: list[int] = []
     for index, heading in enumerate(found):
         while open_indexes and found[open_indexes[-1]].level >= heading.level:

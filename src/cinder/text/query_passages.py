@@ -8,7 +8,7 @@ them: headings, terms, lead-ins.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -144,8 +144,11 @@ class _Splitter:
         depth = indent - 0.5 if is_label else indent
         while self._owners and self._owners[-1].depth >= depth:
             self._owners.pop()
-        if self._joins(block, is_owner=is_item or is_label):
-            self._extend(block)
+        if self._open is not None and self._joins(block, is_owner=is_item or is_label):
+            if self._open.kind is BlockKind.HEADING:
+                self._open = replace(self._open, kind=block.kind, block=block.start)
+                self._parent = self._owners[-1].start if self._owners else -1
+            self._open = replace(self._open, end=block.end)
         else:
             self._begin(block, indent, is_owner=is_item or is_label)
         if is_item or is_label:
@@ -171,14 +174,6 @@ class _Splitter:
             return block.kind is BlockKind.LIST_ITEM and size <= _ITEMS_CHARS
         return not is_owner and size <= limit
 
-    def _extend(self, block: MarkdownBlock) -> None:
-        if self._open is None:
-            return
-        if self._open.kind is BlockKind.HEADING:
-            self._open = replace(self._open, kind=block.kind, block=block.start)
-            self._parent = self._owners[-1].start if self._owners else -1
-        self._open = replace(self._open, end=block.end)
-
     def _begin(self, block: MarkdownBlock, indent: int, *, is_owner: bool) -> None:
         before = self._open
         self.close()
@@ -194,18 +189,15 @@ class _Splitter:
         is_table = block.kind is BlockKind.TABLE
         if block.end - block.start <= (_ROWS_CHARS if is_table else _WHOLE_CHARS):
             self._open, self._parent = passage, parent
-        else:
-            self._add_parts(block, passage, _ROWS_CHARS if is_table else _PART_CHARS)
-
-    def _add_parts(self, block: MarkdownBlock, passage: MatchedPassage, max_chars: int) -> None:
+            return
+        max_chars = _ROWS_CHARS if is_table else _PART_CHARS
+        searched_end = min(block.end, block.start + SEARCHED_CHARS)
         own = self._own_line(block)
-        for start, end in cut_block(
-            self._text, block, max_chars, min(block.end, block.start + SEARCHED_CHARS)
-        ):
-            if start > block.start:
-                passage = replace(passage, start=start, lines=(*passage.lines, *own))
+        for part_start, part_end in cut_block(self._text, block, max_chars, searched_end):
+            if part_start > block.start:
+                passage = replace(passage, start=part_start, lines=(*passage.lines, *own))
                 own = ()
-            self.passages.append(replace(passage, end=end))
+            self.passages.append(replace(passage, end=part_end))
 
     def _own_line(self, block: MarkdownBlock) -> tuple[Span, ...]:
         """Return the position of what later parts of a block need: table head, fence or term."""
@@ -266,7 +258,10 @@ class _Ranking:
         wanted: Sequence[str],
     ) -> None:
         self._passages = passages
-        self._matching = cache(lambda term: _match_term(term, wanted))
+        # The terms of the query that a term of the text matches, and how well.
+        self._matching = cache(
+            lambda term: {each: fit for each in wanted if (fit := _similarity(each, term))}
+        )
         terms_of = cache(lambda span: list(find_identifier_terms(plain_text(text[slice(*span)]))))
         own = [terms_of((passage.start, passage.end)) for passage in passages]
         self._lengths = [len(terms) for terms in own]
@@ -333,11 +328,6 @@ class _Ranking:
 def _add(found: Weights, other: Mapping[str, float], weight: float) -> None:
     for term, times in other.items():
         found[term] = found.get(term, 0.0) + weight * times
-
-
-def _match_term(term: str, wanted: Iterable[str]) -> Weights:
-    """Return the terms of the query that a term of the text matches, and how well."""
-    return {each: weight for each in wanted if (weight := _similarity(each, term))}
 
 
 def _similarity(wanted: str, term: str) -> float:

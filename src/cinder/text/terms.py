@@ -177,12 +177,20 @@ def extra_words(text: str) -> int:
 
 
 _WORD = re.compile(r"\w+")
-CHARS_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4
 
 
-def estimate_tokens(chars: int) -> int:
-    """Return about how many tokens a text of so many characters has."""
-    return -(-chars // CHARS_PER_TOKEN)
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has.
+
+    Models split by bytes: a token is four English letters, two Russian ones, one Chinese character.
+    """
+    return -(-count_bytes(text) // BYTES_PER_TOKEN)
+
+
+def count_bytes(text: str) -> int:
+    """Return the length of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def text_similarity(a: str, b: str) -> float:

@@ -162,15 +162,13 @@ def _sign_in_form_with_offers(
     offer = _ACCOUNT_OFFER.search(evidence.text)
     if has_form and offer:
         return f"the page has a form to log in ('{offer[0]}')"
-    is_asking = title and (offer or _asks_for_user(evidence.outline.markup))
+    if not title:
+        return None
+    # A page whose only field is for a user name asks for the password later.
+    inputs = islice(_INPUT.finditer(evidence.outline.markup), _MAX_INPUTS)
+    fields = [field[0] for field in inputs if not _UNTYPED.search(field[0])]
+    is_asking = offer or (len(fields) == 1 and _USER_FIELD.search(fields[0]))
     return f"the page is called '{title}' and asks who the visitor is" if is_asking else None
-
-
-def _asks_for_user(markup: bytes) -> bool:
-    """Whether the only field of a page is for a user name: the password is asked for later."""
-    inputs = (found[0] for found in islice(_INPUT.finditer(markup), _MAX_INPUTS))
-    fields = [field for field in inputs if not _UNTYPED.search(field)]
-    return len(fields) == 1 and _USER_FIELD.search(fields[0]) is not None
 
 
 def _has_login_form(markup: bytes) -> bool:

@@ -41,6 +41,18 @@ async def finish(client: httpx2.AsyncClient, **body: Any) -> Answer:
     return await until(partial(get, client, f"/v1/crawl/{crawl_id}"), is_over)
 
 
+async def test_a_start_without_a_scheme_is_crawled_over_http_where_https_is_refused(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    started = await start(working, url=f"{site.address}/article", maxDepth=1)
+    assert started["url"] == site.url("/article")
+    assert "http:// is used" in started["warning"]
+    path = f"/v1/crawl/{started['crawlId']}"
+    crawl = await until(partial(get, working, path), is_over)
+    assert [page["url"] for page in crawl["pages"]] == [site.url("/article")]
+    assert "warning" not in crawl
+
+
 def error_of(response: httpx2.Response) -> tuple[int, str]:
     answer = response.json()
     assert set(answer) == {"error"}
@@ -91,7 +103,7 @@ async def test_the_status_says_what_ended_a_crawl_and_what_was_left_out(
 ) -> None:
     shelf = site.url("/shelf?books=4")
     ways = [{"maxDepth": 1}, {"maxPages": 2, "maxDepth": 3}, {"maxDepth": 9}]
-    crawls = [await finish(working, url=shelf, sitemaps=False, **way) for way in ways]
+    crawls = [await finish(working, url=shelf, sitemap="skip", **way) for way in ways]
 
     assert [crawl["endedBy"] for crawl in crawls] == ["maxDepth", "maxPages", "allPages"]
     deep, many, every = (crawl["leftOut"] for crawl in crawls)
@@ -153,7 +165,7 @@ async def test_the_arguments_decide_how_far_a_crawl_goes(
     )
     wanted = [shelf, site.url("/book?n=0"), site.url("/book?n=3")]
     assert sorted(page["url"] for page in chosen["pages"]) == sorted(wanted)
-    few = await finish(working, url=shelf, maxPages=2, sitemaps=False)
+    few = await finish(working, url=shelf, maxPages=2, sitemap="skip")
     assert len(few["pages"]) == 2
 
 

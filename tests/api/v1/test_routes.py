@@ -428,6 +428,31 @@ async def test_an_http_error_page_is_returned_with_its_status(
     assert "Sorry" in answer["content"]
 
 
+async def test_a_page_without_a_scheme_may_be_served_over_http(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    answer = await scrape(client, url=f"{site.address}/article")
+    assert answer["url"] == site.url("/article")
+    assert "http:// was used" in answer["warning"]
+
+
+async def test_a_page_of_a_busy_server_says_when_to_ask_again(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    answer = await scrape(client, url=site.url("/flaky?failures=9&retry-after=3600"))
+    assert (answer["statusCode"], answer["retryAfter"]) == (503, 3600)
+
+
+async def test_a_blocked_page_is_an_error_that_clients_do_not_retry(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    body = {"url": site.url("/wall?code=403"), "mode": "static"}
+    response = await client.post("/v1/scrape", json=body)
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (422, "BLOCKED")
+    assert (error["statusCode"], error["verdict"]) == (403, "blocked")
+
+
 async def test_a_file_is_named_rather_than_returned(client: httpx2.AsyncClient, site: Site) -> None:
     answer = await scrape(client, url=site.url("/image"))
     assert "image/png" in answer["content"]

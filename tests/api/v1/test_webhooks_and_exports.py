@@ -4,7 +4,9 @@ import asyncio
 import gzip
 import hashlib
 import hmac
+import io
 import json
+import zipfile
 from functools import partial
 
 import httpx2
@@ -15,6 +17,7 @@ from tests.api.working import DEADLINE_SECONDS, is_over, serve_jobs, until
 from tests.resolver import TableResolver
 from tests.services.receiver import SECRET, Receiver, receiving
 from tests.site import Site
+from tests.site.pages import PNG
 
 
 def allowing(settings: Settings, address: str) -> Settings:
@@ -114,6 +117,29 @@ async def test_a_crawl_is_exported_in_each_format(working: httpx2.AsyncClient, s
     assert gzip.decompress(warc.content).startswith(b"WARC/1.1")
     parquet = await working.get(path, params={"format": "parquet"})
     assert parquet.content[:4] == parquet.content[-4:] == b"PAR1"
+    text = await working.get(path, params={"format": "llms-full"})
+    assert text.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert text.headers["content-disposition"].endswith('-llms-full.txt"')
+    assert all(f"Source: {page['url']}\n" in text.text for page in crawl["pages"])
+    archive = await working.get(path, params={"format": "zip"})
+    with zipfile.ZipFile(io.BytesIO(archive.content)) as files:
+        names = {name.partition("/")[2] for name in files.namelist()}
+    assert names == {"shelf@books=2.md", "book@n=0.md", "book@n=1.md"}
+
+
+async def test_the_images_of_pages_are_exported_on_request(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    crawl = await finish(working, url=site.url(f"/framed?other={site.url('')}"), maxDepth=1)
+    path = f"/v1/crawl/{crawl['crawlId']}/export"
+    archive = await working.get(path, params={"format": "zip", "images": "true"})
+    with zipfile.ZipFile(io.BytesIO(archive.content)) as files:
+        [image] = [name for name in files.namelist() if name.endswith(".png")]
+        [page] = [name for name in files.namelist() if name.endswith(".md")]
+        assert files.read(image) == PNG
+        assert f"({image.rpartition('/')[2]})" in files.read(page).decode()
+    refused = await working.get(path, params={"format": "warc", "images": "true"})
+    assert error_of(refused) == (400, "VALIDATION_ERROR")
 
 
 async def test_errors_and_raw_pages_are_exported_on_request(

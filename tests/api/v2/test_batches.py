@@ -217,6 +217,17 @@ async def test_errors_say_what_was_wrong_with_each_url(
     assert site.hits("/forbidden") == 0
 
 
+async def test_urls_without_a_scheme_are_fetched_over_http_where_https_is_refused(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    started = await send(working, "start", urls=[f"{site.address}/article", site.url("/guide")])
+    assert started["warning"] == (
+        f"https://{site.address} makes no secure connection: http:// is used."
+    )
+    status = await until(lambda: send(working, "status", jobId=started["jobId"]), is_over)
+    assert {page["url"] for page in status["pages"]} == {site.url("/article"), site.url("/guide")}
+
+
 async def test_errors_come_in_parts(working: httpx2.AsyncClient, site: Site) -> None:
     urls = [site.url(f"/status?code={code}") for code in (404, 410, 451)]
     job_id = await finish(working, urls=urls)

@@ -1,6 +1,7 @@
 """Every format of POST /api/v2/scrape, on real pages."""
 
 import base64
+import json
 from typing import Any
 
 import httpx2
@@ -151,3 +152,21 @@ async def test_an_unchanged_page_has_no_difference(client: httpx2.AsyncClient, s
     second = await scrape(client, **body)
     assert second["changeTracking"]["changeStatus"] == "same"
     assert "diff" not in second["changeTracking"]
+
+
+async def test_links_come_with_words_and_section_and_are_saved_with_the_page(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    url = site.url("/article")
+    first = await scrape(client, url=url, formats=["linksDetail"])
+    assert {link["url"]: link.get("section") for link in first["linksDetail"]} == {
+        site.url("/"): "nav",
+        site.url("/about"): "nav",
+        site.url("/coals?x=1"): "Ember care",
+    }
+    assert all(link["text"] for link in first["linksDetail"])
+    again = await scrape(client, url=url, formats=["linksDetail"])
+    assert again["cached"] is True
+    assert again["linksDetail"] == first["linksDetail"]
+    page = await client.post("/v1/scrape", json={"url": url, "returnFormat": "linksDetail"})
+    assert json.loads(page.json()["content"]) == first["linksDetail"]

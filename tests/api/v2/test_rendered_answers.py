@@ -82,5 +82,5 @@ async def test_a_blocked_page_is_no_success(client: httpx2.AsyncClient, site: Si
     body = {"url": site.url("/wall"), "mode": "static"}
     response = await client.post("/api/v2/scrape", json=body)
     answer = response.json()
-    assert (response.status_code, answer["success"]) == (500, False)
-    assert (answer["error"]["code"], answer["error"]["verdict"]) == ("SCRAPE_FAILED", "blocked")
+    assert (response.status_code, answer["success"]) == (422, False)
+    assert (answer["error"]["code"], answer["error"]["verdict"]) == ("BLOCKED", "blocked")

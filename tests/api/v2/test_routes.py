@@ -106,14 +106,15 @@ async def test_a_cached_answer_says_so_and_how_old_it_is(
 async def test_a_failure_tells_what_was_tried(client: httpx2.AsyncClient, site: Site) -> None:
     status, error = await fail(client, url=site.url("/status?code=503"))
     timing = error["diagnostics"].pop("timing")
-    assert status == 500
+    assert status == 424
     assert error == {
         "message": f"Failed to scrape {site.url('/status?code=503')}: "
         "The server answered 503 Service Unavailable",
-        "code": "SCRAPE_FAILED",
+        "code": "TARGET_HTTP_ERROR",
+        "statusCode": 503,
         "url": site.url("/status?code=503"),
         "verdict": "http_error",
-        "nextStep": "Check the URL, or try again later.",
+        "nextStep": "The site itself fails: try again later.",
         "diagnostics": {
             "attemptedStrategies": ["native"],
             "lastError": "HTTP 503 Service Unavailable",
@@ -122,6 +123,41 @@ async def test_a_failure_tells_what_was_tried(client: httpx2.AsyncClient, site: 
         },
     }
     assert timing["native"] >= 0
+
+
+@pytest.mark.parametrize("code", [401, 403, 404, 410, 429, 500])
+async def test_an_http_error_of_the_target_is_not_one_that_clients_retry(
+    client: httpx2.AsyncClient, site: Site, code: int
+) -> None:
+    status, error = await fail(client, url=site.url(f"/status?code={code}"), mode="static")
+    assert (status, error["code"]) == (424, "TARGET_HTTP_ERROR")
+    assert error["statusCode"] == code
+    assert f"The server answered {code} " in error["message"]
+
+
+async def test_the_targets_wish_to_wait_is_passed_on(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    response = await post(client, url=site.url("/flaky?failures=9&retry-after=3600"))
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (424, "TARGET_HTTP_ERROR")
+    assert (response.headers["retry-after"], error["retryAfter"]) == ("3600", 3600)
+    assert "wait for 3600 seconds" in error["message"]
+
+
+async def test_an_answer_that_cannot_be_read_is_a_failure_that_a_retry_may_mend(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    status, error = await fail(client, url=site.url("/gzip-members?then=%1f%c2%8b%08damage"))
+    assert (status, error["code"], "statusCode" in error) == (500, "SCRAPE_FAILED", False)
+
+
+async def test_a_url_without_a_scheme_may_be_served_over_http(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    data = await scrape(client, url=f"{site.address}/article")
+    assert data["url"] == site.url("/article")
+    assert "http:// was used" in data["warning"]
 
 
 async def test_a_timeout_is_said_with_its_length(client: httpx2.AsyncClient, site: Site) -> None:
@@ -137,16 +173,15 @@ async def test_every_wrong_field_is_named_at_once(client: httpx2.AsyncClient) ->
         "success": False,
         "command": "start",
         "error": {
-            "message": "Invalid arguments: proxy: Invalid enum value. Expected 'basic' | 'stealth'"
-            " | 'auto', received 'invalid'; url: Required",
+            "message": "Invalid arguments: url: Required; proxy: Invalid enum value",
             "code": "VALIDATION_ERROR",
             "validationErrors": [
+                {"field": "url", "message": "Required"},
                 {
                     "field": "proxy",
                     "message": "Invalid enum value. Expected 'basic' | 'stealth' | 'auto', "
                     "received 'invalid'",
                 },
-                {"field": "url", "message": "Required"},
             ],
         },
     }

@@ -35,13 +35,14 @@ def give_everything(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def nothing(node: dict[str, Any]) -> Any:
+    if "default" in node:
+        return node["default"]
     if choices := node.get("enum"):
-        words = node.get("description", "")
-        return next((each for each in choices if f"Default {each}" in words), choices[0])
+        return choices[0]
     if node["type"] == "object":
         return give_everything(node)
     if node["type"] == "boolean":
-        return "Default true" in node.get("description", "")
+        return False
     return {"string": "", "integer": 0, "number": 0, "array": []}[node["type"]]
 
 

@@ -104,6 +104,12 @@ def test_class_and_id_are_split_into_words_and_kept_whole() -> None:
     )
 
 
+def test_words_of_other_languages_are_read_as_english_ones() -> None:
+    assert read_cues("div", {"class": "opOpinia tresc lista-komentarzy"}) == (
+        *("<div>", "op", "comments", "op-comments", "content", "lista", "lista-comments"),
+    )
+
+
 def test_roles_schema_and_labels_are_cues() -> None:
     attributes = {
         "role": "Main",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cinder.html.main_content import MainContent, keep_main_content
+from cinder.html.main_content import ContentHead, MainContent, keep_main_content
 from cinder.html.main_content.features import read_hints
 from cinder.html.main_content.scorer import shipped_scorer
 from cinder.html.tree import parse_html
@@ -20,7 +20,8 @@ def main_content(html: str, title: str = "", *images: str) -> MainContent:
     body = tree.css("body")[0]
     metadata = PageMetadata(open_graph={"og:type": "article"} if "og:type" in html else {})
     hints = read_hints(tree, metadata, "https://site.test/story")
-    return keep_main_content(body, hints, shipped_scorer(), title, images)
+    head = ContentHead(title, images, site_names={"ember"})
+    return keep_main_content(body, hints, shipped_scorer(), head)
 
 
 def main_text(html: str, title: str = "") -> str:
@@ -82,6 +83,30 @@ def test_the_heading_that_the_content_begins_with_is_its_title() -> None:
 
     assert text.startswith("Another name\nA sentence")
     assert "The title" not in text
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "<h1><span>Oak</span> <span>and ash</span></h1>",
+        "<h1><span>Oak</span>&nbsp;<b>and ash</b></h1>",
+        "<h1>Oak<br>and ash</h1>",
+        "<h1><div>Oak</div><div>and ash</div></h1>",
+        "<h1><a href=/story>Oak and ash</a></h1>",
+    ],
+)
+def test_the_words_of_a_title_stay_apart(heading: str) -> None:
+    found = main_content(f"<header>{heading}</header><article>{PROSE}</article>", "Oak and ash")
+
+    assert visible_text(found.root).split()[:3] == ["Oak", "and", "ash"]
+    assert "<a " not in (found.root.html or "")
+
+
+def test_the_only_h1_above_the_content_is_its_title_unless_it_names_the_site() -> None:
+    page = f"<header><h1>{{}}</h1></header><article>{PROSE}</article>"
+
+    assert main_text(page.format("Slogan"), "The title").startswith("Slogan\nA sentence")
+    assert main_text(page.format("Ember"), "The title").startswith("The title\n")
 
 
 def test_the_picture_that_the_page_names_stays() -> None:

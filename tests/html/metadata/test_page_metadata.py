@@ -82,3 +82,10 @@ def test_the_base_element_moves_relative_addresses_only_if_it_is_a_web_address()
     assert moved.canonical == "https://other.org/d/x"
     stayed = metadata_of(f"<base href='javascript:alert(1)//'>{link}")
     assert stayed.canonical == "https://example.com/blog/x"
+
+
+def test_a_heading_that_links_to_another_page_is_a_banner() -> None:
+    banner, rest = "<h1><a href=/>All about fires</a></h1>", "<h1>Subscribe</h1>"
+    assert metadata_of(f"<title>Fires - a post</title>{banner}{rest}").title == "Fires - a post"
+    own = "<h1><a href='/blog/post#top'>A post</a></h1>"
+    assert metadata_of(f"<title>Fires - a post</title>{banner}{own}{rest}").title == "A post"

@@ -10,6 +10,7 @@ def titles(
     *,
     shared: str = "",
     headings: tuple[str, ...] = (),
+    subheadings: tuple[str, ...] = (),
     headlines: tuple[str, ...] = (),
     sites: tuple[str, ...] = (),
 ) -> Titles:
@@ -17,6 +18,7 @@ def titles(
         element=element,
         shared=shared,
         headings=headings,
+        subheadings=subheadings,
         headlines=headlines,
         site_names=frozenset(map(name_key, sites)),
     )
@@ -70,3 +72,9 @@ def test_what_is_shared_comes_before_the_title_element() -> None:
 def test_a_lone_heading_is_the_title() -> None:
     assert choose_title(titles(headings=("", "Oak\u00ads burn long ¶"))) == "Oaks burn long"
     assert choose_title(titles()) == ""
+
+
+def test_the_part_of_a_title_that_a_thread_has_as_heading_is_cited() -> None:
+    thread = titles("Damp wood / Questions / Ember", subheadings=("Damp wood",), sites=("Ember",))
+    assert choose_title(thread) == "Damp wood"
+    assert choose_title(titles("Damp wood / Questions")) == "Damp wood / Questions"

@@ -229,8 +229,9 @@ async def test_private_addresses_are_refused_and_never_reached(
 async def test_http_error_is_a_failure_with_diagnostics(call: Call, site: Site) -> None:
     result = await call("scrape", url=site.url("/status?code=404"))
     error = error_of(result)
-    assert error.startswith("SCRAPE_FAILED: ")
+    assert error.startswith("TARGET_HTTP_ERROR: ")
     assert "404" in error
+    assert "The server has no such page" in error
     diagnostics = json.loads(error.rpartition("Diagnostics: ")[2])
     assert set(diagnostics) == {"strategiesAttempted", "strategyErrors", "timing"}
     assert len(diagnostics["strategiesAttempted"]) == 1
@@ -364,6 +365,30 @@ async def test_page_with_an_http_error_is_returned(call: Call, site: Site) -> No
     assert (data["statusCode"], data["verdict"]) == (404, "http_error")
     assert "Sorry" in data["content"]
     assert "http_error" in text_of(result)
+
+
+async def test_a_busy_servers_page_says_when_to_ask_again(call: Call, site: Site) -> None:
+    url = site.url("/flaky?failures=9&retry-after=3600")
+    result = await call("cinder_scrape", url=url)
+    assert result.structured_content["retryAfter"] == 3600
+    assert "Retry after: 3600 s" in text_of(result)
+    failure = error_of(await call("scrape", url=url))
+    assert failure.startswith("TARGET_HTTP_ERROR: ")
+    assert "wait for 3600 seconds" in failure
+
+
+@pytest.mark.parametrize("tool", ["scrape", "cinder_scrape"])
+async def test_a_url_without_a_scheme_may_be_served_over_http(
+    call: Call, site: Site, tool: str
+) -> None:
+    result = await call(tool, url=f"{site.address}/article")
+    assert result.structured_content["url"] == site.url("/article")
+    assert "http:// was used" in result.structured_content["warning"]
+
+
+async def test_a_blocked_page_is_an_error_of_its_own(call: Call, site: Site) -> None:
+    result = await call("scrape", url=site.url("/wall?code=403"), mode="static")
+    assert error_of(result).startswith("BLOCKED: ")
 
 
 async def test_json_content_can_be_parsed(call: Call, site: Site) -> None:

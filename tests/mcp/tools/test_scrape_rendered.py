@@ -18,8 +18,8 @@ async def test_full_page_screenshot_is_scaled_and_its_original_readable(
     async with connect() as client:
         await client.list_tools()
         result = unmarked(await client.call_tool("scrape", arguments))
-        assert kinds_of(result) == ["text", "image", "resource_link"]
-        _, image, link = result.content
+        assert kinds_of(result) == ["resource_link", "text", "image"]
+        link, _, image = result.content
         assert isinstance(image, types.ImageContent)
         assert isinstance(link, types.ResourceLink)
         (whole,) = (await client.read_resource(link.uri)).contents

@@ -3,18 +3,20 @@
 import pytest
 
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.job import PageStatus
+from cinder.models.job import PageResult, PageStatus
 from cinder.services.export.base import (
     ExportedPage,
     ExportExtra,
     ExportFormat,
     ExportRequest,
     count_pages,
+    list_duplicates,
     read_pages,
     read_request,
 )
 from cinder.store.documents import Store
-from tests.services.export.samples import add_job_with, some_documents
+from tests.services.export.samples import add_job_with, claim_all, some_documents
+from tests.store.ledger.samples import HOST, a_page
 
 
 async def read_all(store: Store, *fates: PageStatus, with_raw: bool = True) -> list[ExportedPage]:
@@ -66,8 +68,14 @@ def test_unknown_words_are_all_told_with_those_that_are_known() -> None:
     with pytest.raises(InvalidRequest) as caught:
         read_request("csv", ["raw", "pictures"])
     assert caught.value.problems == (
-        FieldProblem("format", "unknown value 'csv': use jsonl or warc or parquet"),
-        FieldProblem("include", "unknown value 'pictures': use html or raw"),
+        FieldProblem(
+            "format", "unknown value 'csv': use jsonl or warc or parquet or zip or llms-full"
+        ),
+        FieldProblem(
+            "include",
+            "unknown value 'pictures': use html or raw or links or summary or extracted or "
+            "screenshot",
+        ),
     )
 
 
@@ -76,4 +84,27 @@ def test_each_format_names_its_type_and_its_files() -> None:
         ("application/x-ndjson", ".jsonl"),
         ("application/gzip", ".warc.gz"),
         ("application/vnd.apache.parquet", ".parquet"),
+        ("application/zip", ".zip"),
+        ("text/markdown", "-llms-full.txt"),
     ]
+
+
+def test_what_a_format_cannot_hold_is_refused() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_request("jsonl", images=True)
+    assert caught.value.problems == (FieldProblem("images", "jsonl has no image files: use zip"),)
+    with pytest.raises(InvalidRequest) as caught:
+        read_request("llms-full", ["html"])
+    assert [problem.field for problem in caught.value.problems] == ["include"]
+
+
+async def test_duplicates_are_listed_with_the_page_that_they_repeat(store: Store) -> None:
+    job = await add_job_with(store, some_documents())
+    await store.ledger.add_pages(job.id, [a_page("/index.html")])
+    (lease,) = (await claim_all(store)).values()
+    reason = f"{HOST}/plain (same content)"
+    result = PageResult(fate=PageStatus.DUPLICATE, reason=reason)
+    await store.ledger.commit(store.ledger.page_commit(lease, lambda _: result))
+
+    found = [pair async for pair in list_duplicates(store, job)]
+    assert found == [(f"{HOST}/index.html", f"{HOST}/plain")]

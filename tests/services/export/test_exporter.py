@@ -15,7 +15,8 @@ import pytest
 
 from cinder.errors import CacheFailed
 from cinder.services.export.base import LISTED_AT_ONCE, ExportExtra, ExportFormat, ExportRequest
-from cinder.services.export.exporter import BATCH_PAGES, Exporter, write_file
+from cinder.services.export.exporter import BATCH_PAGES, Exporter, write_file, write_folder
+from cinder.services.export.page_files import ExportedFile
 from cinder.store.documents import Store
 from tests.services.export.samples import (
     add_job_with,
@@ -71,7 +72,8 @@ async def test_a_job_without_pages_gives_an_export_without_pages(
 ) -> None:
     job = await add_job_with(store, [])
     exported = await export(store, job, ExportRequest(format=format_))
-    assert bool(exported) is (format_ is not ExportFormat.JSONL)
+    texts = (ExportFormat.JSONL, ExportFormat.LLMS_FULL)
+    assert bool(exported) is (format_ not in texts)
 
 
 async def test_what_a_running_job_fetches_meanwhile_is_left_out(store: Store) -> None:
@@ -221,6 +223,42 @@ async def test_a_place_that_cannot_be_written_is_told_before_anything_is_read(
         await write_file(tmp_path / "no" / "out", breaking_chunks())
 
 
+async def batches(*files: ExportedFile) -> AsyncIterator[list[ExportedFile]]:
+    for file in files:
+        yield [file]
+
+
+async def breaking_batches() -> AsyncIterator[list[ExportedFile]]:
+    yield [ExportedFile("a/b.md", b"half", NOW)]
+    raise ConnectionResetError
+
+
+async def test_files_become_a_folder(tmp_path: Path) -> None:
+    files = (ExportedFile("a/b.md", b"one", NOW), ExportedFile("a/c/d.md", b"four", NOW))
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "empty"):
+        assert await write_folder(tmp_path / name, batches(*files)) == 7
+        assert (tmp_path / name / "a" / "c" / "d.md").read_bytes() == b"four"
+    assert {path.name for path in files_in(tmp_path)} == {"new", "empty"}
+
+
+async def test_a_folder_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionResetError):
+        await write_folder(tmp_path / "new", breaking_batches())
+    assert files_in(tmp_path) == []
+
+
+async def test_a_folder_with_content_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("mine")
+    with pytest.raises(FileExistsError, match="not empty"):
+        await write_folder(tmp_path / "full", breaking_batches())
+    with pytest.raises(NotADirectoryError, match="is a file"):
+        await write_folder(tmp_path / "full" / "mine", breaking_batches())
+    with pytest.raises(FileNotFoundError, match="There is no directory"):
+        await write_folder(tmp_path / "no" / "out", breaking_batches())
+
+
 PLAIN = ExportRequest(format=ExportFormat.JSONL)
 WITH_BODIES = ExportRequest(format=ExportFormat.JSONL, include=frozenset(ExportExtra))
 
@@ -278,6 +316,7 @@ async def test_metadata_has_what_the_page_says_and_how_it_was_got(store: Store) 
         "tokenCount": 5,
         "source": "browser",
         "strategy": "static",
+        "proxyPool": "eu",
         "rawIs": "the page as a browser had it after its scripts had run, as UTF-8",
         "verdictEvidence": "a “subscribe” box",
         "isCut": True,

@@ -89,7 +89,7 @@ async def test_one_url_that_fails_does_not_fail_the_rest(app: App, site: Site) -
     answer = await app.extract.extract(request)
     assert answer.extracted.data == KETTLE
     broken, whole = answer.sources
-    assert (broken.error or "").startswith("SCRAPE_FAILED")
+    assert (broken.error or "").startswith("TARGET_HTTP_ERROR")
     assert (whole.error, whole.title) == (None, "Iron Kettle")
 
 

@@ -14,7 +14,7 @@ from tests.extraction.test_passage_ranking import book
 from tests.llm.opening import open_model_at, some_budget
 from tests.llm.small_model import needs_model, running_model, serving_messages
 
-pytestmark = needs_model
+pytestmark = [needs_model, pytest.mark.timeout(600)]
 
 QUESTION = PageQuestion(
     markdown="# Ember kettle\n\nThe kettle is made of iron. Its price is 49 euros.\n",
@@ -58,7 +58,7 @@ async def test_what_a_small_model_says_is_of_the_schema_and_looked_up(
     wire: str, address: str
 ) -> None:
     async with asking(wire, address, 400) as asker:
-        found = await asker.ask(QUESTION, some_budget(seconds=60))
+        found = await asker.ask(QUESTION, some_budget())
     check_proof(QUESTION, found)
 
 
@@ -69,7 +69,7 @@ async def test_a_long_page_is_cut_to_what_a_small_model_can_read(address: str) -
         schema={"properties": {"warrantyMonths": {"type": "integer"}}},
         fields=("warrantyMonths",),
     )
-    budget = some_budget(calls=7, seconds=100)
+    budget = some_budget(calls=7)
     async with asking("openai", address, 6_000) as asker:
         found = await asker.ask(question, budget)
     check_proof(question, found)

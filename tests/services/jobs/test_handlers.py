@@ -6,13 +6,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from cinder.crawl.scope import ScopeRules
+from cinder.crawl.scope import ScopeKind, ScopeRules
+from cinder.crawl.sitemaps import SitemapUse
 from cinder.errors import CacheFailed
-from cinder.models.document import Media, PageMetadata, Verdict, VerdictKind
+from cinder.models.document import CrawlHints, Media, PageMetadata, Verdict, VerdictKind
 from cinder.models.job import Job, JobKind, JobStatus, NewPage, PageResult, PageStatus
 from cinder.services.jobs.handlers import CrawlHandler, PageOutcome
 from cinder.services.jobs.site_files import RobotsCache, SitemapReader
-from cinder.services.jobs.specs import CrawlSpec
+from cinder.services.jobs.specs import CrawlSpec, Deduplication, Following
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.documents import Store
 from tests.services.jobs.samples import HOST, WORDS, TableFetcher, a_lease, an_outcome
@@ -55,6 +56,10 @@ def found(page_outcome: PageOutcome) -> dict[str, PageStatus | None]:
 def with_document(outcome: ScrapeOutcome, **changes: object) -> ScrapeOutcome:
     document = replace(outcome.document, **changes)  # type: ignore[arg-type]  # by the caller
     return replace(outcome, document=document)
+
+
+def with_hints(outcome: ScrapeOutcome, hints: CrawlHints) -> ScrapeOutcome:
+    return with_document(outcome, content=replace(outcome.document.content, hints=hints))
 
 
 def robots_meta(robots: str) -> PageMetadata:
@@ -137,8 +142,61 @@ def test_links_are_not_followed_where_the_page_asks_for_that(
     store: Store, robots: str, is_followed: bool
 ) -> None:
     outcome = an_outcome(links=("/a",), metadata=robots_meta(robots))
+    (link,) = make(store).read(a_lease(), outcome).found
 
-    assert bool(make(store).read(a_lease(), outcome).found) is is_followed
+    assert link.fate is (None if is_followed else PageStatus.OUTSIDE)
+    assert ("nofollow" in link.reason) is not is_followed
+
+
+def test_links_marked_nofollow_are_followed_only_on_request(store: Store) -> None:
+    hints = CrawlHints(nofollow=(f"{HOST}/a",))
+    page = with_hints(an_outcome(links=("/a", "/b")), hints)
+    spec = replace(a_spec(), follow=(Following.NOFOLLOW,))
+
+    assert found(make(store).read(a_lease(), page)) == {"/a": PageStatus.OUTSIDE, "/b": None}
+    assert found(make(store, spec).read(a_lease(), page)) == {"/a": None, "/b": None}
+
+
+def test_a_link_that_one_page_marks_nofollow_is_followed_from_another(store: Store) -> None:
+    handler = make(store)
+    marked = with_hints(an_outcome(links=("/a",)), CrawlHints(nofollow=(f"{HOST}/a",)))
+    handler.committed(handler.read(a_lease(), marked))
+    again = handler.read(a_lease(), marked)
+    plain = handler.read(a_lease("/b", depth=2), an_outcome("/b", links=("/a",)))
+
+    assert found(again) == {}
+    assert found(plain) == {"/a": None}
+
+
+def test_frames_refreshes_and_neighbours_are_links(store: Store) -> None:
+    hints = CrawlHints(
+        pages=(f"{HOST}/frame", f"{HOST}/page/2"),
+        languages=(f"{HOST}/de/",),
+        feeds=(f"{HOST}/feed.xml",),
+    )
+    page = with_hints(an_outcome(), hints)
+    spec = replace(a_spec(), follow=(Following.LANGUAGES, Following.FEEDS))
+
+    assert set(found(make(store).read(a_lease(), page))) == {"/frame", "/page/2"}
+    assert set(found(make(store, spec).read(a_lease(), page))) == {
+        *("/frame", "/page/2", "/de/", "/feed.xml")
+    }
+
+
+def test_pages_of_the_sitemaps_alone_come_without_links(store: Store) -> None:
+    spec = replace(a_spec(), sitemap=SitemapUse.ONLY)
+
+    assert make(store, spec).read(a_lease(), an_outcome(links=("/a",))).found == ()
+
+
+def test_links_are_ranked_by_how_close_they_are_to_the_start(store: Store) -> None:
+    spec = replace(a_spec(kind=ScopeKind.DOMAIN), url=f"{HOST}/docs/")
+    links = ("/", "https://www.site.test/", "/docs/a", "/docs", "/documents/")
+    pages = make(store, spec).read(a_lease("/docs/"), an_outcome("/docs/", links=links)).found
+    ranks = {page.url.removeprefix(HOST): page.rank for page in pages}
+
+    assert ranks["/docs/a"] == ranks["/docs"] < ranks["/"] == ranks["/documents/"]
+    assert ranks["/"] < ranks["https://www.site.test/"]
 
 
 def test_a_page_that_names_another_as_its_own_address_is_its_duplicate(store: Store) -> None:
@@ -146,10 +204,8 @@ def test_a_page_that_names_another_as_its_own_address_is_its_duplicate(store: St
     page = an_outcome("/a?ref=x1", links=("/b",), metadata=metadata)
     page_outcome = make(store).read(a_lease("/a?ref=x1", depth=2), page)
 
-    assert (page_outcome.result.fate, page_outcome.result.reason) == (
-        PageStatus.DUPLICATE,
-        f"{HOST}/a",
-    )
+    assert page_outcome.result.canonical is not None
+    assert page_outcome.result.canonical.url == f"{HOST}/a"
     assert found(page_outcome) == {"/a": None, "/b": None}
     assert [page.depth for page in page_outcome.found] == [2, 3]
 
@@ -171,7 +227,7 @@ def test_an_address_that_cannot_be_the_pages_own_is_not_believed(
 ) -> None:
     page = an_outcome("/b", metadata=PageMetadata(canonical=canonical))
 
-    assert make(store).read(a_lease("/b"), page).result.fate is PageStatus.FETCHED
+    assert make(store).read(a_lease("/b"), page).result.canonical is None
 
 
 def test_a_file_is_no_page_of_the_crawl(store: Store) -> None:
@@ -242,12 +298,36 @@ def test_pages_whose_links_alone_differ_have_the_same_content(store: Store) -> N
     assert one.content == other.content
 
 
-def test_short_texts_tell_nothing_of_a_page(store: Store) -> None:
-    assert print_of(make(store), "Please log in").content is None
+def test_short_texts_tell_only_that_an_index_file_is_its_folder(store: Store) -> None:
+    handler = make(store)
+    one, same, other = (
+        print_of(handler, "Please log in", path).content for path in ("/a/", "/a/index.html", "/b/")
+    )
+
+    assert one == same != other
+
+
+@pytest.mark.parametrize("path", ["/releases/1.3.5.html", "/list?page=2", "/2024/05/"])
+def test_only_pages_of_the_same_text_are_duplicates_by_default(store: Store, path: str) -> None:
+    handler = make(store)
+    one, other = (print_of(handler, f"{WORDS * 30} {end}", path).content for end in "ab")
+
+    assert one is not None
+    assert other is not None
+    assert one.exact != other.exact
+    assert not nearness(handler, path)(one.sketch, other.sketch)
+
+
+def test_no_page_is_a_duplicate_where_they_are_not_looked_for(store: Store) -> None:
+    page = make(store, replace(a_spec(), deduplicate=Deduplication.OFF)).read(
+        a_lease(), an_outcome()
+    )
+
+    assert (page.is_near, page.result.content) == (None, None)
 
 
 def test_pages_of_endless_lists_are_the_same_sooner_than_others(store: Store) -> None:
-    handler = make(store)
+    handler = make(store, replace(a_spec(), deduplicate=Deduplication.NEAR))
     words = [f"word{number}" for number in range(300)]
     changed = [*words[:40], *(f"other{number}" for number in range(8)), *words[48:]]
     one, other = (print_of(handler, " ".join(text)).content for text in (words, changed))

@@ -185,13 +185,14 @@ async def test_no_site_is_asked_while_there_is_no_room_for_its_pages(
 
 
 async def test_a_page_that_cannot_be_had_fails_alone(bench: Bench, clock: Clock) -> None:
-    job = await bench.start_batch("/redirect-loop", "/wall", "/article")
+    job = await bench.start_batch("/redirect-loop", "/wall?code=403", "/article")
     await run_to_the_end(bench.runner(), job, clock)
 
     pages = await bench.ledger(job)
     assert pages["/redirect-loop"].fate is PageStatus.FAILED
     assert pages["/redirect-loop"].reason.startswith("Failed to scrape ")
-    assert (pages["/wall"].fate, pages["/wall"].verdict) == (PageStatus.FAILED, "blocked")
+    wall = pages["/wall?code=403"]
+    assert (wall.fate, wall.verdict, wall.status_code) == (PageStatus.FAILED, "blocked", 403)
     assert pages["/article"].fate is PageStatus.FETCHED
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cinder.app.composition import App, open_app
 from cinder.config.settings import Settings
-from cinder.errors import ScrapeFailed
+from cinder.errors import Blocked, ScrapeFailed
 from cinder.models.document import VerdictKind
 from cinder.models.request import (
     CachePolicy,
@@ -31,9 +31,9 @@ async def test_a_blocked_page_is_a_failure_that_says_what_shows_it(
     request = ScrapeRequest(
         url=site.url(f"/wall?code={code}"), render=STATIC, keep_http_errors=keep_http_errors
     )
-    with pytest.raises(ScrapeFailed, match="blocked") as failure:
+    with pytest.raises(Blocked, match="blocked") as failure:
         await app.scrape.scrape(request)
-    assert failure.value.verdict == VerdictKind.BLOCKED
+    assert (failure.value.verdict, failure.value.status_code) == (VerdictKind.BLOCKED, code)
     assert "Just a moment" in failure.value.message
     assert failure.value.diagnostics is not None
     assert failure.value.diagnostics.attempts

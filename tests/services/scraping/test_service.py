@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,20 @@ from cinder.errors import (
     InvalidRequest,
     ScrapeFailed,
     ScrapeTimeout,
+    TlsFailed,
 )
 from cinder.models.document import FetchSource, VerdictKind
-from cinder.models.request import CachePolicy, Mode, RenderOptions, ResultHandling, ScrapeRequest
+from cinder.models.request import (
+    CachePolicy,
+    ContentOptions,
+    Format,
+    Mode,
+    RenderOptions,
+    ResultHandling,
+    ScrapeRequest,
+)
 from cinder.models.saved import SavedKind
+from cinder.models.url import parse_requested_url
 from tests.resolver import TableResolver
 from tests.site import Canary, Site
 
@@ -288,7 +299,7 @@ async def test_callers_who_share_a_flight_each_get_what_they_asked_for(
         )
         await site.asked("/silent")
         site.release()
-    assert strict.result() is ErrorCode.SCRAPE_FAILED
+    assert strict.result() is ErrorCode.TARGET_HTTP_ERROR
     assert lenient.result().document.status_code == 404
     assert lenient.result().document.url.endswith("#part")
     assert site.hits("/silent") == 1
@@ -333,6 +344,89 @@ async def test_a_wait_longer_than_the_time_left_is_not_begun(app: App, site: Sit
     with pytest.raises(ScrapeFailed):
         await app.scrape.scrape(ScrapeRequest(url=url, timeout_ms=5_000))
     assert site.hits("/flaky") == 1
+
+
+async def test_a_url_without_a_scheme_is_fetched_over_http_where_https_is_refused(
+    app: App, site: Site
+) -> None:
+    request = ScrapeRequest(url=parse_requested_url(f"{site.address}/article"))
+    assert request.url == f"https://{site.address}/article"
+    outcome = await app.scrape.scrape(request)
+    assert outcome.document.url == outcome.document.final_url == site.url("/article")
+    assert outcome.warning == (
+        f"https://{site.address} makes no secure connection: http:// was used."
+    )
+    again = await app.scrape.scrape(request)
+    assert (again.cached, again.warning) == (True, outcome.warning)
+    assert site.hits("/article") == 1
+
+
+async def test_a_scheme_that_was_written_is_kept(app: App, site: Site) -> None:
+    with pytest.raises(TlsFailed):
+        await app.scrape.scrape(ScrapeRequest(url=f"https://{site.address}/article"))
+    assert site.hits("/article") == 0
+
+
+async def test_credentials_are_not_sent_unencrypted_unless_http_was_written(
+    app: App, site: Site
+) -> None:
+    url = parse_requested_url(f"{site.address}/article")
+    request = ScrapeRequest(url=url, headers=(("Authorization", "Bearer secret"),))
+    with pytest.raises(TlsFailed):
+        await app.scrape.scrape(request)
+    assert site.hits("/article") == 0
+
+
+async def test_other_formats_are_made_of_the_saved_page(app: App, site: Site) -> None:
+    url = site.url("/article")
+    first = await app.scrape.scrape(ScrapeRequest(url=url, formats=(Format.MARKDOWN,)))
+    formats = (Format.LINKS, Format.HTML)
+    derived = await app.scrape.scrape(ScrapeRequest(url=url, formats=formats))
+    assert (derived.cached, site.hits("/article")) == (True, 1)
+    assert derived.document.scraped_at == first.document.scraped_at
+    fresh = await app.scrape.scrape(
+        ScrapeRequest(url=url, formats=formats, cache=CachePolicy(force_rescrape=True))
+    )
+    assert site.hits("/article") == 2
+    assert derived.document.content == fresh.document.content
+    assert derived.document.content.links
+    assert derived.document.content.markdown is None
+    assert derived.saved is not None
+    again = await app.scrape.scrape(ScrapeRequest(url=url, formats=formats))
+    assert (again.cached, site.hits("/article")) == (True, 2)
+
+
+async def test_a_page_without_a_declared_charset_is_derived_as_it_was_read(
+    app: App, site: Site
+) -> None:
+    await app.scrape.scrape(ScrapeRequest(url=site.url("/latin")))
+    derived = await app.scrape.scrape(ScrapeRequest(url=site.url("/latin"), formats=(Format.HTML,)))
+    assert "Grüße aus der Küche" in (derived.document.content.html or "")
+    assert site.hits("/latin") == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"cache": CachePolicy(max_age_ms=0)},
+        {"content": ContentOptions(only_main_content=False)},
+        {"headers": (("Accept-Language", "de"),)},
+        {"formats": (Format.LINKS, Format.CHANGE_TRACKING)},
+    ],
+)
+async def test_a_page_that_would_differ_is_fetched_again(
+    app: App, site: Site, change: dict[str, Any]
+) -> None:
+    request = ScrapeRequest(url=site.url("/article"), formats=(Format.LINKS,))
+    await app.scrape.scrape(replace(request, formats=(Format.MARKDOWN,)))
+    await app.scrape.scrape(replace(request, **change))
+    assert site.hits("/article") == 2
+
+
+async def test_a_file_is_not_taken_for_a_saved_page(app: App, site: Site) -> None:
+    await app.scrape.scrape(ScrapeRequest(url=site.url("/image")))
+    other = await app.scrape.scrape(ScrapeRequest(url=site.url("/image"), formats=(Format.LINKS,)))
+    assert (other.cached, site.hits("/image")) == (False, 2)
 
 
 async def test_an_undeclared_charset_is_taken_from_the_page(app: App, site: Site) -> None:

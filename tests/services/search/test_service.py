@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinder.errors import InvalidRequest, Overloaded, SearchFailed
-from cinder.models.request import Mode
+from cinder.models.request import Mode, RenderOptions
 from cinder.models.search import SearchAnswer, SearchFilters, SearchHit, SearchMode, SearchRequest
 from cinder.search.base import ProviderFailed, ProviderQuery
 from cinder.services.search.providers import LocalProvider
@@ -443,7 +443,7 @@ def opened(world: World) -> SearchAndScrape:
 async def test_each_result_has_its_page_in_the_order_of_the_search() -> None:
     world = World(providers=[ListProvider("web", hits(5))])
     world.scraper.pages = {url: f"Page {url}" for url in URLS}
-    found = await opened(world).run(asking(num_results=3), Mode.STATIC)
+    found = await opened(world).run(asking(num_results=3), RenderOptions(mode=Mode.STATIC))
     assert [page.result.url for page in found.pages] == URLS
     outcomes = [page.outcome for page in found.pages if page.outcome]
     assert [each.document.content.markdown for each in outcomes] == [f"Page {url}" for url in URLS]
@@ -454,7 +454,7 @@ async def test_each_result_has_its_page_in_the_order_of_the_search() -> None:
 async def test_a_page_that_fails_says_why_and_costs_the_others_nothing() -> None:
     world = World(providers=[ListProvider("web", hits(3))])
     world.scraper.pages = dict.fromkeys(URLS[:2], "Coals.")
-    found = await opened(world).run(asking(num_results=3), Mode.SMART)
+    found = await opened(world).run(asking(num_results=3), RenderOptions(mode=Mode.SMART))
     assert [page.error is None for page in found.pages] == [True, True, False]
     assert "nobody answers" in ((found.pages[2].error and found.pages[2].error.message) or "")
 
@@ -463,7 +463,9 @@ async def test_a_page_that_takes_too_long_is_left_behind() -> None:
     world = World(providers=[ListProvider("web", hits(2))])
     world.scraper.pages = dict.fromkeys(URLS, "Coals.")
     world.scraper.gates = {URLS[0]: asyncio.Event()}
-    found = await opened(world).run(asking(num_results=2), Mode.SMART, seconds=1)
+    found = await opened(world).run(
+        asking(num_results=2), RenderOptions(mode=Mode.SMART), seconds=1
+    )
     assert found.pages[0].error is not None
     assert found.pages[0].error.code == "SCRAPE_TIMEOUT"
     assert found.pages[1].outcome is not None
@@ -471,5 +473,5 @@ async def test_a_page_that_takes_too_long_is_left_behind() -> None:
 
 async def test_no_more_pages_are_scraped_than_may_be() -> None:
     world = World(providers=[ListProvider("web", hits(60), page_size=30)])
-    found = await opened(world).run(asking(num_results=50), Mode.SMART)
+    found = await opened(world).run(asking(num_results=50), RenderOptions(mode=Mode.SMART))
     assert len(found.pages) == MAX_PAGES

@@ -16,8 +16,8 @@ def an_old_document() -> Document:
     """Return the full document without the fields that came later."""
     document = a_full_document()
     metadata = replace(document.content.metadata, kept_share=None)
-    content = replace(document.content, metadata=metadata, is_out_of_time=False)
-    return replace(document, content=content)
+    content = replace(document.content, metadata=metadata, links_detail=None, is_out_of_time=False)
+    return replace(document, content=content, proxy_pool=None, retry_after_seconds=None)
 
 
 def a_file() -> Document:

@@ -156,6 +156,11 @@ async def test_scripts_without_spaces_are_found_by_what_stands_together(store: S
     assert await find_paths(store, "東京") == ["tokyo"]
     (page,) = await find(store, '"日本の首都"')
     assert page.passage == "東京都は日本の首都です。"
+    mixed = "ラーメンは25分、Python 3.11で人々が作る。"
+    await save_page(store, "noodles", mixed)
+    for query in ("ラーメン", '"25分"', "python 人々"):
+        (page,) = await find(store, query)
+        assert page.passage == mixed
     assert await find_paths(store, "都", SearchFilters(required_text=("古い都",))) == ["kyoto"]
 
 
@@ -219,3 +224,15 @@ async def test_pages_are_saved_while_searches_run(store: Store) -> None:
     outcome = await save_while_searching(store, pages=300, searches_per_second=50)
     assert outcome.problems == []
     assert outcome.searches > 0
+
+
+async def test_the_pages_of_a_site_are_listed_the_newest_first(filled: Store) -> None:
+    await save_page(filled, "other", TIDES, title="Elsewhere", site="https://other.example")
+    listed = await filled.index.list_site("example.com", "me", limit=10)
+    assert [(page.url, page.title) for page in listed] == [
+        ("https://example.com/tides", "Tides"),
+        ("https://example.com/glass", "Glass blowing"),
+        ("https://example.com/fires", "Grass fires"),
+    ]
+    assert len(await filled.index.list_site("example.com", "me", limit=2)) == 2
+    assert await filled.index.list_site("ample.com", "me", limit=10) == []

@@ -73,10 +73,27 @@ def test_a_text_falls_into_words(text: str, words: list[str]) -> None:
     assert split_words(text) == words
 
 
-def test_what_was_spaced_out_is_closed_up_again() -> None:
-    text = "東京都は、日本の首都です。Tokyo is the capital."
+@pytest.mark.parametrize(
+    "text",
+    [
+        "東京都は、日本の首都です。Tokyo is the capital.",
+        "気温は25度、ラーメンとPython 3.11の使い方（第2版）、人々と 空白",  # noqa: RUF001
+        "ภาษาไทย ไม่เว้นวรรค v2",
+    ],
+)
+def test_what_was_spaced_out_is_closed_up_again(text: str) -> None:
     assert space_out(text) != text
     assert close_up(space_out(text)) == text
+
+
+def test_what_an_earlier_version_spaced_out_is_closed_up() -> None:
+    assert close_up("ラ ー メ ン と 人 々") == "ラーメンと人々"
+
+
+def test_a_japanese_passage_has_no_spaces_put_in() -> None:
+    text = "東京の天気。\n本日は晴れ、気温は25度です。\nラーメン\nカレー"
+    passage = find_snippet(close_up(space_out(text)), [("天",), ("気",)])
+    assert passage == "東京の天気。本日は晴れ、気温は25度です。ラーメン カレー"
 
 
 @pytest.mark.parametrize(
@@ -120,4 +137,4 @@ def test_a_passage_ends_with_a_whole_word() -> None:
 def test_any_text_has_a_passage(text: str, phrases: list[list[str]]) -> None:
     passage = find_snippet(text, [tuple(phrase) for phrase in phrases])
     assert len(passage) <= SNIPPET_CHARS
-    assert " ".join(passage.split()) in " ".join(text.split())
+    assert "".join(passage.split()) in "".join(text.split())

@@ -1,14 +1,15 @@
 """Leases on both databases: politeness, fencing, takeover."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from cinder.models.job import JobStatus, PageResult, PageStatus
+from cinder.models.job import JobStatus, NewPage, PageResult, PageStatus
 from cinder.store.documents import Store
 from cinder.store.ledger.page_commits import LeaseLost
-from tests.store.ledger.samples import a_job, a_page, limits
+from tests.store.ledger.samples import HOST, a_job, a_page, commit_page, limits, the_job
 from tests.store.samples import Clock
 
 
@@ -23,6 +24,59 @@ async def test_queued_urls_are_leased_in_the_order_they_were_seen(store: Store) 
         a_page("/3").url,
     ]
     assert {claim.fence for claim in lease.claims} == {1}
+
+
+def ranked(path: str, rank: int, host: str = HOST) -> NewPage:
+    return replace(a_page(path, host=host), rank=rank)
+
+
+async def lease_paths(store: Store, *, count: int = 10, host_concurrency: int = 100) -> list[str]:
+    bounds = limits(count=count, host_concurrency=host_concurrency)
+    lease = await store.ledger.lease("job", bounds)
+    return [claim.url.removeprefix(HOST) for claim in lease.claims]
+
+
+async def test_urls_are_leased_by_rank_and_those_of_one_rank_as_they_were_seen(
+    store: Store,
+) -> None:
+    other = "https://a.test"
+    pages = [ranked("/4", 3), ranked("/3", 2, other), ranked("/1", 1), ranked("/2", 1)]
+    await store.ledger.add_job(a_job(), pages)
+
+    urls = [path for _ in range(4) for path in await lease_paths(store, count=1)]
+    assert urls == ["/1", "/2", f"{other}/3", "/4"]
+
+
+async def test_a_url_that_is_found_by_a_better_way_moves_up(store: Store) -> None:
+    await store.ledger.add_job(a_job(), [ranked("/1", 1), ranked("/2", 2), ranked("/3", 3)])
+    (first,) = (await store.ledger.lease("job", limits(count=1))).claims
+    await commit_page(store, first, found=(ranked("/3", 1), ranked("/2", 5)))
+
+    assert await lease_paths(store, count=2) == ["/3", "/2"]
+    assert (await the_job(store)).found == 3
+
+
+async def test_the_last_pages_are_kept_for_the_best_rank_even_while_its_host_is_busy(
+    store: Store,
+) -> None:
+    other = "https://a.test"
+    pages = [ranked("/1", 1), ranked("/2", 1), ranked("/3", 1), ranked("/4", 2, other)]
+    await store.ledger.add_job(a_job(max_pages=3), pages)
+
+    assert await lease_paths(store, host_concurrency=2) == ["/1", "/2"]
+    waiting = await store.ledger.lease("job", limits(host_concurrency=2))
+    assert (waiting.claims, waiting.is_over) == ((), False)
+    assert waiting.wait_ms
+
+
+async def test_hosts_of_a_worse_rank_are_asked_meanwhile_where_pages_suffice_for_all(
+    store: Store,
+) -> None:
+    other = "https://a.test"
+    pages = [ranked("/1", 1), ranked("/2", 1), ranked("/3", 2, other)]
+    await store.ledger.add_job(a_job(max_pages=3), pages)
+
+    assert await lease_paths(store, host_concurrency=1) == ["/1", f"{other}/3"]
 
 
 async def test_a_host_is_never_asked_more_at_once_than_it_bears(store: Store) -> None:

@@ -117,7 +117,7 @@ async def test_a_page_that_turns_out_to_be_a_duplicate_is_told_as_one(store: Sto
 
     first, second = (data for _, data in payloads(await claim(store)))
     assert (first["fate"], second["fate"]) == ("fetched", "duplicate of")
-    assert second["reason"] == first["url"]
+    assert second["reason"] == f"{first['url']} (same content)"
 
 
 async def test_a_redirect_tells_of_both_urls(store: Store) -> None:
@@ -130,7 +130,7 @@ async def test_a_redirect_tells_of_both_urls(store: Store) -> None:
     }
     assert pages[a_page("/new").url]["fate"] == "fetched"
     assert pages[a_page("/old").url]["fate"] == "duplicate of"
-    assert pages[a_page("/old").url]["reason"] == a_page("/new").url
+    assert pages[a_page("/old").url]["reason"] == f"{a_page('/new').url} (redirect)"
 
 
 async def test_nothing_is_told_of_what_was_not_written(store: Store, clock: Clock) -> None:

@@ -1,6 +1,7 @@
 """Commits on both databases: fates, redirects, twins, found URLs, and nothing by halves."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -8,6 +9,7 @@ from functools import partial
 import pytest
 
 from cinder.models.job import (
+    NOT_FOLLOWED_RANK,
     ContentFingerprint,
     JobStatus,
     NewPage,
@@ -149,7 +151,10 @@ async def test_a_redirect_to_a_new_url_gives_that_url_the_result(store: Store) -
     await commit_page(store, await claim_one(store), replace(FETCHED, landed_on=a_page("/new")))
 
     pages = await ledger_of(store)
-    assert (pages["/old"].fate, pages["/old"].reason) == (PageStatus.DUPLICATE, a_page("/new").url)
+    assert (pages["/old"].fate, pages["/old"].reason) == (
+        PageStatus.DUPLICATE,
+        f"{a_page('/new').url} (redirect)",
+    )
     assert pages["/new"].fate is PageStatus.FETCHED
     job = await the_job(store)
     assert (job.found, job.fetched) == (2, 1)
@@ -211,7 +216,7 @@ async def test_a_page_with_the_text_of_another_is_its_duplicate(store: Store) ->
         PageStatus.FETCHED,
         PageStatus.DUPLICATE,
     ]
-    assert pages["/3"].reason == a_page("/1").url
+    assert pages["/3"].reason == f"{a_page('/1').url} (same content)"
     assert (await the_job(store)).fetched == 2
 
 
@@ -230,7 +235,7 @@ async def test_a_page_nearly_like_another_is_its_duplicate(store: Store) -> None
         "/2",
         "/4",
     }
-    assert pages["/3"].reason == a_page("/1").url
+    assert pages["/3"].reason == f"{a_page('/1').url} (nearly the same content)"
 
 
 async def test_twins_that_are_committed_together_are_found(store: Store) -> None:
@@ -246,8 +251,69 @@ async def test_twins_that_are_committed_together_are_found(store: Store) -> None
         "/3",
         "/6",
     }
-    assert (pages["/3"].reason, pages["/6"].reason) == (a_page("/2").url, a_page("/5").url)
+    assert (pages["/3"].reason, pages["/6"].reason) == (
+        f"{a_page('/2').url} (nearly the same content)",
+        f"{a_page('/5').url} (same content)",
+    )
     assert (await the_job(store)).fetched == 4
+
+
+async def test_a_page_with_keys_is_a_duplicate_of_one_without(store: Store) -> None:
+    await start(store, "/1", "/2")
+    await commit_all(store, with_content(SAME), with_content(replace(SAME, sketch=b"a", keys=(1,))))
+
+    assert (await ledger_of(store))["/2"].fate is PageStatus.DUPLICATE
+
+
+def naming(path: str, content: ContentFingerprint = OTHER) -> PageResult:
+    return replace(FETCHED, canonical=a_page(path), content=content)
+
+
+async def test_a_page_is_a_duplicate_of_the_url_that_it_names_as_its_own(store: Store) -> None:
+    await start(store, "/1", "/2")
+    await commit_all(store, naming("/2"), FETCHED)
+
+    pages = await ledger_of(store)
+    assert (pages["/1"].fate, pages["/2"].fate) == (PageStatus.DUPLICATE, PageStatus.FETCHED)
+    assert pages["/1"].reason == f"{a_page('/2').url} (its canonical URL)"
+
+
+@pytest.mark.parametrize("commit", [commit_all, commit_together])
+async def test_of_pages_that_name_each_other_as_their_own_one_is_kept(
+    store: Store, commit: Callable[..., Awaitable[None]]
+) -> None:
+    await start(store, "/1", "/2", "/3")
+    prints = (ContentFingerprint(b"1"), ContentFingerprint(b"2"), ContentFingerprint(b"3"))
+    names = ("/2", "/3", "/1")
+    await commit(store, *(naming(name, each) for name, each in zip(names, prints, strict=True)))
+
+    fates = [page.fate for page in (await ledger_of(store)).values()]
+    assert fates == [PageStatus.DUPLICATE, PageStatus.DUPLICATE, PageStatus.FETCHED]
+
+
+async def test_a_page_that_names_one_that_failed_is_kept(store: Store) -> None:
+    await start(store, "/1", "/2", "/3")
+    failed = PageResult(fate=PageStatus.FAILED, reason="HTTP 404")
+    await commit_all(store, failed, naming("/1"), naming("/3", SAME))
+
+    pages = await ledger_of(store)
+    assert (pages["/2"].fate, pages["/3"].fate) == (PageStatus.FETCHED, PageStatus.FETCHED)
+
+
+async def test_a_url_behind_links_that_are_not_followed_is_taken_when_one_is(store: Store) -> None:
+    await start(store, "/1", "/2")
+    marked = replace(
+        a_page("/3", depth=2, fate=PageStatus.OUTSIDE, reason="nofollow"), rank=NOT_FOLLOWED_RANK
+    )
+    await commit_page(store, await claim_one(store), FETCHED, (marked,))
+    await commit_page(
+        store, await claim_one(store), FETCHED, (replace(a_page("/3", depth=2), rank=16),)
+    )
+
+    assert (await ledger_of(store))["/3"].state is PageState.QUEUED
+    job = await the_job(store)
+    assert (job.found, job.too_deep, job.fates) == (3, 0, {PageStatus.FETCHED: 2})
+    assert (await claim_one(store)).url == a_page("/3").url
 
 
 async def test_redirects_to_one_url_that_are_committed_together_give_it_one_result(

@@ -1,19 +1,28 @@
 """Crawls and batches in responses: status, pages, errors and ledger, and their webhooks."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from pydantic import Field
 
 from cinder.api.arguments import Arguments, Pagination, read_body
 from cinder.errors import FieldProblem, InvalidRequest
-from cinder.models.document import Json
+from cinder.models.document import Document, Json
 from cinder.models.job import ERROR_STATUSES, Job, JobKind, JobStatus, LedgerPage, PageStatus
 from cinder.models.redaction import redact
+from cinder.models.request import Format
 from cinder.models.saved import format_timestamp, parse_saved_uri
 from cinder.models.webhook import EventListing, WebhookTarget
 from cinder.services.archive import Archive
 from cinder.services.excerpt import fit_text, json_chars
-from cinder.services.jobs.control import BatchStart, JobControl, JobReport
+from cinder.services.jobs.control import (
+    NOTICE_KEY,
+    BatchStart,
+    JobControl,
+    JobReport,
+    formats_of,
+)
+from cinder.services.summary import summarize_document
 from cinder.services.webhooks import WebhookOptions, make_target, target_of
 
 _MAX_INVALID_SHOWN = 100
@@ -21,6 +30,25 @@ _ROBOTS = "Robots.txt disallowed"
 # The length of the sentence that says that content was cut.
 _CUT_CHARS = 150
 
+
+def _list_or_none(urls: tuple[str, ...] | None) -> Json:
+    return None if urls is None else list(urls)
+
+
+def _summarize(document: Document) -> Json:
+    summary = summarize_document(document)
+    return None if summary is None else summary.text
+
+
+# The formats that are shown beside a page's content, which is its markdown or extracted data.
+_KEPT_FORMATS: Mapping[Format, Callable[[Document], Json]] = {
+    Format.HTML: lambda document: document.content.html,
+    Format.RAW_HTML: lambda document: document.content.text,
+    Format.LINKS: lambda document: _list_or_none(document.content.links),
+    Format.IMAGES: lambda document: _list_or_none(document.content.images),
+    Format.SUMMARY: _summarize,
+    Format.BRANDING: lambda document: document.content.branding,
+}
 
 # Describes a page; its content may have so many characters.
 DescribePage = Callable[[LedgerPage, int], Awaitable[dict[str, Json]]]
@@ -44,7 +72,9 @@ class JobResponses:
         """
         job = await self._jobs.find(job_id, kind, self._caller)
         with_content = self._with_fitting_content if part.is_bound else self._with_content
-        describe = with_content if include_content else _plain(describe_job_page)
+        describe = (
+            partial(with_content, formats_of(job)) if include_content else _plain(describe_job_page)
+        )
         answer = describe_status(await self._jobs.report(job))
         return answer | await self._part("pages", job, (PageStatus.FETCHED,), part, describe)
 
@@ -120,7 +150,24 @@ class JobResponses:
             answer["nextOffset"] = part.offset + len(shown)
         return answer
 
-    async def _with_content(self, page: LedgerPage, room: int) -> dict[str, Json]:
+    async def _with_content(
+        self, formats: Sequence[Format], page: LedgerPage, room: int
+    ) -> dict[str, Json]:
+        entry = await self._with_text(page, room)
+        others = [kind for kind in formats if kind in _KEPT_FORMATS]
+        if not others or not page.uris:
+            return entry
+        with_raw = Format.RAW_HTML in others
+        document = await self._archive.read_document(page.uris[0], self._caller, with_raw=with_raw)
+        if document is None:
+            return entry
+        more = {kind.value: _KEPT_FORMATS[kind](document) for kind in others}
+        if json_chars(entry) + json_chars(more) <= room:
+            return entry | more
+        left_out = f"Too long to be shown here: {', '.join(more)}. An export has them."
+        return entry | {"warning": " ".join((str(entry.get("warning", "")), left_out)).strip()}
+
+    async def _with_text(self, page: LedgerPage, room: int) -> dict[str, Json]:
         entry = describe_job_page(page)
         body = await self._archive.read(page.uris[0], self._caller) if page.uris else None
         if body is None:
@@ -132,16 +179,18 @@ class JobResponses:
         cut = "Its content was cut: scrape the URL, with startIndex, to read on."
         return entry | {"content": body.text[:room], "wasTruncated": True, "warning": cut}
 
-    async def _with_fitting_content(self, page: LedgerPage, room: int) -> dict[str, Json]:
+    async def _with_fitting_content(
+        self, formats: Sequence[Format], page: LedgerPage, room: int
+    ) -> dict[str, Json]:
         """Describe a page with so much of its content that the whole entry fits."""
-        entry = await self._with_content(page, room)
+        entry = await self._with_content(formats, page, room)
         content = str(entry.get("content", ""))
         over = json_chars(entry) - room
         if over <= 0:
             return entry
         # Again, so that the warning is added.
         fitting = fit_text(content, max(json_chars(content) - over - _CUT_CHARS, room // 2))
-        return await self._with_content(page, len(fitting))
+        return await self._with_content(formats, page, len(fitting))
 
 
 def id_key(kind: JobKind) -> str:
@@ -150,7 +199,7 @@ def id_key(kind: JobKind) -> str:
 
 
 def describe_crawl(report: JobReport) -> dict[str, Json]:
-    """Return a crawl as the response to its start shows it."""
+    """Return what every response about a crawl shows."""
     job = report.job
     return {
         "crawlId": job.id,
@@ -161,6 +210,12 @@ def describe_crawl(report: JobReport) -> dict[str, Json]:
         "createdAt": format_timestamp(job.created_at),
         "expiresAt": format_timestamp(job.expires_at),
     }
+
+
+def describe_crawl_start(report: JobReport) -> dict[str, Json]:
+    """Return the response to the start of a crawl."""
+    notice = report.job.spec.get(NOTICE_KEY)
+    return describe_crawl(report) | ({"warning": notice} if notice else {})
 
 
 def describe_status(report: JobReport) -> dict[str, Json]:
@@ -204,12 +259,13 @@ def describe_batch_start(start: BatchStart, urls: Sequence[str]) -> dict[str, Js
         "message": f"Batch scrape started for {count} {noun}. "
         f"Use jobId '{job.id}' to check status.",
     }
+    warnings = [start.notice] if start.notice else []
     if len(start.invalid) > _MAX_INVALID_SHOWN:
-        answer["warning"] = (
+        warnings.append(
             f"Only the first {_MAX_INVALID_SHOWN} of {len(start.invalid)} invalid URLs are listed "
             "here; the command errors lists all."
         )
-    return answer
+    return answer | ({"warning": " ".join(warnings)} if warnings else {})
 
 
 def _describe_batch(report: JobReport) -> dict[str, Json]:

@@ -24,12 +24,19 @@ from cinder.models.request import ContentOptions, Format, PdfParser, ScrapeReque
 from cinder.services.excerpt import (
     Excerpt,
     TextWindow,
+    fit_items,
     fit_members,
     json_chars,
     take_excerpt,
     without_nulls,
 )
-from cinder.services.reading import DocumentView, is_structure_kept, page_as_json, read_document
+from cinder.services.reading import (
+    DocumentView,
+    describe_links,
+    is_structure_kept,
+    page_as_json,
+    read_document,
+)
 from cinder.services.scraping.outcome import ScrapeOutcome
 
 
@@ -39,16 +46,18 @@ class ReturnFormat(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     JSON = "json"
+    LINKS_DETAIL = "linksDetail"
 
 
 _FORMATS = {
     ReturnFormat.MARKDOWN: (Format.MARKDOWN,),
     ReturnFormat.HTML: (Format.HTML,),
     ReturnFormat.JSON: (Format.MARKDOWN, Format.LINKS),
+    ReturnFormat.LINKS_DETAIL: (Format.LINKS_DETAIL,),
 }
 
 
-@with_options(ScrapeRequest, only=("mode",))
+@with_options(ScrapeRequest, only=("mode", "proxyPool"))
 class PageArguments(ReadingArguments):
     """One page to scrape."""
 
@@ -57,7 +66,8 @@ class PageArguments(ReadingArguments):
     include_metadata: StrictBool = True
     """Return what the page says of itself: description, author, dates, images, JSON-LD."""
     return_format: ReturnFormat = ReturnFormat.MARKDOWN
-    """The form of `content`; `json` is a string of title, outline, sections, tables and links."""
+    """The form of `content`; `json` is a string of title, outline, sections, tables and links,
+    `linksDetail` one of the links with their words and section."""
 
     def to_request(self, *, caller: str, timeout_ms: int = 60_000) -> ScrapeRequest:
         """Return the request for the page."""
@@ -79,7 +89,8 @@ def check_parts(raw: Mapping[str, Any]) -> Iterable[FieldProblem]:
     if narrowing and raw.get("returnFormat", ReturnFormat.MARKDOWN) != ReturnFormat.MARKDOWN:
         message = "Only markdown can be read in parts: leave returnFormat out"
         yield FieldProblem(narrowing, message)
-    if raw.get("returnFormat") == ReturnFormat.JSON and raw.get("startIndex"):
+    is_json = raw.get("returnFormat") in (ReturnFormat.JSON, ReturnFormat.LINKS_DETAIL)
+    if is_json and raw.get("startIndex"):
         yield FieldProblem("startIndex", "JSON has no next part: leave returnFormat out")
     yield from check_size(raw)
 
@@ -142,6 +153,7 @@ def describe_page(
         "loadTime": document.load_time_ms,
         "verdict": document.verdict.kind,
         "cached": outcome.cached,
+        **({"proxyPool": document.proxy_pool} if document.proxy_pool else {}),
     }
     if document.final_url != document.url:
         data["finalUrl"] = document.final_url
@@ -166,6 +178,12 @@ def _content(
         page, cut = page_as_json(document, window.max_chars)
         notice = f"Only the beginning of {' and '.join(cut)} is shown." if cut else None
         return json.dumps(page, ensure_ascii=False), notice, None
+    if document.media is None and return_format is ReturnFormat.LINKS_DETAIL:
+        links = describe_links(document)
+        shown = fit_items(links, window.max_chars)
+        notice = f"Only the first {len(shown)} of {len(links)} links are shown."
+        listed = json.dumps(shown, ensure_ascii=False)
+        return listed, notice if len(shown) < len(links) else None, None
     markdown = document.content.markdown
     if document.media is None and return_format is ReturnFormat.MARKDOWN and markdown is not None:
         reading = read_document(document, window)

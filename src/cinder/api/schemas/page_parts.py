@@ -35,7 +35,7 @@ class ReadingArguments(Arguments):
     max_chars: Annotated[StrictInt, Field(ge=1)] | None = None
     """Most characters of each text format in the answer."""
     max_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
-    """Most tokens of each text format, of about four characters each; instead of `maxChars`."""
+    """Most tokens of each text format, of about four bytes each; instead of `maxChars`."""
     start_index: Annotated[StrictInt, Field(ge=0)] = 0
     """Where to go on: `nextStartIndex` of the answer before. A character of the text or of
     `section`; with `query` the number of passages to skip."""
@@ -49,7 +49,11 @@ class ReadingArguments(Arguments):
         asked = self.max_chars or chars_of_tokens(self.max_tokens or 0)
         default = min(default_chars, QUERY_CHARS) if self.query is not None else default_chars
         return TextWindow(
-            self.start_index, min(asked or default, ceiling), self.section, self.query
+            self.start_index,
+            min(asked or default, ceiling),
+            self.section,
+            self.query,
+            counts_tokens=self.max_tokens is not None,
         )
 
 

@@ -43,7 +43,7 @@ from cinder.models.http import check_headers
 from cinder.models.request import Action, Format, PdfParser, ResultHandling, ScrapeRequest
 from cinder.models.saved import SavedKind, format_timestamp
 from cinder.services.excerpt import Excerpt, TextWindow, fit_lists, fit_members, take_excerpt
-from cinder.services.reading import DocumentView, is_structure_kept
+from cinder.services.reading import DocumentView, describe_links, is_structure_kept
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.summary import SENTENCES_COST
 from cinder.services.text_tools import is_valid_selector
@@ -66,7 +66,7 @@ class ParserArguments(Arguments):
 
 
 # How options are written whose type in the request is not the one on the wire.
-_WIRE_FORMS = {
+WIRE_FORMS = {
     "formats": WireForm(list[Format], lambda formats: tuple(dict.fromkeys(formats))),
     "parsers": WireForm(
         Annotated[list[ParserArguments], Field(max_length=1)],
@@ -77,7 +77,7 @@ _WIRE_FORMS = {
 }
 
 
-@with_options(ScrapeRequest, forms=_WIRE_FORMS)
+@with_options(ScrapeRequest, forms=WIRE_FORMS)
 class ScrapeArguments(ReadingArguments):
     """One URL to scrape, or a batch command."""
 
@@ -129,7 +129,7 @@ class ScrapeArguments(ReadingArguments):
     def _request_for(
         self, url: str, caller: str, default_formats: tuple[Format, ...]
     ) -> ScrapeRequest:
-        request = build_request(ScrapeRequest, self, _WIRE_FORMS, url=url, caller=caller)
+        request = build_request(ScrapeRequest, self, WIRE_FORMS, url=url, caller=caller)
         return request if request.formats else replace(request, formats=default_formats)
 
 
@@ -219,7 +219,7 @@ SCRAPE_CHECKS = (
 MARKDOWN = "text/markdown"
 HTML = "text/html"
 
-_LIST_FORMATS = (Format.LINKS, Format.IMAGES)
+_LIST_FORMATS = (Format.LINKS, Format.LINKS_DETAIL, Format.IMAGES)
 _EXTRACTED_CUT = "Not all that was extracted is shown: savedUris.extracted has it whole."
 
 
@@ -266,6 +266,8 @@ def describe_outcome(
         "cached": outcome.cached,
         "timestamp": format_timestamp(document.scraped_at),
     }
+    if document.proxy_pool:
+        data["proxyPool"] = document.proxy_pool
     if outcome.cached:
         data["cacheAge"] = outcome.age_ms
     if outcome.saved is not None:
@@ -335,9 +337,10 @@ def _describe_contents(
         }
     texts = _read_texts(outcome, request, window)
     data = texts.data
-    for kind, urls in ((Format.LINKS, content.links), (Format.IMAGES, content.images)):
+    lists = (content.links, describe_links(document), content.images)
+    for kind, items in zip(_LIST_FORMATS, lists, strict=True):
         if kind in request.formats:
-            data[str(kind)] = list(urls or ())
+            data[str(kind)] = list(items or ())
     cuts = [fit_lists(data, _LIST_FORMATS, window.max_chars)]
     if Format.BRANDING in request.formats:
         whole = dict(content.branding or {})

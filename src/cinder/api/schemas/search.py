@@ -11,7 +11,7 @@ from cinder.api.options import WireForm, build_request, with_options
 from cinder.background import run_in_thread
 from cinder.models.document import Json
 from cinder.models.redaction import redact
-from cinder.models.request import Mode
+from cinder.models.request import Mode, RenderOptions, ScrapeRequest
 from cinder.models.saved import format_timestamp
 from cinder.models.search import SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.models.url import read_domain
@@ -67,6 +67,7 @@ class SearchArguments(Arguments):
         return build_request(SearchRequest, self, _WIRE_FORMS, query=self.query, caller=caller)
 
 
+@with_options(ScrapeRequest, only=("proxyPool",))
 @with_options(
     SearchRequest,
     forms=_WIRE_FORMS,
@@ -83,6 +84,15 @@ class SearchAndScrapeArguments(Arguments):
     """How to search: `fast` asks one provider, `balanced` all of them."""
     scrape_mode: Mode = Mode.SMART
     """Which engine may fetch: `static` without a browser, `dynamic` with one, `smart` either."""
+
+    if TYPE_CHECKING:
+        # Read from the arguments themselves; `with_options` adds it.
+        proxy_pool: str | None = None
+
+    @property
+    def render(self) -> RenderOptions:
+        """How the results are fetched."""
+        return RenderOptions(mode=self.scrape_mode, proxy_pool=self.proxy_pool)
 
     def to_request(self, *, caller: str) -> SearchRequest:
         """Return the request for the search."""

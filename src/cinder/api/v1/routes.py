@@ -1,4 +1,4 @@
-"""Routes of v1: scrape, search, search-and-scrape, extract, crawls and batches."""
+"""Routes of v1: scrape, search, search-and-scrape, extract, map, crawls and batches."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Annotated, TypeAlias, TypeVar
@@ -31,6 +31,7 @@ from cinder.api.openapi import (
     EXPORT,
     EXTRACTED,
     LEDGER,
+    MAP,
     PAGE,
     RETRIED,
     SEARCH,
@@ -53,12 +54,13 @@ from cinder.api.schemas.extract import EXTRACT_CHECKS, ExtractArguments, answer_
 from cinder.api.schemas.jobs import (
     JobResponses,
     WebhookArguments,
-    describe_crawl,
+    describe_crawl_start,
     describe_job,
     describe_webhook_event,
     split_webhook,
     with_webhook_secret,
 )
+from cinder.api.schemas.map import STREAMED_URLS, MapArguments, describe_map, stream_map
 from cinder.api.schemas.page import PAGE_CHECKS, PageArguments, PageBudget, answer_page
 from cinder.api.schemas.search import (
     SearchAndScrapeArguments,
@@ -94,14 +96,16 @@ class ExportArguments(Arguments):
     """What of a job to export."""
 
     format: str = ExportFormat.JSONL.value
-    """`jsonl`, `warc` or `parquet`."""
+    """`jsonl`, `warc`, `parquet`, `zip` (one Markdown file a page) or `llms-full` (one text)."""
     include: Annotated[
         list[str],
         BeforeValidator(lambda v: [w for w in v.split(",") if w] if isinstance(v, str) else v),
     ] = Field(default_factory=list)
-    """What else of each page: `html`, `raw`, or both with a comma between."""
+    """What else of each page: `html`, `raw`, `links`, `summary`, `extracted`, `screenshot`."""
     include_errors: StrictBool = False
     """Also the URLs that could not or must not be fetched, with their fate and reason."""
+    images: StrictBool = False
+    """Also the images of the pages, downloaded now; for `zip`."""
 
     def to_request(self) -> ExportRequest:
         """Return the export that these arguments ask for.
@@ -109,7 +113,9 @@ class ExportArguments(Arguments):
         Raises:
             InvalidRequest: a word is not known.
         """
-        return read_request(self.format, self.include, include_errors=self.include_errors)
+        return read_request(
+            self.format, self.include, include_errors=self.include_errors, images=self.images
+        )
 
 
 class ListArguments(Arguments):
@@ -191,6 +197,12 @@ OPERATIONS = {
         EXTRACTED,
         tag="extracting",
     ),
+    "/v1/map": Operation(
+        "List the URLs of a site, without scraping its pages",
+        MapArguments,
+        {"url": "https://example.com/", "search": "pricing", "limit": 100},
+        MAP,
+    ),
     "/v1/crawl": Operation(
         "Start to explore a site in the background",
         CrawlArguments,
@@ -225,7 +237,9 @@ def _lookups_of(kind: JobKind) -> dict[tuple[str, str], Lookup]:
             f"Watch a {kind}: server-sent events until it is over", EVENTS
         ),
         ("get", f"{one}/export"): Lookup(
-            f"A {kind}'s pages as JSONL, WARC or Parquet", EXPORT, ExportArguments
+            f"A {kind}'s pages as JSONL, WARC, Parquet, files of Markdown or one text",
+            EXPORT,
+            ExportArguments,
         ),
         ("get", f"{one}/webhooks"): Lookup(
             f"Events for a {kind}'s webhook, by default those given up",
@@ -258,7 +272,7 @@ def build_routes(app: App) -> list[Route]:
     async def search_and_scrape(raw: object, caller: str) -> dict[str, Json]:
         arguments = read_body(SearchAndScrapeArguments, raw)
         request = arguments.to_request(caller=caller)
-        found = await app.search_and_scrape.run(request, arguments.scrape_mode)
+        found = await app.search_and_scrape.run(request, arguments.render)
         return await describe_scraped(found, max_chars)
 
     async def extract(raw: object, caller: str) -> dict[str, Json]:
@@ -266,6 +280,15 @@ def build_routes(app: App) -> list[Route]:
         answer = await app.extract.extract(arguments.to_request(caller=caller))
         # A part of the data would be of no use, so it may be as long as the longest page.
         return await answer_extract(answer, app.settings.server.result_max_chars_ceiling)
+
+    async def map_site(request: Request) -> Response | dict[str, Json]:
+        caller = caller_with_scope(request, TokenScope.SCRAPE)
+        raw = await read_json(request, app.settings.limits)
+        wanted = read_body(MapArguments, raw).to_request(caller=caller)
+        found = await cancel_on_disconnect(request, app.site_map.map(wanted))
+        if len(found.urls) <= STREAMED_URLS:
+            return describe_map(found, wanted)
+        return StreamingResponse(stream_map(found, wanted), media_type="application/json")
 
     async def start_crawl(request: Request) -> dict[str, Json]:
         caller = caller_with_scope(request, TokenScope.CRAWL)
@@ -276,13 +299,14 @@ def build_routes(app: App) -> list[Route]:
         require_domain(caller_of(request).policy, arguments.url)
         key = read_idempotency_key(request, arguments.idempotency_key)
         job = await app.jobs.start_crawl(arguments.to_spec(), caller, key, webhook)
-        return with_webhook_secret(describe_crawl(await app.jobs.report(job)), job, webhook)
+        return with_webhook_secret(describe_crawl_start(await app.jobs.report(job)), job, webhook)
 
     return [
         _post_json(app, "/v1/scrape", scrape),
         _post_json(app, "/v1/search", search),
         _post_json(app, "/v1/search-and-scrape", search_and_scrape),
         _post_json(app, "/v1/extract", extract),
+        _make_route(app, "/v1/map", "map", map_site, method="POST"),
         _make_route(app, "/v1/crawl", "crawl_start", start_crawl, method="POST"),
         *_job_routes(app, JobKind.CRAWL),
         *_job_routes(app, JobKind.BATCH),
@@ -380,7 +404,8 @@ def _job_output_routes(app: App, kind: JobKind) -> list[Route]:
 
     async def export(request: Request) -> Response:
         spec = _read_query(ExportArguments, request).to_request()
-        job = await _find_job(app, kind, request)
+        scope = TokenScope.SCRAPE if spec.images else TokenScope.READ
+        job = await _find_job(app, kind, request, scope)
         name, media_type = f"{job.id}{spec.format.suffix}", spec.format.media_type
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         if request.method == "HEAD":

@@ -36,11 +36,10 @@ from cinder.documents.pdf.pdfium import (
 )
 from cinder.documents.pdf.reading_order import TextLine, read_lines
 from cinder.documents.pdf.tables import Table
-from cinder.html.links import resolve_http_url
 from cinder.html.markdown.conversion import to_markdown
-from cinder.html.tree import collapse, parse_http_url
+from cinder.html.tree import collapse, parse_http_url, resolve_http_url
 from cinder.html.visible_text import count_words
-from cinder.models.document import Extraction, PageMetadata
+from cinder.models.document import Extraction, LinkDetail, PageMetadata
 from cinder.models.request import ExtractOptions, Format
 from cinder.text.invisible_characters import character_warnings
 from cinder.text.terms import estimate_tokens
@@ -189,6 +188,7 @@ def find_compounds(lines: Iterable[Sequence[Word]]) -> frozenset[str]:
 # Of all pages together; laying out more would take too long.
 MAX_PDF_CHARS = 1_000_000
 _MAX_NAMED_PAGES = 20
+_MAX_LINK_CHARS = 300
 _PAGE_MARK = re.compile(r"\\?<!-- (page \d+) -->")
 
 
@@ -261,8 +261,10 @@ def _render(read: _ReadPdf, base: can_ada.URL | None, options: ExtractOptions) -
     markdown = [_PAGE_MARK.sub(r"(\1)", to_markdown(text)) if text else "" for text in html]
     formats, counted = options.formats, "\n".join(markdown)
     evidence = "" if counted.strip() else _why_empty(read.pages)
-    all_words = (word for page in read.pages for word in page.words)
-    links = (address(word.link) for word in all_words if word.link)
+    links: dict[str, list[str]] = {}
+    for word in (word for page in read.pages for word in page.words):
+        if word.link and (url := address(word.link)):
+            links.setdefault(url, []).append(word.text)
     metadata = read.metadata
     titles = (b for page in pages for b in page.blocks if isinstance(b, PdfHeading))
     first = next((heading for heading in titles if heading.level == 1), None)
@@ -272,11 +274,17 @@ def _render(read: _ReadPdf, base: can_ada.URL | None, options: ExtractOptions) -
     return Extraction(
         markdown=_with_marks(pages, markdown) if options.wants_markdown else None,
         html=_with_marks(pages, html) if Format.HTML in formats else None,
-        links=tuple(dict.fromkeys(filter(None, links))) if Format.LINKS in formats else None,
+        links=tuple(links) if Format.LINKS in formats else None,
+        links_detail=tuple(
+            LinkDetail(url=url, text=" ".join(words)[:_MAX_LINK_CHARS], section="main")
+            for url, words in links.items()
+        )
+        if Format.LINKS_DETAIL in formats
+        else None,
         images=() if Format.IMAGES in formats else None,
         metadata=metadata,
         word_count=count_words(counted),
-        token_count=estimate_tokens(len(counted)),
+        token_count=estimate_tokens(counted),
         empty_evidence=evidence,
         is_partial=read.is_full or any(page.is_cut for page in read.pages),
         warnings=(*_warnings(read, evidence), *character_warnings("\n".join(html))),

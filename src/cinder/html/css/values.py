@@ -344,18 +344,13 @@ def background_colour(declared: Declarations) -> Colour | None:
     whole, alone = declared.get("background"), declared.get("background-color")
     image = f"{whole or ''}{declared.get('background-image') or ''}"
     if _PICTURE.search(image):
-        return _gradient_colour(image)
+        # A gradient has one colour if it fills its box and its colours are all alike.
+        stops = gradient_colours(image) if _PLAIN_GRADIENT.fullmatch(image) else []
+        is_plain = all(are_indistinguishable(stops[0], stop) for stop in stops)
+        return stops[0] if stops and is_plain else None
     if alone is not None:
         return _cached_colour(alone)
     return _cached_colour(" ".join(_BACKGROUND_WORDS.sub(" ", whole or "").split()).strip(" /"))
-
-
-def _gradient_colour(image: str) -> Colour | None:
-    """Return the colour of a gradient whose colours are all alike, if it fills its box."""
-    stops = gradient_colours(image) if _PLAIN_GRADIENT.fullmatch(image) else []
-    return (
-        stops[0] if stops and all(are_indistinguishable(stops[0], stop) for stop in stops) else None
-    )
 
 
 def gradient_colours(image: str) -> list[Colour | None]:

@@ -1,8 +1,9 @@
 """Parts that belong to the content wherever a page has them: title, lead picture, footnotes."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -27,29 +28,72 @@ _MAX_NOTE_WORDS = 150
 _LINK_LEVELS_UP = 12
 
 
-def find_title_blocks(tree: BlockTree, chosen: AbstractSet[int], title: str) -> list[int]:
-    """Return the headings that are the page's title, and its copies above the content.
+class TitleBlocks(NamedTuple):
+    """The blocks of the heading that is a page's title, and of its copies."""
 
-    Where none has its words, an `h1` that the content begins with is the page's own title.
+    heading: Sequence[int]
+    copies: Sequence[int]
+
+
+def find_title_blocks(
+    tree: BlockTree,
+    chosen: AbstractSet[int],
+    title: str,
+    site_names: AbstractSet[str] = frozenset(),
+) -> TitleBlocks:
+    """Return the heading that is the page's title, its copies above the content, or neither.
+
+    Where no heading has the words of the title, the only `h1` that the content begins with is the
+    page's own, or else the only one above it that does not name the site.
     """
     key = name_key(title)
     prose = (number for number in sorted(chosen) if tree.blocks[number].prose_words)
     start = next(prose, len(tree.blocks))
-    headings: list[int] = []
-    copies: list[int] = []
+    headings = _find_headings(tree)
+    keys = [
+        (name_key(" ".join(tree.blocks[number].text for number in blocks)), tag, blocks)
+        for tag, blocks in headings
+    ]
+    same = [blocks for heading, _, blocks in keys if heading == key]
+    in_headings = {number for _, blocks in headings for number in blocks}
+    copies = [
+        number
+        for number, block in enumerate(tree.blocks[:start])
+        if number not in in_headings
+        and block.words <= _MAX_TITLE_WORDS
+        and name_key(block.text) == key
+    ]
+    if not same:
+        tops = [
+            (heading, blocks)
+            for heading, tag, blocks in keys
+            if tag == "h1" and heading not in site_names and blocks[0] <= start
+        ]
+        within = [(heading, blocks) for heading, blocks in tops if not chosen.isdisjoint(blocks)]
+        own = within or tops
+        same = [blocks for _, blocks in own] if len({heading for heading, _ in own}) == 1 else []
+    if same:
+        repeated = [number for blocks in same[1:] for number in blocks]
+        kept = [number for number in same[0] if number in chosen]
+        return TitleBlocks(kept or same[0], repeated + copies)
+    return TitleBlocks(copies[:1], copies[1:])
+
+
+def _find_headings(tree: BlockTree) -> list[tuple[str, list[int]]]:
+    """Return the tag and the blocks of each heading that is not too long for a title."""
+    found: dict[int, list[int]] = {}
+    nearest: list[int] = []
+    for index, element in enumerate(tree.elements):
+        above = nearest[element.parent] if element.parent >= 0 else -1
+        nearest.append(index if element.tag in _HEADINGS and above < 0 else above)
     for number, block in enumerate(tree.blocks):
-        if block.words > _MAX_TITLE_WORDS or name_key(block.text) != key:
-            continue
-        owner = tree.elements[block.owner]
-        around = tree.elements[owner.parent].tag if owner.parent >= 0 else ""
-        if owner.tag in _HEADINGS or around in _HEADINGS:
-            headings.append(number)
-        elif number < start:
-            copies.append(number)
-    first = min(chosen, default=0)
-    if not headings and first in chosen and tree.elements[tree.blocks[first].owner].tag == "h1":
-        return [first]
-    return headings + copies
+        if (heading := nearest[block.owner]) >= 0:
+            found.setdefault(heading, []).append(number)
+    return [
+        (tree.elements[heading].tag, blocks)
+        for heading, blocks in found.items()
+        if tree.elements[heading].words <= _MAX_TITLE_WORDS
+    ]
 
 
 def find_lead_picture(tree: BlockTree, images: Iterable[str]) -> LexborNode | None:
@@ -58,7 +102,9 @@ def find_lead_picture(tree: BlockTree, images: Iterable[str]) -> LexborNode | No
     if not stems:
         return None
     for _, picture in tree.pictures[:_MAX_PICTURES]:
-        if any(stem in source for source in _sources(picture) for stem in stems):
+        nodes = [node.attributes for node in (picture, *picture.iter())]
+        sources = [(node.get(name) or "").lower() for node in nodes for name in _SOURCES]
+        if any(stem in source for source in sources for stem in stems):
             around = ancestors(picture, _FIGURE_LEVELS_UP)
             return next((node for node in around if node.tag == "figure"), picture)
     return None
@@ -68,12 +114,6 @@ def _stem(image: str) -> str:
     """Return the name of an image's file without its ending and size."""
     name = image.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(".")[0].lower()
     return _SIZE.sub("", _SIZE.sub("", name))
-
-
-def _sources(picture: LexborNode) -> Iterator[str]:
-    for node in (picture, *picture.iter()):
-        attributes = node.attributes
-        yield from ((attributes.get(name) or "").lower() for name in _SOURCES)
 
 
 def find_notes(root: LexborNode, tree: BlockTree, chosen: AbstractSet[int]) -> set[int]:
@@ -98,21 +138,17 @@ def find_notes(root: LexborNode, tree: BlockTree, chosen: AbstractSet[int]) -> s
         if (node.attributes.get("id") or node.attributes.get("name")) in names
     )
     notes = {index for index in targets if 0 < tree.elements[index].words <= _MAX_NOTE_WORDS}
-    return _blocks_within(tree, notes)
+    is_within: list[bool] = []
+    for index, element in enumerate(tree.elements):
+        above = element.parent >= 0 and is_within[element.parent]
+        is_within.append(above or index in notes)
+    return {number for number, block in enumerate(tree.blocks) if is_within[block.owner]}
 
 
 def _nearest_element(node: LexborNode, places: dict[int, int]) -> int:
     """Return the number of the element with text that a node is, or is in; the first if none."""
     around = (node, *ancestors(node, _LINK_LEVELS_UP))
     return next((places[one.mem_id] for one in around if one.mem_id in places), 0)
-
-
-def _blocks_within(tree: BlockTree, elements: AbstractSet[int]) -> set[int]:
-    is_within: list[bool] = []
-    for index, element in enumerate(tree.elements):
-        above = element.parent >= 0 and is_within[element.parent]
-        is_within.append(above or index in elements)
-    return {number for number, block in enumerate(tree.blocks) if is_within[block.owner]}
 
 
 def is_below(node: LexborNode, dropped: Sequence[LexborNode]) -> bool:

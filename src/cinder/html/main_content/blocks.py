@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
+from cinder.html.vocabulary import load_vocabulary
 from cinder.text.terms import extra_words
 
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -19,6 +20,9 @@ _MAX_VALUE_CHARS = 40
 # Attributes by which scripts, tests and screen readers find an element: often the only meaningful
 # ones if class names are generated.
 _LABELS = ("data-testid", "data-component", "data-hook", "data-test", "aria-label")
+_ENGLISH = {
+    word: english for english, words in load_vocabulary()["cue_words"].items() for word in words
+}
 _FURTHER = frozenset(("role", "itemprop", "itemtype", "aria-hidden", *_LABELS))
 
 
@@ -65,8 +69,9 @@ def _split(names: str) -> tuple[str, ...]:
 @lru_cache(maxsize=20_000)
 def _words_of(name: str) -> tuple[str, ...]:
     if name.isalpha() and name.islower():
-        return (name,) if len(name) > 1 else ()
-    parts = _WORD.findall(name if name.islower() else _CAMEL_CASE.sub("-", name).lower())
+        return (_ENGLISH.get(name, name),) if len(name) > 1 else ()
+    found = _WORD.findall(name if name.islower() else _CAMEL_CASE.sub("-", name).lower())
+    parts = [_ENGLISH.get(word, word) for word in found]
     return tuple(parts) if len(parts) < 2 else (*parts, "-".join(parts))
 
 

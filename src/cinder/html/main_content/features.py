@@ -175,7 +175,7 @@ class PageFeatures:
 
     def of_page(self) -> tuple[float, ...]:
         """Return the features that all blocks share."""
-        root = self._tree.root
+        root, text = self._tree.root, "".join(self._texts)
         words, count = max(root.words, 1), len(self._blocks)
         tags = Counter(element.tag for element in self._elements)
         container = self._elements[min(self._container, key=self._container.__getitem__)]
@@ -194,14 +194,10 @@ class PageFeatures:
             words / count,
             tags["form"],
             max(self._siblings.values(), default=0),
-            self._bytes_per_char(),
+            # A number that tells scripts apart: 1 for English, 2 for Russian, 3 for Chinese.
+            len(text.encode("utf-8", "replace")) / max(len(text), 1),
             *self._hints.values,
         )
-
-    def _bytes_per_char(self) -> float:
-        """Return a number that tells scripts apart: 1 for English, 2 for Russian, 3 for Chinese."""
-        text = "".join(self._texts)
-        return len(text.encode("utf-8", "replace")) / max(len(text), 1)
 
     def of_parent(self, index: int) -> tuple[float, ...]:
         """Return the features of a parent of block owners: where it is in the page."""

@@ -25,9 +25,9 @@ _INNER_CHROME_WORDS = 500
 # Forms are not chrome of a large page: some wrap all of it.
 _WIDE_CHROME = _CHROME.union(load_vocabulary()["chrome"]["further_cues"]) - {"<form>"}
 # Doubtful blocks of an article seldom belong to it.
-_ARTICLE_DOUBT = 1.6
+_ARTICLE_DOUBT = 1.2
 # A page of which less is kept is looked at again.
-_MIN_KEPT_SHARE = 0.5
+_MIN_KEPT_SHARE = 0.7
 # Its other blocks are kept if they are this likely on average, and each a little.
 _DOUBTFUL_SCORE = 0.1
 _MIN_DOUBTFUL_SCORE = 0.05
@@ -81,10 +81,10 @@ def keep_more(tree: BlockTree, scores: Sequence[float], chosen: set[int]) -> set
     left = [number for number in outside if number not in chosen]
     blocks = [tree.blocks[number] for number in left]
     words = sum(block.words for block in blocks)
+    links = sum(block.link_words for block in blocks)
     mean = sum(scores[number] * tree.blocks[number].words for number in left) / words
     if mean > _DOUBTFUL_SCORE:
         return chosen.union(number for number in left if scores[number] >= _MIN_DOUBTFUL_SCORE)
-    links = sum(block.link_words for block in blocks)
     is_long = words > _LONG_WORDS and links < words * _LONG_MAX_LINK_SHARE
     return chosen.union(left) if is_long else chosen
 

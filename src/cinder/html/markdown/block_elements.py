@@ -190,11 +190,11 @@ def write_definitions(root: LexborNode) -> None:
         for terms, descriptions in groups:
             item = append_element(new, "li")
             _add_terms(item, terms, has_text=bool(descriptions))
-            holder = item
-            if len(descriptions) > 1 and terms:
-                holder = append_element(item, "ul")
+            holder = append_element(item, "ul") if len(descriptions) > 1 and terms else item
             for description in descriptions:
-                _unwrap_only_block(description)
+                blocks = [node for node in description.iter() if node.is_element_node]
+                if len(blocks) == 1 and blocks[0].tag in ("p", "div"):
+                    unwrap(blocks[0])
                 target = item if holder is item else append_element(holder, "li")
                 move_into(target, child_nodes(description))
         detach([definitions])
@@ -215,12 +215,6 @@ def _add_terms(item: LexborNode, terms: list[LexborNode], *, has_text: bool) -> 
                 unwrap(bold)
     if terms and has_text:
         item.insert_child(" " if raw_text(item).rstrip().endswith(":") else ": ")
-
-
-def _unwrap_only_block(description: LexborNode) -> None:
-    blocks = [node for node in description.iter() if node.is_element_node]
-    if len(blocks) == 1 and blocks[0].tag in ("p", "div"):
-        unwrap(blocks[0])
 
 
 _SECTIONS = ("thead", "tbody", "tfoot")

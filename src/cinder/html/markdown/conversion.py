@@ -74,6 +74,7 @@ _BLOCK = re.compile(
     r"thead|tr|ul)[\s>]"
 )
 _BLOCK_CHARS = len("</blockquote>")
+_match_block = lru_cache(maxsize=1024)(_BLOCK.match)
 _LINE_BREAK = re.compile(r"[ \t\r\n\f]*\n[ \t\r\n\f]*")
 # Every alternative begins with a literal character, so that a search skips all others quickly.
 _SPECIAL = re.compile(
@@ -149,7 +150,7 @@ class LiteralText:
             if text.isspace():
                 # White space is shown between inline elements only.
                 around = pieces[index - 1 : index] + pieces[index + 1 : index + 2]
-                blocks = (_begins_block(tag[:_BLOCK_CHARS]) for tag in around)
+                blocks = (_match_block(tag[:_BLOCK_CHARS]) for tag in around)
                 pieces[index] = " " if len(around) == 2 and not any(blocks) else ""
                 continue
             if "\n" in text:
@@ -208,11 +209,6 @@ class LiteralText:
             return text
         # Text without a mask is the rest of a URL, which stays unchanged.
         return _MASK_OF.get(text, text)
-
-
-@lru_cache(maxsize=1024)
-def _begins_block(start: str) -> bool:
-    return _BLOCK.match(start) is not None
 
 
 def _as_formula(html: str, *, display: bool) -> str:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import can_ada
 from selectolax.lexbor import LexborNode
 
-from cinder.html.links import resolve_http_url
 from cinder.html.metadata.author import find_author
 from cinder.html.metadata.byline_elements import HeadingContext, MarkedElements, nodes_within
 from cinder.html.metadata.dates import find_modified, find_published
@@ -17,8 +16,8 @@ from cinder.html.metadata.declared import (
     read_json_ld,
     truncate_value,
 )
-from cinder.html.metadata.title import Titles, choose_title, host_names, name_key, title_agreement
-from cinder.html.tree import Elements
+from cinder.html.metadata.title import Titles, choose_title, site_name_keys, title_agreement
+from cinder.html.tree import Elements, resolve_http_url
 from cinder.models.document import Json, PageMetadata
 
 _MAX_HEADINGS = 10
@@ -43,18 +42,17 @@ def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "
     meta = declared.meta
     json_ld = read_json_ld(declared.scripts)
     graph = SchemaOrgGraph(json_ld)
-    site_names = [meta.get("og:site_name", ""), *graph.site_names()]
-    if base is not None:
-        site_names += host_names(base.hostname)
-    # A heading that is one link is the banner of the site, which its other pages have as well.
-    headings = [heading for heading in declared.headings if not _is_link(heading)]
+    site_names = (meta.get("og:site_name", ""), *graph.site_names())
+    address = address or (base.href if base else "")
+    headings = [heading for heading in declared.headings if not _is_banner(heading, base, address)]
     declared = replace(declared, headings=headings or declared.headings)
     titles = Titles(
         element=declared.title,
         shared=meta.get("og:title", ""),
         headings=[_heading_text(heading) for heading in declared.headings[:_MAX_HEADINGS]],
+        subheadings=map(_heading_text, elements.nodes(elements.tagged("h2", "h3")[:_MAX_HEADINGS])),
         headlines=list(graph.texts("headline")),
-        site_names=frozenset(filter(None, map(name_key, site_names))),
+        site_names=site_name_keys(site_names, base.hostname if base else ""),
     )
     title = choose_title(titles)
     heading = _heading_of(elements, declared, titles, title)
@@ -69,9 +67,7 @@ def read_metadata(elements: Elements, base: can_ada.URL | None, address: str = "
         description=_first(meta, _DESCRIPTION) or next(graph.texts("description"), None),
         language=language or _first(meta, _LANGUAGE),
         author=find_author(meta, graph, marks, surroundings, titles.site_names),
-        published=find_published(
-            meta, graph, marks, surroundings, address or (base.href if base else "")
-        ),
+        published=find_published(meta, graph, marks, surroundings, address),
         modified=find_modified(meta, graph, marks),
         canonical=resolve_http_url(base, declared.canonical) if declared.canonical else None,
         site_name=_first(meta, ("og:site_name", "application-name")) or graph.site_name(),
@@ -93,9 +89,13 @@ def _heading_text(heading: LexborNode) -> str:
     return truncate_value("".join(parts))
 
 
-def _is_link(heading: LexborNode) -> bool:
+def _is_banner(heading: LexborNode, base: can_ada.URL | None, address: str) -> bool:
+    """Whether a heading is one link to another page, as the name of a site on each of its pages."""
     children = [node for node in heading.iter(include_text=True) if node.text().strip()]
-    return len(children) == 1 and children[0].tag == "a"
+    if len(children) != 1 or children[0].tag != "a":
+        return False
+    target = resolve_http_url(base, children[0].attributes.get("href") or "") or ""
+    return target.partition("#")[0] != address.partition("#")[0]
 
 
 def _heading_of(

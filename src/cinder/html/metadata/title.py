@@ -28,6 +28,8 @@ class Titles:
     """The title for sharing: `og:title`."""
     headings: Sequence[str]
     """The texts of the page's `h1` elements, without banners where it has others."""
+    subheadings: Iterable[str]
+    """The texts of its `h2` and `h3` elements: read only where no `h1` is its title."""
     headlines: Sequence[str]
     """The headlines of its JSON-LD."""
     site_names: frozenset[str]
@@ -52,7 +54,10 @@ def choose_title(titles: Titles) -> str:
     )
     if best and (not references or title_agreement(best, references) >= _MIN_AGREEMENT):
         return best
-    return shared or named or best
+    # `Where is it? / Questions` is the title of a thread that has only the first part as heading.
+    parts = _SEPARATOR.split(named)[:-1]
+    shown = {name_key(each) for each in titles.subheadings} if parts else set()
+    return next((part for part in parts if name_key(part) in shown), shared or named or best)
 
 
 def without_site_name(title: str, site_names: frozenset[str]) -> str:
@@ -90,10 +95,12 @@ def name_key(name: str) -> str:
     return _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
-def host_names(host: str) -> Iterable[str]:
-    """Return the names within a host that may be its site's: all labels except the last."""
-    labels = host.removeprefix("www.").split(".")
-    return [host.removeprefix("www."), *labels[:-1]]
+def site_name_keys(names: Iterable[str | None], host: str) -> frozenset[str]:
+    """Return the names of a site, and those in its host, as `name_key` returns them."""
+    host = host.removeprefix("www.")
+    return frozenset(
+        filter(None, (name_key(each or "") for each in (*names, host, *host.split(".")[:-1])))
+    )
 
 
 def _names_site(part: str, site_names: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -79,9 +79,11 @@ _ORDINARY_PARTS = "input, button, select, textarea, nav, form, iframe, video, [r
 _MIN_WORDS = 30
 _MIN_TRICKED_WORDS = 5
 _MACHINE_WORDS = re.compile(rf"\b(?:{'|'.join(_WORDS['machine_words'])})\b", re.IGNORECASE)
+_MACHINE_ORDERS = re.compile("|".join(_WORDS["machine_orders"]), re.IGNORECASE)
 _DOUBTFUL_TAGS = ("dialog", "font")
 _DOUBTFUL_ATTRIBUTES = ("style", "hidden", "popover", "bgcolor")
 _SAMPLE_CHARS = 100
+_MAX_ORDER_CHARS = 2_000_000
 _MAX_ANCESTORS = 100
 _SLIDER_LEVELS = 2
 _MAX_COUNTED = 5_000
@@ -333,6 +335,42 @@ class HiddenText:
             f"The page holds {words} words that a visitor cannot see; they were left out. "
             f'They begin: "{sample}{cut}"',
         )
+
+
+def order_warnings(elements: Elements) -> tuple[str, ...]:
+    """Return nothing, or a sentence about an order to programs in text that is out of sight.
+
+    Closed details, text that only a search in the page shows, and descriptions of pictures are
+    content; a visitor who does not look for them never sees what they order an agent to do.
+    """
+    closed = [
+        *(
+            place
+            for place in elements.tagged("details")
+            if "open" not in elements.attributes(place)
+        ),
+        *(
+            place
+            for place in elements.having("hidden")
+            if elements.attributes(place)["hidden"] == "until-found"
+        ),
+    ]
+    descriptions = (elements.attributes(place).get("alt") for place in elements.tagged("img"))
+    texts = chain((node.text(separator=" ") for node in elements.nodes(closed)), descriptions)
+    # Elements inside each other repeat their text.
+    room = _MAX_ORDER_CHARS
+    for text in texts:
+        shown = collapse((text or "")[:room])
+        room -= len(text or "")
+        if order := _MACHINE_ORDERS.search(shown):
+            sample = shown[order.start() : order.start() + _SAMPLE_CHARS]
+            return (
+                "The page holds an order to AI agents that a visitor cannot see without a click, a "
+                f'search or a screen reader; it was kept. It begins: "{sample}"',
+            )
+        if room <= 0:
+            break
+    return ()
 
 
 def _is_prose(node: LexborNode) -> bool:

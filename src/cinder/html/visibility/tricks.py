@@ -202,8 +202,13 @@ def _obscuring_properties(declared: Declarations) -> frozenset[str]:
         return frozenset(("offset-path", "offset"))
     # The two sides of a card that turns are in the same place.
     is_side = declared.get("position") == "absolute"
-    if declared.get("backface-visibility") == "hidden" and _is_turned_away(declared):
-        return frozenset() if is_side else frozenset(("backface-visibility",))
+    if declared.get("backface-visibility") == "hidden":
+        turns = [found[1] for found in _TURNED.finditer(declared.get("rotate") or "")]
+        transform = declared.get("transform") or ""
+        turns += [inside for name, inside in _FUNCTION.findall(transform) if name in _TURNS]
+        angles = [measure_length(turn.strip()) for turn in turns]
+        if any(angle is not None and 90 < abs(angle) % 360 < 270 for angle in angles):
+            return frozenset() if is_side else frozenset(("backface-visibility",))
     # Both make text and background the same grey or black.
     filters = dict(_FUNCTION.findall(declared.get("filter") or ""))
     levels = [measure_length(filters.get(name), share_of=1) for name in ("brightness", "contrast")]
@@ -211,14 +216,6 @@ def _obscuring_properties(declared: Declarations) -> frozenset[str]:
     if is_even and any(name.startswith("background") for name in declared):
         return frozenset(("filter",))
     return frozenset()
-
-
-def _is_turned_away(declared: Declarations) -> bool:
-    turns = [found[1] for found in _TURNED.finditer(declared.get("rotate") or "")]
-    transform = declared.get("transform") or ""
-    turns += [inside for name, inside in _FUNCTION.findall(transform) if name in _TURNS]
-    angles = [measure_length(turn.strip()) for turn in turns]
-    return any(angle is not None and 90 < abs(angle) % 360 < 270 for angle in angles)
 
 
 def _makes_flat(function: str, parts: list[str]) -> bool:

@@ -1,14 +1,15 @@
 """The tools `cinder_crawl` and `cinder_get_crawl_status`: crawls in the background."""
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Any
 
 import mcp_types as types
 from pydantic import Field
 
 from cinder.api.arguments import DEFAULT_LIMIT, Arguments, Limit, Offset, Pagination, StrictInt
-from cinder.api.schemas.crawl import CrawlArguments, check_patterns
-from cinder.api.schemas.jobs import JobResponses, describe_crawl
+from cinder.api.schemas.crawl import CRAWL_CHECKS, CrawlArguments
+from cinder.api.schemas.jobs import JobResponses, describe_crawl_start
 from cinder.app.composition import App
 from cinder.mcp.results import body_chars, json_result
 from cinder.mcp.schema import Parameter, option_parameters
@@ -23,6 +24,9 @@ MAX_WAIT_SECONDS = 50
 SHOWN_ERRORS = 10
 
 _POLL_SECONDS = 1.0
+_OPTIONS = option_parameters(
+    CrawlSpec, "maxPages", "maxDepth", "includePatterns", "excludePatterns"
+)
 
 
 class CrawlStatusArguments(Arguments):
@@ -77,7 +81,7 @@ async def start_crawl(app: App, arguments: CrawlArguments, caller: Caller) -> ty
     """Start a crawl."""
     require_domain(caller.policy, arguments.url)
     job = await app.jobs.start_crawl(arguments.to_spec(), caller.id, arguments.idempotency_key)
-    return json_result(describe_crawl(await app.jobs.report(job)))
+    return json_result(describe_crawl_start(await app.jobs.report(job)))
 
 
 async def wait_for_crawl(
@@ -126,10 +130,10 @@ CRAWL = Tool(
     ),
     arguments=CrawlArguments,
     parameters={
-        "url": Parameter(),
-        **option_parameters(
-            CrawlSpec, "maxPages", "maxDepth", "includePatterns", "excludePatterns"
-        ),
+        "url": Parameter(description="The start"),
+        **_OPTIONS,
+        # Its schema would be that of a whole scrape.
+        "scrapeOptions": replace(_OPTIONS["scrapeOptions"], is_text=True),
     },
     output=CrawlOutput,
     # It fetches and saves pages, as every scrape does, and changes none. Each call starts another
@@ -139,7 +143,7 @@ CRAWL = Tool(
     run=start_crawl,
     icon=TREE_ICON,
     brings_page_text=False,
-    checks=(check_patterns,),
+    checks=CRAWL_CHECKS,
 )
 
 CRAWL_STATUS = Tool(
@@ -153,8 +157,8 @@ CRAWL_STATUS = Tool(
     parameters={
         "id": Parameter(description="The crawlId"),
         "offset": Parameter(description="nextOffset of the last answer"),
-        "limit": Parameter(description="Default 50, at most 100"),
-        "waitSeconds": Parameter(description="Wait for its end, at most 50. Default 0"),
+        "limit": Parameter(description="How many pages"),
+        "waitSeconds": Parameter(description="Wait for its end"),
     },
     output=CrawlStatusOutput,
     annotations=read_only(idempotent=True, open_world=False),

@@ -67,11 +67,13 @@ EXTRACT = Tool(
     arguments=ExtractArguments,
     parameters={
         "urls": Parameter(description="At most 10"),
-        "prompt": Parameter(),
+        "prompt": Parameter(description="What to find"),
         "schema": Parameter(description="JSON Schema", is_text=True),
-        "mode": Parameter(),
+        "mode": Parameter(description="dynamic: in a browser"),
         "strictGrounding": Parameter(description="Drop unverified"),
-        "verify": Parameter(keys=("path", "value", "quote", "passage")),
+        "verify": Parameter(
+            description="Your values of handOff", keys=("path", "value", "quote", "passage")
+        ),
     },
     output=ExtractOutput,
     annotations=read_only(idempotent=True, open_world=True),

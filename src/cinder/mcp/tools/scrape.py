@@ -34,7 +34,6 @@ from cinder.models.document import Json
 from cinder.models.job import JobKind
 from cinder.models.request import ActionType, Format, Mode, Profile, ResultHandling, ScrapeRequest
 from cinder.models.saved import format_timestamp
-from cinder.services.scraping.outcome import ScrapeOutcome
 
 
 async def batch_result(
@@ -127,6 +126,7 @@ class ScrapeOutput(ToolOutput):
     html: str | None = None
     raw_html: str | None = None
     links: list[str] | None = None
+    links_detail: list[dict[str, Any]] | None = None
     images: list[str] | None = None
     branding: dict[str, Any] | None = None
     change_tracking: dict[str, Any] | None = None
@@ -154,7 +154,7 @@ class ScrapeOutput(ToolOutput):
 _OPTIONS = option_parameters(ScrapeRequest)
 _OPTIONS |= {
     "headers": replace(_OPTIONS["headers"], keys=("Accept-Language", "Authorization", "Cookie")),
-    "timeout": Parameter(description=f"ms, at most {SCRAPE_TIMEOUT_MS}"),
+    "timeout": Parameter(description=f"ms; beyond {SCRAPE_TIMEOUT_MS} it goes on as a batch"),
 }
 _SHOWN_LAST = ("extract", "resultHandling", "maxAge", "forceRescrape", "headers", "timeout")
 _READING = {
@@ -167,10 +167,10 @@ _READING = {
 SCRAPE_PARAMETERS = {
     "url": Parameter(description="https:// is optional"),
     "urls": Parameter(description="Instead of url: a batch"),
-    "command": Parameter(description="All but start are about the batch jobId"),
-    "jobId": Parameter(),
-    "offset": Parameter(description="In a batch"),
-    "format": Parameter(description="Default markdown"),
+    "command": Parameter(description="The others are about a batch"),
+    "jobId": Parameter(description="The batch"),
+    "offset": Parameter(description="nextOffset of a batch"),
+    "format": Parameter(description="One format"),
     **{name: shown for name, shown in _OPTIONS.items() if name not in _SHOWN_LAST},
     **_READING,
     **_OPTIONS,
@@ -321,10 +321,6 @@ async def run_cinder_scrape(
         "source": outcome.document.source,
         "timestamp": format_timestamp(outcome.document.scraped_at),
     }
-    return types.CallToolResult(content=[_page_text(outcome, data)], structured_content=data)
-
-
-def _page_text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextContent:
     metadata = json.dumps(data.get("metadata", {}), ensure_ascii=False)
     header = page_header(
         outcome,
@@ -333,10 +329,11 @@ def _page_text(outcome: ScrapeOutcome, data: dict[str, Json]) -> types.TextConte
         warning_line(data),
         outline_note(data),
     )
-    return types.TextContent(
+    text = types.TextContent(
         text=f"{header}\n\n{data['content']}",
         annotations=body_annotations(outcome.document.scraped_at),
     )
+    return types.CallToolResult(content=[text], structured_content=data)
 
 
 CINDER_SCRAPE = Tool(
@@ -349,12 +346,10 @@ CINDER_SCRAPE = Tool(
     ),
     arguments=PageArguments,
     parameters={
-        "url": Parameter(),
+        "url": Parameter(description="The page"),
         "mode": _OPTIONS["mode"],
-        "includeMetadata": Parameter(description="Default true"),
-        "returnFormat": Parameter(
-            description="Default markdown; json: outline, sections, tables, links"
-        ),
+        "includeMetadata": Parameter(description="Author, dates, images …"),
+        "returnFormat": Parameter(description="json: outline, sections, tables, links"),
         **_READING,
     },
     output=PageOutput,

@@ -74,7 +74,7 @@ async def search_and_scrape(
 ) -> types.CallToolResult:
     """Search, and scrape the results."""
     request = arguments.to_request(caller=caller.id)
-    found = await app.search_and_scrape.run(request, arguments.scrape_mode)
+    found = await app.search_and_scrape.run(request, arguments.render)
     data = await describe_scraped(found, body_chars(app.settings.server))
     # As text: the facts about each page as JSON, then its content unescaped.
     results: Any = data["results"]  # Any: JSON
@@ -103,7 +103,10 @@ SEARCH = Tool(
         "result with scrape. More results: the same arguments with offset=nextOffset."
     ),
     arguments=SearchArguments,
-    parameters={"query": Parameter(), **option_parameters(SearchRequest)},
+    parameters={
+        "query": Parameter(description='Words, "phrases", -without'),
+        **option_parameters(SearchRequest),
+    },
     output=SearchOutput,
     annotations=_READS_THE_WEB,
     scope=TokenScope.SCRAPE,
@@ -120,10 +123,10 @@ SEARCH_AND_SCRAPE = Tool(
     ),
     arguments=SearchAndScrapeArguments,
     parameters={
-        "query": Parameter(),
-        "numResults": Parameter(description="Default 3, at most 20"),
-        "mode": Parameter(),
-        "scrapeMode": Parameter(description="Default smart"),
+        "query": Parameter(description='Words, "phrases", -without'),
+        "numResults": Parameter(description="How many to read"),
+        "mode": Parameter(description="fast: one provider"),
+        "scrapeMode": Parameter(description="dynamic: in a browser"),
     },
     output=SearchAndScrapeOutput,
     annotations=_READS_THE_WEB,

@@ -111,7 +111,10 @@ EXTRACT_CONTENT = Tool(
         "content hash. Fetches nothing; for a URL use scrape."
     ),
     arguments=HtmlArguments,
-    parameters={"html": Parameter(), "base_url": Parameter(description="For relative links")},
+    parameters={
+        "html": Parameter(description="The string"),
+        "base_url": Parameter(description="For relative links"),
+    },
     output=HtmlOutput,
     annotations=_PURE,
     scope=TokenScope.SCRAPE,
@@ -128,7 +131,10 @@ TEXT_SIMILARITY = Tool(
         "for near-duplicates."
     ),
     arguments=TextsArguments,
-    parameters={"text_a": Parameter(), "text_b": Parameter()},
+    parameters={
+        "text_a": Parameter(description="One text"),
+        "text_b": Parameter(description="The other"),
+    },
     output=SimilarityOutput,
     annotations=_PURE,
     scope=TokenScope.SCRAPE,

@@ -1,1 +1,1 @@
-"""Exports the pages of a crawl or batch as JSONL, WARC or Parquet, as a stream."""
+"""Exports the pages of a crawl or batch as files of Markdown, one text, JSONL, WARC or Parquet."""

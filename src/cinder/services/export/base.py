@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 from cinder.errors import CacheFailed, FieldProblem, InvalidRequest
 from cinder.models.document import Document, FetchSource, Json
 from cinder.models.job import ERROR_STATUSES, Job, LedgerPage, PageStatus
-from cinder.models.saved import SavedDocument, format_timestamp, parse_saved_uri
+from cinder.models.saved import SavedDocument, SavedKind, format_timestamp, parse_saved_uri
 from cinder.services.reading import describe_metadata
+from cinder.services.summary import summarize_document
 from cinder.store.documents import Store
 
 T = TypeVar("T", bound=StrEnum)
@@ -22,6 +23,10 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
     WARC = "warc"
     PARQUET = "parquet"
+    ZIP = "zip"
+    """One Markdown file a page, in the site's own tree."""
+    LLMS_FULL = "llms-full"
+    """The Markdown of all pages in one text."""
 
     @property
     def media_type(self) -> str:
@@ -31,13 +36,16 @@ class ExportFormat(StrEnum):
     @property
     def suffix(self) -> str:
         """The extension of a file in this format."""
-        return ".warc.gz" if self is ExportFormat.WARC else f".{self}"
+        return _SUFFIXES.get(self, f".{self}")
 
 
+_SUFFIXES = {ExportFormat.WARC: ".warc.gz", ExportFormat.LLMS_FULL: "-llms-full.txt"}
 _MEDIA_TYPES = {
     ExportFormat.JSONL: "application/x-ndjson",
     ExportFormat.WARC: "application/gzip",
     ExportFormat.PARQUET: "application/vnd.apache.parquet",
+    ExportFormat.ZIP: "application/zip",
+    ExportFormat.LLMS_FULL: "text/markdown",
 }
 
 
@@ -47,6 +55,16 @@ class ExportExtra(StrEnum):
     HTML = "html"
     RAW = "raw"
     """The server's response; a WARC always has it."""
+    LINKS = "links"
+    SUMMARY = "summary"
+    """Sentences of the page."""
+    EXTRACTED = "extracted"
+    """What the job's `extract` found."""
+    SCREENSHOT = "screenshot"
+    """Files and ZIP always have it."""
+
+
+_COLUMNS = frozenset((ExportExtra.HTML, ExportExtra.RAW))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +75,13 @@ class ExportRequest:
     include: frozenset[ExportExtra] = frozenset()
     include_errors: bool = False
     """Whether URLs are included that failed or were not allowed."""
+    images: bool = False
+    """Whether the images in the pages are downloaded and exported as files."""
+
+    @property
+    def has_screenshots(self) -> bool:
+        """Whether it includes screenshots."""
+        return self.format is ExportFormat.ZIP or ExportExtra.SCREENSHOT in self.include
 
     @property
     def has_raw(self) -> bool:
@@ -65,20 +90,36 @@ class ExportRequest:
 
 
 def read_request(
-    format_name: str, include: Collection[str] = (), *, include_errors: bool = False
+    format_name: str,
+    include: Collection[str] = (),
+    *,
+    include_errors: bool = False,
+    images: bool = False,
 ) -> ExportRequest:
     """Parse a caller's export request.
 
     Raises:
-        InvalidRequest: a value is unknown; the message lists the known ones.
+        InvalidRequest: a value is unknown, or not for this format; the message says which are.
     """
     problems: list[FieldProblem] = []
     formats = _read_words("format", [format_name], ExportFormat, problems)
     extras = _read_words("include", include, ExportExtra, problems)
+    if formats == [ExportFormat.LLMS_FULL] and include:
+        problems.append(FieldProblem("include", "llms-full has only the Markdown of each page"))
+    if formats in ([ExportFormat.WARC], [ExportFormat.PARQUET]):
+        problems += (
+            FieldProblem("include", f"{formats[0]} has no place for {extra}: use jsonl or zip")
+            for extra in sorted(set(extras) - _COLUMNS)
+        )
+    if images and formats and formats != [ExportFormat.ZIP]:
+        problems.append(FieldProblem("images", f"{formats[0]} has no image files: use zip"))
     if problems:
         raise InvalidRequest(problems=tuple(problems))
     return ExportRequest(
-        format=formats[0], include=frozenset(extras), include_errors=include_errors
+        format=formats[0],
+        include=frozenset(extras),
+        include_errors=include_errors,
+        images=images,
     )
 
 
@@ -175,7 +216,8 @@ class ExportedPage:
     @property
     def size(self) -> int:
         """The approximate memory of the page."""
-        bodies = (self.raw, self.markdown, self.html)
+        shot = None if self.document is None else self.document.screenshot
+        bodies = (self.raw, self.markdown, self.html, None if shot is None else shot.data)
         return sum(len(body) for body in bodies if body) + 1_000
 
 
@@ -198,6 +240,21 @@ def describe_page(page: ExportedPage) -> dict[str, Json]:
     }
 
 
+def describe_extras(page: ExportedPage, include: Collection[ExportExtra]) -> dict[str, Json]:
+    """Return the links, the summary and the extracted data of a page, as far as requested."""
+    document = page.document
+    extras: dict[str, Json] = {}
+    if ExportExtra.LINKS in include:
+        links = None if document is None else document.content.links
+        extras["links"] = None if links is None else list(links)
+    if ExportExtra.SUMMARY in include:
+        summary = None if document is None else summarize_document(document)
+        extras["summary"] = None if summary is None else summary.text
+    if ExportExtra.EXTRACTED in include:
+        extras["extracted"] = None if document is None else document.extracted
+    return extras
+
+
 def describe_document(document: Document) -> dict[str, Json]:
     """Return a page's metadata, and how it was fetched."""
     content = document.content
@@ -209,6 +266,7 @@ def describe_document(document: Document) -> dict[str, Json]:
         "tokenCount": content.token_count,
         "source": document.source,
         "strategy": document.strategy,
+        "proxyPool": document.proxy_pool,
         "rawIs": describe_raw(document),
         "verdictEvidence": document.verdict.evidence,
         "isCut": document.is_cut,
@@ -236,8 +294,32 @@ async def count_pages(store: Store, job: Job, fates: Collection[PageStatus]) -> 
     return sum(counts.fates.get(fate, 0) for fate in fates)
 
 
+async def list_urls(
+    store: Store, job: Job, fates: Collection[PageStatus], total: int
+) -> AsyncIterator[str]:
+    """Yield the URLs of the pages that `read_pages` yields."""
+    async for entry in _list_entries(store, job, fates):
+        if not total:
+            return
+        total -= 1
+        yield entry.url
+
+
+async def list_duplicates(store: Store, job: Job) -> AsyncIterator[tuple[str, str]]:
+    """Yield the URLs of a job that are duplicates, each with the URL of the other page."""
+    async for entry in _list_entries(store, job, (PageStatus.DUPLICATE,)):
+        # The reason is the URL, which has no space, and in brackets why it is the same page.
+        yield entry.url, entry.reason.partition(" (")[0]
+
+
 async def read_pages(
-    store: Store, job: Job, fates: Collection[PageStatus], total: int, *, with_raw: bool
+    store: Store,
+    job: Job,
+    fates: Collection[PageStatus],
+    total: int,
+    *,
+    with_raw: bool,
+    with_screenshots: bool = False,
 ) -> AsyncIterator[ExportedPage]:
     """Yield the first pages of a job that have one of these statuses, each once.
 
@@ -253,8 +335,24 @@ async def read_pages(
         left -= 1
         if len(entries) == _READ_AT_ONCE or not left:
             versions = {it.id: parse_saved_uri(it.uris[0])[0] for it in entries if it.uris}
-            found = await store.find_versions(list(versions.values()), job.owner, with_raw=with_raw)
-            saved = dict(zip(versions, map(_without_screenshots, found), strict=True))
+            # The store keeps screenshots with the raw bodies.
+            reads_raw = with_raw or (with_screenshots and any(map(_has_screenshot, entries)))
+            found = await store.find_versions(
+                list(versions.values()), job.owner, with_raw=reads_raw
+            )
+            # Action results are not exported, and need much memory, as screenshots do.
+            saved = {
+                page_id: replace(
+                    it,
+                    document=replace(
+                        it.document,
+                        screenshot=it.document.screenshot if with_screenshots else None,
+                        actions=(),
+                    ),
+                )
+                for page_id, it in zip(versions, found, strict=True)
+                if it is not None
+            }
             for listed in entries:
                 yield ExportedPage(listed, saved.get(listed.id))
             entries = []
@@ -262,6 +360,10 @@ async def read_pages(
         raise CacheFailed(
             f"The pages of job {job.id} were deleted while they were exported: it has expired"
         )
+
+
+def _has_screenshot(entry: LedgerPage) -> bool:
+    return any(parse_saved_uri(uri)[1] is SavedKind.SCREENSHOT for uri in entry.uris)
 
 
 async def _list_entries(
@@ -287,13 +389,6 @@ async def _list_entries(
         yield heads.pop(first)
         if head := await anext(first, None):
             heads[first] = head
-
-
-def _without_screenshots(saved: SavedDocument | None) -> SavedDocument | None:
-    """Drop screenshots and action results, which are not exported and need much memory."""
-    if saved is None:
-        return None
-    return replace(saved, document=replace(saved.document, screenshot=None, actions=()))
 
 
 class Encoder(Protocol):

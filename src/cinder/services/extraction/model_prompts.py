@@ -254,7 +254,13 @@ def plan_searches(
     searches: list[FieldSearch] = []
     known: set[str] = set()
     for spec, path in _leaves(root, ()):
-        named = [name for name in names if _is_named(spec, name)]
+        named = [
+            name
+            for name in names
+            if name == spec.path
+            or spec.path.startswith(f"{name}.")
+            or (spec.kind is FieldKind.ARRAY and name.startswith(f"{spec.path}[]"))
+        ]
         columns = {} if spec.is_scalar else dict(_columns(spec.item))
         if not named or not (spec.is_scalar or columns):
             continue
@@ -276,12 +282,6 @@ def _leaves(spec: FieldSpec, path: FieldPath) -> Iterator[tuple[FieldSpec, Field
         return
     for child in spec.children:
         yield from _leaves(child, (*path, child.name))
-
-
-def _is_named(spec: FieldSpec, name: str) -> bool:
-    if spec.kind is FieldKind.ARRAY and name.startswith(f"{spec.path}[]"):
-        return True
-    return name == spec.path or spec.path.startswith(f"{name}.")
 
 
 def _columns(item: FieldSpec) -> Iterator[tuple[str, tuple[FieldSpec, FieldPath]]]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cinder.background import run_in_thread
@@ -11,6 +11,7 @@ from cinder.errors import ExtractionFailed, FieldProblem, InvalidRequest
 from cinder.extraction.field_specs import FieldKind, FieldSpec, read_schema, schema_path
 from cinder.extraction.grounding import ClaimProver, normalise_claim
 from cinder.extraction.merging import keep_grounded, keep_values, merge_data
+from cinder.fetch.escalation import check_proxy_pool
 from cinder.models.document import Document, Json
 from cinder.models.extraction import (
     ClaimedValue,
@@ -73,22 +74,17 @@ def schema_of_claims(claims: Sequence[ClaimedValue]) -> dict[str, Json]:
     for claim in _values_of(claims):
         node = root
         for part in claim.path:
-            node = _step(node, part)
+            if isinstance(part, int):
+                node["type"] = "array"
+                inner = node.setdefault("items", {})
+            else:
+                node["type"] = "object"
+                properties = node.setdefault("properties", {})
+                inner = properties.setdefault(part, {}) if isinstance(properties, dict) else {}
+            node = inner if isinstance(inner, dict) else {}
         if not node:
             node["type"] = _KINDS.get(type(claim.value), "string")
     return root or {"type": "object"}
-
-
-def _step(node: dict[str, Json], part: str | int) -> dict[str, Json]:
-    """Return the subschema of a part, which is created if needed."""
-    if isinstance(part, int):
-        node["type"] = "array"
-        inner = node.setdefault("items", {})
-    else:
-        node["type"] = "object"
-        properties = node.setdefault("properties", {})
-        inner = properties.setdefault(part, {}) if isinstance(properties, dict) else {}
-    return inner if isinstance(inner, dict) else {}
 
 
 def _verify(
@@ -223,19 +219,23 @@ class ExtractService:
         extractor: Extractor,
         sandbox: ExtractionSandbox,
         limits: ExtractLimits,
+        proxy_pools: Collection[str] = (),
     ) -> None:
         self._reader = reader
         self._extractor = extractor
         self._sandbox = sandbox
         self._limits = limits
+        self._proxy_pools = proxy_pools
 
     async def extract(self, request: ExtractRequest) -> ExtractAnswer:
         """Return data with its evidence; without a working model, only what rules find.
 
         Raises:
-            InvalidRequest: the schema is not valid JSON Schema, or there are too many urls.
+            InvalidRequest: the schema is not valid JSON Schema, there are too many urls, or the
+                pool of proxies is unknown.
             ExtractionFailed: no page could be read.
         """
+        check_proxy_pool(request.proxy_pool, self._proxy_pools)
         if len(request.urls) > self._limits.max_urls:
             message = (
                 f"At most {self._limits.max_urls} urls are taken at once (setting "

@@ -191,7 +191,7 @@ class PageScraper:
             timeout_ms=max(1, round(seconds * 1000)),
             cache=request.cache,
             content=ContentOptions(pdf_parser=PdfParser()),
-            render=RenderOptions(mode=request.mode),
+            render=RenderOptions(mode=request.mode, proxy_pool=request.proxy_pool),
             caller=request.caller,
         )
         try:

@@ -2,8 +2,9 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TypeAlias
@@ -23,7 +24,7 @@ from cinder.errors import (
     Overloaded,
     RateLimited,
 )
-from cinder.fetch.escalation import check_mode
+from cinder.fetch.escalation import check_mode, check_proxy_pool
 from cinder.models.document import Json
 from cinder.models.job import (
     ERROR_STATUSES,
@@ -36,16 +37,24 @@ from cinder.models.job import (
     NewPage,
     PageStatus,
 )
-from cinder.models.request import ResultHandling, ScrapeRequest
-from cinder.models.url import origin_of, parse_web_url
+from cinder.models.request import Format, ResultHandling, ScrapeRequest
+from cinder.models.url import AssumedHttps, origin_of, parse_requested_url
 from cinder.models.webhook import WebhookTarget, write_target
 from cinder.services.jobs.handlers import new_page
-from cinder.services.jobs.specs import CrawlSpec, batch_request
+from cinder.services.jobs.specs import CrawlSpec, batch_request, crawl_request
 from cinder.services.scraping.cache_key import without_fragment
 from cinder.services.webhooks import SPEC_KEY, JobEvents
 from cinder.store.ledger import Ledger
 
+NOTICE_KEY = "notice"
+"""The key of a sentence for the caller in a job's specification."""
+
+_FORMATS = "formats"
 _ID_BYTES = 12
+# Of URLs without a scheme; further ones are fetched over https.
+_MAX_PROBED_ORIGINS = 50
+_MAX_SHOWN_ORIGINS = 5
+_SCHEME_CHARS = len("https://")
 _NOT_FOUND = {JobKind.BATCH: BatchNotFound, JobKind.CRAWL: CrawlNotFound}
 _EXPIRED = {JobKind.BATCH: BatchExpired, JobKind.CRAWL: CrawlExpired}
 
@@ -74,6 +83,7 @@ class BatchStart:
     job: Job
     duplicates: int = 0
     invalid: tuple[FieldProblem, ...] = ()
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +125,17 @@ class JobReport:
         return min(100.0, round(100 * self.finished / total, 1)) if total else 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkChecks:
+    """What a job is checked against before it starts."""
+
+    check_webhook: CheckWebhook | None = None
+    refuses_https: Callable[[str | None, str], Awaitable[bool]] | None = None
+    """Whether an origin makes no secure connection, as seen through a pool of proxies or none."""
+    proxy_pools: Collection[str] = ()
+    """The names of the pools that a job may use."""
+
+
 class JobControl:
     """Starts, lists and cancels the jobs of callers."""
 
@@ -124,11 +145,10 @@ class JobControl:
         wake: Callable[[str], Awaitable[None]],
         limits: JobLimits,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        *,
-        check_webhook: CheckWebhook | None = None,
+        network: NetworkChecks | None = None,
     ) -> None:
         self._ledger = ledger
-        self._check_webhook = check_webhook
+        self._network = network or NetworkChecks()
         self._wake = wake
         self._limits = limits
         self._clock = clock
@@ -143,14 +163,18 @@ class JobControl:
         """Start a crawl.
 
         Raises:
-            InvalidRequest: a pattern is invalid, or the page limit is too high.
+            InvalidRequest: a pattern or the pool of proxies is invalid, or the page limit is too
+                high.
             Overloaded: too many jobs are open.
             RateLimited: too many jobs of the caller are open.
             Forbidden: the caller's token does not allow the webhook.
             EgressBlocked: the egress policy refuses the webhook's address.
         """
+        check_proxy_pool(spec.proxy_pool, self._network.proxy_pools)
         await self._require_room(caller)
         await self._require_reachable(webhook, caller)
+        plain = await self._find_plain_origins([spec.url], spec.proxy_pool)
+        spec = replace(spec, url=_with_scheme(spec.url, plain))
         start = canonicalize_url(spec.url)
         if start is None:
             raise InvalidRequest(problems=(FieldProblem("url", "Not a web address"),))
@@ -159,7 +183,10 @@ class JobControl:
         if spec.max_pages > self._limits.max_pages:
             message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
             raise InvalidRequest(problems=(FieldProblem("maxPages", message),))
-        data = _with_webhook(msgspec.to_builtins(spec), webhook)
+        check_mode(crawl_request(spec, start.url, caller, timeout_ms=0))
+        formats = spec.scrape_options.formats if spec.scrape_options else ()
+        data = _with_webhook(_with_formats(msgspec.to_builtins(spec), formats), webhook)
+        data |= {NOTICE_KEY: _describe_plain(plain)} if plain else {}
         job = self._new_job(JobKind.CRAWL, data, caller, idempotency_key, spec.max_pages)
         return await self._start(job, [new_page(start)], is_seeded=False)
 
@@ -182,17 +209,29 @@ class JobControl:
         """
         self._check_batch(urls, request)
         check_mode(request)
+        check_proxy_pool(request.render.proxy_pool, self._network.proxy_pools)
         await self._require_room(request.caller)
         await self._require_reachable(webhook, request.caller)
-        pages, invalid = await run_in_thread(sum(map(len, urls)), _read_urls, urls)
+        # Credentials are not sent unencrypted unless the caller writes http.
+        unencrypted = (
+            [] if request.is_private else [url for url in urls if "://" not in url[:_SCHEME_CHARS]]
+        )
+        pool = request.render.proxy_pool
+        plain = await self._find_plain_origins(_parse_valid(unencrypted), pool)
+        pages, invalid = await run_in_thread(sum(map(len, urls)), _read_urls, urls, plain)
         if len(invalid) == len(urls):
             raise InvalidRequest(problems=tuple(invalid[:20]))
         # It includes headers until the job ends.
         stored = msgspec.to_builtins(batch_request(request))
-        spec = _with_webhook({"request": stored}, webhook)
+        spec = _with_webhook(_with_formats({"request": stored}, request.formats), webhook)
         job = self._new_job(JobKind.BATCH, spec, request.caller, idempotency_key, len(pages))
         started = await self._start(job, list(pages.values()), is_seeded=True)
-        return BatchStart(job=started, duplicates=len(urls) - len(pages), invalid=tuple(invalid))
+        return BatchStart(
+            job=started,
+            duplicates=len(urls) - len(pages),
+            invalid=tuple(invalid),
+            notice=_describe_plain(plain) if plain else "",
+        )
 
     async def find(self, job_id: str, kind: JobKind, caller: str) -> Job:
         """Return a job of the caller.
@@ -268,8 +307,18 @@ class JobControl:
             )
 
     async def _require_reachable(self, webhook: WebhookTarget | None, caller: str) -> None:
-        if webhook is not None and self._check_webhook is not None:
-            await self._check_webhook(webhook, caller)
+        if webhook is not None and self._network.check_webhook is not None:
+            await self._network.check_webhook(webhook, caller)
+
+    async def _find_plain_origins(self, urls: Iterable[str], pool: str | None) -> frozenset[str]:
+        """Return the origins of URLs without a scheme that make no secure connection."""
+        assumed = dict.fromkeys(origin_of(url) for url in urls if isinstance(url, AssumedHttps))
+        origins = list(assumed)[:_MAX_PROBED_ORIGINS]
+        refuses_https = self._network.refuses_https
+        if refuses_https is None:
+            return frozenset()
+        refused = await asyncio.gather(*(refuses_https(pool, origin) for origin in origins))
+        return frozenset(origin for origin, is_so in zip(origins, refused, strict=True) if is_so)
 
     def _new_job(
         self, kind: JobKind, spec: dict[str, Json], caller: str, key: str | None, max_pages: int
@@ -295,17 +344,49 @@ class JobControl:
         return started
 
 
+def formats_of(job: Job) -> tuple[Format, ...]:
+    """Return the formats that a job was asked for, also when it has ended."""
+    return tuple(map(Format, str(job.spec.get(_FORMATS) or "").split()))
+
+
+def _with_formats(spec: dict[str, Json], formats: Sequence[Format]) -> dict[str, Json]:
+    # A plain value, since the nested ones are deleted when the job ends.
+    return {**spec, _FORMATS: " ".join(formats)} if formats else spec
+
+
 def _with_webhook(spec: dict[str, Json], webhook: WebhookTarget | None) -> dict[str, Json]:
     return spec if webhook is None else {**spec, SPEC_KEY: write_target(webhook)}
 
 
-def _read_urls(urls: Sequence[str]) -> tuple[dict[bytes, NewPage], list[FieldProblem]]:
+def _parse_valid(urls: Iterable[str]) -> Iterator[str]:
+    for text in urls:
+        with suppress(ValueError):
+            yield parse_requested_url(text)
+
+
+def _with_scheme(url: str, plain_origins: Collection[str]) -> str:
+    """Return a URL; over http if it has none of its own and its origin is a plain one."""
+    is_plain = isinstance(url, AssumedHttps) and origin_of(url) in plain_origins
+    return f"http{url.removeprefix('https')}" if is_plain else str(url)
+
+
+def _describe_plain(origins: Collection[str]) -> str:
+    listed = ", ".join(sorted(origins)[:_MAX_SHOWN_ORIGINS])
+    more = len(origins) - _MAX_SHOWN_ORIGINS
+    shown = f"{listed} and {more} more" if more > 0 else listed
+    verb = "makes" if len(origins) == 1 else "make"
+    return f"{shown} {verb} no secure connection: http:// is used."
+
+
+def _read_urls(
+    urls: Sequence[str], plain_origins: Collection[str]
+) -> tuple[dict[bytes, NewPage], list[FieldProblem]]:
     """Return the pages of a batch, each once, and the problems of invalid URLs."""
     pages: dict[bytes, NewPage] = {}
     invalid: list[FieldProblem] = []
     for number, text in enumerate(urls):
         try:
-            url = without_fragment(parse_web_url(text))
+            url = without_fragment(_with_scheme(parse_requested_url(text), plain_origins))
             page = NewPage(url=url, fingerprint=_fingerprint(url), host=origin_of(url))
         except ValueError as error:
             invalid.append(FieldProblem(f"urls[{number}]", str(error)))

@@ -7,20 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-import msgspec
-
 from cinder.crawl.near_duplicates import (
-    FAR_SHARE,
     LOOSE_FAR_SHARE,
     fingerprint_text,
     is_near_duplicate,
 )
 from cinder.crawl.robots import choose_links, may_follow_links
 from cinder.crawl.scope import TOO_DEEP, CrawlScope
+from cinder.crawl.sitemaps import SitemapUse
 from cinder.crawl.traps import TemplateKind, TrapCounter, TrapLimits, template_of
-from cinder.crawl.urls import CanonicalUrl, canonicalize_url
+from cinder.crawl.urls import CanonicalUrl, canonicalize_url, without_index_file
 from cinder.models.document import Document, VerdictKind
 from cinder.models.job import (
+    NOT_FOLLOWED_RANK,
     ContentFingerprint,
     Job,
     JobKind,
@@ -34,7 +33,13 @@ from cinder.models.request import ScrapeRequest
 from cinder.models.saved import SavedDocument
 from cinder.models.url import origin_of
 from cinder.services.jobs.site_files import SitemapReader
-from cinder.services.jobs.specs import CrawlSpec, crawl_request, request_from_json
+from cinder.services.jobs.specs import (
+    Deduplication,
+    Following,
+    crawl_request,
+    crawl_spec_from_json,
+    request_from_json,
+)
 from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.services.webhooks import JobEvents
 from cinder.store.ledger import Ledger
@@ -45,13 +50,16 @@ _MAX_TITLE_CHARS = 500
 _MIN_WORDS = 10
 _MAX_SEEN = 1_000_000
 _LINK_TARGET = re.compile(r"\]\([^)\s]{0,2000}\)")
-# URL spaces that a site can extend without end; there, pages that differ little are duplicates.
-_ENDLESS = frozenset(
-    (
-        *(TemplateKind.CALENDAR, TemplateKind.DATED_PATH, TemplateKind.FACETS),
-        *(TemplateKind.PAGE_NUMBERS, TemplateKind.COMBINATIONS),
-    )
-)
+# URL spaces that a site can fill without end with pages that differ by a date or an order; there,
+# pages that differ little are always duplicates.
+_BOILERPLATE = frozenset((TemplateKind.CALENDAR, TemplateKind.FACETS))
+# Spaces that may be endless, too, but usually have contents of their own.
+_ENDLESS = _BOILERPLATE | {
+    TemplateKind.DATED_PATH,
+    TemplateKind.PAGE_NUMBERS,
+    TemplateKind.COMBINATIONS,
+}
+_NOFOLLOW = "only links marked nofollow lead to it (option follow: nofollow)"
 _REFUSALS = (PageStatus.FAILED, PageStatus.DISALLOWED, PageStatus.OUTSIDE)
 _MAX_CACHED_HANDLERS = 50
 
@@ -100,7 +108,12 @@ class JobHandler(Protocol):
 
 
 def new_page(
-    address: CanonicalUrl, *, depth: int = 1, fate: PageStatus | None = None, reason: str = ""
+    address: CanonicalUrl,
+    *,
+    depth: int = 1,
+    rank: int = 0,
+    fate: PageStatus | None = None,
+    reason: str = "",
 ) -> NewPage:
     """Return a URL as a page for the ledger."""
     return NewPage(
@@ -108,6 +121,7 @@ def new_page(
         fingerprint=address.fingerprint,
         host=origin_of(address.url),
         depth=depth,
+        rank=rank,
         fate=fate,
         reason=reason,
     )
@@ -202,7 +216,7 @@ class CrawlHandler:
         timeout_ms: int,
     ) -> None:
         self._job = job
-        self._spec = msgspec.convert(job.spec, CrawlSpec)
+        self._spec = crawl_spec_from_json(job.spec)
         self._ledger = ledger
         self._sitemaps = sitemaps
         self._timeout_ms = timeout_ms
@@ -212,8 +226,11 @@ class CrawlHandler:
         self._start = start
         self._scope = CrawlScope(start, self._spec.scope)
         self._traps = TrapCounter(TrapLimits(), templates)
-        # The depth at which a URL in the ledger was too deep; 0 for a final decision.
+        # The rank of URLs in the ledger, by which a better way to them is noticed; 0 for a final
+        # decision.
         self._seen = {start.fingerprint: 0}
+        # URLs that are counted by their template.
+        self._taken: set[bytes] = set()
         # URLs that were judged but may not be in the ledger yet. Other pages that link to them
         # bring them as well, in case the first page could not be committed.
         self._pending: dict[bytes, NewPage] = {}
@@ -229,26 +246,50 @@ class CrawlHandler:
 
     def read(self, lease: PageLease, outcome: ScrapeOutcome) -> PageOutcome:
         """Return what the ledger records of a page, and the URLs found on it."""
-        content = outcome.document.content
         page = canonicalize_url(lease.url) or self._start
         landing = canonicalize_url(outcome.document.final_url) or page
         result = failure_of(outcome) or self._judge(outcome, landing)
-        found: tuple[NewPage, ...] = ()
-        if content.links and may_follow_links(content.metadata.robots):
-            found = tuple(self._take(choose_links(content.links, landing), lease.depth + 1))
-        if result.fate is PageStatus.DUPLICATE:
-            found = (*self._take(_canonicalize([result.reason]), lease.depth), *found)
-            return PageOutcome(result=result, found=found)
-        template = template_of(landing)
-        is_endless = template is not None and template.kind in _ENDLESS
-        landed_on = new_page(landing, depth=lease.depth) if landing.key != page.key else None
+        found = tuple(self._find_links(outcome.document, landing, lease.depth + 1))
+        if result.canonical is not None:
+            canonical = _canonicalize([result.canonical.url])
+            found = (*self._take(canonical, lease.depth), *found)
+        rank = self._scope.rank(landing, lease.depth)
+        is_redirected = landing.key != page.key
+        landed_on = new_page(landing, depth=lease.depth, rank=rank) if is_redirected else None
         return PageOutcome(
             result=replace(result, landed_on=landed_on),
             found=found,
-            is_near=partial(
-                is_near_duplicate, far_share=LOOSE_FAR_SHARE if is_endless else FAR_SHARE
-            ),
+            is_near=self._measure(landing),
         )
+
+    def _find_links(self, document: Document, page: CanonicalUrl, depth: int) -> Iterable[NewPage]:
+        """Yield the URLs that a page leads to and that may not be in the ledger yet."""
+        content, hints = document.content, document.content.hints
+        if self._spec.sitemap is SitemapUse.ONLY:
+            return
+        links = [*hints.pages, *(content.links or ())]
+        for kind, urls in ((Following.LANGUAGES, hints.languages), (Following.FEEDS, hints.feeds)):
+            links += urls if kind in self._spec.follow else ()
+        addresses = choose_links(links, page)
+        if Following.NOFOLLOW in self._spec.follow:
+            yield from self._take(addresses, depth)
+        elif not may_follow_links(content.metadata.robots):
+            yield from self._take(addresses, depth, is_followed=False)
+        else:
+            marked = {address.key for address in choose_links(hints.nofollow, page)}
+            yield from self._take((each for each in addresses if each.key not in marked), depth)
+            others = (each for each in addresses if each.key in marked)
+            yield from self._take(others, depth, is_followed=False)
+
+    def _measure(self, page: CanonicalUrl) -> IsNearDuplicate | None:
+        """Return how a page is compared with others; None where it is not."""
+        way, template = self._spec.deduplicate, template_of(page)
+        if way is Deduplication.OFF:
+            return None
+        kind = None if template is None else template.kind
+        if kind in _BOILERPLATE or (way is Deduplication.NEAR and kind in _ENDLESS):
+            return partial(is_near_duplicate, far_share=LOOSE_FAR_SHARE)
+        return is_near_duplicate if way is Deduplication.NEAR else _is_never_near
 
     def committed(self, page: PageOutcome) -> None:
         """Note that the URLs found on a page are in the ledger."""
@@ -265,10 +306,10 @@ class CrawlHandler:
     async def seed(self) -> None:
         """Add the pages of the site's sitemaps."""
         pages: tuple[NewPage, ...] = ()
-        if self._spec.sitemaps and self._spec.scope.max_depth > 1:
-            urls = await self._sitemaps.read(self._start)
+        if self._spec.sitemap is not SitemapUse.SKIP and self._spec.scope.max_depth > 1:
+            urls = await self._sitemaps.read(self._start, self._spec.proxy_pool)
             # They have the depth of links on the start page.
-            pages = tuple(self._take(_canonicalize(urls), 2))
+            pages = tuple(self._take(_canonicalize(urls), 2, is_listed=True))
         await self._ledger.add_pages(self._job.id, pages, is_last=True)
         self._note_stored(pages)
 
@@ -293,51 +334,79 @@ class CrawlHandler:
         canonical = canonicalize_url(document.content.metadata.canonical or "")
         # Misconfigured sites name their front page as the canonical one of all their pages.
         is_other = canonical is not None and canonical.key != page.key and canonical.path != "/"
+        named = None
         if canonical is not None and is_other and self._scope.judge(canonical, 1) is None:
-            return PageResult(
-                fate=PageStatus.DUPLICATE, reason=canonical.url, status_code=status_code
-            )
+            named = new_page(canonical)
         # Link targets do not count: they are all that differs between the pages of a calendar.
         text = _LINK_TARGET.sub("]", document.content.markdown or "")
-        has_text = len(text.split(None, _MIN_WORDS)) > _MIN_WORDS
-        return fetched_page(outcome, fingerprint_text(text) if has_text else None)
+        return replace(fetched_page(outcome, self._fingerprint(text, page)), canonical=named)
 
-    def _take(self, addresses: Iterable[CanonicalUrl], depth: int) -> Iterable[NewPage]:
-        """Yield the URLs that may not be in the ledger yet, with their initial status."""
+    def _fingerprint(self, text: str, page: CanonicalUrl) -> ContentFingerprint | None:
+        measure = self._measure(page)
+        if measure is None:
+            return None
+        if len(text.split(None, _MIN_WORDS)) <= _MIN_WORDS:
+            # So short a text shows only that a folder and its index file are one page.
+            folder = f"{page.authority}{without_index_file(page.path)}?{page.query}"
+            return fingerprint_text(f"{folder} {text}", with_sketch=False)
+        return fingerprint_text(text, with_sketch=measure is not _is_never_near)
+
+    def _take(
+        self,
+        addresses: Iterable[CanonicalUrl],
+        depth: int,
+        *,
+        is_listed: bool = False,
+        is_followed: bool = True,
+    ) -> Iterable[NewPage]:
+        """Yield the URLs that may not be in the ledger yet, or that this is a better way to."""
         for address in addresses:
-            if self._seen.get(address.fingerprint, depth + 1) <= depth:
+            rank = self._scope.rank(address, depth, is_listed=is_listed)
+            known_rank = self._seen.get(address.fingerprint)
+            if known_rank is not None and (not is_followed or known_rank <= rank):
                 continue
             page = self._pending.get(address.fingerprint)
-            if page is None or (page.fate is PageStatus.OUTSIDE and depth < page.depth):
-                page = self._judge_link(address, depth)
+            if page is None or (is_followed and rank < page.rank):
+                page = self._judge_link(address, depth, rank, is_followed=is_followed)
                 if len(self._pending) < _MAX_SEEN:
                     self._pending[address.fingerprint] = page
             yield page
+
+    def _judge_link(
+        self, address: CanonicalUrl, depth: int, rank: int, *, is_followed: bool
+    ) -> NewPage:
+        page = new_page(address, depth=depth, rank=rank)
+        if reason := self._scope.judge(address, depth):
+            is_too_deep = reason == TOO_DEEP
+            page = replace(page, rank=rank if is_too_deep else 0, is_too_deep=is_too_deep)
+            return replace(page, fate=PageStatus.OUTSIDE, reason=_without_status(reason))
+        if not is_followed:
+            page = replace(page, rank=NOT_FOLLOWED_RANK)
+            return replace(page, fate=PageStatus.OUTSIDE, reason=_NOFOLLOW)
+        template = template_of(address)
+        if template is not None:
+            page = replace(page, template=template.key)
+        # A better way to a URL that is taken already does not count again.
+        if address.fingerprint not in self._taken and (reason := self._traps.judge(address)):
+            why = _without_status(reason)
+            return replace(page, rank=0, template="", fate=PageStatus.TRAP, reason=why)
+        if template is not None and len(self._taken) < _MAX_SEEN:
+            self._taken.add(address.fingerprint)
+        return page
 
     def _note_stored(self, pages: Iterable[NewPage]) -> None:
         for page in pages:
             self._pending.pop(page.fingerprint, None)
             if len(self._seen) < _MAX_SEEN:
-                is_too_deep = (
-                    page.fate is PageStatus.OUTSIDE and page.depth > self._spec.scope.max_depth
-                )
-                self._seen[page.fingerprint] = page.depth if is_too_deep else 0
-
-    def _judge_link(self, address: CanonicalUrl, depth: int) -> NewPage:
-        if reason := self._scope.judge(address, depth):
-            why = _without_status(reason)
-            page = new_page(address, depth=depth, fate=PageStatus.OUTSIDE, reason=why)
-            return replace(page, is_too_deep=reason == TOO_DEEP)
-        if reason := self._traps.judge(address):
-            why = _without_status(reason)
-            return new_page(address, depth=depth, fate=PageStatus.TRAP, reason=why)
-        template = template_of(address)
-        page = new_page(address, depth=depth)
-        return page if template is None else replace(page, template=template.key)
+                self._seen[page.fingerprint] = page.rank
 
 
 def _canonicalize(urls: Iterable[str]) -> Iterable[CanonicalUrl]:
     return (address for url in urls if (address := canonicalize_url(url)) is not None)
+
+
+def _is_never_near(one: bytes, other: bytes) -> bool:  # noqa: ARG001 - the protocol's
+    return False
 
 
 def _without_status(reason: str) -> str:

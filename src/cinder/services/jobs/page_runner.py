@@ -241,7 +241,12 @@ class PageRunner:
             raise  # nothing can be recorded: the slice ends, and is tried again
         except CinderError as error:
             reason = error.message[:_MAX_REASON_CHARS]
-            result = PageResult(fate=PageStatus.FAILED, reason=reason, verdict=error.verdict)
+            result = PageResult(
+                fate=PageStatus.FAILED,
+                reason=reason,
+                verdict=error.verdict,
+                status_code=error.status_code,
+            )
             await self._commit(lease, result, session)
         # The outermost loop of a worker: the error concerns this page, and the others go on.
         except Exception as error:
@@ -252,7 +257,8 @@ class PageRunner:
     async def _scrape(self, lease: PageLease, session: "_Session") -> None:
         """Scrape one page; its outcome is committed together with the saved page."""
         handler = session.handler
-        reason = await self._throttle.judge(lease)
+        request = handler.request(lease)
+        reason = await self._throttle.judge(lease, request.render.proxy_pool)
         await session.seed(lease)
         if reason:
             result = PageResult(fate=PageStatus.DISALLOWED, reason=reason)
@@ -277,7 +283,7 @@ class PageRunner:
             )
 
         outcome = await self._scraper.scrape_for_job(
-            handler.request(lease),
+            request,
             build_commit,
             may_land=lambda url: self._refuse_landing(lease, handler, url) is None,
         )

@@ -11,13 +11,15 @@ import structlog
 from cinder.crawl.robots import MAX_BYTES, RobotsAccess, RobotsFile, RobotsRules
 from cinder.crawl.sitemaps import MAX_URLS, Sitemap, read_sitemap
 from cinder.crawl.urls import CanonicalUrl
-from cinder.errors import CinderError, DnsFailed, EgressBlocked
+from cinder.errors import CinderError, ConnectionFailed, DnsFailed, EgressBlocked, TlsFailed
 from cinder.fair_queue import NO_CALLER
 from cinder.fetch.base import Fetcher, FetchTask, FileFound
+from cinder.models.request import RenderOptions
 from cinder.models.url import origin_of
 from cinder.store.ledger import Ledger
 
 _ROBOTS_TIMEOUT_SECONDS = 20
+_PROBE_TIMEOUT_SECONDS = 5
 _MAX_CACHED_HOSTS = 2_000
 _NO_RESPONSE = 0
 _MAX_SITEMAPS = 50
@@ -26,6 +28,25 @@ _SITEMAP_TIMEOUT_SECONDS = 30
 _MAX_SITEMAP_SECONDS = 60
 
 log = structlog.get_logger()
+
+
+async def refuses_https(fetcher: Fetcher, proxy_pool: str | None, origin: str) -> bool:
+    """Whether a host makes no secure connection; `origin` is its https origin."""
+    task = FetchTask(
+        url=f"{origin}/robots.txt",
+        timeout_seconds=_PROBE_TIMEOUT_SECONDS,
+        render=RenderOptions(proxy_pool=proxy_pool),
+        caller=NO_CALLER,
+        is_for_job=True,
+    )
+    try:
+        await fetcher.fetch(task)
+    except (ConnectionFailed, TlsFailed) as failure:
+        # A redirect's target says nothing about the host.
+        return failure.url is None or origin_of(failure.url) == origin
+    except (CinderError, FileFound):
+        return False
+    return False
 
 
 class RobotsCache:
@@ -43,8 +64,10 @@ class RobotsCache:
         self._known: dict[str, tuple[RobotsFile, RobotsRules]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def rules(self, host: str) -> RobotsRules:
+    async def rules(self, host: str, proxy_pool: str | None = None) -> RobotsRules:
         """Return the rules of a host (an origin); `must_wait` is set while they are unknown.
+
+        If they are to be fetched, they come through the proxies of the job's pages.
 
         Raises:
             EgressBlocked: the egress policy refuses the host.
@@ -58,13 +81,13 @@ class RobotsCache:
         async with lock:
             known = self._known.get(host)
             if known is None or not self._is_current(known[0]):
-                known = await self._load(host)
+                known = await self._load(host, proxy_pool)
             return known[1]
 
     def _is_current(self, file: RobotsFile) -> bool:
         return file.access is not RobotsAccess.WAIT and file.is_fresh(self._clock())
 
-    async def _load(self, host: str) -> tuple[RobotsFile, RobotsRules]:
+    async def _load(self, host: str, proxy_pool: str | None) -> tuple[RobotsFile, RobotsRules]:
         state = await self._ledger.find_host(host)
         file = None
         if state.robots_status is not None and state.robots_at is not None:
@@ -75,7 +98,7 @@ class RobotsCache:
                 body=state.robots or b"",
             )
         if file is None or not self._is_current(file):
-            file = await self._fetch(host)
+            file = await self._fetch(host, proxy_pool)
             is_waiting = file.access is RobotsAccess.WAIT
             status = _NO_RESPONSE if file.status_code is None else file.status_code
             await self._ledger.note_robots(host, status, file.body, failed=is_waiting)
@@ -84,11 +107,15 @@ class RobotsCache:
         self._known[host] = loaded = (file, RobotsRules(file))
         return loaded
 
-    async def _fetch(self, host: str) -> RobotsFile:
+    async def _fetch(self, host: str, proxy_pool: str | None) -> RobotsFile:
         url = f"{host}/robots.txt"
         try:
             task = FetchTask(
-                url=url, timeout_seconds=_ROBOTS_TIMEOUT_SECONDS, caller=NO_CALLER, is_for_job=True
+                url=url,
+                timeout_seconds=_ROBOTS_TIMEOUT_SECONDS,
+                caller=NO_CALLER,
+                is_for_job=True,
+                render=RenderOptions(proxy_pool=proxy_pool),
             )
             page = await self._fetcher.fetch(task)
         except (CinderError, FileFound) as failure:
@@ -120,10 +147,10 @@ class SitemapReader:
         self._fetcher = fetcher
         self._rest = rest
 
-    async def read(self, start: CanonicalUrl) -> list[str]:
+    async def read(self, start: CanonicalUrl, proxy_pool: str | None = None) -> list[str]:
         """Return the URLs in a site's sitemaps, each once."""
         origin = origin_of(start.url)
-        rules = await self._robots.rules(origin)
+        rules = await self._robots.rules(origin, proxy_pool)
         if rules.must_wait:
             log.info("sitemaps are skipped: robots.txt cannot be fetched", origin=origin)
             return []
@@ -138,17 +165,21 @@ class SitemapReader:
             if url in requested:
                 continue
             requested.add(url)
-            sitemap = await self._fetch(url)
+            sitemap = await self._fetch(url, proxy_pool)
             urls.update(dict.fromkeys(sitemap.pages))
             queue += [other for other in sitemap.sitemaps if other not in requested][:_MAX_SITEMAPS]
             if self._rest is not None:
                 await self._rest(origin_of(url))
         return list(urls)[:MAX_URLS]
 
-    async def _fetch(self, url: str) -> Sitemap:
+    async def _fetch(self, url: str, proxy_pool: str | None) -> Sitemap:
         try:
             task = FetchTask(
-                url=url, timeout_seconds=_SITEMAP_TIMEOUT_SECONDS, caller=NO_CALLER, is_for_job=True
+                url=url,
+                timeout_seconds=_SITEMAP_TIMEOUT_SECONDS,
+                caller=NO_CALLER,
+                is_for_job=True,
+                render=RenderOptions(proxy_pool=proxy_pool),
             )
             page = await self._fetcher.fetch(task)
         except (CinderError, FileFound) as error:

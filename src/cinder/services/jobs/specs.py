@@ -1,27 +1,59 @@
-"""The stored specification of a job: its scrape options and a crawl's limits, as JSON."""
+"""The stored specifications of jobs, as JSON, and the request for a map."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
-from cinder.crawl.scope import ScopeRules, compile_patterns
+from cinder.crawl.scope import ScopeKind, ScopeRules, compile_patterns
+from cinder.crawl.sitemaps import SitemapUse
 from cinder.errors import FieldProblem, InvalidRequest
+from cinder.fetch.escalation import option_for_browser
 from cinder.models.document import Json
-from cinder.models.options import Option
+from cinder.models.options import Option, options_of
 from cinder.models.request import (
+    MAX_TIMEOUT_MS,
     ONLY_MAIN_CONTENT,
     CachePolicy,
-    ContentOptions,
     Format,
     Mode,
     PdfParser,
+    ProxyPoolOption,
     RenderOptions,
     ScrapeRequest,
 )
+from cinder.models.site_map import MAX_URLS
 
 MAX_DELAY_MS = 600_000
+MAX_SEARCH_CHARS = 1_000
+
+# A crawl fetches and saves each page again, needs its markdown, has a timeout by setting, and one
+# pool of proxies for its pages, robots.txt and sitemaps.
+_NOT_FOR_CRAWLS = frozenset(
+    ("timeout", "maxAge", "forceRescrape", "resultHandling", "cleanScrape", "proxyPool")
+)
+PAGE_OPTIONS = tuple(
+    option.name for option in options_of(ScrapeRequest) if option.name not in _NOT_FOR_CRAWLS
+)
+"""The names of the options that a crawl takes for the scrape of each page."""
+
+
+class Deduplication(StrEnum):
+    """Which pages of a crawl count as duplicates of an earlier one."""
+
+    EXACT = "exact"
+    NEAR = "near"
+    OFF = "off"
+
+
+class Following(StrEnum):
+    """Links that a crawl follows only where it is asked to."""
+
+    LANGUAGES = "languages"
+    FEEDS = "feeds"
+    NOFOLLOW = "nofollow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,21 +63,38 @@ class CrawlSpec:
     url: str
     scope: ScopeRules = field(default_factory=ScopeRules)
     max_pages: Annotated[
-        int, Option("The most pages to fetch.", bounds={"ge": 1}, hint="Default 100")
+        int, Option("The most pages to fetch.", bounds={"ge": 1}, hint="Most pages to fetch")
     ] = 100
     render: Annotated[
         bool,
         Option("Render every page in a browser, which takes longer.", hint="In a browser; slow"),
     ] = False
     only_main_content: Annotated[bool, replace(ONLY_MAIN_CONTENT, in_tools=False)] = True
-    sitemaps: Annotated[
-        bool,
+    sitemap: Annotated[
+        SitemapUse,
         Option(
-            "Read the site's sitemaps, too, for pages that no link leads to.",
+            "The site's sitemaps: `include` their pages, `skip` them, or fetch `only` the pages "
+            "that they list, and the start.",
             in_tools=False,
-            flag_help="Find pages by links alone.",
         ),
-    ] = True
+    ] = SitemapUse.INCLUDE
+    deduplicate: Annotated[
+        Deduplication,
+        Option(
+            "Which pages are duplicates of another one: those with `exact`ly its text and those "
+            "that name it as canonical, those with `near`ly its text as well, or none (`off`).",
+            in_tools=False,
+        ),
+    ] = Deduplication.EXACT
+    follow: Annotated[
+        tuple[Following, ...],
+        Option(
+            "Further links to follow: translations (`languages`) and `feeds` that a page declares, "
+            "and links marked `nofollow`.",
+            in_tools=False,
+            flag_help="Follow such links, too: languages, feeds, nofollow; repeatable.",
+        ),
+    ] = ()
     delay_ms: Annotated[
         int | None,
         Option(
@@ -57,6 +106,83 @@ class CrawlSpec:
         ),
     ] = None
     """None for the server's setting."""
+    proxy_pool: ProxyPoolOption = None
+    scrape_options: Annotated[
+        ScrapeRequest | None,
+        Option(
+            "How each page is scraped, with the options of a scrape: `formats`, `includeTags`, "
+            "`headers`, `mode` and so on.",
+            hint='As JSON: {"formats": ["html"]}',
+            flags=None,
+        ),
+    ] = None
+
+
+def crawl_spec_from_json(data: dict[str, Json]) -> CrawlSpec:
+    """Return the stored specification of a crawl.
+
+    Raises:
+        ValueError: the object does not have this shape.
+    """
+    # Crawls that were started before there was `sitemap` stored a Boolean.
+    if data.get("sitemaps") is False:
+        data = {**data, "sitemap": SitemapUse.SKIP}
+    return msgspec.convert(data, CrawlSpec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRequest:
+    """A site whose URLs are listed; its pages are not scraped."""
+
+    url: str
+    caller: str
+    search: Annotated[
+        str | None,
+        Option(
+            "Only URLs with some of these words in the URL, link text or title, best match first.",
+            bounds={"min_length": 1, "max_length": MAX_SEARCH_CHARS},
+            hint="Words to rank by",
+        ),
+    ] = None
+    limit: Annotated[
+        int,
+        Option(
+            "How many URLs to return.",
+            bounds={"ge": 1, "le": MAX_URLS},
+            hint="How many",
+            flags=("--limit", "-n"),
+        ),
+    ] = 5_000
+    offset: Annotated[
+        int,
+        Option(
+            "How many to skip: `nextOffset` of the last answer.",
+            bounds={"ge": 0, "le": MAX_URLS},
+            hint="nextOffset of the last answer",
+        ),
+    ] = 0
+    scope: Annotated[
+        ScopeKind,
+        Option("Which URLs belong to the site, as in a crawl.", hint="Which hosts belong to it"),
+    ] = ScopeKind.DOMAIN
+    sitemap: Annotated[
+        SitemapUse,
+        Option(
+            "`include`: sitemaps and all other sources; `skip`: no sitemaps; `only`: sitemaps "
+            "alone.",
+            hint="Use of sitemaps",
+        ),
+    ] = SitemapUse.INCLUDE
+    proxy_pool: ProxyPoolOption = None
+    timeout_ms: Annotated[
+        int,
+        Option(
+            "Milliseconds to spend; what was found by then is returned.",
+            name="timeout",
+            bounds={"ge": 1, "le": MAX_TIMEOUT_MS},
+            in_tools=False,
+        ),
+    ] = 60_000
 
 
 def find_pattern_problems(field: str, patterns: Sequence[str]) -> tuple[FieldProblem, ...]:
@@ -77,15 +203,34 @@ def request_from_json(data: Json, url: str) -> ScrapeRequest:
     return replace(msgspec.convert(data, ScrapeRequest), url=url)
 
 
+def with_crawl_mode(request: ScrapeRequest) -> ScrapeRequest:
+    """Return the options for each page without a browser, unless one of them needs it."""
+    needs_browser = option_for_browser(request.render, request.screenshot)
+    mode = Mode.DYNAMIC if needs_browser else Mode.STATIC
+    return replace(request, render=replace(request.render, mode=mode))
+
+
 def crawl_request(spec: CrawlSpec, url: str, caller: str, timeout_ms: int) -> ScrapeRequest:
     """Return the request for one page of a crawl: fetched from the web, with its links."""
-    return ScrapeRequest(
+    static = RenderOptions(mode=Mode.STATIC)
+    options = spec.scrape_options or ScrapeRequest(url=url, formats=(), render=static)
+    content = options.content
+    return replace(
+        options,
         url=url,
-        formats=(Format.MARKDOWN, Format.LINKS),
+        formats=tuple(dict.fromkeys((Format.MARKDOWN, Format.LINKS, *options.formats))),
         timeout_ms=timeout_ms,
         cache=CachePolicy(force_rescrape=True),
-        content=ContentOptions(only_main_content=spec.only_main_content, pdf_parser=PdfParser()),
-        render=RenderOptions(mode=Mode.DYNAMIC if spec.render else Mode.STATIC),
+        content=replace(
+            content,
+            only_main_content=spec.only_main_content and content.only_main_content,
+            pdf_parser=content.pdf_parser or PdfParser(),
+        ),
+        render=replace(
+            options.render,
+            mode=Mode.DYNAMIC if spec.render else options.render.mode,
+            proxy_pool=spec.proxy_pool,
+        ),
         caller=caller,
         keep_http_errors=True,
     )

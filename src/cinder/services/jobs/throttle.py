@@ -75,18 +75,24 @@ class HostThrottle:
         self._delays: defaultdict[str, HostDelay] = defaultdict(HostDelay)
         self._known: dict[str, RobotsRules] = {}
 
-    async def judge(self, lease: PageLease) -> str | None:
+    async def judge(self, lease: PageLease, proxy_pool: str | None = None) -> str | None:
         """Return why a page may not be fetched, or None.
 
         Raises:
             RetryLater: the robots.txt of the site cannot be fetched now.
             CinderError: the host can never be reached.
         """
-        rules = await self._robots.rules(lease.host)
+        rules = await self._robots.rules(lease.host, proxy_pool)
         if rules.must_wait and lease.tries < _MAX_TRIES:
             raise RetryLater(round(retry_delay(lease.tries + 1).total_seconds() * 1000))
         if self._known.get(lease.host) is not rules:
-            await self._load_delay(lease.host, rules)
+            # Start with the delay in the ledger, which other workers may have set.
+            delay_ms = (await self._ledger.find_host(lease.host)).delay_ms
+            if len(self._known) >= _MAX_CACHED_HOSTS:
+                self._known.clear()
+                self._delays.clear()
+            self._delays[lease.host].delay_ms = delay_ms
+            self._known[lease.host] = rules
         least_ms = max(round((rules.crawl_delay_seconds or 0) * 1000), self._delay_ms)
         delay = self._delays[lease.host]
         delay.least_delay_ms = least_ms
@@ -148,12 +154,3 @@ class HostThrottle:
         delay = self._delays[lease.host]
         delay.delay_ms = max(delay.delay_ms, lease.delay_ms)
         return delay
-
-    async def _load_delay(self, host: str, rules: RobotsRules) -> None:
-        """Start with the delay in the ledger, which other workers may have set."""
-        delay_ms = (await self._ledger.find_host(host)).delay_ms
-        if len(self._known) >= _MAX_CACHED_HOSTS:
-            self._known.clear()
-            self._delays.clear()
-        self._delays[host].delay_ms = delay_ms
-        self._known[host] = rules

@@ -1,6 +1,7 @@
 """Builds documents from fetched pages: content, PDFs, action results, branding and the verdict."""
 
 import asyncio
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +20,20 @@ from cinder.models.document import (
     Document,
     Extraction,
     FetchedPage,
+    FetchSource,
     Json,
     Media,
     Verdict,
     VerdictKind,
 )
-from cinder.models.request import ContentOptions, ExtractOptions, Format, ScrapeRequest
+from cinder.models.http import read_retry_after
+from cinder.models.request import (
+    ContentOptions,
+    ExtractOptions,
+    Format,
+    RenderOptions,
+    ScrapeRequest,
+)
 from cinder.models.url import origin_of
 from cinder.sandbox.sandbox import ExtractionSandbox, Sandboxes
 from cinder.services.scraping.cache_key import kept_formats
@@ -73,6 +82,7 @@ MAX_SHEETS = 20
 MAX_SHEET_BYTES = 1_500_000
 _MAX_AT_ONCE = 4
 _MAX_SECONDS = 10.0
+_MAX_ROBOTS_CHARS = 1_000
 # The share of a request's time for style sheets: the page is returned even if they do not load.
 _SHARE_OF_TIME = 0.25
 _BRANDING_ADVICE = "Mode 'dynamic' reads computed styles in a browser instead."
@@ -126,7 +136,11 @@ class BrandReader:
             # The caller's headers are sent only to the origin that they requested.
             headers = request.headers if is_same_origin and origin_of(url) == origin else ()
             task = FetchTask(
-                url=url, timeout_seconds=_MAX_SECONDS, headers=headers, caller=request.caller
+                url=url,
+                timeout_seconds=_MAX_SECONDS,
+                headers=headers,
+                caller=request.caller,
+                render=RenderOptions(proxy_pool=request.render.proxy_pool),
             )
             try:
                 async with asyncio.timeout_at(deadline), slots:
@@ -146,11 +160,20 @@ _MADE_OF_PDF = (
     Format.MARKDOWN,
     Format.HTML,
     Format.LINKS,
+    Format.LINKS_DETAIL,
     Format.IMAGES,
     Format.SUMMARY,
     Format.CHANGE_TRACKING,
 )
 _SERVED_BY_FILE = (Format.RAW_HTML,)
+# The formats that need nothing but the HTML of a page.
+_DERIVED_FORMATS = frozenset(
+    (
+        *(Format.MARKDOWN, Format.HTML, Format.RAW_HTML),
+        *(Format.LINKS, Format.IMAGES, Format.SUMMARY),
+    )
+)
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
 _SCREENSHOTS = (Format.SCREENSHOT, Format.FULL_SCREENSHOT)
 
 
@@ -182,6 +205,7 @@ def read_of_cut_pdf(formats: tuple[Format, ...]) -> Extraction:
         markdown="",
         html="" if Format.HTML in formats else None,
         links=() if Format.LINKS in formats else None,
+        links_detail=() if Format.LINKS_DETAIL in formats else None,
         images=() if Format.IMAGES in formats else None,
         is_partial=True,
         warnings=("The connection broke off, and what came of the PDF cannot be read.",),
@@ -272,8 +296,9 @@ class DocumentBuilder:
             content_type=PDF_TYPE if is_parsed else mime or page.content_type or "text/html",
             scraped_at=self._clock(),
             load_time_ms=round((time.monotonic() - started) * 1000),
+            proxy_pool=request.render.proxy_pool,
             content=with_warnings(
-                content or Extraction(),
+                with_robots_header(content or Extraction(), page),
                 (
                     *page.warnings,
                     *unconverted_warnings(actions),
@@ -287,7 +312,40 @@ class DocumentBuilder:
             verdict=judge_pdf(page, content) if is_parsed else judge(page, content),
             is_cut=page.is_cut,
             validators=page.validators,
+            retry_after_seconds=_retry_after(page, self._clock()),
         )
+
+    async def derive(
+        self, saved: Document, request: ScrapeRequest, who: Requester
+    ) -> Document | None:
+        """Return a saved page with the formats of another request; None if it must be fetched.
+
+        A rendered page is fetched again: which parts of it are hidden is not saved.
+        """
+        html = saved.content.text
+        if (
+            html is None
+            or saved.source is not FetchSource.NATIVE
+            or saved.content_type not in _HTML_TYPES
+            or not set(request.formats) <= _DERIVED_FORMATS
+            or request.extract is not None
+            or request.render.actions
+        ):
+            return None
+        page = FetchedPage(
+            url=request.url,
+            final_url=saved.final_url,
+            status_code=saved.status_code,
+            headers={"content-type": f"{saved.content_type}; charset=utf-8"},
+            body=html.encode(errors="replace"),
+            source=saved.source,
+            strategy=saved.strategy,
+        )
+        with suppress(Overloaded, ParseLimitExceeded):
+            content = await self._extract(page, request, who, is_pdf=False)
+            if not content.is_partial and not content.is_out_of_time:
+                return replace(saved, url=request.url, content=content, extracted=None)
+        return None
 
     async def _extract(
         self, page: FetchedPage, request: ScrapeRequest, who: Requester, *, is_pdf: bool
@@ -313,6 +371,23 @@ class DocumentBuilder:
         # A PDF that is cut by the request's own limit counts as complete.
         has_too_many = min(asked, content.metadata.page_count or 0) > most
         return replace(content, is_partial=True) if has_too_many else content
+
+
+def _retry_after(page: FetchedPage, now: datetime) -> int | None:
+    """Return the whole seconds after which a server that sent an error may be asked again."""
+    if page.status_code < 400:
+        return None
+    seconds = read_retry_after(page.headers.get("retry-after", ""), now)
+    return None if seconds is None or math.isinf(seconds) else math.ceil(seconds)
+
+
+def with_robots_header(content: Extraction, page: FetchedPage) -> Extraction:
+    """Return content whose robots directives include those of the response's header."""
+    header = page.headers.get("x-robots-tag")
+    if not header:
+        return content
+    robots = "; ".join(filter(None, (content.metadata.robots, header[:_MAX_ROBOTS_CHARS])))
+    return replace(content, metadata=replace(content.metadata, robots=robots))
 
 
 def with_warnings(content: Extraction, warnings: tuple[str, ...]) -> Extraction:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Protocol, TypeAlias
 
-from cinder.errors import Diagnostics, ScrapeFailed
+from cinder.errors import Blocked, Diagnostics, ScrapeFailed, TargetHttpError
 from cinder.fetch.base import RedirectRefused
 from cinder.models.caller import CallerPolicy, is_url_within, require_domain
 from cinder.models.document import Document, VerdictKind
@@ -68,13 +68,16 @@ class ScrapeOutcome:
     """Whether the job's `BuildCommit` has been written."""
     summary: PageSummary | None = None
     """None if it was not requested, or no language model is configured."""
+    notices: tuple[str, ...] = ()
+    """Warnings about the request."""
 
     @property
     def warning(self) -> str | None:
         """The warnings about the content, the change and the summary."""
         of_change = (self.change.warning,) if self.change and self.change.warning else ()
         of_summary = (self.summary.warning,) if self.summary and self.summary.warning else ()
-        return " ".join((*self.document.content.warnings, *of_change, *of_summary)) or None
+        of_content = self.document.content.warnings
+        return " ".join((*self.notices, *of_content, *of_change, *of_summary)) or None
 
     @property
     def is_removed(self) -> bool:
@@ -112,32 +115,38 @@ def as_requested(outcome: ScrapeOutcome, request: ScrapeRequest) -> ScrapeOutcom
     """Return a shared outcome with the URL that this caller requested.
 
     Raises:
-        ScrapeFailed: the page was blocked, or the server responded with an error and the request
-            does not keep errors.
+        Blocked: the site blocked the request.
+        TargetHttpError: the server responded with an error, and the request does not keep errors.
     """
     document = outcome.document
-    failure = None if outcome.is_removed else _describe_failure(document, request)
-    if failure:
-        raise ScrapeFailed(
-            f"Failed to scrape {request.url}: {failure}",
+    kind = None if outcome.is_removed else _failure_kind(document, request)
+    if kind is not None:
+        evidence, wait = document.verdict.evidence, document.retry_after_seconds
+        is_blocked = kind is Blocked
+        reason = f"blocked the request ({evidence})" if is_blocked else f"answered {evidence}"
+        request_to_wait = "" if wait is None else f". It asks to wait for {wait} seconds"
+        raise kind(
+            f"Failed to scrape {request.url}: The {'site' if is_blocked else 'server'} "
+            f"{reason}{request_to_wait}",
             url=request.url,
             diagnostics=outcome.diagnostics,
             verdict=document.verdict.kind,
+            status_code=document.status_code,
+            retry_after_seconds=wait,
         )
     return replace(outcome, document=replace(document, url=request.url))
 
 
-def _describe_failure(document: Document, request: ScrapeRequest) -> str | None:
-    """Return why a page is a failure for its request; None if it is not."""
-    verdict = document.verdict
+def _failure_kind(document: Document, request: ScrapeRequest) -> type[ScrapeFailed] | None:
+    """Return the kind of failure that a page is for its request; None if it is none."""
+    kind = document.verdict.kind
     is_limited = document.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    if verdict.kind is VerdictKind.BLOCKED and not (is_limited and request.keep_http_errors):
-        return f"The site blocked the request ({verdict.evidence})"
-    if verdict.kind is VerdictKind.HTTP_ERROR and not request.keep_http_errors:
-        return f"The server answered {verdict.evidence}"
-    return None
+    if kind is VerdictKind.BLOCKED and not is_limited:
+        return Blocked
+    is_error = kind in (VerdictKind.HTTP_ERROR, VerdictKind.BLOCKED)
+    return TargetHttpError if is_error and not request.keep_http_errors else None
 
 
 def is_failure(document: Document, request: ScrapeRequest) -> bool:
     """Whether a page is a failure for its request."""
-    return _describe_failure(document, request) is not None
+    return _failure_kind(document, request) is not None

@@ -10,14 +10,22 @@ from functools import partial
 from typing import Protocol, Self
 from weakref import WeakValueDictionary
 
-from cinder.errors import CinderError, ScrapeFailed, ScrapeTimeout
+from cinder.errors import (
+    Blocked,
+    CinderError,
+    ConnectionFailed,
+    ScrapeFailed,
+    ScrapeTimeout,
+    TlsFailed,
+)
 from cinder.fetch.base import FetchTask
-from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep, check_mode
+from cinder.fetch.escalation import AttemptLog, EngineEscalation, EngineStep
 from cinder.metrics import Metrics
 from cinder.models.caller import require_domain
 from cinder.models.document import Document, FetchSource, Validators, VerdictKind
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.models.saved import PageChange, SavedDocument
+from cinder.models.url import AssumedHttps, origin_of
 from cinder.sandbox.sandbox import Sandboxes
 from cinder.services.auth import TokenService
 from cinder.services.scraping.admission import Admission, SingleFlight
@@ -120,7 +128,7 @@ class ScrapeService:
             CinderError: the page could not be scraped; with diagnostics of the attempts.
         """
         started = time.monotonic()
-        outcome = await self._scrape(request)
+        outcome = await self._scrape_either_scheme(request)
         is_shown = request.result_handling is not ResultHandling.SAVE_ONLY or outcome.saved is None
         wants_summary = Format.SUMMARY in request.formats and is_shown
         if self._summarizer is None or not wants_summary or outcome.document.media is not None:
@@ -129,8 +137,39 @@ class ScrapeService:
         summary = await self._summarizer.summarize(outcome.document, seconds, request.caller)
         return replace(outcome, summary=summary)
 
+    async def _scrape_either_scheme(self, request: ScrapeRequest) -> ScrapeOutcome:
+        """Scrape a URL; over http if it was written without a scheme and https is refused."""
+        started, is_assumed = time.monotonic(), isinstance(request.url, AssumedHttps)
+        request = replace(request, url=str(request.url)) if is_assumed else request
+        try:
+            return await self._scrape(request)
+        except (ConnectionFailed, TlsFailed) as refused:
+            # What is private is not sent unencrypted unless the caller writes http.
+            if not is_assumed or request.is_private:
+                raise
+            spent_ms = round((time.monotonic() - started) * 1000)
+            plain = replace(
+                request,
+                url=f"http{request.url.removeprefix('https')}",
+                timeout_ms=max(1, request.timeout_ms - spent_ms),
+            )
+            try:
+                outcome = await self._scrape(plain)
+            except (ConnectionFailed, TlsFailed):
+                raise refused from None
+            notice = f"{origin_of(request.url)} makes no secure connection: http:// was used."
+            return replace(outcome, notices=(*outcome.notices, notice))
+
+    def check(self, request: ScrapeRequest) -> None:
+        """Return if the options of a request can be served.
+
+        Raises:
+            InvalidRequest: they cannot.
+        """
+        self._escalation.check(request)
+
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        check_mode(request)
+        self._escalation.check(request)
         access_policy = AccessPolicy(await self._callers.authorize(request))
         keys = self._keys.of(request)
         flight = (
@@ -139,7 +178,7 @@ class ScrapeService:
         )
         # Only of a running flight: an error that is still referenced keeps its log alive.
         joined = self._logs.get(flight) if self._flights.is_in_flight(flight) else None
-        log = joined or AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        log = joined or self._open_log(request)
         self._logs[flight] = log
         origin, started = "web", time.monotonic()
         try:
@@ -148,6 +187,9 @@ class ScrapeService:
                 if kept is not None and is_fresh:
                     origin = "cache"
                     return authorize(self._answer_from_cache(kept, request), access_policy)
+                if kept is None and (derived := await self._derive(request, keys)) is not None:
+                    origin = "cache"
+                    return authorize(derived, access_policy)
                 work = partial(self._scrape_web, request, keys, kept, log, access_policy)
                 found = await self._fly(flight, work, request)
                 return authorize(as_requested(found, request), access_policy)
@@ -168,10 +210,10 @@ class ScrapeService:
         Raises:
             CinderError: the page could not be scraped, and nothing was written.
         """
-        check_mode(request)
+        self._escalation.check(request)
         access_policy = AccessPolicy(await self._callers.authorize(request), may_land)
         keys = self._keys.of(request)
-        log = AttemptLog(request.timeout_ms, self._metrics.count_attempt)
+        log = self._open_log(request)
         async with _within_timeout(request, log):
             kept, is_fresh = await self._find(request, keys.cache)
             if kept is not None and is_fresh:
@@ -184,6 +226,10 @@ class ScrapeService:
         if not outcome.is_committed:
             await self._store.ledger.commit(build_commit(outcome), outcome.saved)
         return outcome
+
+    def _open_log(self, request: ScrapeRequest) -> AttemptLog:
+        pool = request.render.proxy_pool
+        return AttemptLog(request.timeout_ms, self._metrics.count_attempt, proxy_pool=pool)
 
     async def _fly(
         self,
@@ -217,17 +263,41 @@ class ScrapeService:
             self._metrics.cache.labels("bypass").inc()
             return None, False
         kept = await self._store.find(key)
-        # Changes are tracked with a new fetch, and an incomplete page is fetched again. A negative
-        # age, beyond the skew, means that the clock was set back.
+        # Changes are tracked with a new fetch.
         is_fresh = (
             kept is not None
             and Format.CHANGE_TRACKING not in request.formats
-            and not (kept.document.is_cut or kept.document.content.is_out_of_time)
-            and -_SKEW_MS <= self._age_ms(kept.document) <= request.cache.max_age_ms
+            and self._is_fresh(kept.document, request)
         )
         result = "miss" if kept is None else "hit" if is_fresh else "stale"
         self._metrics.cache.labels(result).inc()
         return kept, is_fresh
+
+    async def _derive(self, request: ScrapeRequest, keys: RequestKeys) -> ScrapeOutcome | None:
+        """Answer from the page that was saved for other formats, if it is fresh enough."""
+        if request.cache.force_rescrape or Format.CHANGE_TRACKING in request.formats:
+            return None
+        saved = await self._store.find_comparable(request.url, keys.content, request.caller)
+        if saved is None or not self._is_fresh(saved.document, request):
+            return None
+        if saved.document.verdict.kind is not VerdictKind.OK:
+            return None
+        who = _fetch_task(request, None).claimant
+        document = await self._documents.derive(saved.document, request, who)
+        if document is None:
+            return None
+        self._metrics.cache.labels("derived").inc()
+        if request.result_handling is not ResultHandling.RETURN_ONLY:
+            document, kept = await self._save(document, request, keys, None)
+            saved = kept or saved
+        return self._answer_from_cache(replace(saved, document=document), request)
+
+    def _is_fresh(self, document: Document, request: ScrapeRequest) -> bool:
+        """Whether a saved document may answer a request."""
+        # An incomplete page is fetched again. A negative age, beyond the skew, means that the
+        # clock was set back.
+        is_whole = not (document.is_cut or document.content.is_out_of_time)
+        return is_whole and -_SKEW_MS <= self._age_ms(document) <= request.cache.max_age_ms
 
     def _age_ms(self, document: Document) -> int:
         return round((self._clock() - document.scraped_at).total_seconds() * 1000)
@@ -369,11 +439,12 @@ async def _within_timeout(request: ScrapeRequest, log: AttemptLog) -> AsyncItera
             yield
     except TimeoutError:
         if log.page is not None and (sign := find_block_signs(PageEvidence(log.page))):
-            raise ScrapeFailed(
+            raise Blocked(
                 f"Failed to scrape {request.url}: The site blocked the request ({sign})",
                 url=request.url,
                 diagnostics=log.diagnostics,
                 verdict=VerdictKind.BLOCKED,
+                status_code=log.page.status_code,
             ) from None
         raise ScrapeTimeout(
             f"Failed to scrape {request.url}: Timed out after {request.timeout_ms}ms. "

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 
-from cinder.crawl.urls import canonicalize_url
+from cinder.crawl.urls import canonicalize_url, without_index_file
 from cinder.models.search import SearchHit
 from cinder.models.url import host_and_port, parse_web_url
 from cinder.services.search.query import clean_text
@@ -47,7 +47,8 @@ def parse_result_url(url: str) -> ResultUrl | None:
     if address is None:
         return None
     query = f"?{address.query}" if address.query else ""
-    key = f"{address.authority.removeprefix('www.')}{address.path.rstrip('/')}{query}"
+    path = without_index_file(address.path).rstrip("/")
+    key = f"{address.authority.removeprefix('www.')}{path}{query}"
     host, _ = host_and_port(address.url)
     return ResultUrl(address.url, provider_url, key, host)
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from cinder.errors import CinderError
 from cinder.fair_queue import FairQueue, Requester
 from cinder.models.document import VerdictKind
-from cinder.models.request import ContentOptions, Mode, PdfParser, RenderOptions, ScrapeRequest
+from cinder.models.request import ContentOptions, PdfParser, RenderOptions, ScrapeRequest
 from cinder.models.saved import SavedKind, parse_saved_uri
 from cinder.models.search import LOCAL, SearchFilters, SearchMode, SearchRequest
 from cinder.models.url import is_within
@@ -172,7 +172,9 @@ class ResultReader:
         )
 
 
-def page_request(url: str, caller: str, seconds: float, mode: Mode = Mode.SMART) -> ScrapeRequest:
+def page_request(
+    url: str, caller: str, seconds: float, render: RenderOptions | None = None
+) -> ScrapeRequest:
     """Return the request for a result's page.
 
     It has the defaults of `cinder_scrape`, so that a later scrape of the page uses the cache.
@@ -181,7 +183,7 @@ def page_request(url: str, caller: str, seconds: float, mode: Mode = Mode.SMART)
         url=url,
         timeout_ms=max(1, round(seconds * 1000)),
         content=ContentOptions(pdf_parser=PdfParser()),
-        render=RenderOptions(mode=mode),
+        render=render or RenderOptions(),
         caller=caller,
         keep_http_errors=True,
     )

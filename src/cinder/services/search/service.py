@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +16,9 @@ from cinder.errors import (
     SearchFailed,
 )
 from cinder.fair_queue import FairQueue, Requester
+from cinder.fetch.escalation import check_proxy_pool
 from cinder.metrics import Metrics
-from cinder.models.request import Mode
+from cinder.models.request import RenderOptions
 from cinder.models.search import LOCAL, SearchAnswer, SearchMode, SearchRequest, SearchResult
 from cinder.search.base import Provider, ProviderQuery
 from cinder.services.scraping.outcome import ScrapeOutcome, Scraper
@@ -244,24 +245,22 @@ def describe_warnings(
         advice = "could not be read" if is_deep else "mode deep reads it"
         left_out = _count_results(ranked.unread)
         warnings.append(f"{left_out} left out whose whole text was not checked: {advice}.")
-    paging = _paging_warnings(ranked, request, is_cut_short=is_cut_short, was_lost=was_lost)
-    return (*warnings, *paging)
-
-
-def _paging_warnings(
-    ranked: RankedList, request: SearchRequest, *, is_cut_short: bool, was_lost: bool
-) -> Iterator[str]:
     if was_lost:
-        yield (
+        warnings.append(
             "Earlier pages of this search are not held any more, so it was repeated: results may "
             "repeat."
         )
     if is_cut_short and ranked.results[request.offset :] == []:
-        yield "The time ran out before this page of results. Ask for it again to go on."
+        warnings.append("The time ran out before this page of results. Ask for it again to go on.")
     elif is_cut_short:
-        yield "Not every provider could be asked to the end: there may be more. Ask again to go on."
+        warnings.append(
+            "Not every provider could be asked to the end: there may be more. Ask again to go on."
+        )
     if ranked.is_full and request.offset + request.num_results >= MAX_RESULTS_HELD:
-        yield f"A search holds at most {MAX_RESULTS_HELD} results. Narrow the query to find others."
+        warnings.append(
+            f"A search holds at most {MAX_RESULTS_HELD} results. Narrow the query to find others."
+        )
+    return tuple(warnings)
 
 
 def _count_results(left_out: set[str]) -> str:
@@ -479,37 +478,41 @@ class ScrapedSearch:
 class SearchAndScrape:
     """Searches, and scrapes the results."""
 
-    def __init__(self, search: SearchService, scraper: Scraper) -> None:
+    def __init__(
+        self, search: SearchService, scraper: Scraper, proxy_pools: Collection[str] = ()
+    ) -> None:
         self._search = search
+        self._proxy_pools = proxy_pools
         self._scraper = scraper
         self._slots = FairQueue(_AT_ONCE)
 
     async def run(
-        self, request: SearchRequest, mode: Mode, *, seconds: float = SCRAPE_SECONDS
+        self, request: SearchRequest, render: RenderOptions, *, seconds: float = SCRAPE_SECONDS
     ) -> ScrapedSearch:
         """Return the results with their pages, or with the errors of those that failed.
 
         Raises:
             InvalidRequest, Overloaded, SearchFailed: the search failed.
         """
+        check_proxy_pool(render.proxy_pool, self._proxy_pools)
         request = replace(request, num_results=min(request.num_results, MAX_PAGES))
         answer = await self._search.search(request)
         until = asyncio.get_running_loop().time() + seconds
         async with asyncio.TaskGroup() as tasks:
             scraping = [
-                tasks.create_task(self._scrape(result, request.caller, mode, until))
+                tasks.create_task(self._scrape(result, request.caller, render, until))
                 for result in answer.results
             ]
         return ScrapedSearch(answer=answer, pages=tuple(task.result() for task in scraping))
 
     async def _scrape(
-        self, result: SearchResult, caller: str, mode: Mode, until: float
+        self, result: SearchResult, caller: str, render: RenderOptions, until: float
     ) -> ScrapedResult:
         try:
             who = Requester(caller=caller)
             async with asyncio.timeout_at(until), self._slots.hold(who):
                 left = until - asyncio.get_running_loop().time()
-                outcome = await self._scraper.scrape(page_request(result.url, caller, left, mode))
+                outcome = await self._scraper.scrape(page_request(result.url, caller, left, render))
         except TimeoutError:
             late = ScrapeTimeout("There was no time left for this page.", url=result.url)
             return ScrapedResult(result=result, error=late)

@@ -85,6 +85,14 @@ SELECT p.id, p.title, p.published_at, p.first_seen_at, v.url, v.place, v.saved_a
  WHERE p.id = ANY($1)
 """
 
+_LIST_SITE = """
+SELECT v.url, p.title, p.published_at
+  FROM webhook.indexed_pages p JOIN webhook.saved_versions v ON v.id = p.version_id
+ WHERE p.expires_at > $1 AND (p.owner IS NULL OR p.owner = $2)
+   AND substr(p.site, 1, length(CAST($3 AS TEXT))) = CAST($3 AS TEXT)
+ ORDER BY p.id DESC LIMIT $4
+"""
+
 _READ_TEXTS = "SELECT {page_id} AS id, text FROM webhook.page_words WHERE {page_id} = ANY($1)"
 
 
@@ -115,6 +123,15 @@ class IndexedPage:
     version: Version
     published_at: datetime | None
     first_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPage:
+    """A saved page of a site."""
+
+    url: str
+    title: str
+    published_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +346,21 @@ class PageIndex(Repository):
                 return await self._database.read(
                     lambda: self._searcher.find(query, meaning, self._clock())
                 )
+
+    @reads("list_site")
+    def list_site(self, domain: str, caller: str, *, limit: int) -> Query[list[ListedPage]]:
+        """Return the saved pages of a domain and its subdomains, the newest first."""
+        now = self._dialect.pack_timestamp(self._clock())
+        site = site_of(f"https://{domain}") or _NOWHERE
+        rows = yield Statement(_LIST_SITE, (now, scrub(caller), site, limit))
+        return [
+            ListedPage(
+                row["url"],
+                row["title"],
+                None if row["published_at"] is None else from_milliseconds(row["published_at"]),
+            )
+            for row in rows
+        ]
 
     @reads("count_index")
     def count(self) -> Query[int]:

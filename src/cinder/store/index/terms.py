@@ -11,11 +11,13 @@ from typing import TypeAlias
 
 # The letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = (
-    "\u0e01-\u0e2e\u0e81-\u0eae\u1000-\u102a\u1780-\u17b3\u3041-\u3096\u30a1-\u30fa"
+    "\u0e01-\u0e2e\u0e81-\u0eae\u1000-\u102a\u1780-\u17b3\u3005\u3041-\u3096\u30a1-\u30fa\u30fc"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 )
 _LETTER = re.compile(f"[{_UNSPACED}]")
 _SEAM = re.compile(rf"(?<=\w)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}])(?=\w)")
+# Between the letters in the index: it separates words as a space does, and no page has it.
+_SEPARATOR = "\x1f"
 _GAP = re.compile(f"(?<=[{_UNSPACED}]) (?=[{_UNSPACED}])")
 _WORD = re.compile(r"[^\W_]+")
 # `str.translate` is several times faster than a regular expression.
@@ -48,15 +50,20 @@ def split_words(text: str) -> list[str]:
 
 
 def space_out(text: str) -> str:
-    """Return a text with spaces around each letter of an unspaced script."""
+    """Return a text with a separator around each letter of an unspaced script."""
     if text.isascii() or _LETTER.search(text) is None:
         return text
-    return _SEAM.sub(" ", text)
+    return _SEAM.sub(_SEPARATOR, text.replace(_SEPARATOR, " "))
 
 
 def close_up(text: str) -> str:
-    """Undo `space_out`; original spaces between such letters are lost."""
-    return text if text.isascii() else _GAP.sub("", text)
+    """Undo `space_out`.
+
+    Texts that an earlier version indexed have spaces for separators: they lose their own as well.
+    """
+    if text.isascii() or _LETTER.search(text) is None:
+        return text
+    return text.replace(_SEPARATOR, "") if _SEPARATOR in text else _GAP.sub("", text)
 
 
 def is_unspaced(word: str) -> bool:
@@ -134,6 +141,8 @@ _MAX_POSITIONS = 2_000
 _ENDING = re.compile(r"(?:ational|ization|ingly|edly|ness|ment|tion|ing|ies|ied|ed|es|ly|s|e|y)$")
 _SENTENCE = re.compile(r"[.!?。！？]\s+|\n")  # noqa: RUF001 - ends of sentences in other scripts
 _SPACES = re.compile(r"\s+")
+# After the end of a sentence in Chinese or Japanese, a line break is no space.
+_BREAK = re.compile(r"(?<=[。！？」』）])\s*\n\s*")  # noqa: RUF001 - as above
 
 
 def find_snippet(text: str, phrases: Sequence[Phrase]) -> str:
@@ -147,7 +156,7 @@ def find_snippet(text: str, phrases: Sequence[Phrase]) -> str:
     if start + SNIPPET_CHARS < len(text):
         space = piece.rfind(" ")
         piece = piece[:space] if space > SNIPPET_CHARS // 2 else piece
-    return _SPACES.sub(" ", piece).strip()
+    return _SPACES.sub(" ", _BREAK.sub("", piece)).strip()
 
 
 def _positions(text: str, phrases: Sequence[Phrase]) -> list[tuple[int, str]]:

@@ -15,7 +15,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from cinder.models.job import ERROR_STATUSES, JobCounts, LedgerPage, NewPage, PageState, PageStatus
+from cinder.models.job import (
+    ERROR_STATUSES,
+    NOT_FOLLOWED_RANK,
+    JobCounts,
+    LedgerPage,
+    NewPage,
+    PageState,
+    PageStatus,
+)
 from cinder.store.database import (
     Query,
     Repository,
@@ -99,6 +107,7 @@ _INSERT_TYPES = {
     "template": "TEXT",
     "url": "TEXT",
     "reason": "TEXT",
+    "rank": "INTEGER",
 }
 _TYPES = tuple(_INSERT_TYPES.values())
 # How many rows one statement adds: few different statements, each prepared once.
@@ -121,24 +130,31 @@ SELECT $1, {", ".join(f"page.column{place}" for place in range(2, len(_INSERT_TY
 RETURNING fingerprint, host
 """  # noqa: S608 - constant columns
 
-# A URL that was too deep, and so never requested, is queued when it is found again at a lower
-# depth.
+# A URL that was too deep, or behind links that are not followed, was never requested. It is queued
+# when it is found again by a better way, and one that is queued already moves up.
 _FIND_DEEPER = """
 SELECT page.column1 AS place, (
        SELECT known.id FROM webhook.frontier known
         WHERE known.job_id = $1 AND known.fingerprint = page.column2
-          AND known.fate = 'outside scope' AND known.fence = 0 AND known.status_code IS NULL
-          AND known.depth > page.column3 LIMIT 1) AS id
+          AND (known.depth > page.column3 OR known.rank > page.column4)
+          AND (known.state = 'queued' OR known.fate = 'outside scope' AND known.fence = 0
+                                         AND known.status_code IS NULL) LIMIT 1) AS id
   FROM (VALUES {rows}) AS page
 """
 
 _REQUEUE = """
-UPDATE webhook.frontier SET state = 'queued', depth = $2, template = $3, fate = NULL,
+UPDATE webhook.frontier SET state = 'queued', depth = $2, rank = $4, template = $3, fate = NULL,
        reason = NULL, finished_at = NULL, fate_position = NULL
  WHERE id = $1
 """
 
-_FATE_POSITION = "SELECT fate_position FROM webhook.frontier WHERE id = $1"
+_MOVE_UP = """
+UPDATE webhook.frontier SET depth = CASE WHEN depth > $2 THEN $2 ELSE depth END,
+       rank = CASE WHEN rank > $3 THEN $3 ELSE rank END
+ WHERE id = $1
+"""
+
+_KNOWN_PLACE = "SELECT state, rank, fate_position FROM webhook.frontier WHERE id = $1"
 
 # The last URL of the list takes the number that became free, so that the numbers have no gaps.
 _FILL_GAP = f"""
@@ -154,8 +170,12 @@ INSERT INTO webhook.hosts (host, next_at, delay_ms) VALUES ($1, 0, 0) ON CONFLIC
 """
 
 _QUEUE_MORE = """
-INSERT INTO webhook.job_hosts (job_id, host, queued) VALUES ($1, $2, $3)
-ON CONFLICT (job_id, host) DO UPDATE SET queued = job_hosts.queued + excluded.queued
+INSERT INTO webhook.job_hosts (job_id, host, queued, rank)
+VALUES ($1, $2, $3, COALESCE((SELECT f.rank FROM webhook.frontier f
+                               WHERE f.job_id = $1 AND f.host = $2 AND f.state = 'queued'
+                               ORDER BY f.rank LIMIT 1), 0))
+ON CONFLICT (job_id, host) DO UPDATE
+   SET queued = job_hosts.queued + excluded.queued, rank = excluded.rank
 """
 
 _MARK_SEEDED = "UPDATE webhook.jobs SET seeded_at = $2 WHERE id = $1 AND seeded_at IS NULL"
@@ -188,7 +208,12 @@ def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Query[Tally]:
     queued: Counter[str] = Counter()
     tally = Tally()
     for chunk in _chunks(_each_once(pages)):
-        values = [value for page in chunk for value in _values(page, now)]
+        values: list[SqlValue] = []
+        for page in chunk:
+            state = PageState.QUEUED if page.fate is None else PageState.DONE
+            finished_at = None if page.fate is None else now
+            values += (page.fingerprint, page.host, page.depth, state, page.fate, finished_at)
+            values += (page.template, scrub(page.url), scrub(page.reason), page.rank)
         rows = yield Statement(_with_rows(_ADD_PAGES, len(chunk), _TYPES), (job_id, *values))
         added = {bytes(row["fingerprint"]) for row in rows}
         for page in chunk:
@@ -201,36 +226,36 @@ def add_pages(job_id: str, pages: Sequence[NewPage], now: int) -> Query[Tally]:
             else:
                 tally.fates[page.fate] += 1
         known = [page for page in chunk if page.fate is None and page.fingerprint not in added]
-        for page in (yield from _requeue_nearer(job_id, known)):
-            queued[page.host] += 1
-            tally.fates[PageStatus.OUTSIDE] -= 1
-            tally.too_deep -= 1
+        yield from _requeue_nearer(job_id, known, queued, tally)
     yield from queue_more(job_id, queued)
     return tally
 
 
-def _requeue_nearer(job_id: str, known: Sequence[NewPage]) -> Query[list[NewPage]]:
-    """Queue those URLs that were too deep where they were found before; return them."""
-    queued = []
+def _requeue_nearer(
+    job_id: str, known: Sequence[NewPage], queued: Counter[str], tally: Tally
+) -> Query[None]:
+    """Queue, or move up, those URLs that were found by a worse way before."""
+    types = ("BYTEA", "INTEGER", "INTEGER")
     for chunk in _chunks(known):
-        values = [value for page in chunk for value in (page.fingerprint, page.depth)]
-        for row in (
-            yield Statement(
-                _with_rows(_FIND_DEEPER, len(chunk), ("BYTEA", "INTEGER")), (job_id, *values)
-            )
-        ):
+        values = [v for page in chunk for v in (page.fingerprint, page.depth, page.rank)]
+        statement = Statement(_with_rows(_FIND_DEEPER, len(chunk), types), (job_id, *values))
+        for row in (yield statement):
             if row["id"] is None:
                 continue
             page = chunk[row["place"]]
-            position = (yield Statement(_FATE_POSITION, (row["id"],)))[0]["fate_position"]
-            yield Statement(_REQUEUE, (row["id"], page.depth, page.template))
-            yield Statement(_FILL_GAP, (job_id, position))
-            queued.append(page)
-    return queued
+            place = (yield Statement(_KNOWN_PLACE, (row["id"],)))[0]
+            queued[page.host] += place["state"] != PageState.QUEUED
+            if place["state"] == PageState.QUEUED:
+                yield Statement(_MOVE_UP, (row["id"], page.depth, page.rank))
+                continue
+            yield Statement(_REQUEUE, (row["id"], page.depth, page.template, page.rank))
+            yield Statement(_FILL_GAP, (job_id, place["fate_position"]))
+            tally.fates[PageStatus.OUTSIDE] -= 1
+            tally.too_deep -= place["rank"] != NOT_FOLLOWED_RANK
 
 
 def queue_more(job_id: str, queued: Counter[str]) -> Query[None]:
-    """Count queued URLs of hosts; a negative number takes them off."""
+    """Count queued URLs of hosts, and note the best rank; a negative number takes them off."""
     for host, count in sorted(queued.items()):
         if count > 0:  # a host that loses URLs has a row already
             yield Statement(_ADD_HOST, (host,))
@@ -242,7 +267,8 @@ def _each_once(pages: Sequence[NewPage]) -> list[NewPage]:
     once: dict[bytes, NewPage] = {}
     for page in pages:
         known = once.setdefault(page.fingerprint, page)
-        if (page.fate is not None, page.depth) < (known.fate is not None, known.depth):
+        order = (page.fate is not None, page.depth, page.rank)
+        if order < (known.fate is not None, known.depth, known.rank):
             once[page.fingerprint] = page
     return list(once.values())
 
@@ -253,13 +279,6 @@ def _chunks(pages: Sequence[NewPage]) -> Iterator[Sequence[NewPage]]:
         while len(pages) - start >= size:
             yield pages[start : start + size]
             start += size
-
-
-def _values(page: NewPage, now: int) -> tuple[SqlValue, ...]:
-    state = PageState.QUEUED if page.fate is None else PageState.DONE
-    finished_at = None if page.fate is None else now
-    what = (page.fingerprint, page.host, page.depth, state, page.fate, finished_at)
-    return (*what, page.template, scrub(page.url), scrub(page.reason))
 
 
 @cache

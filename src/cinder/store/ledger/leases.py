@@ -16,6 +16,7 @@ from cinder.store.database import (
     writes,
 )
 from cinder.store.ledger.frontier import (
+    STATUS_COLUMNS,
     Tally,
     count_up,
     lock_job,
@@ -41,11 +42,11 @@ UPDATE webhook.jobs SET status = 'running', started_at = $2 WHERE id = $1 AND st
 RETURNING id
 """
 
-_MARK_ATTENDED = """
+_MARK_ATTENDED = f"""
 UPDATE webhook.jobs SET status = 'running', started_at = COALESCE(started_at, $2), next_at = $3
  WHERE id = $1 AND status IN ('queued', 'running')
-RETURNING max_pages, fetched
-"""
+RETURNING max_pages, fetched, found - ({" + ".join(STATUS_COLUMNS.values())}) AS open
+"""  # noqa: S608 - constant columns
 
 # The pages that a process had leased when it died become suspects, though most of them are
 # innocent. A suspect is leased alone, so that from the second crash on the page is known to be the
@@ -89,11 +90,16 @@ RETURNING id, url, host, depth, fence, tries
 """
 
 _DUE_HOSTS = """
-SELECT h.host, h.delay_ms, h.next_at
+SELECT h.host, h.delay_ms, h.next_at, j.rank
   FROM webhook.job_hosts j JOIN webhook.hosts h ON h.host = j.host
  WHERE j.job_id = $1 AND j.queued > 0 AND (h.next_at <= $2 OR h.next_at > $4)
    AND (j.next_at <= $2 OR j.next_at > $4)
- ORDER BY h.next_at, h.host LIMIT $3 FOR UPDATE OF h SKIP LOCKED
+ ORDER BY j.rank, h.next_at, h.host LIMIT $3 FOR UPDATE OF h SKIP LOCKED
+"""
+
+_COUNT_BY_RANK = """
+SELECT rank, sum(queued) AS queued FROM webhook.job_hosts
+ WHERE job_id = $1 AND queued > 0 GROUP BY rank
 """
 
 _NEXT_DUE = """
@@ -111,8 +117,8 @@ _LEASE_PAGES = """
 UPDATE webhook.frontier SET state = 'leased', fence = fence + 1, lease_until = $4
  WHERE id IN (
        SELECT id FROM webhook.frontier WHERE job_id = $1 AND host = $2 AND state = 'queued'
-        ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING id, url, host, depth, fence, tries
+        ORDER BY rank, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING id, url, host, depth, rank, fence, tries
 """
 
 _BOOK_HOST = "UPDATE webhook.hosts SET next_at = $2 WHERE host = $1"
@@ -216,6 +222,10 @@ class LeaseOperations(Repository):
         yield Statement(_SLOW_DOWN, (host, delay_ms, self._now() + pause_ms))
 
 
+def _by_rank(row: SqlRow) -> tuple[int, int]:
+    return row["rank"], row["id"]
+
+
 class _Leasing:
     """Leases URLs of one job."""
 
@@ -237,11 +247,13 @@ class _Leasing:
         if not rows:
             return LeaseBatch(is_over=True)
         leased, suspects = yield from self._count_leased()
-        room = min(limits.count, rows[0]["max_pages"] - rows[0]["fetched"] - leased)
+        allowed = rows[0]["max_pages"] - rows[0]["fetched"]
+        room = min(limits.count, allowed - leased)
         if room <= 0:
             return LeaseBatch(is_over=leased == 0, wait_ms=_OTHERS_FIRST_MS)
         if not limits.is_alone:
-            claims = yield from self._lease_due(room, leased)
+            spare = None if rows[0]["open"] <= allowed else allowed - leased
+            claims = yield from self._lease_due(room, leased, spare)
             if claims:
                 return LeaseBatch(claims=tuple(claims))
         next_at = (yield Statement(_NEXT_DUE, (job_id,)))[0]["next_at"]
@@ -282,14 +294,32 @@ class _Leasing:
             yield from self._events.page(row["url"], result, now)
         yield from count_up(job_id, Tally(fates=Counter({PageStatus.FAILED: len(lost)})))
 
-    def _lease_due(self, room: int, leased: int) -> Query[list[PageLease]]:
-        # Hosts that are busy come first; there are at most as many as leases.
+    def _lease_due(self, room: int, leased: int, spare: int | None) -> Query[list[PageLease]]:
+        """Lease URLs of hosts that may be requested now, those of the best rank first.
+
+        Where only `spare` more pages may be fetched, fewer than are queued, no host gets the pages
+        that those of a better rank need, even while they are busy or paused.
+        """
+        # Among them may be hosts that are busy; there are at most as many as leases.
         args = (self._job_id, self._now, room + leased, self._now + FURTHEST_MS)
         claims: list[PageLease] = []
-        for host in (yield Statement(_DUE_HOSTS, args)):
-            claims += yield from self._lease_of_host(host, room - len(claims))
-            if len(claims) >= room:
+        hosts = yield Statement(_DUE_HOSTS, args)
+        waiting: Counter[int] = Counter()
+        if hosts and spare is not None:
+            rows = yield Statement(_COUNT_BY_RANK, (self._job_id,))
+            waiting.update({row["rank"]: int(row["queued"]) for row in rows})
+        for host in hosts:
+            free = (
+                room
+                if spare is None
+                else spare - sum(count for rank, count in waiting.items() if rank < host["rank"])
+            )
+            free = min(free, room) - len(claims)
+            if free <= 0:
                 break
+            leases = yield from self._lease_of_host(host, free)
+            waiting[host["rank"]] -= len(leases)
+            claims += leases
         return claims
 
     def _lease_of_host(self, host: SqlRow, room: int) -> Query[list[PageLease]]:
@@ -304,7 +334,7 @@ class _Leasing:
         yield from queue_more(self._job_id, Counter({name: -len(rows)}))
         yield from self._book(host)
         # A database may return rows in any order.
-        return [self._decode(row, host) for row in sorted(rows, key=lambda row: row["id"])]
+        return [self._decode(row, host) for row in sorted(rows, key=_by_rank)]
 
     def _count_free(self, host: SqlRow) -> Query[int]:
         """Return how many more URLs of a host may be requested now."""

@@ -77,8 +77,16 @@ class _FetchedPage(NamedTuple):
     keys: frozenset[int] = frozenset()
 
 
+class _BatchPages(NamedTuple):
+    """What the commits of one batch are about to write."""
+
+    fetched: list[_FetchedPage]
+    merged: set[int]
+    """The ids of pages that are duplicates of their canonical URL."""
+
+
 class _BatchList:
-    """Gives the commits of one batch a list of the pages that they are about to add.
+    """Gives the commits of one batch lists of the pages that they are about to write.
 
     The ledger does not have these pages yet: all look for duplicates before any is written.
     """
@@ -86,13 +94,13 @@ class _BatchList:
     stage = WriteStage.SHARE_LIST
 
     def get(self) -> Statement:
-        """Return the statement whose row has the list, under `pages`."""
+        """Return the statement whose row has the lists, under `pages`."""
         return Statement("", (), self)
 
     def join(self, arguments: Sequence[Arguments]) -> Query[list[Sequence[SqlRow]]]:
-        """Give all of them the same list."""
+        """Give all of them the same lists."""
         yield from ()
-        row: SqlRow = {"pages": []}
+        row: SqlRow = {"pages": _BatchPages([], set())}
         return [[row]] * len(arguments)
 
 
@@ -123,14 +131,16 @@ _CANDIDATES = _CandidateLookup()
 
 
 def find_near_duplicate(
-    url: str, job_id: str, content: ContentFingerprint, is_near: IsNearDuplicate
+    url: str,
+    job_id: str,
+    content: ContentFingerprint,
+    is_near: IsNearDuplicate,
+    batch: list[_FetchedPage],
 ) -> Query[str | None]:
-    """Return the URL of a page fetched before with the same content, or nearly the same."""
-    batch: list[_FetchedPage] = (yield _BATCH_LIST.get())[0]["pages"]
-    if content.keys:
-        rows = yield _CANDIDATES.find(job_id, content)
-    else:
-        rows = yield Statement(_SAME_CONTENT, (job_id, content.exact))
+    """Return which page that was fetched before has the same content, or nearly the same."""
+    rows = (yield _CANDIDATES.find(job_id, content)) if content.keys else ()
+    # Pages are compared by keys where small differences do not count, which depends on the URL.
+    rows = [*rows, *(yield Statement(_SAME_CONTENT, (job_id, content.exact)))]
     known = [
         _FetchedPage(row["url"], bytes(row["content_exact"]), bytes(row["content_sketch"]))
         for row in rows
@@ -138,10 +148,32 @@ def find_near_duplicate(
     keys = frozenset(content.keys)
     known += [page for page in batch if page.keys & keys or page.exact == content.exact]
     for page in known:
-        if page.exact == content.exact or is_near(page.sketch, content.sketch):
-            return page.url
+        if page.exact == content.exact:
+            return f"{page.url} (same content)"
+        if is_near(page.sketch, content.sketch):
+            return f"{page.url} (nearly the same content)"
     batch.append(_FetchedPage(url, content.exact, content.sketch, keys))
     return None
+
+
+_FIND_STATUS = "SELECT id, fate FROM webhook.frontier WHERE job_id = $1 AND fingerprint = $2"
+
+
+def find_canonical(
+    page_id: int, job_id: str, canonical: NewPage, merged: set[int]
+) -> Query[str | None]:
+    """Return that a page is a duplicate of its canonical URL; None where that cannot be its page.
+
+    Pages that name each other are not both duplicates: only the one that is written first.
+    """
+    rows = yield Statement(_FIND_STATUS, (job_id, canonical.fingerprint))
+    if any(
+        row["fate"] not in (None, PageStatus.FETCHED) or row["id"] in {page_id, *merged}
+        for row in rows
+    ):
+        return None
+    merged.add(page_id)
+    return f"{canonical.url} (its canonical URL)"
 
 
 # The job is locked first, as everywhere. The URLs are looked up by their ids alone: by the job,
@@ -261,7 +293,9 @@ class _Commit:
                 fate = yield from self._finish(page["id"], landing.url, result, now)
                 tally.fates[fate] += 1
             result = PageResult(
-                fate=PageStatus.DUPLICATE, reason=landing.url, status_code=result.status_code
+                fate=PageStatus.DUPLICATE,
+                reason=f"{landing.url} (redirect)",
+                status_code=result.status_code,
             )
         tally.fates[(yield from self._finish(claim.page_id, claim.url, result, now))] += 1
         yield from count_up(claim.job_id, tally)
@@ -270,11 +304,10 @@ class _Commit:
         """Write the status of a URL and return it: a page like another one is its duplicate."""
         job_id = self.claim.job_id
         content = result.content if result.fate is PageStatus.FETCHED else None
-        if content is not None and self.is_near is not None:
-            original = yield from find_near_duplicate(url, job_id, content, self.is_near)
-            if original is not None:
-                result = replace(result, fate=PageStatus.DUPLICATE, reason=original)
-                content = None
+        original = yield from self._find_original(page_id, url, result)
+        if original is not None:
+            result = replace(result, fate=PageStatus.DUPLICATE, reason=original)
+            content = None
         yield _FINISH.write(
             page_id,
             result.fate,
@@ -293,3 +326,20 @@ class _Commit:
             yield _ADD_KEYS.write(*(value for key in keys for value in (page_id, job_id, key)))
         yield from self.events.page(url, result, now)
         return result.fate
+
+    def _find_original(self, page_id: int, url: str, result: PageResult) -> Query[str | None]:
+        """Return the page that a fetched page is a duplicate of, and why; None where it is none."""
+        if result.fate is not PageStatus.FETCHED or self.is_near is None:
+            return None
+        if result.canonical is None and result.content is None:
+            return None
+        job_id = self.claim.job_id
+        batch: _BatchPages = (yield _BATCH_LIST.get())[0]["pages"]
+        original = None
+        if result.canonical is not None:
+            original = yield from find_canonical(page_id, job_id, result.canonical, batch.merged)
+        if original is None and result.content is not None:
+            original = yield from find_near_duplicate(
+                url, job_id, result.content, self.is_near, batch.fetched
+            )
+        return original

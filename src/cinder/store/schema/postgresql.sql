@@ -15,7 +15,7 @@ CREATE TABLE webhook.alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO webhook.alembic_version (version_num) VALUES ('0011');
+INSERT INTO webhook.alembic_version (version_num) VALUES ('0012');
 
 -- Every version that a scrape:// URI names.
 CREATE TABLE webhook.saved_versions (
@@ -133,6 +133,7 @@ CREATE TABLE webhook.frontier (
     depth INTEGER NOT NULL,
     state VARCHAR(10) NOT NULL,
     fence INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER NOT NULL DEFAULT 0,
     tries INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     position INTEGER NOT NULL,
@@ -153,7 +154,8 @@ CREATE TABLE webhook.frontier (
     content_sketch BYTEA,
     CONSTRAINT frontier_job_fingerprint_unique UNIQUE (job_id, fingerprint)
 );
-CREATE INDEX idx_frontier_queued ON webhook.frontier (job_id, host, id) WHERE state = 'queued';
+CREATE INDEX idx_frontier_queued ON webhook.frontier (job_id, host, rank, id)
+ WHERE state = 'queued';
 CREATE INDEX idx_frontier_leased ON webhook.frontier (host, lease_until) WHERE state = 'leased';
 CREATE INDEX idx_frontier_job_leased ON webhook.frontier (job_id, lease_until)
  WHERE state = 'leased';
@@ -181,6 +183,7 @@ CREATE TABLE webhook.job_hosts (
     job_id TEXT NOT NULL REFERENCES webhook.jobs (id) ON DELETE CASCADE,
     host TEXT NOT NULL,
     queued INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER NOT NULL DEFAULT 0,
     next_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (job_id, host)
 );

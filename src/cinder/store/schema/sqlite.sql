@@ -9,7 +9,7 @@ CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL,
     CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO alembic_version (version_num) VALUES ('0011');
+INSERT INTO alembic_version (version_num) VALUES ('0012');
 
 CREATE TABLE saved_versions (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
@@ -118,6 +118,7 @@ CREATE TABLE frontier (
     depth INTEGER NOT NULL,
     state VARCHAR(10) NOT NULL,
     fence INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER NOT NULL DEFAULT 0,
     tries INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     position INTEGER NOT NULL,
@@ -138,7 +139,8 @@ CREATE TABLE frontier (
     content_sketch BLOB,
     CONSTRAINT frontier_job_fingerprint_unique UNIQUE (job_id, fingerprint)
 );
-CREATE INDEX idx_frontier_queued ON frontier (job_id, host, id) WHERE state = 'queued';
+CREATE INDEX idx_frontier_queued ON frontier (job_id, host, rank, id)
+ WHERE state = 'queued';
 CREATE INDEX idx_frontier_leased ON frontier (host, lease_until) WHERE state = 'leased';
 CREATE INDEX idx_frontier_job_leased ON frontier (job_id, lease_until)
  WHERE state = 'leased';
@@ -164,6 +166,7 @@ CREATE TABLE job_hosts (
     job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     host TEXT NOT NULL,
     queued INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER NOT NULL DEFAULT 0,
     next_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (job_id, host)
 );

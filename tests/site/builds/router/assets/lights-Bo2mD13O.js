@@ -1,0 +1,1 @@
+const e=t=>`${t} This was written down by the pilots.`;export{e as describe};
