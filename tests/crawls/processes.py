@@ -84,6 +84,11 @@ class Crew:
         _, alive = psutil.wait_procs(self.orphans, timeout=_ORPHANS_SECONDS)
         return [f"process {orphan.pid} was left behind" for orphan in alive]
 
+    def has_stood_still(self) -> bool:
+        """Whether a busy machine kept a process from its work for longer than its leases last."""
+        log = self.log.read_text()
+        return "for longer than its leases last" in log or "lease was lost" in log
+
     async def is_at_work(self) -> bool:
         """Whether there is anyone."""
         return bool(self.processes)

@@ -39,6 +39,9 @@ class Play:
     async def judge(self) -> list[str]:
         """Return what is wrong, once the crawl is over."""
         at_once = HOST_CONCURRENCY + self.crew.late_requests
+        if self.crew.has_stood_still():
+            # Requests of leases that ran out end a moment after the ones that replace them begin.
+            at_once += HOST_CONCURRENCY
         problems = await judge_crawl(self.watch, self.site, self.part, at_once)
         if self.file is not None:
             problems += judge_file(self.file)
