@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 
 from cinder.models.document import Document, Media
 from cinder.models.job import Job, PageLease, PageResult, PageStatus
+from cinder.models.request import ScrapeRequest
 from cinder.models.saved import SavedDocument
 from cinder.services.export.base import ExportRequest
 from cinder.services.export.exporter import Exporter
+from cinder.services.scraping.outcome import ScrapeOutcome
 from cinder.store.documents import Store
 from tests.store.ledger.samples import HOST, a_job, a_page, limits
 from tests.store.samples import NOW, Clock, a_document, a_full_document, a_key
@@ -97,5 +99,14 @@ async def save_page(
     )
 
 
+class NothingToScrape:
+    """Stands where an export without images needs no scraper."""
+
+    async def scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
+        raise AssertionError(f"{request.url} was requested")
+
+
 async def export(store: Store, job: Job, request: ExportRequest) -> bytes:
-    return b"".join([chunk async for chunk in Exporter(store).export(job, request)])
+    return b"".join(
+        [chunk async for chunk in Exporter(store, NothingToScrape()).export(job, request)]
+    )

@@ -19,6 +19,7 @@ from cinder.services.export.exporter import BATCH_PAGES, Exporter, write_file, w
 from cinder.services.export.page_files import ExportedFile
 from cinder.store.documents import Store
 from tests.services.export.samples import (
+    NothingToScrape,
     add_job_with,
     claim_all,
     export,
@@ -55,7 +56,7 @@ async def test_many_pages_come_in_order_in_several_pieces(store: Store) -> None:
     told: list[tuple[int, int]] = []
     chunks = [
         chunk
-        async for chunk in Exporter(store).export(
+        async for chunk in Exporter(store, NothingToScrape()).export(
             job, PLAIN, lambda done, total: told.append((done, total))
         )
     ]
@@ -82,7 +83,7 @@ async def test_what_a_running_job_fetches_meanwhile_is_left_out(store: Store) ->
     await store.ledger.add_pages(job.id, [a_page("/late")])
     claims = await claim_all(store)
     exported = b""
-    async for chunk in Exporter(store).export(job, PLAIN):
+    async for chunk in Exporter(store, NothingToScrape()).export(job, PLAIN):
         if not exported:
             late = page_at("/late", a_document())
             await save_page(store, claims[late.url], late, number=0)
@@ -99,7 +100,7 @@ async def test_a_page_that_appears_among_those_listed_repeats_none(
     await store.ledger.add_pages(job.id, [a_page("/late")])
     claims = await claim_all(store)
     exported = b""
-    async for chunk in Exporter(store).export(job, PLAIN):
+    async for chunk in Exporter(store, NothingToScrape()).export(job, PLAIN):
         if not exported:
             clock.now = NOW - timedelta(seconds=1)
             late = page_at("/late", a_document())
@@ -135,7 +136,7 @@ async def test_pages_of_other_owners_are_not_read(store: Store) -> None:
 async def test_a_job_that_expires_meanwhile_ends_the_export_with_an_error(store: Store) -> None:
     count = LISTED_AT_ONCE + 1
     job = await add_job_with(store, [page_at(f"/{n}", a_document()) for n in range(count)])
-    chunks = Exporter(store).export(job, PLAIN)
+    chunks = Exporter(store, NothingToScrape()).export(job, PLAIN)
     await anext(chunks)
     await store.ledger.drop_expired(job.expires_at)
     with pytest.raises(CacheFailed, match="expired"):

@@ -136,7 +136,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 class Exporter:
     """Exports the pages of jobs."""
 
-    def __init__(self, store: Store, scraper: Scraper | None = None) -> None:
+    def __init__(self, store: Store, scraper: Scraper) -> None:
         """`scraper` downloads the images of pages."""
         self._store = store
         self._scraper = scraper
@@ -176,14 +176,14 @@ class Exporter:
         """
         total = await count_pages(self._store, job, _fates(request))
         names = await self._name_files(job, request, total)
-        images = ImageDownloads(self._scraper, job.owner) if self._scraper else None
-        writer = PageFileWriter(names, request, images.found if images else {})
+        images = ImageDownloads(self._scraper, job.owner)
+        writer = PageFileWriter(names, request, images.found)
 
         def write(pages: list[ExportedPage]) -> list[ExportedFile]:
             return [file for page in pages for file in writer.write(page)]
 
         async for batch in self._read_batches(job, request, total, on_progress):
-            if request.images and images is not None:
+            if request.images:
                 for page in batch:
                     found = await asyncio.to_thread(find_images, page)
                     async for file in images.download(found, page.fetched_at):
