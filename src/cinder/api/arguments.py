@@ -320,15 +320,16 @@ def _check_counts(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[Fi
         value = raw.get(name)
         if isinstance(value, list | Mapping) and len(value) > count:
             yield _beyond_limit(name, f"At most {count}, received {len(value)}", setting)
-    count, nodes = 0, [raw.get("schema")]
-    while nodes:
-        node = nodes.pop()
-        properties = node.get("properties") if isinstance(node, dict) else None
-        count += len(properties) if isinstance(properties, dict) else 0
-        nodes += _inner_containers(node)
-    if count > limits.schema_properties:
-        message = f"At most {limits.schema_properties} properties, received {count}"
-        yield _beyond_limit("schema", message, "schema-properties")
+    for name in ("schema", "extractSchema"):
+        count, nodes = 0, [raw.get(name)]
+        while nodes:
+            node = nodes.pop()
+            properties = node.get("properties") if isinstance(node, dict) else None
+            count += len(properties) if isinstance(properties, dict) else 0
+            nodes += _inner_containers(node)
+        if count > limits.schema_properties:
+            message = f"At most {limits.schema_properties} properties, received {count}"
+            yield _beyond_limit(name, message, "schema-properties")
 
 
 def _check_lengths(raw: Mapping[str, Any], limits: LimitsSettings) -> Iterator[FieldProblem]:

@@ -258,7 +258,8 @@ def shared_window(
     texts = _TEXT_FORMATS.intersection(formats)
     if window.is_narrowed:
         texts -= _LEFT_OUT_OF_PARTS
-    shares = len(texts) + action_texts + (arguments.extract is not None) or 1
+    wants_data = arguments.extract is not None or arguments.extract_schema is not None
+    shares = len(texts) + action_texts + wants_data or 1
     return replace(window, max_chars=max(1, window.max_chars // shares))
 
 

@@ -274,6 +274,15 @@ class ScrapeRequest:
             flags=None,
         ),
     ] = None
+    # As JSON text, since requests are compared and used as keys.
+    extract_schema: Annotated[
+        str | None,
+        Option(
+            "What to take from the page as data, as JSON Schema; `extract` may add words to it.",
+            in_tools=False,
+            flags=None,
+        ),
+    ] = None
     result_handling: Annotated[
         ResultHandling,
         Option(
@@ -317,7 +326,7 @@ class ScrapeRequest:
 
     @property
     def is_customized(self) -> bool:
-        """Whether headers, selectors, actions or a prompt of the caller shape the response.
+        """Whether headers, selectors, actions, a prompt or a schema shape the response.
 
         Any of them can add or remove words of the caller's choice: a page may echo its
         `User-Agent`. The way it is fetched (`mode`, `waitFor`, `proxy`, `mobile`, `blockAds`) and
@@ -329,8 +338,13 @@ class ScrapeRequest:
             or self.render.actions
             or content.include_tags
             or content.exclude_tags
-            or self.extract is not None
+            or self.wants_data
         )
+
+    @property
+    def wants_data(self) -> bool:
+        """Whether data is extracted from the page, by a prompt or a schema."""
+        return self.extract is not None or self.extract_schema is not None
 
     @property
     def is_private(self) -> bool:

@@ -54,6 +54,21 @@ async def test_a_crawl_keeps_the_formats_of_each_page(
     assert error_of(refused) == (400, "VALIDATION_ERROR")
 
 
+async def test_a_crawl_fills_a_schema_for_each_page(
+    working: httpx2.AsyncClient, site: Site
+) -> None:
+    schema = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
+    options = {"extractSchema": schema}
+    crawl = await finish(working, url=site.url("/shelf?books=1"), scrapeOptions=options)
+    lines = await export_lines(working, f"/v1/crawl/{crawl['crawlId']}", include="extracted")
+    found = {line["url"]: json.loads(line["extracted"]) for line in lines if line["extracted"]}
+    assert found[site.url("/shelf?books=1")]["data"] == {"title": "Shelf"}
+    assert found[site.url("/shelf?books=1")]["proof"]
+    invalid = {"extractSchema": {"type": "shelf"}}
+    problems = await problems_of(working, url=site.url("/shelf?books=1"), scrapeOptions=invalid)
+    assert all("extractSchema" in field for field in problems)
+
+
 async def test_a_crawl_without_options_shows_its_content_alone(
     working: httpx2.AsyncClient, site: Site
 ) -> None:

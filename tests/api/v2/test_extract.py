@@ -78,3 +78,33 @@ async def test_every_page_of_a_batch_is_extracted_from(
     status = await until(look, is_over)
     found = [json.loads(page["content"])["data"] for page in status["pages"]]
     assert sorted(each["price"] for each in found) == [18.25, 49.5]
+
+
+# The page has no `sku`, and the schema does not describe it.
+SCHEMA = {"properties": {"price": {"type": "number"}}, "required": ["price", "sku"]}
+
+
+async def test_a_schema_is_filled_for_the_page_and_kept(
+    client: httpx2.AsyncClient, site: Site
+) -> None:
+    (url,) = urls_of(site, "kettle")
+    data = await scrape(client, url=url, extractSchema=SCHEMA)
+    extracted = data["extracted"]
+    assert extracted["data"] == {"price": 49.5}
+    assert "sku" in extracted["schemaErrors"][0]
+    again = await scrape(client, url=url, extractSchema=SCHEMA)
+    assert (again["cached"], again["extracted"]) == (True, extracted)
+    other = {"properties": {"weight": {"type": "string"}}}
+    data = await scrape(client, url=url, extractSchema=other)
+    assert (data["cached"], data["extracted"]["data"]) == (False, {"weight": "2.4 kg"})
+    assert "extracted" not in await scrape(client, url=url)
+
+
+async def test_an_invalid_schema_is_named(client: httpx2.AsyncClient, site: Site) -> None:
+    (url,) = urls_of(site, "kettle")
+    wrong = {"properties": {"price": {"type": "money"}}}
+    for where in ({"url": url}, {"urls": [url]}):
+        response = await client.post("/api/v2/scrape", json={**where, "extractSchema": wrong})
+        assert response.status_code == 400
+        [problem] = response.json()["error"]["validationErrors"]
+        assert problem["field"].startswith("extractSchema.properties.price")

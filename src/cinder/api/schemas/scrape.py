@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -74,6 +75,11 @@ WIRE_FORMS = {
     ),
     "actions": WireForm(Actions, lambda actions: tuple(Action(**dict(each)) for each in actions)),
     "headers": WireForm(dict[str, str], lambda headers: tuple(headers.items()), dict),
+    "extractSchema": WireForm(
+        dict[str, Any] | None,
+        lambda schema: None if schema is None else json.dumps(schema, ensure_ascii=False),
+        NoneType,
+    ),
 }
 
 
@@ -102,6 +108,7 @@ class ScrapeArguments(ReadingArguments):
         # The options that are read from the arguments themselves; `with_options` adds all of them.
         actions: Actions = []
         extract: str | None = None
+        extract_schema: dict[str, Any] | None = None
 
     def to_request(self, *, caller: str, default_formats: tuple[Format, ...]) -> ScrapeRequest:
         """Return the request for one page.
@@ -346,7 +353,7 @@ def _describe_contents(
         whole = dict(content.branding or {})
         data["branding"] = shown = fit_members(whole, window.max_chars)
         cuts.append("Not all of the branding is shown." if shown != whole else None)
-    if request.extract is not None and document.extracted is not None:
+    if request.wants_data and document.extracted is not None:
         whole = json.loads(document.extracted)
         is_whole = len(document.extracted) <= window.max_chars
         data["extracted"] = shown = whole if is_whole else fit_members(whole, window.max_chars)

@@ -25,6 +25,7 @@ from cinder.models.extraction import (
     Grounding,
     Method,
 )
+from cinder.models.request import ScrapeRequest
 from cinder.sandbox.sandbox import ExtractionSandbox
 from cinder.services.extraction.fallback_passages import find_fallback_passages
 from cinder.services.extraction.found_fields import (
@@ -47,6 +48,7 @@ from cinder.services.extraction.stages import (
     SourcePage,
     make_extraction_spec,
     page_of,
+    read_schema_of_scrape,
 )
 
 _MAX_VALUES = 5_000
@@ -321,8 +323,9 @@ class ExtractService:
 
 _NOTHING = (
     "Nothing that `extract` asks for was found on the page: take it from the content, or name the "
-    "fields in a schema with /v1/extract."
+    "fields in `extractSchema`."
 )
+_NOTHING_FOR_SCHEMA = "Nothing that `extractSchema` asks for was found on the page."
 _NO_TEXT = "`extract` does nothing here: this is a file without text."
 
 
@@ -333,23 +336,32 @@ class DocumentExtraction:
         self._extractor = extractor
         self._max_bytes = max_bytes
 
-    async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
+    def check(self, request: ScrapeRequest) -> None:
+        """Return if the schema of a request is valid, or if it has none.
+
+        Raises:
+            InvalidRequest: it is not; the message says where.
+        """
+        read_schema_of_scrape(request)
+
+    async def extract(self, document: Document, request: ScrapeRequest, until: float) -> Document:
         """Return the document with extracted data, or with a warning that says why there is none.
 
         Args:
             document: the page.
-            prompt: the data to extract, in words.
+            request: its prompt and its schema say what to extract.
             until: the deadline, by the loop's clock.
-            caller: the caller of the request.
         """
         if document.media is not None:
             return _with_warnings(document, (_NO_TEXT,))
-        run = self._extractor.begin(until, caller)
-        findings = await self._extractor.answer([page_of(document)], prompt, None, run)
+        spec, run = read_schema_of_scrape(request), self._extractor.begin(until, request.caller)
+        findings = await self._extractor.answer(
+            [page_of(document)], request.extract or "", spec, run
+        )
         found = cut_to_size(findings.extracted, self._max_bytes)
         warned = _with_warnings(document, (*run.warnings, *found.warnings))
         if not found.values:
-            return _with_warnings(warned, (_NOTHING,))
+            return _with_warnings(warned, (_NOTHING if spec is None else _NOTHING_FOR_SCHEMA,))
         payload: dict[str, Json] = {
             "data": found.data,
             "proof": list(describe_proof(found)),
@@ -358,6 +370,8 @@ class DocumentExtraction:
         }
         if found.conflicts:
             payload["conflicts"] = [describe_conflict(each) for each in found.conflicts]
+        if spec is not None and (problems := spec.check.problems(found.data)):
+            payload["schemaErrors"] = list(problems)
         return replace(warned, extracted=json.dumps(payload, ensure_ascii=False))
 
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
-from cinder.errors import CinderError, ScrapeTimeout
+from cinder.errors import CinderError, InvalidRequest, ScrapeTimeout
 from cinder.extraction.field_specs import FIELDS_VERSION
 from cinder.fair_queue import FairQueue, Requester
 from cinder.llm.base import Budget
@@ -71,6 +72,24 @@ def make_extraction_spec(
         fields=list_fields(schema),
         is_schema_given=is_schema_given,
     )
+
+
+def read_schema_of_scrape(request: ScrapeRequest) -> ExtractionSpec | None:
+    """Return what a scrape's schema asks for; None without a schema.
+
+    Raises:
+        InvalidRequest: it is not valid JSON Schema; the message says where.
+    """
+    if request.extract_schema is None:
+        return None
+    try:
+        return make_extraction_spec(request.extract or "", json.loads(request.extract_schema))
+    except InvalidRequest as error:
+        problems = (
+            replace(problem, field=f"extractSchema{problem.field.removeprefix('schema')}")
+            for problem in error.problems
+        )
+        raise InvalidRequest(problems=tuple(problems)) from None
 
 
 @dataclass(slots=True, kw_only=True)

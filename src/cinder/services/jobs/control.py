@@ -40,6 +40,7 @@ from cinder.models.job import (
 from cinder.models.request import Format, ResultHandling, ScrapeRequest
 from cinder.models.url import AssumedHttps, origin_of, parse_requested_url
 from cinder.models.webhook import WebhookTarget, write_target
+from cinder.services.extraction.stages import read_schema_of_scrape
 from cinder.services.jobs.handlers import new_page
 from cinder.services.jobs.specs import CrawlSpec, batch_request, crawl_request
 from cinder.services.scraping.cache_key import without_fragment
@@ -183,7 +184,9 @@ class JobControl:
         if spec.max_pages > self._limits.max_pages:
             message = f"At most {self._limits.max_pages} (setting jobs.max-pages)"
             raise InvalidRequest(problems=(FieldProblem("maxPages", message),))
-        check_mode(crawl_request(spec, start.url, caller, timeout_ms=0))
+        page_request = crawl_request(spec, start.url, caller, timeout_ms=0)
+        check_mode(page_request)
+        read_schema_of_scrape(page_request)
         formats = spec.scrape_options.formats if spec.scrape_options else ()
         data = _with_webhook(_with_formats(msgspec.to_builtins(spec), formats), webhook)
         data |= {NOTICE_KEY: _describe_plain(plain)} if plain else {}
@@ -209,6 +212,7 @@ class JobControl:
         """
         self._check_batch(urls, request)
         check_mode(request)
+        read_schema_of_scrape(request)
         check_proxy_pool(request.render.proxy_pool, self._network.proxy_pools)
         await self._require_room(request.caller)
         await self._require_reachable(webhook, request.caller)

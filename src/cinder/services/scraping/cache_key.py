@@ -52,9 +52,10 @@ class RequestKeys:
     def content(self) -> str:
         """The key that requests share whose content may be compared.
 
-        It covers what the cache key covers, except the requested formats.
+        It covers what the cache key covers, except the requested formats and data.
         """
-        return _hash(self._parts | {"formats": [], "extract": None})
+        shared = {key: part for key, part in self._parts.items() if key != "extractSchema"}
+        return _hash(shared | {"formats": [], "extract": None})
 
 
 class RequestKeyCache:

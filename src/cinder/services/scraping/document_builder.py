@@ -328,7 +328,7 @@ class DocumentBuilder:
             or saved.source is not FetchSource.NATIVE
             or saved.content_type not in _HTML_TYPES
             or not set(request.formats) <= _DERIVED_FORMATS
-            or request.extract is not None
+            or request.wants_data
             or request.render.actions
         ):
             return None
@@ -351,7 +351,7 @@ class DocumentBuilder:
         self, page: FetchedPage, request: ScrapeRequest, who: Requester, *, is_pdf: bool
     ) -> Extraction:
         formats, parser = request.formats, request.content.pdf_parser
-        if request.extract is not None and Format.MARKDOWN not in formats:
+        if request.wants_data and Format.MARKDOWN not in formats:
             formats = (*formats, Format.MARKDOWN)  # the extracted data quotes it
         options = ExtractOptions(
             formats=formats,

@@ -62,9 +62,13 @@ _GOOD_ONE_UNTRACKED = "a scrape without changeTracking, with a long maxAge, retu
 
 
 class PageExtraction(Protocol):
-    """Extracts data from scraped pages by a prompt."""
+    """Extracts data from scraped pages by a prompt or a schema."""
 
-    async def extract(self, document: Document, prompt: str, until: float, caller: str) -> Document:
+    def check(self, request: ScrapeRequest) -> None:
+        """Raise `InvalidRequest` if the schema of a request is not valid."""
+        ...
+
+    async def extract(self, document: Document, request: ScrapeRequest, until: float) -> Document:
         """Return the document with the extracted data, or with a warning that gives the reason."""
         ...
 
@@ -167,9 +171,10 @@ class ScrapeService:
             InvalidRequest: they cannot.
         """
         self._escalation.check(request)
+        self._extraction.check(request)
 
     async def _scrape(self, request: ScrapeRequest) -> ScrapeOutcome:
-        self._escalation.check(request)
+        self.check(request)
         access_policy = AccessPolicy(await self._callers.authorize(request))
         keys = self._keys.of(request)
         flight = (
@@ -346,11 +351,9 @@ class ScrapeService:
             # A browser's page can change its URL without a request.
             require_domain(access_policy.policy, page.final_url)
             document = await self._documents.make(page, request, started, task.claimant)
-            if request.extract is not None and not is_failure(document, request):
+            if request.wants_data and not is_failure(document, request):
                 until = started + request.timeout_ms / 1000
-                document = await self._extraction.extract(
-                    document, request.extract, until, request.caller
-                )
+                document = await self._extraction.extract(document, request, until)
             change = await self._track(document, request, keys, access_policy)
             outcome = ScrapeOutcome(document=document, diagnostics=log.diagnostics, change=change)
             is_failed = outcome.is_removed or document.verdict.kind in _FAILURES
@@ -401,7 +404,7 @@ class ScrapeService:
             options=keys.options,
             owner=request.caller if keys.is_own else None,
             expires_at=document.scraped_at + self._defaults.retention,
-            extract_query=request.extract,
+            extract_query=request.extract or request.extract_schema,
             content_key=keys.content if is_comparable(document, request) else None,
         )
         if document.verdict.kind is VerdictKind.OK:
