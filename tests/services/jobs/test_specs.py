@@ -127,9 +127,8 @@ def test_a_stored_batch_stays_readable_and_is_written_the_same_but_for_new_optio
 
     assert request_from_json(stored, "") == request_
     written = json.loads(json.dumps(msgspec.to_builtins(request_)))
-    assert written.keys() == stored.keys()
     assert written.pop("render").items() >= stored.pop("render").items()
-    assert written == stored
+    assert written.items() >= stored.items()
 
 
 @pytest.mark.parametrize(
